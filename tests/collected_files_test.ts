@@ -33,7 +33,7 @@ Deno.test("--symfs finds files by build id, whatever they are called", () =>
   }));
 
 Deno.test(
-  "--symfs takes what perf archive has packed, and says how to unpack it",
+  "--symfs takes what perf archive has packed, as it is and unpacked",
   ignored(noRecording() ?? notInstalled("tar") ?? notInstalled("bzip2")),
   () =>
     inFolder(async (folder) => {
@@ -50,20 +50,74 @@ Deno.test(
       const without = await tool("funcs", [data], at(folder));
       assert(!/\bleaf\b/.test(without.out), "the program is gone");
 
-      for (const flag of ["--symfs", "--symbols"]) {
-        const { code, err } = await tool("funcs", [flag, archive, data], at(folder));
-        assertEquals(code, 1, flag);
-        assertStringIncludes(err, `tar xf ${archive} -C files, then --symfs files`);
-      }
+      const wrong = await tool("funcs", ["--symbols", archive, data], at(folder));
+      assertEquals(wrong.code, 1);
+      assertStringIncludes(wrong.err, `not a symbol bundle: --symfs ${archive}`);
+      const packed = await tool("funcs", ["--symfs", archive, data], at(folder));
       Deno.mkdirSync(`${folder}/files`);
       runIn(folder, "tar", "xf", archive, "-C", "files");
       const found = await tool("funcs", ["--symfs", `${folder}/files`, data], at(folder));
       assertMatch(found.out, /\bleaf\b/, found.err);
+      assertEquals(packed.out, found.out, packed.err);
       // Another build of the same name is none of it.
       Deno.removeSync(`${folder}/files`, { recursive: true });
       Deno.mkdirSync(`${folder}/files`);
       runIn(folder, "gcc", "-O0", "-g", "-Wl,--build-id", "-o", "files/a", "a.c");
       const other = await tool("funcs", ["--symfs", `${folder}/files`, data], at(folder));
       assert(!/\bleaf\b/.test(other.out), "another build was taken");
+    }),
+);
+
+/** Endings of archives that tar makes, and the program that it needs for each. */
+const ARCHIVES = [
+  ["tar"],
+  ["tar.gz", "gzip"],
+  ["tar.bz2", "bzip2"],
+  ["tar.xz", "xz"],
+  ["tar.zst", "zstd"],
+].filter(([, program]) => program === undefined || notInstalled(program) === undefined);
+
+Deno.test(
+  "an archive is as good as the folder that it was made of, however it is packed",
+  ignored(notInstalled("tar")),
+  () =>
+    inFolder(async (folder) => {
+      const long = `${"deep".repeat(20)}/${"name".repeat(20)}`;
+      Deno.mkdirSync(`${folder}/files/${long}`, { recursive: true });
+      Deno.copyFileSync(`${ROOT}fixtures/demo/demo`, `${folder}/files/${long}/b7.bin`);
+      Deno.writeTextFileSync(`${folder}/files/notes`, "no program");
+      const here = { ...at(folder), cwd: folder };
+      const asked = [
+        ["funcs", "--csv"],
+        ["script", "--jobs", "2"],
+        ["tree"],
+        ["symbols", "trust", "--json"],
+        ["annotate"],
+      ];
+      let compared = 0;
+      for (const [ending = ""] of ARCHIVES) {
+        const name = `packed.${ending}`;
+        runIn(folder, "tar", "-caf", name, "-C", "files", ".");
+        for (const [command = "", ...flags] of asked) {
+          const operands = command === "annotate" ? ["fib"] : [];
+          if (command !== "funcs" && ending !== "tar" && ending !== "tar.bz2") continue;
+          const ask = (symfs: string) =>
+            tool(command, [...flags, "--symfs", symfs, FIXTURE, ...operands], here);
+          const expected = await ask("files");
+          assert(expected.code === 0 && /\bfib\b|b7\.bin/.test(expected.out), expected.err);
+          const found = await ask(name);
+          // The file is called by the archive, and its own name in that.
+          const called = found.out.replaceAll(`${name}/`, "files/");
+          assertEquals([found.code, called], [0, expected.out], `${command} ${name}: ${found.err}`);
+          compared++;
+        }
+        const whole = Deno.readFileSync(`${folder}/${name}`);
+        Deno.writeFileSync(`${folder}/cut.${ending}`, whole.subarray(0, whole.length / 2));
+        const cut = await tool("funcs", ["--symfs", `cut.${ending}`, FIXTURE], here);
+        assertEquals([cut.code, cut.out], [1, ""], ending);
+        assertMatch(cut.err, /^funcs: cut\.tar\S*: .* cut.*; unpack it: mkdir files && tar xf /);
+      }
+      console.log(`${compared} outputs compared`);
+      assert(compared >= 5);
     }),
 );

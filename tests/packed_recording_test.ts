@@ -13,20 +13,22 @@ const COMMANDS = [
   ["dump"],
 ];
 
-async function xz(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const child = new Deno.Command("xz", { args: ["-c"], stdin: "piped", stdout: "piped" }).spawn();
+const by = (program: string) => async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> => {
+  const child = new Deno.Command(program, { args: ["-c"], stdin: "piped", stdout: "piped" })
+    .spawn();
   const written = new Blob([bytes]).stream().pipeTo(child.stdin);
   const { stdout } = await child.output();
   await written;
   return stdout;
-}
+};
 
 type Pack = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
 /** Ending, what packs so, and why it cannot be had here. */
 const PACKS: readonly (readonly [string, Pack, string?])[] = [
   ["gz", gzipSync],
   ["zst", zstdCompressSync],
-  ["xz", xz, notInstalled("xz")],
+  ["xz", by("xz"), notInstalled("xz")],
+  ["bz2", by("bzip2"), notInstalled("bzip2")],
 ];
 
 for (const [ending, pack, reason] of PACKS) {
@@ -76,7 +78,7 @@ for (const [ending, pack, reason] of PACKS) {
         Deno.writeFileSync(`${cwd}/a`, whole.subarray(0, whole.length >> 1));
         const { code, err } = await tool("funcs", ["a"], { cwd });
         assertEquals(code, 1);
-        assertMatch(err, /^funcs: a: (gzip|xz|zstd) data is damaged or cut: .*\n$/);
+        assertMatch(err, /^funcs: a: (gzip|bzip2|xz|zstd) data is damaged or cut: .*\n$/);
       });
     },
   });

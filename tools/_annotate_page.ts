@@ -86,7 +86,7 @@ export class AnnotatedPages {
     const { arch } = source.engine.reader;
     const decode = await disassembler("report", arch);
     if (decode === undefined) return `instructions of ${arch} are not decoded`;
-    const files = codeFiles(source.engine.recorded, value);
+    const files = await codeFiles(source.engine.recorded, value);
     const code = new ObjectCodeReader(files, imagesOf(undefined, name));
     return { ...source, disassembler: decode, code };
   }

@@ -26,7 +26,7 @@ export async function traceBranches(
     [],
     async (reader) => chosen = await sampleFilter(flags, reader),
   );
-  const code = codeOf(sideband, flags.value, imagesOf(undefined, name));
+  const code = await codeOf(sideband, flags.value, imagesOf(undefined, name));
   const names = new PtNames(code, await resolverOf(flags, name, { debugInformation: false }));
   const clock = new PtClock(trace);
   const { maxNonTurboRatio = 0 } = clockRatios(trace);

@@ -15,7 +15,7 @@ export function isRecording(path: string): boolean {
 }
 
 /** Whether a file is an archive, as perf archive makes it: tar, perhaps compressed. */
-function isArchive(path: string): boolean {
+export function isArchive(path: string): boolean {
   const start = new Uint8Array(262);
   try {
     using file = Deno.openSync(path);
@@ -31,20 +31,14 @@ function isArchive(path: string): boolean {
   return text.slice(257) === "ustar" || (isPacked && /\.(tar\.\w+|t[bgx]z2?)$/.test(path));
 }
 
-/** What to do with a file that was named where files of another machine are, and is an archive of them. */
-export function unpackFirst(path: string): string | undefined {
-  if (!isArchive(path)) return undefined;
-  return `${path}: is an archive, as perf archive makes it; unpack it: mkdir files && ` +
-    `tar xf ${path} -C files, then --symfs files`;
-}
-
 /** What is wrong with a file that was named as a bundle: it may be a recording, or an archive. */
 export function notBundle(path: string, error: Error): InputError {
-  const message = unpackFirst(path) ??
-    (isRecording(path)
-      ? `${path}: is a recording, not a symbol bundle; make one: perfdata symbols bundle ${path}`
-      : error.message.startsWith(path)
-      ? error.message
-      : `${path}: ${error.message}`);
+  const message = isArchive(path)
+    ? `${path}: is an archive, as perf archive makes it, not a symbol bundle: --symfs ${path}`
+    : isRecording(path)
+    ? `${path}: is a recording, not a symbol bundle; make one: perfdata symbols bundle ${path}`
+    : error.message.startsWith(path)
+    ? error.message
+    : `${path}: ${error.message}`;
   return new InputError(message, { cause: error });
 }

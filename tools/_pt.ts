@@ -34,13 +34,14 @@ import {
 } from "@perfdata/session/pt";
 import { BuildIdFolder, openCodeFile, type RecordedMachine, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
-import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
+import { defaultPlaces } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
 import { about, complain, Complaints, InputError } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
 import { held } from "./_spool.ts";
+import { symbolFiles } from "./_symbol_flags.ts";
 
 /** The copy of the kernel's memory in a directory that `perf record --kcore` made. */
 const KCORE = "kcore_dir/kcore";
@@ -210,25 +211,26 @@ export async function openPt(
 }
 
 /** Where the files with the code of a recording are: in a bundle, or on this machine. */
-export function codeFiles(
+export async function codeFiles(
   machine: RecordedMachine | undefined,
   { symfs, symbols, vmlinux }: {
     readonly symfs?: string | undefined;
     readonly symbols?: string | undefined;
     readonly vmlinux?: string | undefined;
   },
-): CodeFiles {
+): Promise<CodeFiles> {
+  const found = await symbolFiles(symfs);
   const places = {
     ...defaultPlaces(),
     arch: machine?.arch,
     release: machine?.release,
-    ...(symfs === undefined ? {} : { symfs, byBuildId: new BuildIdFolder(localFiles, symfs) }),
+    ...(symfs === undefined ? {} : { symfs, byBuildId: new BuildIdFolder(found, symfs) }),
     ...(vmlinux === undefined ? {} : { vmlinux }),
   };
   const local: CodeFiles = {
-    open: (object) => openCodeFile(localFiles, object, places),
+    open: (object) => openCodeFile(found, object, places),
     file: (path) =>
-      localFiles.open(path.startsWith("/") ? `${symfs?.replace(/\/$/, "") ?? ""}${path}` : path),
+      found.open(path.startsWith("/") ? `${symfs?.replace(/\/$/, "") ?? ""}${path}` : path),
   };
   if (symbols === undefined) return local;
   try {
@@ -239,12 +241,12 @@ export function codeFiles(
 }
 
 /** Where the code of a recording is: in the files of its binaries, or in `images`. */
-export function codeOf(
+export async function codeOf(
   sideband: PtSideband,
   where: Parameters<typeof codeFiles>[1],
   images: readonly MemoryImage[],
-): PtCode {
-  const files = codeFiles(sideband.recorded, where);
+): Promise<PtCode> {
+  const files = await codeFiles(sideband.recorded, where);
   const kcore = where.symbols === undefined ? undefined : files.file(KCORE);
   return new PtCode(
     sideband,

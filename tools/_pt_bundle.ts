@@ -20,7 +20,7 @@ export async function bundleCode(
   writer: SymbolBundleWriter,
 ): Promise<void> {
   const { trace, source, sideband } = await openPt("symbols", name);
-  const files = new CodeRecorder(codeFiles(sideband.recorded, flags.value));
+  const files = new CodeRecorder(await codeFiles(sideband.recorded, flags.value));
   const code = new PtCode(sideband, files, imagesOf(undefined, name, files));
   const clock = new PtClock(trace);
   const list: PtList = new PtList(code, clock, {

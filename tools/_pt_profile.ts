@@ -53,7 +53,7 @@ async function decode(
     [],
     async (reader) => chosen = await sampleFilter(flags, reader),
   );
-  const code = codeOf(sideband, flags.value, imagesOf(undefined, name));
+  const code = await codeOf(sideband, flags.value, imagesOf(undefined, name));
   const names = new PtNames(
     code,
     await resolverOf(flags, name, {

@@ -70,7 +70,7 @@ export async function ptScript(
   );
   const { source, sideband, complaints, engine } = opened;
   const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;
-  const code = codeOf(sideband, value, imagesOf(undefined, name));
+  const code = await codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
     ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
     parameters: false,

@@ -1,7 +1,7 @@
 /**
  * The flags that all commands that show symbols have in common.
  */
-import type { SymbolResolver } from "@perfdata/symbols";
+import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
@@ -9,7 +9,7 @@ import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { remedyText } from "./_remedies.ts";
 import { about, complain, type Flags, InputError } from "./_cli.ts";
-import { notBundle, unpackFirst } from "./_not_bundle.ts";
+import { isArchive, notBundle } from "./_not_bundle.ts";
 
 /** To be spread into the flags of a command. */
 export const SYMBOL_FLAGS = {
@@ -20,7 +20,8 @@ export const SYMBOL_FLAGS = {
 /** What they mean: for the help text of a command. */
 export const SYMBOL_HELP = `\
       --symbols FILE     read symbols from this bundle first: see "perfdata symbols bundle"
-      --symfs DIR        search the files of the recorded machine in DIR, by path and by build id
+      --symfs DIR        search the files of the recorded machine in DIR, by path and by build id;
+                         or in the archive that "perf archive" made
       --vmlinux FILE     the kernel's ELF file
       --kallsyms FILE    a copy of /proc/kallsyms
       --no-demangle      leave C++ and Rust names mangled
@@ -69,17 +70,50 @@ export async function resolverOf(
     ...(isFile(copied) ? { kallsyms: copied } : {}),
     ...symbolOptions(flags),
   };
-  checkPath(options.symfs, true);
+  const files = await symbolFiles(options.symfs);
   checkPath(options.vmlinux, false);
   checkPath(options.kallsyms, false);
   if (options.vmlinux !== undefined) checkElf(options.vmlinux);
   const { symbols } = options;
-  if (symbols === undefined) return localResolver(options);
+  if (symbols === undefined) return localResolver({ ...options, files });
   const { BundleError, openResolver } = await import("@perfdata/symbols/open-resolver");
   try {
-    return about(symbols, () => openResolver(options));
+    return about(symbols, () => openResolver({ ...options, files }));
   } catch (error) {
     throw error instanceof BundleError ? notBundle(symbols, error) : error;
+  }
+}
+
+/** Archives that were opened: all that looks for files in one sees the same. */
+const archives = new Map<string, Promise<SymbolFiles>>();
+
+/**
+ * The files that are seen: those of this machine, and of the archive that `--symfs` may name.
+ *
+ * @throws {InputError} Where that is not there, or is neither a folder nor an archive.
+ */
+export async function symbolFiles(symfs: string | undefined): Promise<SymbolFiles> {
+  if (symfs === undefined || !isArchive(symfs)) {
+    checkPath(symfs, true);
+    return localFiles;
+  }
+  const known = archives.get(symfs);
+  if (known !== undefined) return await known;
+  const opened = openArchive(symfs);
+  archives.set(symfs, opened);
+  return await opened;
+}
+
+async function openArchive(path: string): Promise<SymbolFiles> {
+  const { archiveFiles, SymbolsError } = await import("@perfdata/symbols");
+  try {
+    const files = await archiveFiles(path, localFiles);
+    if (files !== undefined) return files;
+    throw new InputError(`${path}: is no tar archive`);
+  } catch (error) {
+    if (!(error instanceof SymbolsError)) throw error;
+    const unpack = `mkdir files && tar xf ${path} -C files, then --symfs files`;
+    throw new InputError(`${error.message}; unpack it: ${unpack}`, { cause: error });
   }
 }
 
@@ -88,8 +122,6 @@ function checkPath(path: string | undefined, isFolder: boolean): void {
   if (path === undefined) return;
   about(path, () => {
     if (isFolderAt(path) === isFolder) return;
-    const unpack = unpackFirst(path);
-    if (unpack !== undefined) throw new InputError(unpack);
     throw isFolder ? new Deno.errors.NotADirectory() : new Deno.errors.IsADirectory();
   });
 }

@@ -156,7 +156,7 @@ async function codeOf(
     ...source,
     disassembler: decode,
     code: new ObjectCodeReader(
-      codeFiles(source.engine.recorded, value),
+      await codeFiles(source.engine.recorded, value),
       imagesOf(undefined, name),
     ),
   };

@@ -216,7 +216,7 @@ async function run(flags: PtFlags): Promise<number> {
     const opened = await openPt("pt", name, value.around === undefined ? [] : [events]);
     const { trace, source, sideband, complaints } = opened;
     const { recorded } = sideband;
-    const code = codeOf(sideband, value, imagesOf(value.image, name));
+    const code = await codeOf(sideband, value, imagesOf(value.image, name));
     const resolver = await resolverOf(flags, name, {
       ...(recorded === undefined ? {} : { machine: recorded }),
       parameters: false,

@@ -124,7 +124,10 @@ async function profileOf(
     view,
     engine,
     resolver,
-    code: new ObjectCodeReader(codeFiles(engine.recorded, flags.value), imagesOf(undefined, name)),
+    code: new ObjectCodeReader(
+      await codeFiles(engine.recorded, flags.value),
+      imagesOf(undefined, name),
+    ),
     disassembler: () => disassembler("view", engine.reader.arch),
     source: (path) => sources.lines(path),
   });

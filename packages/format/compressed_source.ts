@@ -2,10 +2,11 @@ import { type RandomAccessSource, type StreamSource, streamSource } from "./sour
 import { zstdStream } from "./zstd.ts";
 
 /** How a file is compressed as a whole, by its first bytes. */
-export type FileCompression = "gzip" | "xz" | "zstd";
+export type FileCompression = "gzip" | "bzip2" | "xz" | "zstd";
 
 const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
   ["gzip", [0x1f, 0x8b]],
+  ["bzip2", [0x42, 0x5a, 0x68]],
   ["xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
   ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
 ];
@@ -14,7 +15,7 @@ const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
 const PIECE = 1 << 13;
 
 /**
- * How a file is compressed: gzip (RFC 1952), xz or Zstandard (RFC 8878).
+ * How a file is compressed: gzip (RFC 1952), bzip2, xz or Zstandard (RFC 8878).
  *
  * @param start its first six bytes, or all of them
  * @returns `undefined` if it is in none of these ways
@@ -52,6 +53,10 @@ export async function expandedStream(
   source: RandomAccessSource,
   compression: FileCompression,
 ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  if (compression === "bzip2") {
+    const { bzip2Parts } = await import("./bzip2.ts");
+    return streamOf(bzip2Parts(source));
+  }
   if (compression === "zstd") return streamOf(zstdPieces(source));
   let at = 0;
   // A stream that is asked for a piece when the one before is used up: of one that gives all at

@@ -114,7 +114,8 @@ function joined(pieces: readonly Piece[]): SyncSource {
 }
 
 /** A source that is closed when nobody reads it any more. */
-interface Closable extends SyncSource {
+export interface ClosableSyncSource extends SyncSource {
+  /** Closes it. */
   close(): void;
 }
 
@@ -160,13 +161,13 @@ export function recordingParts(names: readonly string[]): [string, ...string[]] 
  */
 export function openDirectorySource(
   names: readonly string[],
-  open: (name: string) => Closable,
-): Closable {
-  const files: Closable[] = [];
+  open: (name: string) => ClosableSyncSource,
+): ClosableSyncSource {
+  const files: ClosableSyncSource[] = [];
   const close = (): void => files.forEach((file) => file.close());
   try {
     for (const name of recordingParts(names)) files.push(open(name));
-    const [data, ...others] = files as [Closable, ...Closable[]];
+    const [data, ...others] = files as [ClosableSyncSource, ...ClosableSyncSource[]];
     return { ...directorySource(data, others), close };
   } catch (error) {
     close();

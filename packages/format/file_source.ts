@@ -90,7 +90,7 @@ export interface OpenOptions {
  * What a tool's file argument means: `-` is standard input, all else a path.
  *
  * A path that is neither a regular file nor a directory, such as a FIFO, is read as a stream; so is what a
- * file expands to that is compressed by gzip, xz or zstd, and the recording in a tar archive.
+ * file expands to that is compressed by gzip, bzip2, xz or zstd, and the recording in a tar archive.
  *
  * @throws {PerfDataError} Where a directory is no recording.
  * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.statSync` for others.

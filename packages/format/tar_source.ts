@@ -5,6 +5,9 @@ import type { StreamSource } from "./source.ts";
 const BLOCK = 512;
 /** Members of a tar archive that hold files; all others are folders, links and what describes them. */
 const REGULAR = new Set(["0", "\0", "7"]);
+/** Members that hold the name of the one after them, where that is long: those of GNU, and of POSIX. */
+const NAMES = new Set(["L", "x"]);
+const LONGEST_NAME = 1 << 16;
 const RECORDING = /^(?:PERFILE2|2ELIFREP|PERFFILE)/;
 /** Most names that a message lists. */
 const LISTED = 5;
@@ -69,46 +72,47 @@ export function recordingInTar(source: StreamSource): StreamSource {
 
 class TarRecording implements StreamSource {
   readonly #source: StreamSource;
+  readonly #archive: TarReader;
   /** What was read to look at it, and has to be given out. */
   #ahead: Uint8Array = new Uint8Array(0);
-  #state: "new" | "plain" | "member" | "end" = "new";
-  /** Bytes of the member that are left to be read of the source, and of its padding. */
+  #state: "new" | "plain" | "member" = "new";
+  /** Bytes of the member that are left to be given out. */
   #left = 0;
-  #padding = 0;
   #name = "";
 
   constructor(source: StreamSource) {
     this.#source = source;
+    this.#archive = new TarReader(source);
   }
 
   async read(into: Uint8Array): Promise<number> {
     if (this.#state === "new") await this.#begin();
-    if (this.#state === "end" || into.length === 0) return 0;
+    if (into.length === 0) return 0;
     if (this.#ahead.length > 0) {
       const part = this.#ahead.subarray(0, into.length);
       into.set(part);
       this.#ahead = this.#ahead.subarray(part.length);
+      if (this.#state === "member") await this.#given(part.length);
       return part.length;
     }
     if (this.#state === "plain") return await this.#source.read(into);
     if (this.#left === 0) return 0;
-    const n = await this.#source.read(into.subarray(0, Math.min(into.length, this.#left)));
-    if (n === 0) throw new PerfDataError(`tar archive: ${this.#name} is cut`, { code: "cut" });
-    this.#left -= n;
-    // With the last byte, since nobody need read beyond it.
-    if (this.#left === 0) await this.#finish();
+    const n = await this.#archive.read(into);
+    await this.#given(n);
     return n;
   }
 
   async #begin(): Promise<void> {
-    const first = await this.#some(BLOCK);
-    if (!isTar(first)) {
-      this.#ahead = first;
+    const others: string[] = [];
+    if (await this.#next(others)) {
+      this.#state = "member";
+      return;
+    }
+    if (this.#archive.ahead !== undefined) {
+      this.#ahead = this.#archive.ahead;
       this.#state = "plain";
       return;
     }
-    const others: string[] = [];
-    if (await this.#next(first, others)) return;
     const more = others.length > LISTED ? ` and ${others.length - LISTED} more` : "";
     throw new PerfDataError(
       others.length === 0
@@ -117,39 +121,133 @@ class TarRecording implements StreamSource {
     );
   }
 
-  /** Looks for a recording from a header on; whether there is one. */
-  async #next(first: Uint8Array, others: string[]): Promise<boolean> {
-    for (let header = first; isTar(header); header = await this.#some(BLOCK)) {
-      const size = sizeOf(header);
-      const name = [text(header, 345, 155), text(header, 0, 100)].filter((part) => part !== "")
-        .join("/");
-      if (!Number.isSafeInteger(size)) throw new PerfDataError(`tar archive: size of ${name}`);
-      const isFile = REGULAR.has(String.fromCharCode(header[156] as number));
-      const start = await this.#some(Math.min(size, 8));
-      this.#left = size - start.length;
-      this.#padding = (BLOCK - size % BLOCK) % BLOCK;
-      this.#name = name;
-      if (isFile && RECORDING.test(new TextDecoder().decode(start))) {
-        this.#ahead = start;
-        this.#state = "member";
+  /** Looks for a recording from here on; whether there is one. */
+  async #next(others: string[]): Promise<boolean> {
+    for (let member = await this.#archive.next(); member; member = await this.#archive.next()) {
+      if (!member.isFile) continue;
+      const start = new Uint8Array(8);
+      const length = await this.#archive.read(start);
+      this.#name = member.name;
+      if (RECORDING.test(new TextDecoder().decode(start))) {
+        this.#ahead = start.subarray(0, length);
+        this.#left = member.size;
         return true;
       }
-      if (isFile) others.push(name);
-      await this.#skip(this.#left + this.#padding);
+      others.push(member.name);
     }
     return false;
   }
 
-  /** After the recording: a second one is not passed over in silence. */
-  async #finish(): Promise<void> {
-    this.#state = "end";
+  /** After the recording, with its last byte, since nobody need read beyond it: a second one is not passed over in silence. */
+  async #given(n: number): Promise<void> {
+    this.#left -= n;
+    if (this.#left > 0) return;
     const name = this.#name;
-    await this.#skip(this.#padding);
-    if (!await this.#next(await this.#some(BLOCK), [])) return;
-    this.#state = "end";
+    if (!await this.#next([])) return;
     throw new PerfDataError(
       `tar archive: it has ${this.#name} as well as ${name}, expected one recording: extract them`,
     );
+  }
+}
+
+/** A file, folder or link in a tar archive. */
+export interface TarMember {
+  /** Its path. */
+  readonly name: string;
+  /** Bytes of its contents. */
+  readonly size: number;
+  /** Whether it is a regular file. */
+  readonly isFile: boolean;
+  /** Where its contents begin in the archive. */
+  readonly offset: number;
+}
+
+/** A stream some of which need not be read. */
+export interface SkippableSource extends StreamSource {
+  /** Leaves out so many bytes, or those that are left. */
+  skip?(size: number): void;
+}
+
+/**
+ * Reads a tar archive (POSIX ustar and pax, or that of GNU), member by member.
+ *
+ * @example
+ * ```ts
+ * import { TarReader } from "@perfdata/format/tar-source";
+ * import { streamSource } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const reader = new TarReader(streamSource(new Blob(["no archive"]).stream()));
+ * assertEquals(await reader.next(), undefined);
+ * assertEquals(reader.ahead?.length, 10);
+ * ```
+ */
+export class TarReader {
+  readonly #source: SkippableSource;
+  #position = 0;
+  /** Bytes of the member that are left to be read of the source, and of its padding. */
+  #left = 0;
+  #padding = 0;
+  #name = "";
+  /** What was read where no archive begins; `undefined` in one. */
+  ahead: Uint8Array | undefined;
+
+  /** Reads nothing yet. */
+  constructor(source: SkippableSource) {
+    this.#source = source;
+  }
+
+  /**
+   * Goes on to the next member; `undefined` after the last one.
+   *
+   * @throws {PerfDataError} Where the archive is cut within the one before, or damaged.
+   */
+  async next(): Promise<TarMember | undefined> {
+    let longName: string | undefined;
+    for (;;) {
+      await this.#skip(this.#left + this.#padding);
+      const isFirst = this.#position === 0;
+      const header = await this.#some(BLOCK);
+      this.#left = this.#padding = 0;
+      if (!isTar(header)) {
+        if (isFirst) this.ahead = header;
+        return undefined;
+      }
+      const size = sizeOf(header);
+      const short = [text(header, 345, 155), text(header, 0, 100)].filter((part) => part !== "");
+      this.#name = longName ?? short.join("/");
+      if (!Number.isSafeInteger(size)) {
+        throw new PerfDataError(`tar archive: size of ${this.#name}`);
+      }
+      this.#left = size;
+      this.#padding = (BLOCK - size % BLOCK) % BLOCK;
+      const type = String.fromCharCode(header[156] as number);
+      if (NAMES.has(type) && size <= LONGEST_NAME) {
+        const bytes = new Uint8Array(size);
+        await this.read(bytes);
+        longName = type === "x" ? paxPath(bytes) ?? longName : text(bytes, 0, size);
+        continue;
+      }
+      return { name: this.#name, size, isFile: REGULAR.has(type), offset: this.#position };
+    }
+  }
+
+  /**
+   * Reads on in the contents of the member: as much as `into` holds, or less at their end.
+   *
+   * @throws {PerfDataError} Where the archive is cut.
+   */
+  async read(into: Uint8Array): Promise<number> {
+    const wanted = Math.min(into.length, this.#left);
+    let done = 0;
+    while (done < wanted) {
+      const n = await this.#source.read(into.subarray(done, wanted));
+      if (n === 0) throw this.#cut();
+      done += n;
+    }
+    this.#left -= done;
+    this.#position += done;
+    return done;
   }
 
   /** So many bytes, or fewer at the end. */
@@ -161,15 +259,27 @@ class TarRecording implements StreamSource {
       if (n === 0) break;
       length += n;
     }
+    this.#position += length;
     return bytes.subarray(0, length);
   }
 
   async #skip(size: number): Promise<void> {
+    this.#position += size;
+    if (this.#source.skip !== undefined) return this.#source.skip(size);
     const scratch = new Uint8Array(Math.min(size, 1 << 16));
     for (let left = size; left > 0;) {
       const n = await this.#source.read(scratch.subarray(0, Math.min(left, scratch.length)));
-      if (n === 0) throw new PerfDataError(`tar archive: ${this.#name} is cut`, { code: "cut" });
+      if (n === 0) throw this.#cut();
       left -= n;
     }
   }
+
+  #cut(): PerfDataError {
+    return new PerfDataError(`tar archive: ${this.#name} is cut`, { code: "cut" });
+  }
+}
+
+/** The path in an extended header of POSIX: lines of `LENGTH KEY=VALUE`. */
+function paxPath(bytes: Uint8Array): string | undefined {
+  return /(?:^|\n)\d+ path=(.*)\n/.exec(new TextDecoder().decode(bytes))?.[1];
 }

@@ -40,7 +40,7 @@ export interface OpenOptions {
  * Opens a recording.
  *
  * @param input A path (in Deno, Node and Bun), a `file:` URL, a `File`, bytes, or a stream; compressed by
- * gzip, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded.
+ * gzip, bzip2, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded.
  * @throws {TypeError} Where it is nothing of that.
  * @throws {PerfDataError} Where it is no recording.
  * @throws {Error} Of the operating system, where a file cannot be opened.

@@ -5,6 +5,7 @@ import type { SearchPlaces } from "./file_search.ts";
 import { defaultPlaces, localFiles } from "./local_files.ts";
 import { nodeDecompressors } from "./node_decompressors.ts";
 import type { RecordedMachine, SymbolOptions } from "./resolver/options.ts";
+import type { SymbolFiles } from "./symbol_files.ts";
 import { SymbolResolver } from "./symbol_resolver.ts";
 
 /** Options of {@linkcode localResolver}. */
@@ -13,6 +14,8 @@ export interface LocalResolverOptions extends SymbolOptions {
   readonly bundle?: SymbolBundle;
   /** Where files are looked for; that of `perf` by default. */
   readonly places?: SearchPlaces;
+  /** The files that it sees: those of this machine by default. */
+  readonly files?: SymbolFiles;
   /** The recorded machine, read whenever an object is opened. */
   readonly machine?: RecordedMachine;
 }
@@ -34,8 +37,8 @@ export interface LocalResolverOptions extends SymbolOptions {
  * ```
  */
 export function localResolver(options: LocalResolverOptions = {}): SymbolResolver {
-  const { places = defaultPlaces(), ...others } = options;
-  return new SymbolResolver(localFiles, {
+  const { places = defaultPlaces(), files = localFiles, ...others } = options;
+  return new SymbolResolver(files, {
     ...others,
     places,
     elf: { decompressors: nodeDecompressors },

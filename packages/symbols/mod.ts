@@ -11,6 +11,7 @@ import "./elf/plain_decompressors.ts";
 
 export * from "./address.ts";
 export * from "./architecture.ts";
+export * from "./archive_files.ts";
 export * from "./binary_source.ts";
 export * from "./build_id_folder.ts";
 export * from "./code_file.ts";
