@@ -1,5 +1,6 @@
 /** Tables of recordings: what they say, against perf; who can read them; what is left where something fails. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { tableFromIPC } from "@uwdata/flechette";
 import { withColumns } from "../docs/make_tables.ts";
 import { corpusFiles } from "./corpus.ts";
 import { ignored } from "./ignored.ts";
@@ -187,6 +188,53 @@ Deno.test("two exports are the same bytes; a file and the same through a pipe ha
     assert(rows > 300, `${rows} rows`);
   }));
 
+/** All rows of a table as an Arrow stream has them, by a reader of Arrow. */
+function arrowRows(folder: string, table: string): ParquetRow[] {
+  const [file = ""] = [...Deno.readDirSync(`${folder}/${table}`)].map(({ name }) => name);
+  const bytes = Deno.readFileSync(`${folder}/${table}/${file}`);
+  const read = tableFromIPC(bytes, { useBigInt: true, useDate: true });
+  assertEquals(read.schema.metadata?.get("perfdata.tables"), "1");
+  return read.toArray().map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        value instanceof BigInt64Array ? [...value] : value ?? undefined,
+      ]),
+    )
+  );
+}
+
+Deno.test("Arrow streams have the rows and types of Parquet files", () =>
+  inFolder(async (folder) => {
+    let [rows, values] = [0, 0];
+    const files = ["callchain", "two-events", "switch", "clock", "tracepoint", "sample-types"]
+      .map((name) => `${recorded}/${name}.perf.data`);
+    const branches = corpusFiles().find(({ path }) => /lbr|branch/.test(path));
+    if (branches !== undefined) files.push(branches.path);
+    for (const [number, path] of files.entries()) {
+      await exported(`${folder}/${number}`, [path], "--names");
+      const made = ["arrow", "-o", `${folder}/${number}a`, "--names", path];
+      const { code, err } = await tool("export", made);
+      assertEquals(code, 0, err);
+      for (const table of TABLES) {
+        const expected = await tableRows(`${folder}/${number}`, table);
+        const found = arrowRows(`${folder}/${number}a`, table);
+        assertEquals(lines(found), lines(expected.map(present)), `${path}: ${table}`);
+        rows += found.length;
+        values += found.reduce((sum, row) => sum + Object.values(present(row)).length, 0);
+      }
+    }
+    console.log(`tables: ${values} values of ${rows} rows are the same in Arrow and in Parquet`);
+    assert(rows > 400 && values > 3000, `${rows} rows, ${values} values`);
+  }));
+
+/** A row without what has no value. */
+function present(row: ParquetRow): ParquetRow {
+  return Object.fromEntries(
+    Object.entries(row).filter(([, value]) => value !== null && value !== undefined),
+  );
+}
+
 Deno.test("several recordings stand side by side, in partitions, with any number of threads", () =>
   inFolder(async (folder) => {
     const files = ["callchain", "two-events", "clock", "zstd"].map((name) =>
@@ -305,7 +353,7 @@ Deno.test("what cannot be exported is said in one line", () =>
       assertEquals(result.err.trimEnd().split("\n").length, 1, result.err);
     }
     const names = await tool("export", ["folded", "--names", path]);
-    assertStringIncludes(names.err, "--names is for the format parquet");
+    assertStringIncludes(names.err, "--names is for the formats parquet or arrow");
     await exported(`${folder}/t`, [path]);
     const again = await tool("export", ["parquet", "-o", `${folder}/t`, path]);
     assertEquals(again.code, 1);
@@ -332,7 +380,10 @@ Deno.test({
       let rows = 0;
       for (const name of ["callchain", "two-events", "switch", "tracepoint", "sample-types"]) {
         const out = `${folder}/${name}`;
-        await exported(out, [`${recorded}/${name}.perf.data`], "--names");
+        const path = `${recorded}/${name}.perf.data`;
+        await exported(out, [path], "--names");
+        const streams = await tool("export", ["arrow", "-o", out, "--names", path]);
+        assertEquals(streams.code, 0, streams.err);
         const { success, stdout, stderr } = new Deno.Command(python, {
           args: [`${root}tests/tables/readers.py`, out, ...TABLES],
         }).outputSync();
@@ -340,12 +391,14 @@ Deno.test({
         const read = JSON.parse(new TextDecoder().decode(stdout)) as Record<string, string[][]>;
         for (const table of TABLES) {
           const own = lines(await tableRows(out, table));
-          const [duckdb, arrow, polars] = ["duckdb", "pyarrow", "polars"].map((reader) =>
-            read[`${reader} ${table}`]
-          );
+          const [duckdb, arrow, polars, stream, ofPolars] = [
+            ...["duckdb", "pyarrow", "polars", "arrow-stream", "polars-stream"],
+          ].map((reader) => read[`${reader} ${table}`]);
           assertEquals(duckdb?.length, own.length, `${name} ${table}`);
           assertEquals(arrow, duckdb, `pyarrow: ${name} ${table}`);
           assertEquals(polars, duckdb, `polars: ${name} ${table}`);
+          assertEquals(stream, duckdb, `stream: ${name} ${table}`);
+          assertEquals(ofPolars, duckdb, `stream of polars: ${name} ${table}`);
           rows += own.length;
         }
       }

@@ -7,7 +7,7 @@ import { aboutAsync, complain, InputError, writeLine } from "./_cli.ts";
 import { causesText, reportRefused, resolverOf, type SymbolFlags } from "./_symbol_flags.ts";
 import { decompress, OpenTables } from "./_table_files.ts";
 import { parquetPaths, tableFolders } from "./_table_folders.ts";
-import { NewTable } from "./_tables.ts";
+import { NewTable, PARQUET } from "./_tables.ts";
 
 /** What engines take for no value of a partition. */
 const NO_PARTITION = "__HIVE_DEFAULT_PARTITION__";
@@ -53,11 +53,13 @@ export async function symbolsTable(folder: string, options: TableOptions): Promi
     resolverOf(flags, folder, { machine: { release }, parameters: false });
   const resolvers = [await resolver(first), ...await Promise.all(others.map(resolver))] as const;
   const parts = output === undefined ? partition(`${folder}/frames`) : [];
-  const path = [output ?? folder, "frames", ...parts, `names-${frames.id}.parquet`].join("/");
+  const path = [output ?? folder, "frames", ...parts, `names-${frames.id}`].join("/");
   let file: NewTable | undefined;
   const rows: RowSink = {
     rows(count, columns): void {
-      if (count > 0) (file ??= new NewTable(path, FRAMES, force)).rows.rows(count, columns);
+      if (count > 0) {
+        (file ??= new NewTable(path, FRAMES, PARQUET, force)).rows.rows(count, columns);
+      }
     },
   };
   try {
@@ -78,7 +80,7 @@ export async function symbolsTable(folder: string, options: TableOptions): Promi
     }
     file.rows.finish();
     file.commit();
-    writeLine(`${path}: ${named.frames} of ${frames.count} frames have names`);
+    writeLine(`${path}.parquet: ${named.frames} of ${frames.count} frames have names`);
     return 0;
   } finally {
     file?.[Symbol.dispose]();

@@ -1,11 +1,14 @@
-/** Recordings as tables in a directory: what `export parquet` and `sql` have in common. */
+/** Recordings as tables in a directory: what `export parquet`, `export arrow` and `sql` have in common. */
 import { constants, zstdCompressSync } from "node:zlib";
+import type { ByteSink } from "@perfdata/format";
 import { type NewFile, newFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
-import { ParquetFile, type RecordingKey, RecordingTables, type Table } from "@perfdata/tables";
+import type { RecordingKey, RowSink, Table } from "@perfdata/tables";
+import { ParquetFile } from "@perfdata/tables/parquet";
+import { RecordingTables } from "@perfdata/tables/recording-tables";
 import { TABLES_VERSION } from "@perfdata/tables/tables";
 import { about, aboutAsync, complain, Complaints, type Flags, InputError } from "./_cli.ts";
 import { sampleFilter, type SampleFlags } from "./_sample_flags.ts";
@@ -20,6 +23,8 @@ export interface TablesJob {
   readonly name: string;
   /** Where the tables go: each has a folder there. */
   readonly folder: string;
+  /** What they are written as. */
+  readonly format: TableFormat;
   /** Parts of the path below that: `date`, or `key=value`. */
   readonly partition: readonly string[];
   /** Whether frames get their names. */
@@ -42,30 +47,66 @@ export interface TablesDone {
   readonly isWhole: boolean;
 }
 
+/** What tables are written as. */
+export type TableFormat = "parquet" | "arrow";
+
+/** A table that is being written. */
+type TableRows = RowSink & { readonly bytes: number; finish(): void };
+
+/** Makes files of a format. */
+interface TableWriter {
+  /** How their names end. */
+  readonly extension: string;
+  /** Rows of samples that are written at a time; as many as the tables have it without. */
+  readonly groupRows?: number;
+  /** Begins one. */
+  begin(sink: ByteSink, table: Table): TableRows;
+}
+
+const METADATA = { "perfdata.tables": String(TABLES_VERSION) };
+
+/** Writes Parquet files. */
+export const PARQUET: TableWriter = {
+  extension: "parquet",
+  begin: (sink, table) =>
+    new ParquetFile(sink, table, {
+      compress: (bytes) => zstdCompressSync(bytes, COMPRESSION),
+      metadata: METADATA,
+    }),
+};
+
+/** Writes streams of Arrow, whose batches are all in memory while they are written. */
+async function arrow(): Promise<TableWriter> {
+  const { ArrowStream } = await import("@perfdata/tables/arrow");
+  return {
+    extension: "arrows",
+    groupRows: 1 << 18,
+    begin: (sink, table) => new ArrowStream(sink, table, { metadata: METADATA }),
+  };
+}
+
 /** The level of compression: 3 saves 5 % and takes half as long again. */
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** A file of a table that has no name yet. */
 export class NewTable implements Disposable {
   /** Takes its rows. */
-  readonly rows: ParquetFile;
+  readonly rows: TableRows;
   readonly #path: string;
   readonly #file: NewFile;
 
   /**
    * Opens it, and makes the folders that it is in.
    *
+   * @param path Without what ends the names of its format.
    * @throws {InputError} Where there is a file of that name, without `force`.
    */
-  constructor(path: string, table: Table, force: boolean) {
+  constructor(path: string, table: Table, writer: TableWriter, force: boolean) {
     const folder = path.slice(0, path.lastIndexOf("/"));
     about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
-    this.#path = path;
-    this.#file = about(path, () => newFile(path, { force }));
-    this.rows = new ParquetFile(this.#file, table, {
-      compress: (bytes) => zstdCompressSync(bytes, COMPRESSION),
-      metadata: { "perfdata.tables": String(TABLES_VERSION) },
-    });
+    const name = this.#path = `${path}.${writer.extension}`;
+    this.#file = about(name, () => newFile(name, { force }));
+    this.rows = writer.begin(this.#file, table);
   }
 
   /** Gives it its name, after its last row. */
@@ -88,9 +129,10 @@ export class NewTable implements Disposable {
 export async function writeTables(job: TablesJob): Promise<TablesDone> {
   const { tool, name, flags } = job;
   const files: NewTable[] = [];
-  const open = (table: Table, key: RecordingKey): ParquetFile => {
+  const writer = job.format === "arrow" ? await arrow() : PARQUET;
+  const open = (table: Table, key: RecordingKey): RowSink => {
     const folder = [job.folder, table.name, ...partsOf(job.partition, key)].join("/");
-    const file = new NewTable(`${folder}/${key.id}.parquet`, table, job.force);
+    const file = new NewTable(`${folder}/${key.id}`, table, writer, job.force);
     files.push(file);
     return file.rows;
   };
@@ -104,7 +146,7 @@ export async function writeTables(job: TablesJob): Promise<TablesDone> {
       const tables = new RecordingTables(reader, {
         name: titleOf(name),
         open,
-        groupRows: job.groupRows,
+        groupRows: job.groupRows ?? writer.groupRows,
         resolver: job.names ? resolver(true) : undefined,
       });
       const engine = await runEngine(reader, [tables], {
@@ -220,6 +262,6 @@ function removeTemporary(folder: string): void {
   for (const entry of Deno.readDirSync(folder)) {
     const path = `${folder}/${entry.name}`;
     if (entry.isDirectory) removeTemporary(path);
-    else if (entry.name.endsWith(`.parquet.${Deno.pid}.tmp`)) Deno.removeSync(path);
+    else if (entry.name.endsWith(`.${Deno.pid}.tmp`)) Deno.removeSync(path);
   }
 }

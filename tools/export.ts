@@ -155,13 +155,18 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
 };
 
-/** The format that is no file, but tables in a directory. */
-const PARQUET = "parquet";
+/** The formats that are no file, but tables in a directory. */
+const TABLES = ["parquet", "arrow"] as const;
+
+/** Whether a format is one of these. */
+function isOfTables(format: string): format is typeof TABLES[number] {
+  return (TABLES as readonly string[]).includes(format);
+}
 
 const HELP = `export: writes the samples of a recording in a format that other tools read
 
 usage: perfdata export [flags] FORMAT [FILE]
-       perfdata export [flags] parquet -o DIR FILE...
+       perfdata export [flags] parquet|arrow -o DIR FILE...
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FORMAT is one of
 
@@ -172,9 +177,10 @@ ${
   ].map(([name, about]) => `      ${name.padEnd(12)} ${about}`).join("\n")
 }
       parquet      tables in a directory, for DuckDB, Spark, Arrow, Polars; of any number of files
+      arrow        the same as Arrow streams, not compressed: larger, and quicker to read
 
 docs/exports.md says what each keeps and loses, and how to open it; docs/tables.md
-describes the tables of parquet.
+describes the tables.
 
   -o, --output FILE      where it goes; - is standard output (default: the name of the recording
                          with the format's extension; folded: standard output)
@@ -191,8 +197,8 @@ describes the tables of parquet.
                          bolt and profgen count all branches
       --no-inline        the others: leave inlined functions out
       --binary FILE      bolt, profgen: the program or library whose branches are written
-      --names            parquet: frames get their functions and lines, as far as they are found
-      --partition LIST   parquet: folders below each table: date, or KEY=VALUE as service=web
+      --names            tables: frames get their functions and lines, as far as they are found
+      --partition LIST   tables: folders below each table: date, or KEY=VALUE as service=web
 ${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata export folded perf.data | inferno-flamegraph > flame.svg
@@ -207,10 +213,10 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const [format = "", ...rest] = operands;
-  if (format === PARQUET) return await writeParquet(flags, rest);
+  if (isOfTables(format)) return await writeTables(format, flags, rest);
   for (const flag of ["names", "partition"] as const) {
     if (flag === "names" ? on.names : value.partition !== undefined) {
-      throw new UsageError(`--${flag} is for the format ${PARQUET}`);
+      throw new UsageError(`--${flag} is for the formats ${listed(TABLES)}`);
     }
   }
   const chosen = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
@@ -222,7 +228,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   if (value.binary !== undefined) throw new UsageError("--binary is for bolt and profgen");
   if (chosen === undefined) {
-    const known = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS), PARQUET];
+    const known = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS), ...TABLES];
     throw new UsageError(
       format === ""
         ? `no format: ${listed(known)}`
@@ -269,19 +275,20 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
 }
 
 /** Writes tables of recordings. */
-async function writeParquet(
+async function writeTables(
+  format: typeof TABLES[number],
   flags: FlagsOf<typeof FLAGS>,
   files: readonly string[],
 ): Promise<number> {
   const { on, value } = flags;
   const folder = value.output;
-  if (folder === undefined) throw new UsageError(`${PARQUET} needs a directory: -o DIR`);
-  if (folder === "-") throw new UsageError(`${PARQUET} is a directory: -o DIR`);
+  if (folder === undefined) throw new UsageError(`${format} needs a directory: -o DIR`);
+  if (folder === "-") throw new UsageError(`${format} is a directory: -o DIR`);
   for (const flag of ["comm", "dso", "symbol", "event", "binary", "weight"] as const) {
     if (value[flag] === undefined) continue;
-    throw new UsageError(`--${flag} is not for ${PARQUET}: its tables are asked by name`);
+    throw new UsageError(`--${flag} is not for ${format}: its tables are asked by name`);
   }
-  if (on.pt) throw new UsageError(`--pt is not for ${PARQUET}`);
+  if (on.pt) throw new UsageError(`--pt is not for ${format}`);
   const partition = value.partition?.split(",") ?? [];
   for (const part of partition) {
     if (part === "date" || /^[A-Za-z_][A-Za-z0-9_]*=[^/=]+$/.test(part)) continue;
@@ -291,7 +298,7 @@ async function writeParquet(
   const { writeAllTables } = await import("./_tables.ts");
   const done = await writeAllTables(
     names.map((name) => ({
-      ...{ tool: "export", name, folder, partition, flags },
+      ...{ tool: "export", name, folder, format, partition, flags },
       ...{ names: on.names, force: on.force },
     })),
     parseJobs(value.jobs) ?? 1,

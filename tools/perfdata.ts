@@ -148,6 +148,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
           "perfetto",
           "callgrind",
           "parquet",
+          "arrow",
         ],
       },
     ]],

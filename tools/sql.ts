@@ -121,6 +121,7 @@ async function writeTablesOf(
         name,
         folder,
         partition: [],
+        format: "parquet" as const,
         flags: all,
       },
       ...{ names: true, force: on.force },

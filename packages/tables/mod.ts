@@ -6,6 +6,7 @@
 export * from "./schema/column_types.ts";
 export * from "./schema/tables.ts";
 export { ParquetFile, type ParquetOptions } from "./parquet/parquet_file.ts";
+export { type ArrowOptions, ArrowStream } from "./arrow/arrow_stream.ts";
 export { ContentHash } from "./ids/content_ids.ts";
 export { profileOfTables, type TablesProfileOptions } from "./reading/tables_profile.ts";
 export {

@@ -1,4 +1,5 @@
-"""Reads all tables of a directory by DuckDB, Arrow and Polars, and prints their rows as JSON."""
+"""Reads all tables of a directory by DuckDB, Arrow and Polars, as Parquet and as Arrow streams, and prints
+their rows as JSON."""
 
 import glob
 import json
@@ -6,6 +7,7 @@ import sys
 
 import duckdb
 import polars
+import pyarrow.ipc
 import pyarrow.parquet
 
 folder, *tables = sys.argv[1:]
@@ -32,4 +34,11 @@ for table in tables:
     names = [column[0] for column in cursor.description]
     found[f"duckdb {table}"] = rows(columns, [dict(zip(names, row)) for row in cursor.fetchall()])
     found[f"polars {table}"] = rows(columns, polars.read_parquet(files).to_dicts())
+    [stream] = glob.glob(f"{folder}/{table}/*.arrows")
+    read = pyarrow.ipc.open_stream(stream).read_all()
+    read.validate(full=True)
+    if read.schema.names != pyarrow.parquet.read_schema(files[0]).names:
+        raise SystemExit(f"{table}: other columns")
+    found[f"arrow-stream {table}"] = rows(columns, read.to_pylist())
+    found[f"polars-stream {table}"] = rows(columns, polars.read_ipc_stream(stream).to_dicts())
 json.dump(found, sys.stdout)
