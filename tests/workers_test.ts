@@ -1,5 +1,6 @@
 /** Any number of threads, and blocks of any size, give the same answer. */
 import { assert, assertEquals } from "@std/assert";
+import { constants, createZstdCompress } from "node:zlib";
 import {
   emptyAttr,
   memorySink,
@@ -14,6 +15,7 @@ import { type CountOptions, functionTable, SampleCounts } from "@perfdata/report
 import { countWorkers } from "@perfdata/report/count-workers";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoWorkers } from "@perfdata/report/info-workers";
+import { RecordingIndex } from "@perfdata/session/index";
 import { runEngine, type Workers, type WorkerThread } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
@@ -69,6 +71,60 @@ async function ofTheDay(folder: string): Promise<string> {
   return path;
 }
 
+/**
+ * Samples of threads whose names and maps change on the way, plain and as `perf record -z` has them: one
+ * zstd frame over all records, flushed at the end of each, which is often within a record.
+ */
+async function compressed(folder: string): Promise<{ plain: string; inOneFrame: string }> {
+  const type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  const flags = { ...emptyAttr().flags, sample_id_all: true };
+  const attr = { ...emptyAttr(), size: 128, sample_type: BigInt(type), sample_period: 3n, flags };
+  const events = [{ attr, ids: [1n] }];
+  const records: Uint8Array[] = [];
+  let [seed, time] = [1, 1_000_000n];
+  for (let i = 0; i < 40_000; i++) {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    const thread = 7 + (seed >>> 16) % 8;
+    const tid = 7n << 32n | BigInt(thread);
+    const ids = BigInt(thread) << 32n | 7n;
+    time += BigInt(seed >>> 20);
+    if (i % 500 === 0) {
+      const name = BigInt(0x61 + i / 500 % 26) | 0x78n << 8n;
+      records.push(wordsRecord(3, 0, [ids, name, ids, time]));
+    }
+    if (i % 3000 === 2999) records.push(wordsRecord(68, 0, []));
+    records.push(wordsRecord(9, 2, [BigInt(0x40_0000 + (seed >>> 8) % 300), tid, time]));
+  }
+  const paths = { plain: `${folder}/plain.data`, inOneFrame: `${folder}/compressed.data` };
+  const sinks = { plain: memorySink(), inOneFrame: memorySink() };
+  const plain = await PerfDataWriter.file(sinks.plain, { events });
+  for (const record of records) await plain.write(record);
+  await plain.close();
+  const writer = await PerfDataWriter.file(sinks.inOneFrame, { events });
+  const bytes = new Uint8Array(await new Blob(records as BlobPart[]).arrayBuffer());
+  const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 12 } });
+  const pieces: Uint8Array[] = [];
+  stream.on("data", (piece: Uint8Array) => pieces.push(piece));
+  for (let at = 0, size = 0; at < bytes.length; at += size) {
+    size = 10_001 + at % 9973;
+    stream.write(bytes.subarray(at, at + size));
+    await new Promise<void>((resolve) => stream.flush(() => resolve()));
+    const body = pieces.splice(0);
+    const length = body.reduce((sum, piece) => sum + piece.length, 8);
+    const record = new Uint8Array(length);
+    new DataView(record.buffer).setUint32(0, 81, true);
+    new DataView(record.buffer).setUint16(6, length, true);
+    body.reduce((to, piece) => (record.set(piece, to), to + piece.length), 8);
+    await writer.write(record);
+  }
+  stream.destroy();
+  await writer.close();
+  for (const  of of["plain", "inOneFrame"] as const) {
+    Deno.writeFileSync(paths[of], sinks[of].bytes());
+  }
+  return paths;
+}
+
 async function rows(
   path: string,
   counts: CountOptions,
@@ -118,7 +174,7 @@ class Shared {
   #start(worker: WorkerThread): WorkerThread {
     const gate = this.#gate ??= Promise.withResolvers();
     return {
-      postMessage: (message) => worker.postMessage(message),
+      postMessage: (message, options) => worker.postMessage(message, options),
       set onmessage(take: WorkerThread["onmessage"]) {
         worker.onmessage = (event) => {
           if (event.data.kind === "part") Shared.stretches++;
@@ -222,6 +278,31 @@ Deno.test("functions are the same with any number of threads and blocks of any s
   console.log(`${compared} rows of ${all.length} files compared`);
   assertShared();
   assert(all.length >= 8 && compared > 1000);
+});
+
+Deno.test("compressed recordings are as those that are not, with any number of threads", async () => {
+  Shared.stretches = 0;
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
+  const { plain, inOneFrame } = await compressed(folder);
+  const how = { keys: { tid: true } };
+  const expected = await rows(plain, how, 1, 1 << 22);
+  const reader = await PerfDataReader.open(openSource(inOneFrame));
+  const { blocks } = await RecordingIndex.read(reader, { blockBytes: 1 << 14 });
+  const resumed = blocks.filter(({ resume }) => (resume?.stream?.history.length ?? 0) > 0);
+  const within = resumed.filter(({ resume }) => (resume?.left.length ?? 0) > 0);
+  for (
+    const [jobs, blockBytes] of [[1, 1 << 14], [2, 1 << 14], [3, 1 << 16], [7, 1 << 12]] as const
+  ) {
+    const actual = await rows(inOneFrame, how, jobs, blockBytes);
+    assertEquals(actual, expected, `${jobs} threads, blocks of ${blockBytes} bytes`);
+  }
+  Deno.removeSync(folder, { recursive: true });
+  console.log(
+    `${expected.length} rows compared; ${blocks.length} blocks, ${resumed.length} in the middle of a frame, ` +
+      `${within.length} of a record`,
+  );
+  assertShared();
+  assert(expected.length > 300 && resumed.length >= 10 && within.length >= 3);
 });
 
 Deno.test("recordings in short are the same with any number of threads and blocks of any size", async () => {

@@ -143,7 +143,7 @@ export async function readProfile(
     unmapped: options.unmapped === true || on.verbose,
   };
   const consumer = new ProfileConsumer(how);
-  const jobs = isTime ? 1 : sampleJobs(flags.value.jobs, reader);
+  const jobs = isTime ? 1 : await sampleJobs(flags.value.jobs, reader);
   const workers = jobs === 1
     ? undefined
     : (await import("@perfdata/profile/profile-workers")).profileWorkers(name, jobs, {

@@ -1,6 +1,11 @@
 /** Values of flags that several commands have. */
 import { isRecordName, recordNames } from "@perfdata/dump/record-names";
-import type { PerfDataReader } from "@perfdata/format";
+import {
+  decodeFeature,
+  HEADER_COMPRESSED,
+  type PerfDataReader,
+  sectionRange,
+} from "@perfdata/format";
 import { UsageError } from "./_cli.ts";
 
 /**
@@ -79,11 +84,32 @@ export function textJobs(jobs: number | undefined, { fileSize = 0 }: PerfDataRea
 }
 
 /**
- * Threads that take samples: as many as asked for, or all processors where the file is so large that their
- * start pays.
+ * Threads that take samples: as many as asked for, or all processors where the records are so many bytes that
+ * their start pays.
  */
-export function sampleJobs(text: string | undefined, { fileSize = 0 }: PerfDataReader): number {
-  return parseJobs(text) ?? (fileSize >= LARGE ? navigator.hardwareConcurrency : 1);
+export async function sampleJobs(
+  text: string | undefined,
+  reader: PerfDataReader,
+): Promise<number> {
+  const { fileSize = 0 } = reader;
+  return parseJobs(text) ??
+    (fileSize * await ratioOf(reader) >= LARGE ? navigator.hardwareConcurrency : 1);
+}
+
+/** Bytes of records for each byte of a file, as `perf record -z` says. */
+async function ratioOf(reader: PerfDataReader): Promise<number> {
+  const { littleEndian, features } = reader;
+  const section = features.find(({ id }) => id === HEADER_COMPRESSED)?.section;
+  if (section === undefined) return 1;
+  try {
+    const { offset, size } = sectionRange(section);
+    const bytes = await reader.readSection(offset, size, "COMPRESSED");
+    const feature = decodeFeature(HEADER_COMPRESSED, bytes, { littleEndian });
+    return feature.name === "COMPRESSED" ? Math.max(1, feature.value.ratio) : 1;
+  } catch {
+    // What of the features is damaged is reported by the pass over the records.
+    return 1;
+  }
 }
 
 /**

@@ -298,7 +298,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       stacks: on.children || order !== undefined,
     };
     const counts = new SampleCounts(how);
-    const jobs = isTime ? 1 : sampleJobs(value.jobs, reader);
+    const jobs = isTime ? 1 : await sampleJobs(value.jobs, reader);
     const workers = jobs === 1
       ? undefined
       : (await import("@perfdata/report/count-workers")).countWorkers(name, jobs, {

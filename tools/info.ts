@@ -50,7 +50,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     const complaints = new Complaints(`info: ${name}`);
     const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
     const progress = new Progress("info", reader.fileSize);
-    const jobs = sampleJobs(value.jobs, reader);
+    const jobs = await sampleJobs(value.jobs, reader);
     const workers = jobs === 1
       ? undefined
       : (await import("@perfdata/report/info-workers")).infoWorkers(name, jobs);

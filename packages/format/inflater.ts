@@ -3,7 +3,7 @@ import type { ErrorPlace } from "./error.ts";
 import type { EventTable } from "./events.ts";
 import { CAPACITY, frame, type Stop } from "./framing.ts";
 import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_COMPRESSED } from "./record_types.ts";
-import type { ZstdStream } from "./zstd.ts";
+import type { ZstdState, ZstdStream } from "./zstd.ts";
 
 /**
  * Most bytes that a COMPRESSED record, which has at most 64 KB, inflates to: a thousand times as many.
@@ -20,11 +20,24 @@ export interface InflaterHost {
   reportDamage(message: string, place: ErrorPlace): void;
 }
 
+/**
+ * What came out of the COMPRESSED records before a record: with it, those after it can be inflated for
+ * themselves. It can be sent to another thread.
+ */
+export interface InflaterState {
+  /** Where the stream is; `undefined` where it has not begun. */
+  readonly stream: ZstdState | undefined;
+  /** The beginning of a record that the next one goes on with. */
+  readonly left: Uint8Array<ArrayBuffer>;
+  /** Whether it was damaged, so that later ones are skipped. */
+  readonly isBroken: boolean;
+}
+
 /** Turns COMPRESSED records into batches. */
 export class Inflater {
   readonly #reader: InflaterHost;
   readonly #littleEndian: boolean;
-  readonly #makeStream: () => ZstdStream;
+  readonly #makeStream: (from?: ZstdState) => ZstdStream;
   #stream: ZstdStream | undefined;
   #batch: RecordBatch | undefined;
   #left = 0;
@@ -33,10 +46,33 @@ export class Inflater {
   /** Bytes that the record has inflated to so far. */
   #inflated = 0;
 
-  constructor(reader: InflaterHost, littleEndian: boolean, makeStream: () => ZstdStream) {
+  constructor(
+    reader: InflaterHost,
+    littleEndian: boolean,
+    makeStream: (from?: ZstdState) => ZstdStream,
+    from?: InflaterState,
+  ) {
     this.#reader = reader;
     this.#littleEndian = littleEndian;
     this.#makeStream = makeStream;
+    if (from === undefined) return;
+    const { stream, left, isBroken } = from;
+    this.#broken = isBroken;
+    if (stream !== undefined) this.#stream = makeStream(stream);
+    if (left.length > 0) this.#ownBatch().bytes.set(left);
+    this.#left = left.length;
+  }
+
+  #ownBatch(): RecordBatch {
+    return this.#batch ??= new RecordBatch(CAPACITY, this.#littleEndian, this.#reader.events);
+  }
+
+  /** Where it is between two records; `undefined` where the stream cannot say. */
+  state(): InflaterState | undefined {
+    const stream = this.#stream?.state?.();
+    if (this.#stream !== undefined && stream === undefined && !this.#broken) return undefined;
+    const left = this.#batch?.bytes.slice(0, this.#left) ?? new Uint8Array(0);
+    return { stream, left, isBroken: this.#broken };
   }
 
   *inflate(record: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
@@ -81,11 +117,7 @@ export class Inflater {
   *#frame(inflated: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
     const stats = this.#reader.stats;
     stats.inflatedBytes += inflated.length;
-    const batch = this.#batch ??= new RecordBatch(
-      CAPACITY,
-      this.#littleEndian,
-      this.#reader.events,
-    );
+    const batch = this.#ownBatch();
     batch.inflatedFrom = offset;
     for (let taken = 0; taken < inflated.length;) {
       const part = inflated.subarray(taken, taken + CAPACITY - this.#left);

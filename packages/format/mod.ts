@@ -14,6 +14,7 @@ export * from "./events.ts";
 export * from "./features.ts";
 export type { FeatureSection } from "./file_tables.ts";
 export * from "./header.ts";
+export type { InflaterState } from "./inflater.ts";
 export * from "./regions.ts";
 export * from "./off_cpu.ts";
 export * from "./perf_event.ts";

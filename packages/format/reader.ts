@@ -28,7 +28,7 @@ import {
   type PerfFileSection,
   perfFileSection,
 } from "./header.ts";
-import { Inflater } from "./inflater.ts";
+import { Inflater, type InflaterState } from "./inflater.ts";
 import { type FileLayout, fileLayout, type FileSections, sectionRange } from "./regions.ts";
 import {
   PERF_EVENT_HEADER_SIZE,
@@ -41,7 +41,7 @@ import {
 import { checkMemory } from "./memory.ts";
 import { type ByteSource, ForwardReader, isRandomAccess, type TempFile } from "./source.ts";
 import { array, decode, headerString, u64 } from "./struct.ts";
-import { type ZstdStream, zstdStream } from "./zstd.ts";
+import { type ZstdState, type ZstdStream, zstdStream } from "./zstd.ts";
 import { recordSize } from "./record_header.ts";
 
 /** Most bytes of header, attrs and ids that are read into memory from a stream. */
@@ -56,8 +56,11 @@ export interface ReaderOptions {
    * damage throws.
    */
   readonly diagnostics?: Diagnostics;
-  /** Inflates COMPRESSED records; by default in plain JavaScript, in any runtime. */
-  readonly zstd?: () => ZstdStream;
+  /**
+   * Inflates COMPRESSED records; by default in plain JavaScript, in any runtime. It gets the state of another
+   * stream to go on from only where streams have one.
+   */
+  readonly zstd?: (from?: ZstdState) => ZstdStream;
 }
 
 /** What a pass over the records found. */
@@ -84,6 +87,8 @@ export interface BatchOptions {
   readonly to?: number;
   /** Whether records come out of COMPRESSED ones; true by default. */
   readonly inflate?: boolean;
+  /** What was inflated before `from`: see {@link PerfDataReader.inflaterState}. */
+  readonly resume?: InflaterState | undefined;
   /**
    * Whether a tolerant reader skips damage without reporting it; false by default. For a pass that
    * looks ahead of the one in which damage is reported.
@@ -150,6 +155,8 @@ export class PerfDataReader {
   readonly #attrsTaken = new Set<number>();
   #googleDialect = false;
   #quiet = false;
+  /** What inflates in the present pass. */
+  #inflater: Inflater | undefined;
 
   private constructor(
     source: ByteSource,
@@ -263,6 +270,16 @@ export class PerfDataReader {
     return this.#source.temp;
   }
 
+  /**
+   * What the pass over the records has inflated before the present batch, which is none that came out of a
+   * COMPRESSED record: with it, records from here on are read for themselves.
+   *
+   * @returns `undefined` where that is not possible.
+   */
+  inflaterState(): InflaterState | undefined {
+    return this.#inflater?.state();
+  }
+
   /** @ignore Throws in strict mode; reports in tolerant mode. */
   reportDamage(message: string, place: ErrorPlace): void {
     const error = new PerfDataError(message, place);
@@ -361,7 +378,8 @@ export class PerfDataReader {
     let start = from;
     try {
       for (const end of [...seams, to]) {
-        yield* this.#run(batch, start, end, options);
+        const resume = start === from ? options.resume : undefined;
+        yield* this.#run(batch, start, end, { ...options, resume });
         start = end;
       }
     } finally {
@@ -378,7 +396,9 @@ export class PerfDataReader {
   ): AsyncGenerator<RecordBatch, void, void> {
     const forward = new ForwardReader(this.#source, from);
     const { stats } = this;
-    const inflater = new Inflater(this, batch.littleEndian, this.#options.zstd ?? zstdStream);
+    const { zstd = zstdStream } = this.#options;
+    const inflater = new Inflater(this, batch.littleEndian, zstd, options.resume);
+    this.#inflater = inflater;
     let len = 0;
     let block = BLOCK;
     for (let reads = 0;; reads++) {
@@ -450,7 +470,8 @@ export class PerfDataReader {
         break;
       }
     }
-    inflater.finish();
+    // Where reading ends before the data does, the rest of a record may follow.
+    if (to !== options.to || to === this.#data.offset + this.#data.size) inflater.finish();
     if (!isRandomAccess(this.#source) && this.header !== undefined) {
       await this.#readEpilogue(forward, this.header);
     }

@@ -1,4 +1,4 @@
-import { BlockDecoder, MARGIN, MAX_BLOCK } from "./zstd/block.ts";
+import { BlockDecoder, type BlockState, MARGIN, MAX_BLOCK } from "./zstd/block.ts";
 import { corrupt } from "./zstd/entropy_tables.ts";
 
 /** Inflates one zstd stream that arrives in pieces. */
@@ -12,6 +12,23 @@ export interface ZstdStream {
   push(compressed: Uint8Array): Iterable<Uint8Array>;
   /** Whether what came so far is whole frames: at the end of the input, that it was not cut. */
   readonly isBetweenFrames: boolean;
+  /**
+   * Where it is, so that another stream can go on from here, in another thread as well; `undefined` where
+   * it is within a block.
+   */
+  state?(): ZstdState | undefined;
+}
+
+/** Where a stream is between two blocks: what can be sent to another thread. */
+export interface ZstdState {
+  /** The bytes that matches may refer to: as many as the window has, or as there were. */
+  readonly history: Uint8Array<ArrayBuffer>;
+  /** Size of the frame's window; `undefined` between two frames. */
+  readonly window: number | undefined;
+  /** Whether a checksum follows the frame. */
+  readonly checksum: boolean;
+  /** What blocks have in common. */
+  readonly blocks: BlockState;
 }
 
 /** Bytes of the largest window: that of zstd's highest level, and what its own tools accept. */
@@ -37,6 +54,8 @@ const CONTENT_SIZE = [0, 2, 4, 8];
  *
  * Checksums are ignored; dictionaries are not supported.
  *
+ * @param from Where another stream was, whose bytes after that are pushed; the beginning by default.
+ *
  * @example
  * ```ts
  * import { zstdStream } from "@perfdata/format/zstd";
@@ -48,8 +67,10 @@ const CONTENT_SIZE = [0, 2, 4, 8];
  * assertEquals(parts, [Uint8Array.of(42, 42, 42, 42, 42)]);
  * ```
  */
-export function zstdStream(): ZstdStream {
-  return new Frames();
+export function zstdStream(from?: ZstdState): ZstdStream {
+  const frames = new Frames();
+  if (from !== undefined) frames.resume(from);
+  return frames;
 }
 
 /**
@@ -136,6 +157,31 @@ class Frames implements ZstdStream {
   /** Whether the last frame has ended. */
   get isBetweenFrames(): boolean {
     return this.#state === "frame" && this.#have === 0;
+  }
+
+  state(): ZstdState | undefined {
+    const inFrame = this.#state === "block";
+    if (this.#have > 0 || !(inFrame || this.#state === "frame")) return undefined;
+    const { bytes, length } = this.#out;
+    return {
+      history: inFrame
+        ? bytes.slice(Math.max(0, length - this.#window), length)
+        : bytes.slice(0, 0),
+      window: inFrame ? this.#window : undefined,
+      checksum: this.#checksum,
+      blocks: this.#blocks.state(),
+    };
+  }
+
+  resume({ history, window, checksum, blocks }: ZstdState): void {
+    if (window === undefined) return;
+    this.#window = window;
+    this.#checksum = checksum;
+    this.#blocks.resume(blocks);
+    this.#out.bytes = new Uint8Array(history.length + ROOM);
+    this.#out.bytes.set(history);
+    this.#out.length = history.length;
+    this.#next("block", 3);
   }
 
   *push(bytes: Uint8Array): Generator<Uint8Array, void, void> {

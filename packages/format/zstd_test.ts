@@ -55,6 +55,25 @@ Deno.test("zstd: frames of any level, in pieces of any size, inflate to what the
   );
 });
 
+Deno.test("zstd: from any state, what follows inflates to the same", () => {
+  const compressed = joined([level(3, 1), level(1, 0)]);
+  const plain = joined([PLAIN, PLAIN]);
+  let states = 0;
+  let done = 0;
+  const stream = zstdStream();
+  for (let at = 0; at < compressed.length; at++) {
+    const state = stream.state?.();
+    if (state !== undefined) {
+      const again = zstdStream(structuredClone(state));
+      assertEquals(joined(again.push(compressed.subarray(at))), plain.subarray(done));
+      states++;
+    }
+    for (const part of stream.push(compressed.subarray(at, at + 1))) done += part.length;
+  }
+  assertEquals(done, plain.length);
+  assert(states > 5, `${states} states`);
+});
+
 /** The header of a frame with a window of 128 KB, then blocks that repeat one byte. */
 function repeats(blocks: number, size: number): Uint8Array {
   const bytes = new Uint8Array(6 + 4 * blocks);

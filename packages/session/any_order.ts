@@ -2,7 +2,7 @@ import type { PerfDataReader } from "@perfdata/format";
 import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import type { Consumer, EngineOptions } from "./engine.ts";
-import { type IndexBlock, RecordingIndex } from "./index/recording_index.ts";
+import { type BlockRange, type IndexBlock, RecordingIndex } from "./index/recording_index.ts";
 import { isKnownTime, RecordTime } from "./order/record_time.ts";
 import type { SampleFilter } from "./resolve.ts";
 import { type Window, WINDOW_BYTES, windowsOf } from "./windows/plan.ts";
@@ -84,16 +84,10 @@ export async function readIndex(
 
 /** The blocks that may have samples which count, in the order of the file. */
 export function wantedBlocks(
-  { blocks, isCompressed }: RecordingIndex,
+  { blocks }: RecordingIndex,
   filter: SampleFilter,
 ): readonly IndexBlock[] {
-  const wanted = blocks.filter((block) => isWanted(block, filter));
-  const [first] = blocks;
-  const last = blocks.at(-1);
-  // What is compressed is inflated from its beginning.
-  return !isCompressed || first === undefined || last === undefined || wanted.length === 0
-    ? wanted
-    : [{ ...first, from: first.from, to: last.to }];
+  return blocks.filter((block) => isWanted(block, filter));
 }
 
 /** What takes blocks. */
@@ -140,7 +134,7 @@ export class BlockReader {
 
   /** Reads a block. */
   async read(
-    { from, to, first, round }: Pick<IndexBlock, "from" | "to" | "first" | "round">,
+    { from, to, first, round, resume }: BlockRange,
     take: (run: Run) => void,
   ): Promise<void> {
     const reader = this.#reader;
@@ -148,7 +142,7 @@ export class BlockReader {
     const time = new RecordTime(reader.events);
     const { timeHi, timeLo, event, start, offset, position, round: rounds } = run;
     const times = { hi: timeHi, lo: timeLo, event };
-    for await (const batch of reader.batches({ from, to, quiet: true })) {
+    for await (const batch of reader.batches({ from, to, resume, quiet: true })) {
       const { count, starts, inflatedFrom, offset: base, view, littleEndian } = batch;
       run.blocks = [batch];
       for (let row = 0; row < count; row += RUN_ROWS) {

@@ -269,7 +269,7 @@ export async function runEngine(
   const past = index && historyOf(index, reader, recorded, described);
   const engine = new Engine(reader, recorded, described, past);
   const [consumer, ...more] = consumers;
-  if (index?.isCompressed === false && workers !== undefined && more.length === 0) {
+  if (index !== undefined && workers !== undefined && more.length === 0) {
     if (consumer !== undefined && isShareable(consumer) && workers.jobs > 1) {
       const { runWorkers } = await import("./workers/run_workers.ts");
       await runWorkers(engine, index, consumer, workers, options);

@@ -61,6 +61,16 @@ const DEFAULT_MATCHES = fseTable(
   6,
 );
 
+/** What the blocks of a frame have in common, between two of them: what can be sent to another thread. */
+export interface BlockState {
+  readonly huffman: HuffmanTable | undefined;
+  readonly literals: FseTable | undefined;
+  readonly offsets: FseTable | undefined;
+  readonly matches: FseTable | undefined;
+  /** The last three offsets. */
+  readonly last: readonly [number, number, number];
+}
+
 /** Inflates the compressed blocks of a frame: what they have in common stays from block to block. */
 export class BlockDecoder {
   #huffman: HuffmanTable | undefined;
@@ -81,6 +91,26 @@ export class BlockDecoder {
       this.#matchesTable =
         undefined;
     [this.#last, this.#second, this.#third] = [1, 4, 8];
+  }
+
+  /** What the next block may refer to, beyond the bytes before it. */
+  state(): BlockState {
+    return {
+      huffman: this.#huffman,
+      literals: this.#literalsTable,
+      offsets: this.#offsetsTable,
+      matches: this.#matchesTable,
+      last: [this.#last, this.#second, this.#third],
+    };
+  }
+
+  /** Goes on where another decoder was. */
+  resume({ huffman, literals, offsets, matches, last }: BlockState): void {
+    this.#huffman = huffman;
+    this.#literalsTable = literals;
+    this.#offsetsTable = offsets;
+    this.#matchesTable = matches;
+    [this.#last, this.#second, this.#third] = last;
   }
 
   /**

@@ -1,5 +1,11 @@
 import { trailerEnd } from "@perfdata/format/record";
-import type { PerfDataReader, PerfEvent, ReaderStats, RecordBatch } from "@perfdata/format";
+import type {
+  InflaterState,
+  PerfDataReader,
+  PerfEvent,
+  ReaderStats,
+  RecordBatch,
+} from "@perfdata/format";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_COMPRESSED,
@@ -39,6 +45,14 @@ export interface HistoryPart {
 /** Bytes of a block, about. */
 const BLOCK_BYTES = 1 << 20;
 
+/**
+ * Inflated bytes of a block are at least this many times those that it takes to begin it, and a part of
+ * all that came before: what is kept of blocks grows with the window, and hardly with the recording.
+ */
+const SPARSE = 16;
+/** With a larger window, as of the highest levels of compression, all that is compressed is one block. */
+const MOST_HISTORY = 1 << 23;
+
 /** Records that the history of a machine is made of: 1 for their types. */
 const HISTORY = new Uint8Array(256);
 for (
@@ -66,6 +80,8 @@ export interface IndexBlock {
   readonly first: number;
   /** FINISHED_ROUND records before it. */
   readonly round: number;
+  /** What it takes to begin with it where records are compressed. */
+  readonly resume?: InflaterState | undefined;
   /** Number of records. */
   readonly records: number;
   /** Number of samples. */
@@ -78,12 +94,23 @@ export interface IndexBlock {
   readonly youngest: bigint;
 }
 
+/** What it takes to read a block: what can be sent to another thread. */
+export type BlockRange = Pick<IndexBlock, "from" | "to" | "first" | "round" | "resume">;
+
+/** The memory that a block has for itself alone: handed over to another thread, it need not be copied. */
+export function* memoryOf({ resume }: BlockRange): Generator<ArrayBuffer, void, void> {
+  if (resume?.stream !== undefined) yield resume.stream.history.buffer;
+}
+
 /** A block that is being looked through. */
 class OpenBlock implements IndexBlock {
   readonly from: number;
   to: number;
   readonly first: number;
   readonly round: number;
+  readonly resume: InflaterState | undefined;
+  /** Inflated bytes of the recording before it. */
+  readonly inflated: number;
   records = 0;
   samples = 0;
   timed = 0;
@@ -92,10 +119,15 @@ class OpenBlock implements IndexBlock {
   #youngestHi = 0;
   #youngestLo = 0;
 
-  constructor(from: number, first: number, round: number) {
+  constructor(
+    { from, first, round, resume }: Omit<BlockRange, "to">,
+    inflated: number,
+  ) {
     this.from = this.to = from;
     this.first = first;
     this.round = round;
+    this.resume = resume;
+    this.inflated = inflated;
   }
 
   see(hi: number, lo: number): void {
@@ -152,7 +184,8 @@ class TimeOffsets {
  * ```
  *
  * Headers of records are read, and of samples the time and the thread: nothing is decoded. A file whose
- * records are compressed is inflated, and has no blocks that can be read for themselves.
+ * records are compressed is inflated. Its blocks are larger, and have with them what it takes to begin there:
+ * the last bytes that came before, which matches refer to, and tables of the compression.
  *
  * @example
  * ```ts
@@ -256,12 +289,36 @@ export class RecordingIndex {
   }
 
   /** Begins a block with record `i` of a batch, where the one before ends. */
-  #begin(batch: RecordBatch, i: number, before: OpenBlock | undefined): OpenBlock {
+  #begin(
+    batch: RecordBatch,
+    i: number,
+    before: OpenBlock | undefined,
+    resume?: InflaterState,
+  ): OpenBlock {
     const from = batch.offsetOf(i);
     if (before !== undefined) before.to = from;
-    const block = new OpenBlock(from, batch.firstIndex + i, this.rounds.count);
+    const block = new OpenBlock({
+      from,
+      first: batch.firstIndex + i,
+      round: this.rounds.count,
+      resume,
+    }, this.#reader.stats.inflatedBytes);
     this.blocks.push(block);
     return block;
+  }
+
+  /**
+   * Begins a block with a batch after COMPRESSED records, where the one before has enough of them and what
+   * it takes to begin there is known.
+   */
+  #resumed(batch: RecordBatch, before: OpenBlock, asked: number): OpenBlock {
+    const { inflatedBytes } = this.#reader.stats;
+    const history = before.resume?.stream?.history.length ?? 0;
+    const bytes = inflatedBytes - before.inflated + batch.offsetOf(0) - before.from;
+    const least = Math.max(asked, SPARSE * history, inflatedBytes / SPARSE);
+    if (bytes < least || history > MOST_HISTORY) return before;
+    const resume = this.#reader.inflaterState();
+    return resume === undefined ? before : this.#begin(batch, 0, before, resume);
   }
 
   /** Takes the records of a batch; returns the block that the last one is in. */
@@ -272,8 +329,10 @@ export class RecordingIndex {
     other: ((batch: RecordBatch, i: number, hi: number, lo: number) => void) | undefined,
   ): OpenBlock {
     let block = before ?? this.#begin(batch, 0, undefined);
-    // What came out of a COMPRESSED record cannot be read for itself.
-    let limit = batch.inflatedFrom >= 0 ? Infinity : block.from + blockBytes - batch.offset;
+    const isInflated = this.#reader.stats.inflatedBytes > 0;
+    // What came out of a COMPRESSED record is read with it.
+    if (isInflated && batch.inflatedFrom < 0) block = this.#resumed(batch, block, blockBytes);
+    let limit = isInflated ? Infinity : block.from + blockBytes - batch.offset;
     const { bytes, view, starts, count, littleEndian: le, firstIndex } = batch;
     const { rounds, seen, types } = this;
     const { events } = this.#reader;

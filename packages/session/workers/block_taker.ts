@@ -1,6 +1,6 @@
 import { BlockReader } from "../any_order.ts";
 import type { Consumer, Engine, EngineOptions } from "../engine.ts";
-import type { IndexBlock } from "../index/recording_index.ts";
+import type { BlockRange } from "../index/recording_index.ts";
 import { openPass, type Pass } from "../pass.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 
@@ -49,7 +49,7 @@ export class BlockTaker {
 
   /** Takes the blocks of a stretch. */
   async take(
-    blocks: readonly Pick<IndexBlock, "from" | "to" | "first" | "round">[],
+    blocks: readonly BlockRange[],
   ): Promise<StretchPart> {
     for (const block of blocks) await this.#reader.read(block, (run) => this.#pass.take(run));
     const { places, stacks } = this.#engine;

@@ -1,10 +1,10 @@
 import { OutOfMemory } from "@perfdata/format/memory";
 import { BlockReader, wantedBlocks } from "../any_order.ts";
 import type { Consumer, Engine, EngineOptions, Workers, WorkerThread } from "../engine.ts";
-import type { IndexBlock, RecordingIndex } from "../index/recording_index.ts";
+import { type IndexBlock, memoryOf, type RecordingIndex } from "../index/recording_index.ts";
 import { openPass } from "../pass.ts";
 import { Joiner, type Shareable, type StretchPart, type ThreadTotals } from "./part.ts";
-import type { Answer, ThreadTask } from "./serve_blocks.ts";
+import type { Answer, Stretch, ThreadTask } from "./serve_blocks.ts";
 
 /** Blocks of a stretch, at most. */
 const STRETCH = 16;
@@ -35,8 +35,8 @@ export async function runWorkers(
   const size = Math.max(1, Math.min(STRETCH, Math.floor(blocks.length / (4 * jobs))));
   const stretches: IndexBlock[][] = [];
   for (let i = 0; i < blocks.length; i += size) stretches.push(blocks.slice(i, i + size));
-  const shares = new Shares(stretches.length, jobs);
-  const task: ThreadTask = { path, about, filter, stretches, past: index.historyPart() };
+  const shares = new Shares(stretches, jobs);
+  const task: ThreadTask = { path, about, filter, past: index.historyPart() };
   const others = Array.from(
     { length: Math.min(jobs, stretches.length) - 1 },
     () => new OtherThread(start(), task, shares, new Joiner(engine, consumer)),
@@ -93,6 +93,7 @@ class Turns {
 
 /** Who takes which stretch. */
 class Shares {
+  readonly #stretches: readonly (readonly IndexBlock[])[];
   readonly #takers: (OtherThread | null | undefined)[];
   readonly #jobs: number;
   /** The stretch that is dealt out next, if it is not this thread's. */
@@ -100,23 +101,25 @@ class Shares {
   /** Stretches before it that were left to this thread, and not taken yet. */
   #left = 0;
 
-  constructor(count: number, jobs: number) {
-    this.#takers = new Array(count).fill(undefined);
+  constructor(stretches: readonly (readonly IndexBlock[])[], jobs: number) {
+    this.#stretches = stretches;
+    this.#takers = new Array(stretches.length).fill(undefined);
     this.#jobs = jobs;
   }
 
-  /** The next stretch of another thread, in the order of the file; -1 where there is none. */
-  deal(to: OtherThread): number {
+  /** The next stretch of another thread, in the order of the file. */
+  deal(to: OtherThread): Stretch | "end" {
     const takers = this.#takers;
     for (; this.#next < takers.length; this.#next++) {
       if (takers[this.#next] !== undefined) continue;
       if (this.#next % this.#jobs !== 0 || this.#left >= BEHIND) {
         takers[this.#next] = to;
-        return this.#next++;
+        const number = this.#next++;
+        return { number, blocks: this.#stretches[number] ?? [] };
       }
       this.#left++;
     }
-    return -1;
+    return "end";
   }
 
   /** Who has taken a stretch; if nobody has, it is this thread's now. */
@@ -149,10 +152,10 @@ class OtherThread {
     this.totals.catch(() => {});
     this.#failed = totals.reject;
     worker.onmessage = ({ data }: MessageEvent<Answer>) => {
-      if (data.kind === "more") worker.postMessage(this.#deal(shares));
+      if (data.kind === "more") this.#deal(shares);
       else if (data.kind === "part") {
         this.#parts.get(data.stretch)?.resolve(data.part);
-        worker.postMessage(this.#deal(shares));
+        this.#deal(shares);
       } else if (data.kind === "end") totals.resolve(data.totals);
       else this.#fail(new (data.memory ? OutOfMemory : Error)(data.message));
     };
@@ -171,14 +174,22 @@ class OtherThread {
     return part as StretchPart;
   }
 
-  #deal(shares: Shares): number {
+  #deal(shares: Shares): void {
     const stretch = shares.deal(this);
-    if (stretch >= 0) {
-      const part = Promise.withResolvers<StretchPart>();
-      part.promise.catch(() => {});
-      this.#parts.set(stretch, part);
-    }
-    return stretch;
+    if (stretch === "end") return this.#worker.postMessage(stretch);
+    const part = Promise.withResolvers<StretchPart>();
+    part.promise.catch(() => {});
+    this.#parts.set(stretch.number, part);
+    const blocks = stretch.blocks.map(({ from, to, first, round, resume }) => ({
+      from,
+      to,
+      first,
+      round,
+      resume,
+    }));
+    this.#worker.postMessage({ ...stretch, blocks }, {
+      transfer: stretch.blocks.flatMap((block) => [...memoryOf(block)]),
+    });
   }
 
   #fail(error: Error): void {

@@ -1,7 +1,7 @@
 import { type ByteSource, PerfDataReader } from "@perfdata/format";
 import { OutOfMemory } from "@perfdata/format/memory";
 import type { Consumer, Engine, EngineOptions } from "../engine.ts";
-import type { HistoryPart, IndexBlock } from "../index/recording_index.ts";
+import type { BlockRange, HistoryPart } from "../index/recording_index.ts";
 import type { SampleFilter } from "../resolve.ts";
 import { BlockTaker } from "./block_taker.ts";
 import { historyIndexOf, openEngine } from "./open_engine.ts";
@@ -15,10 +15,16 @@ export interface ThreadTask {
   readonly about: unknown;
   /** Which samples count. */
   readonly filter: SampleFilter;
-  /** The file in stretches of blocks, which are dealt out by number. */
-  readonly stretches: readonly (readonly Pick<IndexBlock, "from" | "to" | "first" | "round">[])[];
   /** What the past of the machine is made of. */
   readonly past: HistoryPart;
+}
+
+/** Blocks that are dealt out to a thread, one after the other in the file. */
+export interface Stretch {
+  /** Its number among the stretches of the file. */
+  readonly number: number;
+  /** Its blocks. */
+  readonly blocks: readonly BlockRange[];
 }
 
 /** Stretches that a thread has at a time, so that there is one to go on with. */
@@ -52,11 +58,10 @@ export interface BlockService<About> {
  */
 export function serveBlocks<About>(service: BlockService<About>): void {
   const scope = globalThis as unknown as {
-    onmessage: ((event: { data: ThreadTask | number }) => void) | null;
+    onmessage: ((event: { data: ThreadTask | Stretch | "end" }) => void) | null;
     postMessage(message: Answer, transfer?: ArrayBuffer[]): void;
   };
   let taker: Promise<BlockTaker> | undefined;
-  let stretches: ThreadTask["stretches"] = [];
   // One stretch after the other, in the order in which they were dealt out.
   let last: Promise<void> = Promise.resolve();
   let ended = false;
@@ -66,22 +71,20 @@ export function serveBlocks<About>(service: BlockService<About>): void {
       message: error instanceof Error ? error.message : String(error),
       memory: error instanceof OutOfMemory,
     });
-  const take = async (number: number): Promise<void> => {
+  const take = async (stretch: Stretch | "end"): Promise<void> => {
     if (ended || taker === undefined) return;
     const own = await taker;
-    const stretch = stretches[number];
-    if (stretch === undefined) {
+    if (stretch === "end") {
       ended = true;
       scope.postMessage({ kind: "end", totals: own.totals() });
       return;
     }
-    const part = await own.take(stretch);
-    scope.postMessage({ kind: "part", stretch: number, part }, [...buffersOf(part)]);
+    const part = await own.take(stretch.blocks);
+    scope.postMessage({ kind: "part", stretch: stretch.number, part }, [...buffersOf(part)]);
   };
   scope.onmessage = ({ data }) => {
-    if (typeof data === "number") last = last.then(() => take(data)).catch(fail);
+    if (data === "end" || "blocks" in data) last = last.then(() => take(data)).catch(fail);
     else {
-      stretches = data.stretches;
       taker = openTaker(service, data);
       taker.then(() => {
         for (let i = 0; i < AHEAD; i++) scope.postMessage({ kind: "more" });
