@@ -1,78 +1,37 @@
 /** `symbols fetch`: servers that are right, slow, wrong, gone and hostile, and Debian's debuginfod. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gzipSync } from "node:zlib";
-import { emptyAttr } from "@perfdata/format";
 import { ElfFile } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
-import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
-import { symbolTable, writeElf } from "../packages/symbols/testing/elf_writer.ts";
 import { netPermission, serversOf } from "../tools/_debuginfod_job.ts";
 import { ignored, notInstalled } from "./ignored.ts";
+import { mappedRecording, oneFunction } from "./mapped_recording.ts";
 import { denoFolder, inFolder, tool, toolArguments, type ToolResult } from "./tool.ts";
 
 const ID = "abcdef0123456789abcdef0123456789abcdef01";
 const DENO_DIR = denoFolder();
 const OTHER = "00112233445566778899aabbccddeeff00112233";
 
-function bytesOf(hex: string): Uint8Array {
-  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-}
-
 /** A program of one function, of a build, and so large. */
-function program(buildId: string, size = 0): Uint8Array {
-  const file = { is64: true, littleEndian: true };
-  const { symtab, strtab } = symbolTable(file, [
-    { name: "work", value: 0x1000n, size: 0x100n, info: 0x12, shndx: 1 },
-  ]);
-  const note = Uint8Array.of(
-    ...[4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 0x47, 0x4e, 0x55, 0],
-    ...bytesOf(buildId),
-  );
-  return writeElf({
-    ...file,
-    type: 3,
-    machine: 62,
+function program(buildId: string, size = 0, altLink?: string): Uint8Array {
+  const shared = [...new TextEncoder().encode("shared\0"), ...fromHex(altLink ?? "")];
+  return oneFunction({
+    buildId,
     sections: [
-      { name: ".text", type: 1, flags: 6, addr: 0x1000n, bytes: new Uint8Array(0x100) },
-      { name: ".symtab", type: 2, bytes: symtab, link: 3, info: 1, entsize: 24 },
-      { name: ".strtab", type: 3, bytes: strtab },
-      { name: ".note.gnu.build-id", type: 7, flags: 2, addr: 0x2000n, bytes: note },
       { name: ".more", type: 1, bytes: Uint8Array.from({ length: size }, (_, i) => i * i >> 8) },
+      ...(altLink === undefined
+        ? []
+        : [{ name: ".gnu_debugaltlink", type: 1, bytes: Uint8Array.from(shared) }]),
     ],
-    segments: [{ type: 1, flags: 5, offset: 0n, vaddr: 0xf80n, filesz: 0x400n, memsz: 0x400n }],
   });
 }
 
-/** 20 samples in a file that is not here, of a known build. */
-async function recording(buildId: string, path = "/not/here/program"): Promise<Uint8Array> {
-  const flags = { ...emptyAttr().flags, sample_id_all: true, mmap2: true, build_id: true };
-  // IP, TID, TIME
-  const attr = { ...emptyAttr(), size: 120, sample_type: 7n, sample_period: 3n, flags };
-  const map = {
-    record: {
-      type: 10,
-      name: "MMAP2",
-      misc: 2 | 1 << 14,
-      body: {
-        ...{ pid: 7, tid: 7, addr: 0x40_0000n, len: 0x1000n, pgoff: 0n },
-        ...{ build_id_size: 20, __reserved_1: 0, __reserved_2: 0, build_id: bytesOf(buildId) },
-        ...{ prot: 5, flags: 2, filename: path },
-      },
-    },
-  } as Item;
-  const samples = Array.from({ length: 20 }, (_, i) => ({
-    record: {
-      type: 9,
-      name: "SAMPLE",
-      misc: 2,
-      body: { ip: 0x40_0090n, pid: 7, tid: 7, time: BigInt(1000 * (i + 1)) },
-    },
-  } as Item));
-  return await asFile(
-    { events: [{ attr, ids: [1n] }], items: [map, ...samples], features: [] },
-    true,
-  );
+function fromHex(text: string): number[] {
+  return (text.match(/../g) ?? []).map((pair) => parseInt(pair, 16));
 }
+
+/** Samples in a file that is not here, of a known build. */
+const recording = (buildId: string) => mappedRecording({ path: "/not/here/program", buildId });
 
 type Answer = (request: Request) => Response | Promise<Response>;
 
@@ -104,8 +63,9 @@ async function fetchFrom(
   folder: string,
   urls: string,
   env: Record<string, string> = {},
+  flags: readonly string[] = [],
 ): Promise<ToolResult> {
-  return await tool("symbols", ["fetch", "perf.data"], {
+  return await tool("symbols", ["fetch", ...flags, "perf.data"], {
     cwd: folder,
     env: { ...homeIn(folder), DEBUGINFOD_URLS: urls, NO_PROXY: "127.0.0.1", ...env },
   });
@@ -147,6 +107,11 @@ const BAD: readonly (readonly [string, Answer, RegExp])[] = [
     /less than 100 KB came in 1 seconds/,
   ],
   [
+    "drips",
+    () => new Response(dripping()),
+    /less than 100 KB came in 1 seconds/,
+  ],
+  [
     "leads elsewhere",
     () => Response.redirect("http://127.0.0.1:20001/"),
     /another host, which DEBUGINFOD_URLS does not name/,
@@ -165,6 +130,18 @@ function endless(): ReadableStream<Uint8Array> {
       controller.enqueue(sent ? new Uint8Array(1 << 16) : RIGHT.slice());
       sent = true;
     },
+  });
+}
+
+/** Some bytes now and then, for as long as somebody reads. */
+function dripping(): ReadableStream<Uint8Array> {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let at = 0;
+  return new ReadableStream({
+    start(controller) {
+      timer = setInterval(() => controller.enqueue(RIGHT.slice(at, at += 10)), 20);
+    },
+    cancel: () => clearInterval(timer),
   });
 }
 
@@ -307,6 +284,111 @@ Deno.test("symbols fetch: what is there is not asked for, and servers have to be
     ]);
   }));
 
+Deno.test("symbols fetch: objects with the most samples come first, each file once", () =>
+  inFolder(async (folder) => {
+    const ids = Array.from({ length: 6 }, (_, i) => ID.slice(0, -1) + String(i));
+    // How often each is sampled, and the order of that; two have the same build under two names.
+    const samples = [3, 20, 1, 12, 7, 9];
+    const objects = ids.map((buildId, i) => ({
+      path: `/not/here/${i}`,
+      buildId,
+      samples: samples[i] ?? 0,
+    }));
+    const data = await mappedRecording(...objects, {
+      path: "/again",
+      buildId: ids[2] ?? "",
+      samples: 2,
+    });
+    Deno.writeFileSync(`${folder}/perf.data`, data);
+    const asked: string[] = [];
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+      const [, id = "", kind = ""] = /buildid\/(\w+)\/(\w+)$/.exec(request.url) ?? [];
+      asked.push(`${ids.indexOf(id)} ${kind}`);
+      return kind === "debuginfo"
+        ? new Response(program(id).slice())
+        : new Response(null, { status: 404 });
+    });
+    const { out, err } = await fetchFrom(folder, `http://127.0.0.1:${server.addr.port}/`);
+    await server.shutdown();
+    assertStringIncludes(out, "6 files came; 100.00%", err);
+    const order = [1, 3, 5, 4, 0, 2];
+    assertEquals(
+      asked.filter((text) => text.endsWith("debuginfo")),
+      order.map((i) => `${i} debuginfo`),
+    );
+    assertEquals(new Set(asked).size, asked.length);
+  }));
+
+Deno.test("symbols fetch: a server that names one shared file after another is not followed for ever", () =>
+  inFolder(async (folder) => {
+    Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
+    let asked = 0;
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+      const [, id = ""] = /buildid\/(\w+)\/debuginfo$/.exec(request.url) ?? [];
+      if (id === "") return new Response(null, { status: 404 });
+      if (++asked > 50) return new Response(null, { status: 404 });
+      // The next one is another build, whatever was asked for.
+      const next = (BigInt(`0x${id}`) + 1n).toString(16).padStart(40, "0");
+      return new Response(program(id, 0, next).slice());
+    });
+    const { out, err } = await fetchFrom(folder, `http://127.0.0.1:${server.addr.port}/`);
+    await server.shutdown();
+    assertEquals(asked, 2, err);
+    assertStringIncludes(out, "2 files came; 100.00%");
+  }));
+
+/** Why a program with and without lines cannot be made. */
+const noLines = notInstalled("gcc") ?? notInstalled("objcopy");
+
+Deno.test({
+  name: "symbols fetch --lines: source lines of what has a symbol table",
+  ...ignored(noLines),
+  fn: () =>
+    inFolder(async (folder) => {
+      const run = (command: string, ...args: string[]): string => {
+        const { success, stdout } = new Deno.Command(command, { args, cwd: folder }).outputSync();
+        assert(success, command);
+        return new TextDecoder().decode(stdout);
+      };
+      Deno.writeTextFileSync(
+        `${folder}/a.c`,
+        "int work(void) {\n  return 1;\n}\nint main() { return work(); }\n",
+      );
+      run("gcc", "-g", "-O0", "-Wl,--build-id", "a.c", "-o", "whole");
+      run("objcopy", "--strip-debug", "whole", "program");
+      const buildId = buildIdOf(`${folder}/whole`);
+      // The code of a position independent program is at its address in the file.
+      const offset = BigInt(`0x${/^(\w+) T work$/m.exec(run("nm", "whole"))?.[1]}`);
+      const data = await mappedRecording({ path: `${folder}/program`, buildId, offset });
+      Deno.writeFileSync(`${folder}/perf.data`, data);
+      const asked: string[] = [];
+      const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+        asked.push(new URL(request.url).pathname);
+        return new Response(Deno.readFileSync(`${folder}/whole`));
+      });
+      const url = `http://127.0.0.1:${server.addr.port}/`;
+      const lines = async () =>
+        (await tool("funcs", ["--csv", "--sort", "sym,srcline", "perf.data"], {
+          cwd: folder,
+          env: homeIn(folder),
+        })).out;
+      const without = await fetchFrom(folder, url);
+      assertEquals([without.out, asked], ["nothing is missing that has a build id\n", []]);
+      assertMatch(await lines(), /\bwork\b/);
+      assert(!(await lines()).includes("a.c:1"));
+      const { code, out, err } = await fetchFrom(folder, url, {}, ["--lines"]);
+      await server.shutdown();
+      assertEquals([code, asked], [0, [`/buildid/${buildId}/debuginfo`]], err);
+      assertMatch(out, /^1 files came; 100\.00% of samples have a function/);
+      assertMatch(await lines(), /\bwork\b.*\ba\.c:1\b/);
+    }),
+});
+
+function buildIdOf(path: string): string {
+  using source = openFileSource(path);
+  return ElfFile.open(source).buildId() ?? "";
+}
+
 /** Why debuginfod cannot be tried. */
 const missing = notInstalled("debuginfod") ?? notInstalled("gcc");
 
@@ -323,11 +405,7 @@ Deno.test({
       const path = `${folder}/built/program`;
       const args = ["-g", "-O0", "-Wl,--build-id", `${folder}/a.c`, "-o", path];
       assert(new Deno.Command("gcc", { args }).outputSync().success);
-      let buildId = "";
-      {
-        using source = openFileSource(path);
-        buildId = ElfFile.open(source).buildId() ?? "";
-      }
+      const buildId = buildIdOf(path);
       Deno.writeFileSync(`${folder}/perf.data`, await recording(buildId));
       const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
       const { port } = listener.addr;

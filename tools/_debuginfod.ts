@@ -52,9 +52,18 @@ class Refused extends Error {
 /** The server does not have it. */
 class Unknown extends Refused {}
 
+/** One file that is wanted. */
+interface WantedOne {
+  readonly name: string;
+  readonly buildId: string;
+  readonly kind: FileKind;
+  /** Whether it is what another one shares. */
+  readonly isShared?: boolean;
+}
+
 /** Downloads all; how many files came, and how many could have but for an error. */
 export async function downloadAll(job: DownloadJob): Promise<{ came: number; failed: number }> {
-  const queue = job.wanted.flatMap(({ name, buildId, kinds }) =>
+  const queue: WantedOne[] = job.wanted.flatMap(({ name, buildId, kinds }) =>
     kinds.map((kind) => ({ name, buildId, kind }))
   );
   const done = { came: 0, failed: 0 };
@@ -72,9 +81,11 @@ export async function downloadAll(job: DownloadJob): Promise<{ came: number; fai
         elf = opened(path, file.buildId);
       } else if (problems.some((problem) => !(problem instanceof Unknown))) done.failed++;
     }
-    // What dwz has moved to a file that several share is in another build.
-    if (elf?.shared !== undefined) {
-      queue.push({ name: `${file.name} (shared)`, buildId: elf.shared, kind: "debuginfo" });
+    // What dwz has moved to a file that several share is in another build. That one shares nothing: what
+    // servers say it does would never end.
+    if (elf?.shared !== undefined && file.isShared !== true) {
+      const name = `${file.name} (shared)`;
+      queue.push({ name, buildId: elf.shared, kind: "debuginfo", isShared: true });
     }
   }
   return done;

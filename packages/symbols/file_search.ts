@@ -15,6 +15,8 @@ export interface WantedFile {
   readonly buildId?: string;
   /** Architecture of the recorded machine, as `uname -m` names it. */
   readonly arch?: string;
+  /** Whether debug information is looked for, where the file with the symbols has none. */
+  readonly wantsDebug?: boolean;
 }
 
 /** Where to look. Folders that are left out are not searched. */
@@ -114,8 +116,10 @@ export interface RefusedFile extends FileCandidate {
 
 /** What a search has found. */
 export interface SearchResult {
-  /** The file with the best symbol table; debug information is there too, if anywhere. */
+  /** The file with the best symbol table; debug information is usually there, too. */
   readonly symbols?: FoundFile;
+  /** A file of the same build with debug information, where the others have none, and that is wanted. */
+  readonly debug?: FoundFile;
   /** The file that was mapped, or one with its dynamic symbols and code. */
   readonly runtime?: FoundFile;
   /** The build id that files had to have. */
@@ -193,12 +197,32 @@ export function* searchSymbolFiles(
     return false;
   }
 
-  const result = (): SearchResult => ({
+  const result = (debug?: FoundFile): SearchResult => ({
     ...(symbols === undefined ? {} : { symbols }),
+    ...(debug === undefined ? {} : { debug }),
     ...(runtime === undefined ? {} : { runtime }),
     ...(buildId === undefined ? {} : { buildId }),
     refused,
   });
+
+  /** The result, after a look for debug information where there is none so far. */
+  function* ended(): Generator<
+    FileCandidate,
+    SearchResult,
+    OpenedCandidate | SymbolsError | undefined
+  > {
+    const has = [symbols, runtime].some((file) => file !== undefined && hasDebug(file.elf));
+    // Without a build id, nothing says that another file belongs to it.
+    if (wanted.wantsDebug !== true || buildId === undefined || has) return result();
+    for (const candidate of debugCandidates(symfs, debugRoot, buildId, places)) {
+      const opened = yield candidate;
+      if (opened instanceof SymbolsError) refused.push({ ...candidate, reason: "not readable" });
+      else if (opened !== undefined && hasDebug(opened.elf) && fits(candidate, opened.elf)) {
+        return result({ ...candidate, elf: opened.elf });
+      }
+    }
+    return result();
+  }
 
   // The mapped file itself comes late in the order, but it says where its debug file is, and
   // which build id that must have if the recording does not.
@@ -242,7 +266,7 @@ export function* searchSymbolFiles(
         continue;
       }
       if (!fits(candidate, opened.elf)) continue;
-      if (take(candidate, opened.elf)) return result();
+      if (take(candidate, opened.elf)) return yield* ended();
       break;
     }
   }
@@ -258,16 +282,40 @@ export function* searchSymbolFiles(
     let elf: ElfFile | undefined;
     if (candidate === "itself") {
       if (mapped === undefined || !fits(itself, mapped)) continue;
-      if (take(itself, mapped)) return result();
+      if (take(itself, mapped)) return yield* ended();
       continue;
     }
     const opened = yield candidate;
     if (opened instanceof SymbolsError) refused.push({ ...candidate, reason: "not readable" });
     else elf = opened?.elf;
     if (elf === undefined || !fits(candidate, elf)) continue;
-    if (take(candidate, elf)) return result();
+    if (take(candidate, elf)) return yield* ended();
   }
-  return result();
+  return yield* ended();
+}
+
+/** Where debug information alone may be, by build id. */
+function* debugCandidates(
+  symfs: string,
+  debugRoot: string,
+  buildId: string,
+  { buildIdCache, debuginfodCache, byBuildId }: SearchPlaces,
+): Generator<FileCandidate> {
+  const inFolders = `${buildId.slice(0, 2)}/${buildId.slice(2)}`;
+  if (buildIdCache !== undefined) {
+    const path = `${buildIdCache}/.build-id/${inFolders}/debug`;
+    yield { path, origin: "build-id cache, debug" };
+  }
+  const path = `${symfs}${debugRoot}/.build-id/${inFolders}.debug`;
+  yield { path, origin: "debug root, build id" };
+  if (debuginfodCache !== undefined) {
+    yield { path: `${debuginfodCache}/${buildId}/debuginfo`, origin: "debuginfod cache" };
+  }
+  for (const path of byBuildId?.find(buildId) ?? []) yield { path, origin: "folder, build id" };
+}
+
+function hasDebug(elf: ElfFile): boolean {
+  return elf.debugSection(".debug_info") !== undefined;
 }
 
 function otherCandidates(

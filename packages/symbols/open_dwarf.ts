@@ -68,8 +68,9 @@ export function openDwarf(
     const elf = ElfFile.open(source, options);
     let debug = { path: real, elf };
     if (elf.debugSection(".debug_info") === undefined) {
-      const { symbols } = opened.search({ path: real }, places);
-      if (symbols !== undefined && symbols.path !== real) debug = symbols;
+      const found = opened.search({ path: real, wantsDebug: true }, places);
+      const separate = found.debug ?? found.symbols;
+      if (separate !== undefined && separate.path !== real) debug = separate;
       opened.keepOnly([debug.elf]);
     }
     const dwarf = openCompanionDwarf(debug, real, opened, diagnostics);

@@ -24,10 +24,11 @@ export async function elfLookup(
   context: ResolverContext,
   opened: OpenedFiles,
 ): Promise<Lookup> {
-  const found = opened.search(wantedFile(object, context), context.places);
+  const wantsDebug = context.options.debugInformation !== false;
+  const found = opened.search({ ...wantedFile(object, context), wantsDebug }, context.places);
   const { symbols, runtime } = found;
   const present = isPresent(object, context, opened);
-  opened.keepOnly([symbols?.elf, runtime?.elf]);
+  opened.keepOnly([symbols?.elf, runtime?.elf, found.debug?.elf]);
   const file = symbols ?? runtime;
   if (file === undefined) {
     return present ? noSymbols("no symbols") : nothingFound(opened);
@@ -39,7 +40,7 @@ export async function elfLookup(
     ...(context.shownByPerf === undefined ? {} : { demangle: context.shownByPerf }),
   });
   const hasDwarf = file.elf.debugSection(".debug_info") !== undefined;
-  const debug = hasDwarf || runtime === undefined ? file : runtime;
+  const debug = found.debug ?? (hasDwarf || runtime === undefined ? file : runtime);
   const dwarf = await debugInformation(debug, runtime?.path ?? file.path, context, opened);
   const addresses = new FileAddresses((runtime ?? file).elf);
   return {
