@@ -90,18 +90,21 @@ export async function memoryRecording({
   littleEndian = true,
 }: MemoryRecording): Promise<Uint8Array> {
   const pids = [...new Set(mappings.map(({ pid }) => pid))];
+  const paths = [...new Set(mappings.map(({ path }) => path))];
   const items: Item[] = [
     ...pids.map((pid): Item => ({
       record: { type: 3, name: "COMM", misc: 0, body: { pid, tid: pid, comm: `work${pid}` } },
     })),
-    ...mappings.map(({ pid, addr, size, offset, path, data, shared }, i): Item => ({
+    ...mappings.map(({ pid, addr, size, offset, path, data, shared }): Item => ({
       record: {
         type: 10,
         name: "MMAP2",
         misc: data ? 2 | 0x2000 : 2,
         body: {
           ...{ pid, tid: pid, addr: BigInt(addr), len: BigInt(size), pgoff: BigInt(offset) },
-          ...{ maj: 8, min: 1, ino: BigInt(i + 1), ino_generation: 0n },
+          ...(path.startsWith("/")
+            ? { maj: 8, min: 1, ino: BigInt(paths.indexOf(path) + 1), ino_generation: 0n }
+            : { maj: 0, min: 0, ino: 0n, ino_generation: 0n }),
           ...{ prot: data ? 3 : 5, flags: shared ? 1 : 2, filename: path },
         },
       },

@@ -94,6 +94,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         about: "How long threads waited for a CPU",
       },
       {
+        name: "c2c",
+        about: "Cache lines that CPUs contend for, and what code and data that is",
+        needs: ["symbols"],
+      },
+      {
         name: "sql",
         about: "Answers to questions in SQL, about one recording or many",
         needs: ["write", "symbols", "shell"],

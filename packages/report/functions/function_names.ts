@@ -77,6 +77,20 @@ export async function lookUpCounted(
       if (node >= 0) uses.use(stacks.place[node] as number, ADDRESS_USE.CALLCHAIN, 0, 0);
     }
   }
+  return await lookUpUses(places, uses, resolver, counts.stacks);
+}
+
+/**
+ * Looks up places that are used.
+ *
+ * @param bootCode Whether callers next to what is mapped of the kernel are looked up in it.
+ */
+export async function lookUpUses(
+  places: Places,
+  uses: PlaceUses,
+  resolver: SymbolResolver,
+  bootCode: boolean,
+): Promise<PlaceLookUps> {
   const resolutions = new Array<Resolution | undefined>(places.count);
   const object = new Int32Array(places.count).fill(-1);
   const unverified = new Uint8Array(places.count);
@@ -86,7 +100,7 @@ export async function lookUpCounted(
       object[place] = found.object;
       unverified[place] = found.verified ? 0 : 1;
     }
-  }, { lastCode: true, bootCode: counts.stacks });
+  }, { lastCode: true, bootCode });
   return { resolutions, object, unverified, trust };
 }
 

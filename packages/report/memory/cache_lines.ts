@@ -1,0 +1,489 @@
+import type { PerfEvent } from "@perfdata/format";
+import { enlarge } from "@perfdata/format/enlarge";
+import { HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feature-names";
+import { PERF_SAMPLE_DATA_SRC, PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import { NodeTable } from "@perfdata/profile/node-table";
+import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
+import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import { recordedFeatures } from "@perfdata/session/recorded-features";
+import { CHOSEN, type Run } from "@perfdata/session/run";
+import { streamFeature } from "@perfdata/session/stream-feature";
+import type { SymbolTrust } from "@perfdata/session/symbolize";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { addressToHex } from "@perfdata/symbols/address";
+import { lookUpUses, PlaceNames } from "../functions/function_names.ts";
+import {
+  ACCESS_COUNTERS,
+  ACCESS_WEIGHTS,
+  type AccessCounter,
+  countAccess,
+  counterOf,
+} from "./access_stats.ts";
+
+/** What accesses to one offset of a line are told apart by. */
+export const COALESCED = ["iaddr", "dso", "pid", "tid"] as const;
+
+/** Numbers of accesses, by name. */
+export type AccessSums = Readonly<Record<AccessCounter, number>>;
+
+/** Accesses of one kind to one offset of a cache line. */
+export interface LineAccess {
+  /** In the line, in bytes. */
+  readonly offset: number;
+  /** Variable and offset in it, or address in the object. */
+  readonly data: string;
+  /** Address in the object of the code; where it is told apart by that. */
+  readonly address: string | undefined;
+  /** Function of the code, likewise. */
+  readonly sym: string | undefined;
+  /** Source line of the code, where that was asked for. */
+  readonly srcline: string | undefined;
+  /** Object of the code, where it is told apart by code or object. */
+  readonly dso: string | undefined;
+  /** Process, where it is told apart by that. */
+  readonly pid: number | undefined;
+  /** Thread, likewise. */
+  readonly tid: number | undefined;
+  /** The CPUs. */
+  readonly cpus: readonly number[];
+  /** Their NUMA nodes; empty where the recording does not say. */
+  readonly nodes: readonly number[];
+  /** How many of which kind. */
+  readonly counts: AccessSums;
+  /** Average weights, of each in {@link ACCESS_WEIGHTS}; 0 where there were none. */
+  readonly weights: Readonly<Record<typeof ACCESS_WEIGHTS[number], number>>;
+}
+
+/** A cache line. */
+export interface CacheLine {
+  /** Object that it is in. */
+  readonly dso: string;
+  /** Its address, as the object counts. */
+  readonly address: string;
+  /** Process, of memory that no other one sees. */
+  readonly pid: number | undefined;
+  /** How many accesses of which kind. */
+  readonly counts: AccessSums;
+  /** Accesses, by offset. */
+  readonly accesses: readonly LineAccess[];
+}
+
+/** What there is of cache lines. */
+export interface CacheLineReport {
+  /** All accesses. */
+  readonly total: AccessSums;
+  /** Lines, those that were contended most first. */
+  readonly lines: readonly CacheLine[];
+  /** How many lines there are, also of those that are not in `lines`. */
+  readonly lineCount: number;
+  /** How far names can be trusted. */
+  readonly trust: SymbolTrust | undefined;
+}
+
+/** What lines are contended by. */
+export const CONTENTION = {
+  /** Loads of lines that another core had modified. */
+  hitm: ["local_hitm", "remote_hitm"],
+  /** Those in the same socket. */
+  local: ["local_hitm"],
+  /** Those in another one. */
+  remote: ["remote_hitm"],
+  /** Loads that another core or node answered. */
+  peer: ["local_peer", "remote_peer"],
+} as const satisfies Record<string, readonly AccessCounter[]>;
+
+/** How {@link CacheLines} makes its report. */
+export interface CacheLineOptions {
+  /** What decides which lines are contended. */
+  readonly by: keyof typeof CONTENTION;
+  /** Only lines with at least this share of it, 0 to 1; of 0 also those without any. */
+  readonly least: number;
+  /** At most so many lines. */
+  readonly limit: number;
+  /** Whether lines of source code are wanted. */
+  readonly lines: boolean;
+}
+
+/** Bytes of a line. */
+const LINE = 64;
+/** Memory that other processes do not see, by the name of its mapping. */
+const PRIVATE = /^(\/\/anon|\[heap\]|\[stack|\[anon|\/anon_hugepage)/;
+const SIZE = ACCESS_COUNTERS.length;
+const WEIGHTS = ACCESS_WEIGHTS.length;
+
+/** Sums by number. */
+class Sums {
+  count = 0;
+  #numbers = new Float64Array(64 * SIZE);
+  /** Sums of weights, and how many. */
+  #weights = new Float64Array(64 * SIZE);
+
+  /** A new number, of nothing. */
+  next(): number {
+    const added = this.count++;
+    if (this.count * SIZE > this.#numbers.length) {
+      this.#numbers = enlarge(this.#numbers, this.count * SIZE);
+      this.#weights = enlarge(this.#weights, this.count * 2 * WEIGHTS);
+    }
+    return added;
+  }
+
+  /** Adds an access; a weight counts for the first kind that it is of. */
+  add(number: number, access: Float64Array, weight: number): void {
+    const numbers = this.#numbers;
+    for (let i = 0, at = number * SIZE; i < SIZE; i++, at++) {
+      numbers[at] = (numbers[at] as number) + (access[i] as number);
+    }
+    for (let k = 0; k < WEIGHTS; k++) {
+      if (counterOf(access, ACCESS_WEIGHTS[k] as AccessCounter) === 0) continue;
+      const at = 2 * (number * WEIGHTS + k);
+      this.#weights[at] = (this.#weights[at] as number) + weight;
+      this.#weights[at + 1] = (this.#weights[at + 1] as number) + 1;
+      break;
+    }
+  }
+
+  /** One of its numbers. */
+  of(number: number, counters: readonly AccessCounter[]): number {
+    let sum = 0;
+    for (const name of counters) sum += counterOf(this.#numbers, name, number * SIZE);
+    return sum;
+  }
+
+  /** All of its numbers. */
+  all(number: number): AccessSums {
+    return Object.fromEntries(
+      ACCESS_COUNTERS.map((name) => [name, this.of(number, [name])]),
+    ) as unknown as AccessSums;
+  }
+
+  /** Average weights. */
+  weights(number: number): LineAccess["weights"] {
+    return Object.fromEntries(ACCESS_WEIGHTS.map((name, k) => {
+      const at = 2 * (number * WEIGHTS + k);
+      const count = this.#weights[at + 1] as number;
+      return [name, count === 0 ? 0 : (this.#weights[at] as number) / count];
+    })) as unknown as LineAccess["weights"];
+  }
+}
+
+/** What a node of accesses stands for, from the line on. */
+interface Row {
+  readonly line: number;
+  readonly offset: number;
+  readonly data: number;
+  readonly code: number;
+  readonly pid: number;
+  readonly tid: number;
+}
+
+/**
+ * Counts accesses to memory by cache line, offset in it and what made them, as `perf c2c report` does: a
+ * consumer of the engine. Lines of files are those of the file, whichever process saw them.
+ */
+export class CacheLines implements Consumer {
+  readonly needs: Needs = { order: "any", places: true, addr: true };
+  /** Samples that are cut, or of no known event. */
+  leftOut = 0;
+  readonly #by: ReadonlySet<string>;
+  #engine: Engine | undefined;
+  #events: readonly PerfEvent[] = [];
+  readonly #fields: (SampleFields | undefined)[] = [];
+  readonly #features = new Map<number, Uint8Array>();
+  /** Paths of numbers; the last node of a path is a line or an access. */
+  readonly #paths = new NodeTable();
+  /** By node of a path that is a line: its number, plus one; of an access likewise. */
+  #numbers = new Int32Array(1 << 10);
+  readonly #lines = new Sums();
+  readonly #linePlaces: number[] = [];
+  readonly #linePids: number[] = [];
+  readonly #accesses = new Sums();
+  readonly #rows: Row[] = [];
+  readonly #total = new Sums();
+  /** Accesses and CPUs. */
+  readonly #cpus = new NodeTable();
+  /** By object: whether its memory is of one process. */
+  readonly #isPrivate: boolean[] = [];
+  readonly #now = new Float64Array(SIZE);
+
+  /**
+   * Has counted nothing.
+   *
+   * @param by What accesses to one offset are told apart by.
+   */
+  constructor(by: Iterable<typeof COALESCED[number]> = ["iaddr"]) {
+    this.#by = new Set(by);
+    this.#total.next();
+  }
+
+  /** Takes what the pass shares. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+    this.#events = engine.reader.events.all;
+  }
+
+  /** Counts the accesses of a run. */
+  rows(run: Run): void {
+    const { count, type, chosen } = run;
+    const { reader } = this.#engine as Engine;
+    for (let i = 0; i < count; i++) {
+      if (type[i] === PERF_RECORD_SAMPLE) {
+        if (chosen[i] === CHOSEN.YES) this.#access(run, i);
+        continue;
+      }
+      const { bytes, view } = run.at(i);
+      const [start, end] = [run.start[i] as number, run.end[i] as number];
+      const feature = streamFeature(reader, bytes, view, start, end);
+      if (feature !== undefined) this.#features.set(feature.id, feature.payload.slice());
+    }
+  }
+
+  #access(run: Run, i: number): void {
+    const number = run.event[i] as number;
+    const event = this.#events[number] as PerfEvent;
+    const { layout } = event;
+    if ((layout.sampleType & PERF_SAMPLE_DATA_SRC) === 0) return;
+    const { view } = run.at(i);
+    const start = run.start[i] as number;
+    const { places, reader: { littleEndian: le } } = this.#engine as Engine;
+    const fields = this.#fields[number] ??= new SampleFields(event.attr);
+    if (!fields.locate(view, start, run.end[i] as number, le)) {
+      this.leftOut++;
+      return;
+    }
+    const at = fields.dataSrc;
+    const low = le ? 0 : 4;
+    const high = 4 - low;
+    const data = run.addr[i] as number;
+    const hasAddress = layout.addr >= 0 && data >= 0 &&
+      (view.getInt32(start + layout.addr) | view.getInt32(start + layout.addr + 4)) !== 0;
+    const code = run.place[i] as number;
+    const isMapped = hasAddress && places.object(data) >= 0 && code >= 0 &&
+      places.object(code) >= 0;
+    const now = this.#now;
+    countAccess(
+      view.getInt32(at + low, le),
+      view.getInt32(at + high, le),
+      hasAddress,
+      isMapped,
+      now,
+    );
+    let weight = 0;
+    if (fields.weight >= 0) {
+      const isStruct = (layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
+      weight = view.getUint32(fields.weight + low, le) +
+        (isStruct ? 0 : view.getUint32(fields.weight + high, le) * 2 ** 32);
+    }
+    this.#total.add(0, now, weight);
+    if (!hasAddress) return;
+    const line = this.#line(run, i, data);
+    this.#lines.add(line, now, weight);
+    const access = this.#accessOf(run, i, line, data, code);
+    this.#accesses.add(access, now, weight);
+    this.#cpus.node(access, run.cpu[i] as number);
+  }
+
+  /** The number of the line that a place of data is in. */
+  #line(run: Run, i: number, data: number): number {
+    const { places } = this.#engine as Engine;
+    const paths = this.#paths;
+    const object = places.object(data);
+    let isPrivate = true;
+    if (object >= 0) {
+      isPrivate = this.#isPrivate[object] ??= PRIVATE.test(places.mapped[object]?.name ?? "");
+    }
+    const pid = isPrivate ? run.process[i] as number : 0;
+    let node = paths.node(-1, object);
+    node = paths.node(node, places.hi(data));
+    node = paths.node(node, places.lo(data) & -LINE);
+    node = paths.node(node, pid);
+    const known = this.#numberOf(node);
+    if (known >= 0) return known;
+    this.#linePlaces.push(data);
+    this.#linePids.push(isPrivate ? pid : -1);
+    return this.#named(node, this.#lines.next());
+  }
+
+  #accessOf(run: Run, i: number, line: number, data: number, code: number): number {
+    const { places } = this.#engine as Engine;
+    const paths = this.#paths;
+    const by = this.#by;
+    const offset = places.lo(data) & LINE - 1;
+    // Its own root: no object has such a number.
+    let node = paths.node(paths.node(-1, ACCESSES), line);
+    node = paths.node(node, offset);
+    const object = code < 0 ? -1 : places.object(code);
+    node = paths.node(node, by.has("iaddr") ? code : by.has("dso") ? object : 0);
+    const pid = by.has("pid") ? run.process[i] as number : -1;
+    const tid = by.has("tid") ? run.tid[i] as number : -1;
+    node = paths.node(paths.node(node, pid), tid);
+    const known = this.#numberOf(node);
+    if (known >= 0) return known;
+    this.#rows.push({ line, offset, data, code, pid, tid });
+    return this.#named(node, this.#accesses.next());
+  }
+
+  #numberOf(node: number): number {
+    return node < this.#numbers.length ? (this.#numbers[node] as number) - 1 : -1;
+  }
+
+  #named(node: number, number: number): number {
+    if (node >= this.#numbers.length) this.#numbers = enlarge(this.#numbers, node + 1);
+    this.#numbers[node] = number + 1;
+    return number;
+  }
+
+  /** Whether there are accesses. */
+  get hasAccesses(): boolean {
+    return this.#total.of(0, ["records"]) > 0;
+  }
+
+  /** How many accesses were contended. */
+  contended(by: keyof typeof CONTENTION): number {
+    return this.#total.of(0, CONTENTION[by]);
+  }
+
+  /** Names the lines and accesses, after the run. */
+  async report(
+    resolver: SymbolResolver,
+    { by, least, limit, lines: withLines }: CacheLineOptions,
+  ): Promise<CacheLineReport> {
+    const engine = this.#engine as Engine;
+    const counters = CONTENTION[by];
+    const total = this.#total.of(0, counters);
+    const lines = this.#lines;
+    const numbers = Array.from({ length: lines.count }, (_, line) => line)
+      .map((line) => ({ line, contended: lines.of(line, counters) }))
+      .filter(({ contended }) => least === 0 || (contended > 0 && contended >= least * total))
+      .sort((a, b) =>
+        b.contended - a.contended ||
+        lines.of(b.line, ["records"]) - lines.of(a.line, ["records"]) || a.line - b.line
+      );
+    const shown = numbers.slice(0, limit).map(({ line }) => line);
+    const rowsOf = new Map<number, number[]>(shown.map((line) => [line, []]));
+    const uses = new PlaceUses();
+    for (const [access, { line, code, data }] of this.#rows.entries()) {
+      const rows = rowsOf.get(line);
+      if (rows === undefined) continue;
+      rows.push(access);
+      const records = this.#accesses.of(access, ["records"]);
+      if (code >= 0) uses.use(code, ADDRESS_USE.IP, records, records);
+      uses.use(data, ADDRESS_USE.IP, records, records);
+    }
+    const lookUps = await lookUpUses(engine.places, uses, resolver, false);
+    const names = new PlaceNames(
+      engine.places,
+      lookUps,
+      { dso: true, symbol: true, line: withLines, file: false, cacheline: true, inline: false },
+      resolver.show,
+    );
+    const nodes = await this.#nodes();
+    const cpusOf = this.#cpusOf();
+    return {
+      total: this.#total.all(0),
+      lineCount: lines.count,
+      trust: lookUps.trust,
+      lines: shown.map((line) => {
+        const entry = names.datum(this.#linePlaces[line] as number);
+        const pid = this.#linePids[line] as number;
+        return {
+          dso: names.dsos.text(names.column("dso")[entry] as number),
+          address: names.functions.text(names.column("cacheline")[entry] as number),
+          pid: pid < 0 ? undefined : pid,
+          counts: lines.all(line),
+          accesses: (rowsOf.get(line) as number[])
+            .sort((a, b) =>
+              (this.#rows[a] as Row).offset - (this.#rows[b] as Row).offset ||
+              this.#accesses.of(b, counters) - this.#accesses.of(a, counters) ||
+              this.#accesses.of(b, ["records"]) - this.#accesses.of(a, ["records"]) || a - b
+            )
+            .map((access) =>
+              this.#described(access, names, cpusOf[access] ?? [], nodes, withLines)
+            ),
+        };
+      }),
+    };
+  }
+
+  #described(
+    access: number,
+    names: PlaceNames,
+    cpus: readonly number[],
+    nodes: ReadonlyMap<number, number>,
+    withLines: boolean,
+  ): LineAccess {
+    const { offset, data, code, pid, tid } = this.#rows[access] as Row;
+    const byCode = this.#by.has("iaddr");
+    const entry = names.entry(code);
+    const name = (entry: number): string => {
+      const symbol = names.column("symbol")[entry] as number;
+      return names.functions.text(symbol) + (names.unverified.has(symbol) ? "?" : "");
+    };
+    return {
+      offset,
+      data: name(names.datum(data)),
+      address: byCode ? this.#addressText(code) : undefined,
+      sym: byCode ? name(entry) : undefined,
+      srcline: byCode && withLines
+        ? names.texts.text(names.column("line")[entry] as number)
+        : undefined,
+      dso: byCode || this.#by.has("dso")
+        ? names.dsos.text(names.column("dso")[entry] as number)
+        : undefined,
+      pid: pid < 0 ? undefined : pid,
+      tid: tid < 0 ? undefined : tid,
+      cpus: cpus.filter((cpu) => cpu >= 0),
+      nodes: [...new Set(cpus.flatMap((cpu) => nodes.get(cpu) ?? []))].sort((a, b) => a - b),
+      counts: this.#accesses.all(access),
+      weights: this.#accesses.weights(access),
+    };
+  }
+
+  /** The address of code, of the kernel as it was mapped. */
+  #addressText(code: number): string {
+    if (code < 0) return "0x0";
+    const { places } = this.#engine as Engine;
+    const { kind, referenceAddress = 0 } = places.objects[places.object(code)] ?? {};
+    return addressToHex(places.address(code) + (kind === "kernel" ? referenceAddress : 0));
+  }
+
+  #cpusOf(): number[][] {
+    const cpus: number[][] = [];
+    const [accesses, numbers] = [this.#cpus.parents(), this.#cpus.items()];
+    for (let i = 0; i < numbers.length; i++) {
+      (cpus[accesses[i] as number] ??= []).push(numbers[i] as number);
+    }
+    for (const list of cpus) list?.sort((a, b) => a - b);
+    return cpus;
+  }
+
+  /** By CPU: its NUMA node, where the recording says so. */
+  async #nodes(): Promise<Map<number, number>> {
+    const wanted = new Set([HEADER_NUMA_TOPOLOGY]);
+    const features = await recordedFeatures(
+      (this.#engine as Engine).reader,
+      wanted,
+      this.#features,
+    );
+    const found = features.get(HEADER_NUMA_TOPOLOGY) as
+      | { readonly nodes: readonly { readonly node: number; readonly cpus: string }[] }
+      | undefined;
+    const nodes = new Map<number, number>();
+    for (const { node, cpus } of found?.nodes ?? []) {
+      for (const range of cpus.split(",")) {
+        const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(range.trim()) ?? [];
+        if (from === undefined) continue;
+        const last = Math.min(Number(to), MOST_CPUS);
+        for (let cpu = Number(from); cpu <= last; cpu++) nodes.set(cpu, node);
+      }
+    }
+    return nodes;
+  }
+}
+
+/** The root of paths that are accesses. */
+const ACCESSES = 0x7fffffff;
+/** More than any machine has: a list of a damaged file ends there. */
+const MOST_CPUS = 1 << 16;

@@ -1,0 +1,169 @@
+import { visible } from "@perfdata/format/visible";
+import { percentText } from "../functions/function_text.ts";
+import type { ACCESS_WEIGHTS, AccessCounter } from "./access_stats.ts";
+import {
+  type AccessSums,
+  type CacheLine,
+  type CacheLineReport,
+  CONTENTION,
+  type LineAccess,
+} from "./cache_lines.ts";
+
+/** Columns of numbers of a line, by counter. */
+const LINE_COLUMNS: readonly (readonly [title: string, counter: AccessCounter])[] = [
+  ["LOCAL", "local_hitm"],
+  ["REMOTE", "remote_hitm"],
+  ["PEER", "local_peer"],
+  ["RMTPEER", "remote_peer"],
+  ["RECORDS", "records"],
+  ["LOADS", "loads"],
+  ["STORES", "stores"],
+  ["L1HIT", "stores_l1_hit"],
+  ["L1MISS", "stores_l1_miss"],
+];
+
+/** Shares of a line's numbers that are shown of each access to it. */
+const SHARES: readonly (readonly [title: string, counter: AccessCounter])[] = [
+  ["REMOTE%", "remote_hitm"],
+  ["LOCAL%", "local_hitm"],
+  ["PEER%", "local_peer"],
+  ["RMTPEER%", "remote_peer"],
+  ["L1HIT%", "stores_l1_hit"],
+  ["L1MISS%", "stores_l1_miss"],
+];
+
+/** Average weights of each access. */
+const WEIGHTS: readonly (readonly [title: string, counter: typeof ACCESS_WEIGHTS[number]])[] = [
+  ["RMTCYC", "remote_hitm"],
+  ["LCLCYC", "local_hitm"],
+  ["RPRCYC", "remote_peer"],
+  ["LPRCYC", "local_peer"],
+  ["LOADCYC", "loads"],
+];
+
+function contention(counts: AccessSums, by: keyof typeof CONTENTION): number {
+  return CONTENTION[by].reduce((sum, name) => sum + counts[name], 0);
+}
+
+/** Rows of cells as lines: numbers on the right, the others on the left. */
+function table(rows: readonly (readonly string[])[], right: number): string[] {
+  const widths = (rows[0] ?? []).map((_, i) =>
+    rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), 0)
+  );
+  return rows.map((row) =>
+    row.map((cell, i) => i < right ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))
+      .join("  ").trimEnd()
+  );
+}
+
+/**
+ * A report of cache lines as text: all accesses in short, the lines, and what accessed each of them.
+ *
+ * @param by What lines are contended by.
+ *
+ * @example
+ * ```ts
+ * import { ACCESS_COUNTERS, type AccessSums, cacheLineText } from "@perfdata/report";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const total = Object.fromEntries(ACCESS_COUNTERS.map((name) => [name, 0])) as AccessSums;
+ * const [first] = cacheLineText({ total, lines: [], lineCount: 0, trust: undefined }, "hitm");
+ * assertEquals(first, "0 accesses: 0 loads, 0 stores, 0 locked");
+ * ```
+ */
+export function cacheLineText(
+  { total, lines, lineCount }: CacheLineReport,
+  by: keyof typeof CONTENTION,
+): string[] {
+  const all = contention(total, by);
+  const misses = total.local_dram + total.remote_dram + total.remote_hit + total.remote_hitm;
+  const share = (part: number, of: number) => percentText(of === 0 ? 0 : part / of);
+  const text = [
+    `${total.records} accesses: ${total.loads} loads, ${total.stores} stores, ${total.locked} locked`,
+    `loads: ${total.fill_buffer} fill buffer, ${total.l1} L1, ${total.l2} L2, ${total.llc} last level, ` +
+    `${total.remote_hit} remote cache, ${total.local_dram} local memory, ${total.remote_dram} remote memory`,
+    `loads of lines that another core had modified: ${total.local_hitm} local, ${total.remote_hitm} remote ` +
+    `(${share(total.remote_hitm, misses)}% of ${misses} misses of the last level)`,
+    `stores: ${total.stores_l1_hit} hit L1, ${total.stores_l1_miss} missed it`,
+  ];
+  const without = total.loads_without_address + total.stores_without_address;
+  if (without + total.unmapped + total.unknown > 0) {
+    text.push(
+      `${without} without an address, ${total.unmapped} where nothing is mapped, ${total.unknown} of no known kind`,
+    );
+  }
+  // Who has no peers has nothing to say of them.
+  const isKept = ([, name]: readonly [string, AccessCounter]) =>
+    !name.endsWith("_peer") || total[name] > 0;
+  const lineColumns = LINE_COLUMNS.filter(isKept);
+  const shares = SHARES.filter(isKept);
+  const weights = WEIGHTS.filter(isKept);
+  text.push("", `${lines.length} of ${lineCount} cache lines`);
+  if (lines.length === 0) return text;
+  text.push(...table([
+    ["#", "SHARE", "TOTAL", ...lineColumns.map(([title]) => title), "ADDRESS", "DSO", "DATA"],
+    ...lines.map((line, i) => [
+      String(i),
+      `${share(contention(line.counts, by), all)}%`,
+      String(contention(line.counts, by)),
+      ...lineColumns.map(([, name]) => String(line.counts[name])),
+      line.address,
+      lineObject(line),
+      visible(dataOf(line)),
+    ]),
+  ], 3 + lineColumns.length));
+  for (const [i, line] of lines.entries()) {
+    text.push("", `line ${i}: ${line.address} ${lineObject(line)}`);
+    const hasCode = line.accesses.some(({ sym }) => sym !== undefined);
+    text.push(...table([
+      [
+        ...shares.map(([title]) => title),
+        ...weights.map(([title]) => title),
+        ...["RECORDS", "CPUS", "OFFSET", "NODES", "DATA"],
+        ...(hasCode ? ["ADDRESS", "SYM"] : []),
+        ...["DSO", "SRCLINE", "PID", "TID"].filter((title) => isShown(line, title)),
+      ],
+      ...line.accesses.map((access) => [
+        ...shares.map(([, name]) => share(access.counts[name], line.counts[name])),
+        ...weights.map(([, name]) => access.weights[name].toFixed(0)),
+        String(access.counts.records),
+        String(access.cpus.length),
+        `0x${access.offset.toString(16)}`,
+        access.nodes.join(",") || "-",
+        visible(access.data),
+        ...(hasCode ? [access.address ?? "", visible(access.sym ?? "")] : []),
+        ...[access.dso, access.srcline, access.pid, access.tid].flatMap((value) =>
+          value === undefined ? [] : [visible(String(value))]
+        ),
+      ]),
+    ], shares.length + weights.length + 3));
+  }
+  return text;
+}
+
+function isShown({ accesses: [first] }: CacheLine, title: string): boolean {
+  const values = { DSO: first?.dso, SRCLINE: first?.srcline, PID: first?.pid, TID: first?.tid };
+  return values[title as keyof typeof values] !== undefined;
+}
+
+function lineObject({ dso, pid }: CacheLine): string {
+  return visible(pid === undefined ? dso : `${dso} of process ${pid}`);
+}
+
+/** What data of a line was accessed most. */
+function dataOf({ accesses }: CacheLine): string {
+  let most: LineAccess | undefined;
+  for (const access of accesses) {
+    if (most === undefined || access.counts.records > most.counts.records) most = access;
+  }
+  return most?.data ?? "";
+}
+
+/** A line as a value that becomes JSON. */
+export function cacheLineJson(line: CacheLine, number: number): Record<string, unknown> {
+  return {
+    line: number,
+    ...{ dso: line.dso, address: line.address, pid: line.pid, counts: line.counts },
+    accesses: line.accesses,
+  };
+}

@@ -1,0 +1,157 @@
+/** Prints cache lines that CPUs contend for: `deno run c2c FILE`. */
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { CacheLines, COALESCED, CONTENTION } from "@perfdata/report/cache-lines";
+import { cacheLineJson, cacheLineText } from "@perfdata/report/cache-lines-text";
+import { jsonLine } from "@perfdata/report/json-line";
+import { runEngine } from "@perfdata/session/engine";
+import {
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  Complaints,
+  type FlagsOf,
+  InputError,
+  main,
+  oneFile,
+  parseWord,
+  Progress,
+  writeOut,
+} from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
+import { parseCount, parsePercent } from "./_record_flags.ts";
+import {
+  choosesSamples,
+  givenFilters,
+  nameFilters,
+  SAMPLE_HELP,
+  sampleFilter,
+} from "./_sample_flags.ts";
+import { writeTable } from "./_styled.ts";
+import {
+  reportTrust,
+  resolverOf,
+  SYMBOL_FLAGS,
+  SYMBOL_HELP,
+  symbolOptions,
+} from "./_symbol_flags.ts";
+
+const CHOOSING = ["pid", "tid", "cpu", "time"] as const;
+
+/** Lines of help about flags that there are here. */
+const CHOOSING_HELP = SAMPLE_HELP.replace(/^ +--(comm|dso|symbol) .*\n/gm, "");
+
+const HELP = `c2c: prints cache lines that CPUs contend for, and which code and data that is
+
+usage: perfdata c2c [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data), recorded with
+perf c2c record or perf mem record. Numbers are those of perf c2c report; docs/c2c.md has columns.
+
+  -d, --display WORD     what lines are contended by: hitm (default; loads of what another core had
+                         modified), local or remote (those in the same socket, in another one),
+                         peer (loads that another core or node answered; the default where there is
+                         no hitm, as on Arm)
+  -c, --coalesce KEYS    tell accesses to an offset apart by these (default: iaddr); any of
+                         ${COALESCED.join(",")}
+      --srcline          also print source lines of code
+      --percent-limit P  only lines of at least P percent of what they are contended by (default:
+                         0.1); of 0 also those without any
+      --limit N          print at most N lines
+      --json             print a line of JSON with the total, and one for each cache line
+${CHOOSING_HELP}${SYMBOL_HELP}\
+      --verbose          say which addresses have no function, and which files were not used
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+
+examples:
+  perfdata c2c perf.data
+  perfdata c2c --coalesce iaddr,tid --limit 5 perf.data
+  perfdata c2c --json perf.data | jq 'select(.line == 0)'
+
+Exit codes: 0 done; 1 the file is damaged, or has no accesses; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["json", "srcline", "verbose", ...SYMBOL_FLAGS.boolean],
+  string: ["display", "coalesce", "percent-limit", "limit", ...CHOOSING, ...SYMBOL_FLAGS.string],
+  alias: { d: "display", c: "coalesce" },
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  const words = Object.keys(CONTENTION) as (keyof typeof CONTENTION)[];
+  const display = value.display === undefined
+    ? undefined
+    : parseWord("display", value.display, words);
+  const coalesced = (value.coalesce ?? "iaddr").split(",")
+    .map((key) => parseWord("coalesce", key, COALESCED));
+  const least = (parsePercent("percent-limit", value["percent-limit"]) ?? 0.1) / 100;
+  const limit = parseCount("limit", value.limit) ?? Infinity;
+  const chosen = {
+    ...flags,
+    value: { ...value, comm: undefined, dso: undefined, symbol: undefined },
+  };
+  const filters = givenFilters(chosen);
+  const name = oneFile(operands);
+  return await aboutAsync(name, async () => {
+    const complaints = new Complaints(`c2c: ${name}`);
+    const source = openSource(name, { interruptible: true });
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const filter = await sampleFilter(chosen, reader);
+    const progress = new Progress("c2c", reader.fileSize);
+    const counts = new CacheLines(coalesced);
+    const { recorded } = await runEngine(reader, [counts], {
+      filter,
+      progress: progress.add,
+      diagnostics: complaints.take,
+    });
+    progress.finish();
+    if (!counts.hasAccesses) {
+      if (!choosesSamples(chosen)) {
+        throw new InputError(
+          `${name}: no samples with data sources; perf c2c record records them`,
+        );
+      }
+      complain(
+        `c2c: ${name}: no accesses: ${await whyNothing(name, filters, nameFilters(chosen))}`,
+      );
+      return 1;
+    }
+    const by = display ??
+      (counts.contended("hitm") > 0 || counts.contended("peer") === 0 ? "hitm" : "peer");
+    if (display === undefined && by === "peer") {
+      complain(`c2c: ${name}: no load hit a modified line: lines are those that peers answered`);
+    }
+    const resolver = await resolverOf(flags, name, {
+      machine: recorded,
+      parameters: false,
+      debugInformation: on.srcline,
+      ...symbolOptions(flags),
+    });
+    const report = await counts.report(resolver, { by, least, limit, lines: on.srcline });
+    if (on.json) {
+      writeOut(`${jsonLine({ total: report.total, line_count: report.lineCount })}\n`);
+      for (const [i, line] of report.lines.entries()) {
+        writeOut(`${jsonLine(cacheLineJson(line, i))}\n`);
+      }
+    } else writeTable(`${cacheLineText(report, by).join("\n")}\n`);
+    reportTrust("c2c", report.trust, on.verbose, "accesses");
+    complaints.finish();
+    if (counts.leftOut > 0) {
+      complain(`c2c: ${name}: ${counts.leftOut} samples left out: they are too short`);
+    }
+    if (report.lines.length === 0) {
+      complain(
+        `c2c: ${name}: none of ${report.lineCount} lines is contended; --percent-limit 0 shows all`,
+      );
+    }
+    return complaints.count > 0 || counts.leftOut > 0 ? 1 : 0;
+  });
+}
+
+/** The command. */
+export const tool: Command = command({ name: "c2c", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
