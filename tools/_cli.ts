@@ -566,13 +566,30 @@ export class Progress {
     if (this.#total !== undefined) this.#total += more;
     if (!this.#shown) return;
     const now = performance.now();
-    // Nothing for work that is over at once, and no more often than can be read.
-    if (now - this.#start < 500 || now - this.#last < 100) return;
-    this.#last = now;
-    this.#visible = true;
+    if (!this.#isDue(now)) return;
     const text = progressText(this.#done, this.#total, (now - this.#start) / 1000);
     this.#put(`\r\x1b[K${this.#what}: ${text}`);
   };
+
+  /** Says what is going on now, and how much of it is done. */
+  readonly step = (what: string, done: number, all: number): void => {
+    if (!this.#shown) return;
+    if (!this.#isDue(performance.now(), done === 0)) return;
+    const share = all === 0 ? 100 : Math.floor(100 * done / all);
+    this.#put(`\r\x1b[K${this.#what}: ${what}: ${share}%`);
+  };
+
+  /** The same for the names of a recording. */
+  readonly names = (done: number, all: number): void => this.step("names", done, all);
+
+  /** Nothing for a command that is over at once, and no more often than can be read. */
+  #isDue(now: number, isFirst = false): boolean {
+    // The clock begins with the process.
+    if (now < 500 || (now - this.#last < 100 && !isFirst)) return false;
+    this.#last = now;
+    this.#visible = true;
+    return true;
+  }
 
   /** Removes what is shown. */
   finish(): void {

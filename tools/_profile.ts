@@ -22,6 +22,7 @@ import {
   NothingToShow,
   parseWord,
   Progress,
+  progressOf,
   UsageError,
   writeOut,
 } from "./_cli.ts";
@@ -190,7 +191,12 @@ export async function readProfile(
     throw new InputError(`${name}: no samples${why}`);
   }
   const resolver = await resolverFor(engine);
-  const named = await consumer.profile({ resolver, title: titleOf(name) });
+  const named = await consumer.profile({
+    resolver,
+    title: titleOf(name),
+    progress: progress.names,
+  });
+  progress.finish();
   const { trust } = named;
   const profile = filterProfile(named.profile, names);
   if (profile.samples.length === 0) {
@@ -293,18 +299,17 @@ export async function writeChunks(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<number> {
   let bytes = 0;
-  if (path === "-") {
-    for await (const chunk of chunks) {
-      writeOut(chunk);
-      bytes += chunk.length;
-    }
-    return bytes;
-  }
-  using file = about(path, () => newFile(path, { force }));
+  const progress = progressOf(path === "-" ? "writing" : path, undefined);
+  using file = path === "-" ? undefined : about(path, () => newFile(path, { force }));
+  // Some formats have nothing to write before all is made.
+  progress.add(0);
   for await (const chunk of chunks) {
-    file.write(chunk);
+    if (file === undefined) writeOut(chunk);
+    else file.write(chunk);
     bytes += chunk.length;
+    progress.add(chunk.length);
   }
-  about(path, () => file.commit());
+  progress.finish();
+  about(path, () => file?.commit());
   return bytes;
 }

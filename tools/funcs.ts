@@ -335,7 +335,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     const eventNames = isTime ? [weight] : engine.eventNames;
     const resolver = await resolverFor(engine);
-    const table = await functionTable(engine, counts, resolver, wantedOf(eventNames));
+    const table = await functionTable(engine, counts, resolver, {
+      ...wantedOf(eventNames),
+      progress: progress.names,
+    });
+    progress.finish();
     await print(engine, counts, table, eventNames);
     reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
     const stacks = counts.stacks

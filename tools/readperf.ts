@@ -243,7 +243,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const table = await functionTable(engine, counts, resolver, {
       sort: ["dso", "sym", "srcfile"],
       srcfile: "function",
+      progress: progress.names,
     });
+    progress.finish();
     const results = files.open("results.csv", [
       "function",
       "source",

@@ -109,6 +109,19 @@ interface Addresses {
   readonly damaged: boolean;
 }
 
+/** How far names can be trusted; shows how many of them were looked up. */
+async function trustOf(
+  recorded: RecordedAddresses,
+  resolver: SymbolResolver,
+): Promise<SymbolTrust> {
+  const progress = new Progress("symbols", undefined);
+  try {
+    return await symbolTrust(recorded, resolver, undefined, progress.names);
+  } finally {
+    progress.finish();
+  }
+}
+
 /** Reads the addresses of a recording. */
 async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses> {
   const complaints = new Complaints(`symbols: ${file}`);
@@ -290,11 +303,14 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   using target = output === "-" ? undefined : openOutput(output, flags.on.force);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
   const code = flags.on.code ? await import("./_pt_bundle.ts") : undefined;
+  const progress = new Progress("symbols", undefined);
   const { bytes, trust } = await bundleSymbols(
     recorded,
     resolver,
     code && ((writer) => code.bundleCode(file, flags, resolver, writer)),
+    progress.names,
   );
+  progress.finish();
   reportRefused("symbols", trust);
   const stacks = unwound(recorded);
   if (target === undefined) {
@@ -314,7 +330,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
 async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   giveUpWriting(flags.value.temp);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
-  const found = await symbolTrust(recorded, resolver);
+  const found = await trustOf(recorded, resolver);
   reportRefused("symbols", found);
   const stacks = unwound(recorded);
   writeOut(flags.on.json ? trustJson(found, stacks) : trustText(found) + unwoundTable(stacks));
@@ -332,12 +348,12 @@ async function fetchMissing(file: string, flags: SymbolsFlags): Promise<number> 
   }
   const urls = serversOf(Deno.env.get("DEBUGINFOD_URLS"));
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
-  const before = await symbolTrust(recorded, resolver);
+  const before = await trustOf(recorded, resolver);
   const wanted = missingFiles(before, flags.on.lines);
   const { came, failed } = wanted.length === 0
     ? { came: 0, failed: 0 }
     : await downloadMissing(urls, wanted);
-  const after = came === 0 ? before : await symbolTrust(recorded, resolver);
+  const after = came === 0 ? before : await trustOf(recorded, resolver);
   const share = ({ all, resolved }: SymbolTrust) => percent(resolved.samples, all.samples);
   writeLine(
     wanted.length === 0

@@ -17,7 +17,7 @@ import { SampleReads } from "@perfdata/session/sample-reads";
 import { UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
 import { roundedPeriods } from "@perfdata/session/period-sums";
-import type { SymbolTrust } from "@perfdata/session/symbolize";
+import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { ThreadTable } from "../columns/thread_table.ts";
@@ -75,6 +75,8 @@ export interface ProfileNames {
   readonly resolver: SymbolResolver;
   /** What was recorded. */
   readonly title: string;
+  /** Called while names are looked up. */
+  readonly progress?: LookUpProgress;
 }
 
 /** What one thread collected. */
@@ -325,7 +327,13 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       parent: stacks.parent.subarray(0, stacks.count),
       place: stacks.place.subarray(0, stacks.count),
     };
-    const { trust, ...named } = await namePlaces(engine, columns, samples, names.resolver);
+    const { trust, ...named } = await namePlaces(
+      engine,
+      columns,
+      samples,
+      names.resolver,
+      names.progress,
+    );
     const profile: Profile = {
       ...named,
       title: names.title,

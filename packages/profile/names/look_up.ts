@@ -2,6 +2,7 @@ import { ADDRESS_USE, type AddressTable, type PlaceUses } from "@perfdata/sessio
 import { KERNEL_UNMAPPED, type Places } from "@perfdata/session/places";
 import {
   LookUpOutcomes,
+  type LookUpProgress,
   type OutcomesPart,
   symbolizeWith,
   type SymbolTrust,
@@ -18,6 +19,8 @@ export interface LookUpOptions {
    * boot.
    */
   readonly bootCode?: boolean;
+  /** Called after each object. */
+  readonly progress?: LookUpProgress | undefined;
 }
 
 /** The places of one object that have been looked up. */
@@ -71,6 +74,7 @@ export async function lookUpPlaces(
     resolver,
     ({ number, rows, resolutions, symbols: { verified } }) =>
       take({ object: number, places: rows, resolutions, verified }),
+    options.progress,
   );
 }
 

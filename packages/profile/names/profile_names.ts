@@ -1,6 +1,6 @@
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
-import type { SymbolTrust } from "@perfdata/session/symbolize";
+import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { IntColumn } from "../columns/columns.ts";
@@ -28,6 +28,7 @@ export async function namePlaces(
   stacks: StackColumns,
   samples: SampleColumns,
   resolver: SymbolResolver,
+  progress?: LookUpProgress,
 ): Promise<NamedPlaces> {
   const { count } = places;
   const uses = new PlaceUses();
@@ -54,7 +55,7 @@ export async function namePlaces(
     for (const [i, place] of found.places.entries()) {
       frames.set(place, found.object, kind | trusted, found.resolutions[i]);
     }
-  });
+  }, { progress });
   for (let place = 0; place < count; place++) {
     if (isMet[place] === 0 || frames.has(place)) continue;
     const mode = places.cpumode(place);

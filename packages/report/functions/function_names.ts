@@ -5,7 +5,7 @@ import type { Engine } from "@perfdata/session/engine";
 import { enlarge } from "@perfdata/format/enlarge";
 import { type Places, UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
-import type { SymbolTrust } from "@perfdata/session/symbolize";
+import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
 import type { NameColumn } from "./function_keys.ts";
 import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
@@ -51,6 +51,7 @@ export async function lookUpCounted(
   engine: Engine,
   counts: SampleCounts,
   resolver: SymbolResolver,
+  progress?: LookUpProgress,
 ): Promise<PlaceLookUps> {
   const { places, stacks } = engine;
   const { histogram } = counts;
@@ -77,7 +78,7 @@ export async function lookUpCounted(
       if (node >= 0) uses.use(stacks.place[node] as number, ADDRESS_USE.CALLCHAIN, 0, 0);
     }
   }
-  return await lookUpUses(places, uses, resolver, counts.stacks);
+  return await lookUpUses(places, uses, resolver, counts.stacks, progress);
 }
 
 /**
@@ -90,6 +91,7 @@ export async function lookUpUses(
   uses: PlaceUses,
   resolver: SymbolResolver,
   bootCode: boolean,
+  progress?: LookUpProgress,
 ): Promise<PlaceLookUps> {
   const resolutions = new Array<Resolution | undefined>(places.count);
   const object = new Int32Array(places.count).fill(-1);
@@ -100,7 +102,7 @@ export async function lookUpUses(
       object[place] = found.object;
       unverified[place] = found.verified ? 0 : 1;
     }
-  }, { lastCode: true, bootCode });
+  }, { lastCode: true, bootCode, progress });
   return { resolutions, object, unverified, trust };
 }
 

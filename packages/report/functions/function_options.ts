@@ -1,3 +1,4 @@
+import type { LookUpProgress } from "@perfdata/session/symbolize";
 import type { SortKey } from "./function_keys.ts";
 
 /** What a row of the statistics is about, as one value: see {@link FunctionTable.row}. */
@@ -102,6 +103,8 @@ export type NameFilter = Readonly<
 
 /** Which rows to make. */
 export interface FunctionOptions {
+  /** Called while names are looked up. */
+  readonly progress?: LookUpProgress;
   /** What rows are grouped by; comm, dso and sym by default. */
   readonly sort?: readonly SortKey[];
   /**

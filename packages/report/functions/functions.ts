@@ -513,7 +513,7 @@ export async function functionTable(
 ): Promise<FunctionTable> {
   const needs = nameNeeds(options);
   const lookUps = resolver !== undefined && (needs.symbol || needs.line || needs.file !== false)
-    ? await lookUpCounted(engine, counts, resolver)
+    ? await lookUpCounted(engine, counts, resolver, options.progress)
     : undefined;
   const show = resolver?.show ?? ((name) => name);
   const names = new PlaceNames(engine.places, lookUps, needs, show);

@@ -2,7 +2,7 @@ import { demangle, SymbolBundleWriter, type SymbolResolver } from "@perfdata/sym
 import { FrameSectionWriter } from "@perfdata/symbols/cfi";
 import { ADDRESS_USE } from "../places/address_table.ts";
 import type { RecordedAddresses } from "../places/addresses.ts";
-import { type SymbolTrust, symbolTrust } from "./symbolize.ts";
+import { type LookUpProgress, type SymbolTrust, symbolTrust } from "./symbolize.ts";
 
 /**
  * Makes a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
@@ -30,6 +30,7 @@ export async function bundleSymbols(
   recorded: RecordedAddresses,
   resolver: SymbolResolver,
   more?: (writer: SymbolBundleWriter) => Promise<void>,
+  progress?: LookUpProgress,
 ): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly trust: SymbolTrust }> {
   const writer = new SymbolBundleWriter({ demangle });
   const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions }) => {
@@ -41,7 +42,7 @@ export async function bundleSymbols(
       // No program has code beyond 2^53: damage has, and a `number` does not hold where.
       if (Number.isSafeInteger(address)) writer.add(info, address, resolution);
     });
-  });
+  }, progress);
   bundleUnwinding(recorded, writer);
   await more?.(writer);
   return { bytes: writer.finish(), trust };

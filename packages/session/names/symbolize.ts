@@ -65,6 +65,18 @@ export async function* symbolize(
   }
 }
 
+/** Called while names are looked up, with how many addresses were, and how many there are. */
+export type LookUpProgress = (done: number, all: number) => void;
+
+/** How many rows of a table are looked up. */
+function lookedUp({ count, object, uses }: RecordedAddresses["table"]): number {
+  let n = 0;
+  for (let row = 0; row < count; row++) {
+    if ((object[row] as number) >= 0 && uses[row] !== 0) n++;
+  }
+  return n;
+}
+
 /** The same with symbols that the caller opens, and closes when it will. */
 export async function* symbolizeWith(
   { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
@@ -211,11 +223,17 @@ export async function symbolTrust(
   recorded: Pick<RecordedAddresses, "objects" | "table">,
   resolver: SymbolResolver,
   each?: (object: SymbolizedObject) => void,
+  progress?: LookUpProgress,
 ): Promise<SymbolTrust> {
   const outcomes = new LookUpOutcomes();
+  const all = progress === undefined ? 0 : lookedUp(recorded.table);
+  let done = 0;
+  progress?.(0, all);
   for await (const symbolized of symbolize(recorded, resolver)) {
     outcomes.add(symbolized);
     each?.(symbolized);
+    done += symbolized.rows.length;
+    progress?.(done, all);
   }
   return outcomes.trust(recorded);
 }
