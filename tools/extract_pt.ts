@@ -2,7 +2,7 @@
  * `extract-pt`: writes the AUX data of a recording, such as Intel PT, a file for each CPU or thread.
  */
 import { isRandomAccess, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import type { NewFile } from "@perfdata/format/file-sink";
+import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import {
   auxFlagNames,
@@ -257,6 +257,7 @@ function streamNames(streams: readonly AuxStream[]): string {
 class Outputs implements Disposable {
   readonly names: Names;
   readonly #wish: Wish;
+  readonly #made: NewFolder[] = [];
   readonly #open = new Map<string, NewFile>();
   #streams = 0;
 
@@ -277,7 +278,7 @@ class Outputs implements Disposable {
       );
     }
     if (list) return;
-    about(output, () => Deno.mkdirSync(output, { recursive: true }));
+    this.#made.push(about(output, () => newFolder(output)));
     if (force) return;
     const { names } = this;
     const files = [...streams.map((stream) => names.of(stream, type)), names.manifest(type)];
@@ -302,11 +303,13 @@ class Outputs implements Disposable {
   /** The data is whole: its files get their names. */
   commit(): void {
     for (const [path, file] of this.#open) about(path, () => file.commit());
+    for (const folder of this.#made) folder.commit();
   }
 
   /** Removes what was not committed. */
   [Symbol.dispose](): void {
     for (const file of this.#open.values()) file.close();
+    for (const folder of this.#made) folder[Symbol.dispose]();
   }
 }
 

@@ -1,5 +1,5 @@
 /** Writes what a recording holds as four CSV files: `deno run readperf FILE`. */
-import type { NewFile } from "@perfdata/format/file-sink";
+import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
@@ -76,11 +76,12 @@ const FILES = ["stat.csv", "overview.csv", "processes.csv", "results.csv"] as co
 /** Files that all get their names when the last one is whole. */
 class CsvFiles implements Disposable {
   readonly #folder: string;
+  readonly #made: NewFolder;
   readonly #files = new Map<string, NewFile>();
 
   constructor(folder: string, force: boolean) {
     this.#folder = folder;
-    about(folder, () => Deno.mkdirSync(folder, { recursive: true }));
+    this.#made = about(folder, () => newFolder(folder));
     try {
       for (const name of FILES) this.#files.set(name, openOutput(`${folder}/${name}`, force));
     } catch (error) {
@@ -95,10 +96,12 @@ class CsvFiles implements Disposable {
 
   commit(): void {
     for (const [name, file] of this.#files) about(`${this.#folder}/${name}`, () => file.commit());
+    this.#made.commit();
   }
 
   [Symbol.dispose](): void {
     for (const file of this.#files.values()) file.close();
+    this.#made[Symbol.dispose]();
   }
 }
 

@@ -125,13 +125,27 @@ function nowhere(path: string): NewFile {
   };
 }
 
-/** Files that have no name yet. */
+/** Files that have no name yet, and folders that were made for them. */
 const unfinished = new Set<string>();
+
+/** Notes that a path goes with an interrupt, until what is returned is called. */
+function unfinishedUntil(path: string): () => void {
+  if (unfinished.size === 0) {
+    for (const [name, run] of LISTENERS) Deno.addSignalListener(name, run);
+  }
+  unfinished.add(path);
+  return () => {
+    unfinished.delete(path);
+    if (unfinished.size > 0) return;
+    for (const [name, run] of LISTENERS) Deno.removeSignalListener(name, run);
+  };
+}
 
 /** Removes what an interrupted process would leave, and ends it as a shell reports that: 128 + signal. */
 function ending(signal: number): () => void {
   return () => {
-    for (const path of unfinished) removeQuietly(path);
+    // Folders after what is in them.
+    for (const path of [...unfinished].reverse()) removeQuietly(path);
     Deno.exit(128 + signal);
   };
 }
@@ -206,15 +220,7 @@ export function newFile(
   const slash = path.lastIndexOf("/") + 1;
   const temporary = `${path.slice(0, slash)}.${path.slice(slash).slice(0, 200)}.${Deno.pid}.tmp`;
   // Before the file is there, so that there is no moment at which an interrupt leaves it.
-  if (unfinished.size === 0) {
-    for (const [name, run] of LISTENERS) Deno.addSignalListener(name, run);
-  }
-  const forget = () => {
-    unfinished.delete(temporary);
-    if (unfinished.size > 0) return;
-    for (const [name, run] of LISTENERS) Deno.removeSignalListener(name, run);
-  };
-  unfinished.add(temporary);
+  const forget = unfinishedUntil(temporary);
   let sink: FileSink;
   try {
     sink = fileSink(temporary, { createNew: true, ...(mode === undefined ? {} : { mode }) });
@@ -251,4 +257,60 @@ export function newFile(
     close,
     [Symbol.dispose]: close,
   };
+}
+
+/** A folder that is there, and stays if what is to be in it has been written. */
+export interface NewFolder extends Disposable {
+  /** Keeps it. */
+  commit(): void;
+}
+
+/**
+ * Makes a folder, with those above it, where they are missing. Those that it has made are removed again, if
+ * they are empty, unless {@link NewFolder.commit} is called; and where a signal ends the process, as with
+ * {@linkcode newFile}.
+ *
+ * @example
+ * ```ts
+ * import { newFolder } from "@perfdata/format/file-sink";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const above = Deno.makeTempDirSync();
+ * {
+ *   using _ = newFolder(`${above}/a/b`);
+ * }
+ * assertEquals([...Deno.readDirSync(above)], []);
+ * ```
+ */
+export function newFolder(path: string): NewFolder {
+  const made: { readonly path: string; readonly forget: () => void }[] = [];
+  const make = (path: string): void => {
+    const forget = unfinishedUntil(path);
+    try {
+      Deno.mkdirSync(path);
+      made.push({ path, forget });
+    } catch (error) {
+      forget();
+      if (error instanceof Deno.errors.AlreadyExists && Deno.statSync(path).isDirectory) return;
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      const above = path.replace(/\/+$/, "").replace(/\/?[^/]*$/, "");
+      if (above === "" || above === path) throw error;
+      make(above);
+      make(path);
+    }
+  };
+  const end = (isKept: boolean) => {
+    for (const { path, forget } of made.reverse()) {
+      if (!isKept) removeQuietly(path);
+      forget();
+    }
+    made.length = 0;
+  };
+  try {
+    make(path);
+  } catch (error) {
+    end(false);
+    throw error;
+  }
+  return { commit: () => end(true), [Symbol.dispose]: () => end(false) };
 }
