@@ -325,6 +325,72 @@ Deno.test("killed in the middle, there is no half table", () =>
     console.log(`tables: ${kills} exports were killed, ${whole} files were whole`);
   }));
 
+Deno.test("interrupted, an export leaves whole recordings, or no folder at all", () =>
+  inFolder(async (folder) => {
+    const some = ["callchain", "two-events", "switch", "clock", "zstd", "addr", "regs", "read"];
+    const files = some.map((name) => `${recorded}/${name}.perf.data`);
+    let [interrupted, gone] = [0, 0];
+    for (let turn = 0; turn < 8; turn++) {
+      const out = `${folder}/${turn}/made`;
+      const jobs = ["--jobs", `${1 + turn % 2}`];
+      const inputs = turn < 2 ? files.slice(0, 1) : files;
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [...toolArguments("export"), "parquet", "--names", ...jobs, "-o", out, ...inputs],
+        env: { PERFDATA_CWD: "" },
+        stdout: "null",
+        stderr: "piped",
+      }).spawn();
+      const ended = child.status.then(() => true);
+      const isFar = () =>
+        turn < 2
+          ? exists(`${out}/samples`)
+          : exists(out) && (turn < 6 || [...parquetFiles(out)].length > turn);
+      while (!isFar()) {
+        if (await Promise.race([ended, new Promise((r) => setTimeout(() => r(false), 1))])) break;
+      }
+      try {
+        child.kill(turn % 3 === 0 ? "SIGTERM" : "SIGINT");
+      } catch {
+        // It has ended.
+      }
+      const { code } = await child.status;
+      const said = await new Response(child.stderr).text();
+      if (code !== 0) interrupted++;
+      assert([0, 130, 143].includes(code), `${code}: ${said}`);
+      if (!exists(out)) {
+        assert(code !== 0, said);
+        gone++;
+        continue;
+      }
+      const names = TABLES.map((table) =>
+        exists(`${out}/${table}`)
+          ? [...Deno.readDirSync(`${out}/${table}`)].map(({ name }) => name).sort()
+          : []
+      );
+      // What recordings has, the others have; nothing is there that has no name.
+      const of = names[TABLES.indexOf("recordings")] ?? [];
+      for (const these of names) {
+        assert(of.every((name) => these.includes(name)), `${these}: ${of}`);
+        assert(these.every((name) => /^[0-9a-f]{16}\.parquet$/.test(name)), `${these}`);
+      }
+      assert(names.some((these) => these.length > 0), "an empty folder was left");
+      for (const file of parquetFiles(out)) await parquetRows(Deno.readFileSync(file));
+    }
+    assert(interrupted > 0, "no export was interrupted");
+    // What fails on its way leaves none, either.
+    const [path = ""] = files;
+    await exported(`${folder}/whole`, [path]);
+    const [{ name } = { name: "" }] = [...Deno.readDirSync(`${folder}/whole/threads`)];
+    await Deno.mkdir(`${folder}/part/threads`, { recursive: true });
+    await Deno.writeTextFile(`${folder}/part/threads/${name}`, "mine");
+    const failed = await tool("export", ["parquet", "-o", `${folder}/part`, path]);
+    assertEquals(failed.code, 1);
+    assertStringIncludes(failed.err, "exists; --force overwrites it");
+    assertEquals([...Deno.readDirSync(`${folder}/part`)].map(({ name }) => name), ["threads"]);
+    assertEquals([...Deno.readDirSync(`${folder}/part/threads`)].length, 1);
+    console.log(`tables: ${interrupted} exports were interrupted, ${gone} left no folder`);
+  }));
+
 function exists(path: string): boolean {
   try {
     Deno.statSync(path);

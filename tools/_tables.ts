@@ -9,8 +9,17 @@ import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { RecordingKey, RowSink, Table } from "@perfdata/tables";
 import { ParquetFile } from "@perfdata/tables/parquet";
 import { RecordingTables } from "@perfdata/tables/recording-tables";
-import { TABLES_VERSION } from "@perfdata/tables/tables";
-import { about, aboutAsync, complain, Complaints, type Flags, InputError } from "./_cli.ts";
+import { TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
+import {
+  about,
+  aboutAsync,
+  complain,
+  Complaints,
+  type Flags,
+  InputError,
+  Progress,
+} from "./_cli.ts";
+import { onSignals } from "./_on_signals.ts";
 import { sampleFilter, type SampleFlags } from "./_sample_flags.ts";
 import { resolverOf, type SymbolFlags } from "./_symbol_flags.ts";
 import { titleOf } from "./_profile.ts";
@@ -35,6 +44,8 @@ export interface TablesJob {
   readonly flags: SymbolFlags & SampleFlags & Flags<"stitch-lbr", never>;
   /** Rows of samples that are written at a time. */
   readonly groupRows?: number | undefined;
+  /** Not 0 when the process is about to end: no file is begun, or gets its name, any more. */
+  readonly ended?: Int32Array;
 }
 
 /** What was written. */
@@ -126,11 +137,18 @@ export class NewTable implements Disposable {
  *
  * @throws {InputError} Where there are no samples, or a file is there already.
  */
-export async function writeTables(job: TablesJob): Promise<TablesDone> {
+export async function writeTables(
+  job: TablesJob,
+  progress: Progress["add"],
+): Promise<TablesDone> {
   const { tool, name, flags } = job;
   const files: NewTable[] = [];
   const writer = job.format === "arrow" ? await arrow() : PARQUET;
+  const goOn = (): void => {
+    if (job.ended !== undefined && Atomics.load(job.ended, 0) !== 0) throw new InputError("ended");
+  };
   const open = (table: Table, key: RecordingKey): RowSink => {
+    goOn();
     const folder = [job.folder, table.name, ...partsOf(job.partition, key)].join("/");
     const file = new NewTable(`${folder}/${key.id}`, table, writer, job.force);
     files.push(file);
@@ -154,9 +172,11 @@ export async function writeTables(job: TablesJob): Promise<TablesDone> {
         unwind: resolver(false),
         stitchLbr: flags.on["stitch-lbr"],
         diagnostics: complaints.take,
+        progress,
       });
       await tables.write();
       for (const { rows } of files) rows.finish();
+      goOn();
       for (const file of files) file.commit();
       const stacks = unwoundText(engine, false) ?? noStacksText(engine);
       if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
@@ -178,8 +198,8 @@ function partsOf(partition: readonly string[], { date = "unknown" }: RecordingKe
 }
 
 /**
- * Writes the tables of several recordings, some at a time in threads of their own. What one of them lacks
- * does not stop the others.
+ * Writes the tables of several recordings to one directory, some at a time in threads of their own. What one
+ * of them lacks does not stop the others.
  *
  * @returns What was written, and how many recordings could not be read.
  */
@@ -195,26 +215,37 @@ export async function writeAllTables(
   };
   const fail = (job: TablesJob, message: string): void => {
     failed++;
+    progress.finish();
     complain(`${job.tool}: ${message}`);
+  };
+  const [{ tool = "", folder = "" } = {}] = jobs;
+  using folders = new NewFolders(folder);
+  const progress = new Progress(tool, sizeOf(jobs));
+  using _ = { [Symbol.dispose]: () => progress.finish() };
+  const done = () => {
+    folders.isDone = failed === 0;
+    return { samples, bytes, isWhole, failed };
   };
   if (threads === 1 || jobs.length === 1) {
     for (const job of jobs) {
       try {
-        add(await writeTables(job));
+        add(await writeTables(job, progress.add));
       } catch (error) {
         if (jobs.length === 1 || !(error instanceof InputError)) throw error;
         fail(job, error.message);
       }
     }
-    return { samples, bytes, isWhole, failed };
+    return done();
   }
-  using _ = removedOnSignals(jobs);
-  const rest = [...jobs];
+  // A thread that is busy goes on for a while, whoever ends it: it looks here before it begins a file.
+  const ended = new Int32Array(new SharedArrayBuffer(4));
+  using _signals = onSignals(() => Atomics.store(ended, 0, 1));
+  const rest = jobs.map((job) => ({ ...job, ended }));
   const work = async (): Promise<void> => {
     const worker = new Worker(new URL("./_tables_worker.ts", import.meta.url), { type: "module" });
     try {
       for (let job = rest.shift(); job !== undefined; job = rest.shift()) {
-        const answer = await ask(worker, job);
+        const answer = await ask(worker, job, progress.add);
         if ("message" in answer) fail(job, answer.message);
         else add(answer);
       }
@@ -223,15 +254,40 @@ export async function writeAllTables(
     }
   };
   await Promise.all(Array.from({ length: Math.min(threads, jobs.length) }, work));
-  return { samples, bytes, isWhole, failed };
+  return done();
+}
+
+/** Bytes of recordings; not known where one is no plain file. */
+function sizeOf(jobs: readonly TablesJob[]): number | undefined {
+  let sum = 0;
+  for (const { name } of jobs) {
+    try {
+      const { isFile, size } = Deno.statSync(name);
+      if (!isFile) return undefined;
+      sum += size;
+    } catch {
+      // A pipe; or what is not there, which is said when it is read.
+      if (name === "-") return undefined;
+    }
+  }
+  return sum;
 }
 
 /** What a thread answers: what it wrote, or why it did not. */
 export type TablesAnswer = TablesDone | { readonly message: string };
 
-function ask(worker: Worker, job: TablesJob): Promise<TablesAnswer> {
+/** What it says before: how many bytes it has read, and how many more there are than was known. */
+export interface TablesProgress {
+  /** What {@link Progress.add} takes. */
+  readonly progress: readonly [bytes: number, more: number | undefined];
+}
+
+function ask(worker: Worker, job: TablesJob, progress: Progress["add"]): Promise<TablesAnswer> {
   return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }: MessageEvent<TablesAnswer>) => resolve(data);
+    worker.onmessage = ({ data }: MessageEvent<TablesAnswer | TablesProgress>) => {
+      if ("progress" in data) progress(...data.progress);
+      else resolve(data);
+    };
     worker.onerror = (event) => {
       event.preventDefault();
       reject(new Error(event.message));
@@ -240,28 +296,55 @@ function ask(worker: Worker, job: TablesJob): Promise<TablesAnswer> {
   });
 }
 
-/** A signal ends the process, but not before what threads have not finished is removed. */
-function removedOnSignals(jobs: readonly TablesJob[]): Disposable {
-  const signals = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
-  const listeners = Object.entries(signals).map(([name, number]) =>
-    [name as Deno.Signal, () => {
-      for (const folder of new Set(jobs.map(({ folder }) => folder))) removeTemporary(folder);
-      Deno.exit(128 + number);
-    }] as const
-  );
-  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
-  return {
-    [Symbol.dispose]() {
-      for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
-    },
-  };
+/** Folders that tables are written to: where that ends too early, nothing is left that was not there. */
+class NewFolders implements Disposable {
+  /** Whether all of it was written. */
+  isDone = false;
+  readonly #folder: string;
+  readonly #wasThere: boolean;
+  readonly #signals: Disposable;
+
+  /** Begins, before there is a file. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#wasThere = isFolder(folder);
+    this.#signals = onSignals(() => this.#clean(true));
+  }
+
+  [Symbol.dispose](): void {
+    this.#signals[Symbol.dispose]();
+    if (!this.isDone) this.#clean(false);
+  }
+
+  /** Removes folders without a file, and on a signal files that have no name yet. */
+  #clean(temporary: boolean): void {
+    for (const { name } of TABLES) removeEmpty(`${this.#folder}/${name}`, temporary);
+    if (!this.#wasThere) removeIfEmpty(this.#folder);
+  }
 }
 
-/** Removes the files of this process that have no name yet. */
-function removeTemporary(folder: string): void {
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+function removeEmpty(folder: string, temporary: boolean): void {
+  if (!isFolder(folder)) return;
   for (const entry of Deno.readDirSync(folder)) {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory) removeTemporary(path);
-    else if (entry.name.endsWith(`.${Deno.pid}.tmp`)) Deno.removeSync(path);
+    if (entry.isDirectory) removeEmpty(path, temporary);
+    else if (temporary && entry.name.endsWith(`.${Deno.pid}.tmp`)) Deno.removeSync(path);
+  }
+  removeIfEmpty(folder);
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    Deno.removeSync(folder);
+  } catch {
+    // It has files, or is not there.
   }
 }

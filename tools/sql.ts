@@ -11,6 +11,7 @@ import {
   oneFile,
   UsageError,
 } from "./_cli.ts";
+import { onSignals } from "./_on_signals.ts";
 import { parseJobs } from "./_record_flags.ts";
 import type { SqlJob } from "./_sql_engine.ts";
 import { parquetPaths } from "./_table_folders.ts";
@@ -136,25 +137,16 @@ async function writeTablesOf(
 /** A folder for what is thrown away. */
 class Scratch implements Disposable {
   readonly path: string = Deno.makeTempDirSync({ prefix: "perfdata-sql-" });
-  readonly #listeners = ([["SIGINT", 2], ["SIGTERM", 15], ["SIGHUP", 1]] as const).map((
-    [signal, number],
-  ) =>
-    [signal, () => {
-      this.#remove();
-      Deno.exit(128 + number);
-    }] as const
-  );
-
-  constructor() {
-    for (const [signal, listener] of this.#listeners) Deno.addSignalListener(signal, listener);
-  }
+  readonly #signals = onSignals(() => {
+    if (exists(this.path)) this.#remove();
+  });
 
   #remove(): void {
     Deno.removeSync(this.path, { recursive: true });
   }
 
   [Symbol.dispose](): void {
-    for (const [signal, listener] of this.#listeners) Deno.removeSignalListener(signal, listener);
+    this.#signals[Symbol.dispose]();
     this.#remove();
   }
 }
