@@ -17,6 +17,8 @@ import { viewProfile } from "../view/data/view_profile.ts";
 import { RecordingService } from "../view/recording/recording_service.ts";
 import { newToken, viewHandler } from "../view/server/server.ts";
 import { tableFolders } from "../tools/_table_folders.ts";
+import { cannotStep } from "../fixtures/stepped/program.ts";
+import { repeatStepped } from "../fixtures/stepped/repeat.ts";
 import { ignored, skipped } from "./ignored.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
 
@@ -86,12 +88,18 @@ async function allRows(
 ): Promise<string[][]> {
   const found = new Map<string, string[]>();
   await page.waitForSelector(`${selector} .line .row`);
-  for (let top = 0;; top += 300) {
-    const end = await page.$eval(selector, (list, to) => {
+  for (let top = 0;;) {
+    const [end, step] = await page.$eval(selector, (list, to) => {
       list.scrollTop = to;
-      return to + list.clientHeight >= list.scrollHeight;
+      // The head hides some of what would be in view.
+      const step = Math.max(40, list.clientHeight - 60);
+      return [to + list.clientHeight >= list.scrollHeight, step] as const;
     }, top);
-    await page.waitForTimeout(60);
+    top += step;
+    // The browser says with the next frame that it has scrolled; what is in view then is drawn in the one after.
+    await page.evaluate(async () => {
+      for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame);
+    });
     const rows = await page.$$eval(
       `${selector} .line .row`,
       (rows, names) =>
@@ -640,6 +648,128 @@ Deno.test({
   },
 });
 
+/** What the page shows of a part of Intel PT: functions, calls and instructions as rows of text. */
+async function shownPt(
+  page: Page,
+  window: readonly [number, number],
+): Promise<Record<"functions" | "calls" | "insns", string[][]>> {
+  const lists = {
+    functions: ["fn", "object", "self", "total", "calls", "insns"],
+    calls: ["fn", "depth", "tid", "time", "duration", "insns"],
+    insns: ["tid", "ip", "place"],
+  };
+  const shown: Record<string, string[][]> = {};
+  for (const [list, names] of Object.entries(lists)) {
+    await page.evaluate(
+      (change) => (globalThis as unknown as { perfdata: PageStore }).perfdata.set(change),
+      { view: "pt", window, list },
+    );
+    await page.waitForFunction(
+      ([from, to]) => location.hash.includes(`window=${from}%2C${to}`),
+      window,
+    );
+    await page.waitForSelector(".pt-parts:not(.stale)");
+    shown[list] = await allRows(page, `.pt-${list}`, names.map((name) => `data-${name}`));
+  }
+  return shown as Awaited<ReturnType<typeof shownPt>>;
+}
+
+Deno.test({
+  name: "functions, calls and instructions of a part of Intel PT are those of pt",
+  ...ignored(await noBrowser() ?? cannotStep()),
+  async fn() {
+    let compared = 0;
+    await inFolder(async (folder) => {
+      await repeatStepped(0.1, 2, folder, {
+        ...{ psbEvery: 500, compressReturns: true, tsc: true, mtc: true },
+      });
+      const file = `${folder}/perf.data`;
+      const text = (...values: unknown[]) => values.map((value) => `${value}`);
+      const compare = async (page: Page, [from, to]: [number, number], start: bigint) => {
+        const [middle, reach] = [start + BigInt((from + to) / 2), (to - from) / 2];
+        const second = 1_000_000_000n;
+        const at = `${middle / second}.${`${middle % second}`.padStart(9, "0")}`;
+        const of = (...flags: string[]) =>
+          json("pt", [...flags, "--json", "--around", `${at}±${reach}ns`, file]);
+        const shown = await shownPt(page, [from, to]);
+        const functions = await of();
+        assertEquals(
+          // Sums of shares of time differ in their last digits.
+          shown.functions.map(([name, object, self, total, ...counts]) => [
+            ...text(name, object, Math.round(Number(self)), Math.round(Number(total))),
+            ...counts,
+          ]).sort(),
+          functions.map(({ name, object, self, total, calls, insns }) =>
+            text(name, object, Math.round(Number(self)), Math.round(Number(total)), calls, insns)
+          ).sort(),
+        );
+        const calls = await of("--calls");
+        assertEquals(
+          shown.calls.sort(),
+          calls.map(({ function: fn, depth, tid, time, duration, insns }) =>
+            text(fn, depth, tid, Number(time) - Number(start), duration, insns)
+          ).sort(),
+        );
+        // Buffers take turns at different moments: each thread has its own order.
+        const insns = await of("--insns");
+        for (const tid of new Set(insns.map(({ tid }) => tid))) {
+          assertEquals(
+            shown.insns.filter(([own]) => own === `${tid}`),
+            insns.filter((row) => row.tid === tid)
+              .map(({ ip, function: fn }) => text(tid, `${ip}`.slice(2), fn)),
+          );
+        }
+        compared += functions.length + calls.length + insns.length;
+      };
+      const factsOf = async (page: Page) => {
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.pt !== undefined
+        );
+        const facts = await page.evaluate(() => {
+          const { start = "0", duration = 0 } =
+            (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.pt ?? {};
+          return { start, duration };
+        });
+        return { ...facts, start: BigInt(facts.start) };
+      };
+      const all = await json("pt", ["--calls", "--json", file]);
+      const times = all.map(({ time }) => Number(time)).sort((a, b) => a - b);
+      /** Time in which something ran: around the call that has so many of all calls before it. */
+      const windowAt = (share: number, start: bigint): [number, number] => {
+        const time = times[Math.floor(times.length * share)] as number;
+        const from = 2 * Math.floor((time - Number(start)) / 2) - 4_000;
+        return [from, from + 8_000];
+      };
+      await viewed([file], "#view=pt", async (page) => {
+        const { start } = await factsOf(page);
+        // Little enough to be decoded at once, with the boxes of a thread.
+        await page.waitForSelector(".pt-parts .flame-canvas");
+        await compare(page, windowAt(0.35, start), start);
+        // A box that is zoomed to becomes the part that is in view.
+        await page.focus(".flame-canvas");
+        for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+        await page.keyboard.press("0");
+        await page.waitForFunction(() => !location.hash.includes("window="));
+      });
+      const parts = await viewParts("files");
+      if (parts === undefined) return;
+      const maps = await json("records", ["--type", "MMAP2", file]);
+      const program = maps.map((map) => (map.body as { filename: string }).filename)
+        .find((name) => name.startsWith(folder));
+      assert(program !== undefined);
+      Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      await withPage(`${folder}/index.html#view=pt`, async (page, report) => {
+        await page.setInputFiles("input[type=file]", [file, program]);
+        const { start } = await factsOf(page);
+        await compare(page, windowAt(0.5, start), start);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+    });
+    console.log(`${compared} rows compared`);
+    assert(compared > 400, `${compared} rows`);
+  },
+});
+
 Deno.test({
   name: "tens of thousands of threads, with markup in their names, make no page of them",
   ...needs,
@@ -781,6 +911,7 @@ interface PageStore {
   readonly open?: {
     readonly facts?: { readonly functions: { readonly name: readonly string[] } };
     readonly failed?: string;
+    readonly pt?: { readonly start: string; readonly duration: number };
   };
   readonly error?: string;
   set(change: object): void;

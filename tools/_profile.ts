@@ -110,8 +110,8 @@ export async function readProfile(
     readonly pt?: boolean;
     /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
     readonly timeline?: boolean;
-    /** Called with the bytes of the recording that were read since the call before. */
-    readonly progress?: (bytes: number) => void;
+    /** Called with the bytes of the recording that were read since the call before; Intel PT waits for it. */
+    readonly progress?: (bytes: number) => Promise<void> | void;
   },
 ): Promise<ReadProfile> {
   const { on } = flags;
@@ -123,7 +123,7 @@ export async function readProfile(
     const { readTablesProfile } = await import("./_tables_profile.ts");
     return await readTablesProfile(tool, name, flags, options);
   }
-  if (options.pt === true) return await ptProfileOf(tool, name, flags, options.timeline === true);
+  if (options.pt === true) return await ptProfileOf(tool, name, flags, options);
   const complaints = new Complaints(`${tool}: ${name}`);
   const { weight = "period" } = options;
   const isTime = weight !== "period";
@@ -181,7 +181,7 @@ export async function readProfile(
   }
   if (consumer.samples === 0) {
     if (!isTime && name !== "-" && await hasIntelPt(name)) {
-      return await ptProfileOf(tool, name, flags, options.timeline === true);
+      return await ptProfileOf(tool, name, flags, options);
     }
     complaints.finish();
     if (!choosesSamples(flags) && complaints.count === 0) {
@@ -219,10 +219,10 @@ async function ptProfileOf(
   tool: string,
   name: string,
   flags: ProfileFlags,
-  timeline: boolean,
+  { timeline = false, progress }: Pick<Parameters<typeof readProfile>[3], "timeline" | "progress">,
 ): Promise<ReadProfile> {
   const { readPtProfile } = await import("./_pt_profile.ts");
-  const read = await readPtProfile(tool, name, flags, { title: titleOf(name), timeline });
+  const read = await readPtProfile(tool, name, flags, { title: titleOf(name), timeline, progress });
   const profile = filterProfile(read.profile, nameFilters(flags));
   if (profile.samples.length === 0) throw new InputError("nothing passes the filters");
   return { profile, isWhole: read.isWhole, isPt: true };

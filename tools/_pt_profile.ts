@@ -7,6 +7,7 @@ import { ptProfile } from "@perfdata/profile/pt-profile";
 import {
   type CallEvents,
   decodePt,
+  type DecodePtOptions,
   lossText,
   PtCalls,
   PtClock,
@@ -18,6 +19,9 @@ import { complain, InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
+
+/** Told of bytes that were decoded; decoding goes on when it is done. */
+type DecodeProgress = NonNullable<DecodePtOptions["progress"]>;
 
 type PtFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
 
@@ -42,6 +46,7 @@ async function decode(
   options: {
     readonly tree?: boolean;
     readonly timeline?: boolean;
+    readonly progress?: DecodeProgress | undefined;
     /** Takes calls that ended, between packets; their names are known. */
     readonly events?: (events: CallEvents, names: PtNames, sideband: PtSideband) => void;
   },
@@ -87,7 +92,10 @@ async function decode(
   );
   const cpus = chosen?.cpus;
   const counts = await decodePt(trace, source, sideband, code, calls, {
-    progress: progress.add,
+    progress(bytes) {
+      progress.add(bytes);
+      return options.progress?.(bytes);
+    },
     wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
   });
   calls.finish();
@@ -117,11 +125,16 @@ export async function readPtProfile(
   tool: string,
   name: string,
   flags: PtFlags,
-  { title, timeline }: { readonly title: string; readonly timeline: boolean },
+  { title, timeline, progress }: {
+    readonly title: string;
+    readonly timeline: boolean;
+    readonly progress?: DecodeProgress | undefined;
+  },
 ): Promise<{ profile: Profile; isWhole: boolean }> {
   const { calls, names, code, sideband, clock, loss, finish } = await decode(tool, name, flags, {
     tree: true,
     timeline,
+    progress,
   });
   if (calls.tree === undefined || (timeline && !clock.known)) {
     throw new InputError(`${name}: no times: ${clock.why}`);

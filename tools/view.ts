@@ -6,6 +6,7 @@ import { VIEW_PARTS } from "../view/server/asset.ts";
 import { type ViewProfile, viewProfile } from "../view/data/view_profile.ts";
 import { pageText, reportText } from "../view/server/page.ts";
 import { CodeService } from "../view/recording/code_service.ts";
+import { PtService } from "../view/recording/pt_service.ts";
 import { RecordingService } from "../view/recording/recording_service.ts";
 import { newToken, type ProfileMaker, viewHandler } from "../view/server/server.ts";
 import {
@@ -23,7 +24,9 @@ import {
   writeLine,
 } from "./_cli.ts";
 import { disassembler } from "./_disassembler.ts";
-import { codeFiles, imagesOf } from "./_pt.ts";
+import { codeFiles, codeOf, imagesOf } from "./_pt.ts";
+import { insnText } from "./_insn_text.ts";
+import { resolverOf } from "./_symbol_flags.ts";
 import { Sources } from "./_source_lines.ts";
 import { tableFolders } from "./_table_folders.ts";
 import { PROFILE_FLAGS, PROFILE_HELP, readProfile, titleOf, writeChunks } from "./_profile.ts";
@@ -100,10 +103,29 @@ function recordingOf(name: string): RecordingService | undefined {
   return isRandomAccess(source) ? new RecordingService(source, name) : undefined;
 }
 
+/** What decodes parts of its Intel PT. */
+function ptOf(name: string, flags: ViewFlags): PtService | undefined {
+  if (name === "-" || tableFolders(name).length > 0) return undefined;
+  const source = about(name, () => openSource(name));
+  return isRandomAccess(source)
+    ? new PtService({
+      source,
+      code: (sideband) => codeOf(sideband, flags.value, imagesOf(undefined, name)),
+      resolver: (machine) =>
+        resolverOf(flags, name, {
+          ...(machine === undefined ? {} : { machine }),
+          parameters: false,
+          debugInformation: false,
+        }),
+      text: () => insnText("view"),
+    })
+    : undefined;
+}
+
 async function profileOf(
   name: string,
   flags: ViewFlags,
-  progress?: (bytes: number) => void,
+  progress?: (bytes: number) => Promise<void> | void,
 ): Promise<{
   readonly profile: ViewProfile;
   readonly isWhole: boolean;
@@ -175,14 +197,22 @@ async function serve(
   let code: CodeService | undefined;
   const maker = (of: string, isShown: boolean): ProfileMaker => async (progress) => {
     const total = of === "-" ? 0 : about(of, () => Deno.statSync(of)).size;
-    let done = 0;
-    let last = 0;
+    let [done, said, paused] = [0, 0, performance.now()];
     const made = await profileOf(of, flags, (bytes) => {
       done += bytes;
       const now = performance.now();
-      if (now - last < 100) return;
-      last = now;
-      progress({ what: `Reading ${titleOf(of)}`, done: Math.min(done, total), total });
+      if (now - said >= 100) {
+        said = now;
+        progress({ what: `Reading ${titleOf(of)}`, done: Math.min(done, total), total });
+      }
+      if (now - paused < 20) return;
+      // What the page asks meanwhile is answered.
+      return new Promise((resolve) =>
+        setTimeout(() => {
+          paused = performance.now();
+          resolve();
+        }, 0)
+      );
     });
     if (isShown) code = made.code;
     return made.profile;
@@ -194,6 +224,7 @@ async function serve(
     profile: maker(name, true),
     base: base === undefined ? undefined : maker(base, false),
     code: () => code,
+    pt: ptOf(name, flags),
   });
   const end = new AbortController();
   const server = about(`port ${port}`, () =>

@@ -2,6 +2,7 @@ import { CodeView } from "../code/code.tsx";
 import { CompareView } from "../compare/compare.tsx";
 import { FlameView } from "../flame/flame.tsx";
 import { OverviewView } from "../overview/overview.tsx";
+import { PtView } from "../pt/pt.tsx";
 import { RecordsView } from "../records/records.tsx";
 import { SandwichView } from "../sandwich/sandwich.tsx";
 import { FunctionsView } from "../table/functions.tsx";
@@ -27,6 +28,7 @@ const TITLES: Readonly<Record<ViewName, string>> = {
   source: "Source",
   tree: "Tree",
   compare: "Compare",
+  pt: "Intel PT",
   records: "Records",
 };
 
@@ -42,6 +44,7 @@ export function App(
   const { open, state } = store;
   const isThere = (view: ViewName) => {
     if (view === "records" || view === "source") return open?.listed === true;
+    if (view === "pt") return open?.pt !== undefined;
     return view !== "compare" || open?.compared === true || takesFiles;
   };
   const views = VIEWS.filter(isThere);
@@ -167,7 +170,9 @@ export function App(
       {store.error !== undefined && <p class="wrong error" role="alert">{store.error}</p>}
       {open !== undefined && <Strip store={store} />}
       <main>
-        {open?.facts !== undefined && view !== "overview" && <SelectionBar store={store} />}
+        {open?.facts !== undefined && view !== "overview" && view !== "pt" && (
+          <SelectionBar store={store} />
+        )}
         <Main store={store} view={view} takesFiles={takesFiles} />
       </main>
       {open?.facts !== undefined && <footer title={open.facts.trust}>{open.facts.trust}</footer>}
@@ -187,13 +192,16 @@ function Main(
     readonly view: ViewName;
     readonly takesFiles: boolean;
   },
-): JSX.Element {
+): JSX.Element | null {
   const { open } = store;
   if (open === undefined) {
     return <DropPlace store={store} takesFiles={takesFiles} />;
   }
   if (view === "overview") return <OverviewView store={store} open={open} />;
   if (view === "records") return <RecordsView store={store} open={open} />;
+  if (view === "pt") {
+    return open.pt === undefined ? null : <PtView store={store} open={open} facts={open.pt} />;
+  }
   const { facts, progress, failed } = open;
   if (failed !== undefined) {
     return (

@@ -3,10 +3,12 @@ import { PerfDataReader } from "@perfdata/format";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
 import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
 import { serveBlocks } from "@perfdata/session/workers";
+import { bundledCode, type CodeFiles, PtCode } from "@perfdata/session/pt";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
-import { SymbolResolver } from "@perfdata/symbols";
+import { type RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 import { type ViewProfile, viewProfile } from "../data/view_profile.ts";
 import { CodeService } from "../recording/code_service.ts";
+import { PtService } from "../recording/pt_service.ts";
 import { RecordingService } from "../recording/recording_service.ts";
 import type { FilesOpening, ProgressState } from "../worker/protocol.ts";
 import type { ViewSource } from "../worker/source.ts";
@@ -28,7 +30,10 @@ const MOST_THREADS = 4;
 const OPTIONS: ProfileOptions = { timed: true, lines: true };
 
 /** Finds symbols in what was dropped. */
-function resolverOf(dropped: Dropped, { recorded }: Engine): SymbolResolver {
+function resolverOf(
+  dropped: Dropped,
+  { recorded }: { readonly recorded: RecordedMachine | undefined },
+): SymbolResolver {
   const bundle = openBundle(dropped);
   const has = (name: string) => dropped.others.some((other) => other.name === name);
   return new SymbolResolver(symbolFiles(dropped), {
@@ -85,6 +90,13 @@ export async function openFiles(
   const { base, ...others } = dropped;
   let code: CodeService | undefined;
   const service = new RecordingService(recordingSource(dropped), dropped.name);
+  const pt = new PtService({
+    source: recordingSource(dropped),
+    code: (sideband) => new PtCode(sideband, codeFilesOf(dropped), []),
+    resolver: (recorded) => Promise.resolve(resolverOf(dropped, { recorded })),
+    // What makes texts of instructions is several times as large as the page.
+    text: () => Promise.resolve(undefined),
+  });
   return {
     index: () => service.index(),
     async info() {
@@ -110,8 +122,18 @@ export async function openFiles(
     records: (query, from, count) => service.records(query, from, count),
     position: (query, number) => service.position(query, number),
     record: (number) => service.record(number),
+    pt: () => pt.facts(),
+    ptPart: (query) => pt.part(query),
+    ptInsns: (query) => pt.insns(query),
     slice: async (query) => new Blob([await service.slice(query)]),
   };
+}
+
+/** Where the code of objects is: in a bundle, or in programs. */
+function codeFilesOf(dropped: Dropped): CodeFiles {
+  const bundle = openBundle(dropped);
+  const code = droppedCode(dropped);
+  return bundle === undefined ? code : bundledCode(bundle, code);
 }
 
 async function profileOf(
@@ -148,7 +170,7 @@ async function profileOf(
     view,
     engine,
     resolver: names,
-    code: new ObjectCodeReader(droppedCode(dropped)),
+    code: new ObjectCodeReader(codeFilesOf(dropped)),
     // What makes texts of instructions is several times as large as the page.
     disassembler: () => Promise.resolve(bareDisassembler(engine.reader.arch)),
     source: (path) => sourceLines(dropped, path),

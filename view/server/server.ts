@@ -7,6 +7,7 @@ import { pack } from "../data/pack.ts";
 import type { ViewProfile } from "../data/view_profile.ts";
 import type { Selection } from "../data/selection.ts";
 import type { CodeService } from "../recording/code_service.ts";
+import type { PtQuery, PtService } from "../recording/pt_service.ts";
 import type { RecordQuery } from "../recording/record_list.ts";
 import type { RecordingService } from "../recording/recording_service.ts";
 import type { ProgressState } from "../worker/protocol.ts";
@@ -27,6 +28,8 @@ export interface ViewServerOptions {
   readonly profile: ProfileMaker;
   /** Source and instructions of functions of the profile, when that is there. */
   readonly code?: (() => CodeService | undefined) | undefined;
+  /** Parts of its Intel PT. */
+  readonly pt?: PtService | undefined;
   /** What it is compared with; asked for once. */
   readonly base?: ProfileMaker | undefined;
 }
@@ -57,7 +60,7 @@ export function newToken(): string {
  * (DNS rebinding) is not among the hosts that are answered.
  */
 export function viewHandler(
-  { token, page, recording, profile, base, code }: ViewServerOptions,
+  { token, page, recording, profile, base, code, pt }: ViewServerOptions,
 ): (request: Request) => Promise<Response> {
   const sent = new SentProfile(profile);
   const sentBase = base === undefined ? undefined : new SentProfile(base);
@@ -108,6 +111,15 @@ export function viewHandler(
           const service = code?.();
           if (service === undefined) return plain(404, "there is no source of what was recorded");
           return value(await service.code(query.fn, query));
+        }
+        case "pt":
+          return value(await pt?.facts());
+        case "pt-part":
+        case "pt-insns": {
+          if (pt === undefined) return plain(404, "there is no Intel PT to be read again");
+          const query = parsePtQuery(url.searchParams.get("query") ?? "{}");
+          if (query === undefined) return plain(400, "query is no part of a trace");
+          return value(await (name === "pt-part" ? pt.part(query) : pt.insns(query)));
         }
         case "slice": {
           if (recording === undefined) return plain(404, "what came through a pipe is gone");
@@ -164,6 +176,13 @@ function parseCodeQuery(text: string): (Selection & { readonly fn: number }) | u
   return isGood
     ? { fn, event, from, to, pids, tids, cpus } as Selection & { readonly fn: number }
     : undefined;
+}
+
+/** What was asked for, if it is a part of a trace. */
+function parsePtQuery(text: string): PtQuery | undefined {
+  const { from, to, tid = -1, least = 0 } = parseObject(text) ?? {};
+  const isGood = [from, to, tid, least].every((of) => typeof of === "number");
+  return isGood && Number(to) >= Number(from) ? { from, to, tid, least } as PtQuery : undefined;
 }
 
 /** What was asked for, if it is a filter of records. */

@@ -12,6 +12,7 @@ export const VIEWS = [
   "source",
   "tree",
   "compare",
+  "pt",
   "records",
 ] as const;
 
@@ -42,6 +43,12 @@ export interface ViewState extends Shown {
   readonly side: Side;
   /** What a track of the timeline is. */
   readonly by: "cpu" | "process" | "thread" | "heat";
+  /** The part of the Intel PT that is in view, ns from its start; all of it where there is none. */
+  readonly window: readonly [number, number] | undefined;
+  /** The thread whose calls are shown, -1 for the one that ran longest. */
+  readonly thread: number;
+  /** What of that part is listed. */
+  readonly list: "functions" | "calls" | "insns";
   /** Whether the flame graph is in order of time. */
   readonly timed: boolean;
   /** Number of the record that is shown, -1 for none. */
@@ -66,6 +73,9 @@ export const FIRST: ViewState = {
   side: "now",
   by: "process",
   timed: false,
+  window: undefined,
+  thread: -1,
+  list: "functions",
   record: -1,
   types: [],
 };
@@ -77,6 +87,11 @@ const numbers = (text: string | null): readonly number[] | undefined => {
 
 const nanoseconds = (text: string | null): number | undefined =>
   text !== null && /^\d+$/.test(text) ? Number(text) : undefined;
+
+function windowOf(of: readonly number[] | undefined): ViewState["window"] {
+  const [from = -1, to = -1] = of ?? [];
+  return from >= 0 && to > from ? [from, to] : undefined;
+}
 
 /** The state as the part of an address after `#`. */
 export function toHash(state: ViewState): string {
@@ -100,6 +115,9 @@ export function toHash(state: ViewState): string {
   if (state.children) text.set("children", "1");
   if (state.side !== FIRST.side) text.set("side", state.side);
   if (state.timed) text.set("timed", "1");
+  if (state.window !== undefined) text.set("window", state.window.map(Math.round).join(","));
+  if (state.thread >= 0) text.set("thread", `${state.thread}`);
+  if (state.list !== FIRST.list) text.set("list", state.list);
   if (state.by !== FIRST.by) text.set("by", state.by);
   if (state.record >= 0) text.set("record", `${state.record}`);
   if (state.types.length > 0) text.set("types", state.types.join(","));
@@ -132,6 +150,9 @@ export function fromHash(hash: string): ViewState {
     children: text.get("children") === "1",
     side: text.get("side") === "base" ? "base" : "now",
     by: by ?? FIRST.by,
+    window: windowOf(numbers(text.get("window"))),
+    thread: nanoseconds(text.get("thread")) ?? -1,
+    list: (["calls", "insns"] as const).find((name) => name === text.get("list")) ?? FIRST.list,
     timed: text.get("timed") === "1",
     record: nanoseconds(text.get("record")) ?? -1,
     types: (text.get("types") ?? "").split(",").filter((name) => /^\w+$/.test(name)),

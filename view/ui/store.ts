@@ -1,5 +1,6 @@
 import type { ComparisonFacts } from "../data/comparison.ts";
 import type { ProfileFacts, Shown } from "../data/view_engine.ts";
+import type { PtFacts } from "../recording/pt_service.ts";
 import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "../worker/protocol.ts";
 import { functionColors } from "@perfdata/export/flame-colors";
@@ -15,6 +16,8 @@ export interface OpenRecording {
   readonly listed: boolean;
   readonly index: IndexAnswer | undefined;
   readonly info: InfoAnswer | undefined;
+  /** Its Intel PT as a whole. */
+  readonly pt: PtFacts | undefined;
   readonly facts: ProfileFacts | undefined;
   /** Why there is no profile. */
   readonly failed: string | undefined;
@@ -171,6 +174,7 @@ export class Store {
       listed: opening.from !== "report",
       index: undefined,
       info: undefined,
+      pt: undefined,
       facts: undefined,
       failed: undefined,
       progress: undefined,
@@ -189,11 +193,13 @@ export class Store {
     const index = client.call("index").then((index) => {
       this.opening = false;
       update({ index, listed: opening.from !== "report" && index !== undefined });
+      if (index?.types.some(({ name }) => name === "AUXTRACE_INFO") !== true) return;
+      return client.call("pt").then((pt) => update({ pt }));
     });
     const profile = client.call("profile").then((facts) => {
       this.opening = false;
       this.#began(facts);
-      update({ facts, progress: undefined, colors: colorsOf(facts) });
+      update({ facts, progress: undefined, colors: colorsOf(facts.functions) });
     }, (error: Error) => {
       this.opening = false;
       update({ failed: error.message, progress: undefined });
@@ -236,7 +242,9 @@ export class Store {
 }
 
 /** Objects with most functions first, so that those get colors that differ. */
-function colorsOf({ functions }: ProfileFacts): readonly string[] {
+export function colorsOf(
+  functions: Pick<ProfileFacts["functions"], "name" | "object" | "kind">,
+): readonly string[] {
   const counts = new Map<number, number>();
   for (const object of functions.object) counts.set(object, (counts.get(object) ?? 0) + 1);
   const most = [...counts].filter(([object]) => object >= 0)

@@ -13,6 +13,7 @@ import type { Selection } from "../data/selection.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 import type { Track, TrackQuery } from "../data/tracks.ts";
 import type { CodeAnswer } from "../recording/code_service.ts";
+import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { ProfileFormat } from "./save.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
@@ -76,6 +77,11 @@ export interface Calls {
   heat(query: HeatQuery): Heat;
   /** Source and instructions of a function. */
   code(fn: number, shown: Shown): CodeAnswer;
+  /** `undefined` where there is no Intel PT. */
+  pt(): PtFacts | undefined;
+  /** A part of the Intel PT, decoded. */
+  ptPart(query: PtQuery): PtPart;
+  ptInsns(query: Pick<PtQuery, "from" | "to">): PtInsns;
   /** What is selected, as a file for other tools. */
   save(shown: Shown, format: ProfileFormat): Blob;
   /** What is selected, as a recording. */

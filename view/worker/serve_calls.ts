@@ -55,6 +55,9 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       case "slice":
       case "code":
       case "record":
+      case "pt":
+      case "ptPart":
+      case "ptInsns":
         return await (from[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
       case "profile":
         return (await engine).facts();

@@ -2,6 +2,7 @@ import { fromBase64, inflate, unpack } from "../data/pack.ts";
 import type { Selection } from "../data/selection.ts";
 import type { ViewProfile } from "../data/view_profile.ts";
 import type { CodeAnswer } from "../recording/code_service.ts";
+import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "./protocol.ts";
@@ -19,6 +20,11 @@ export interface ViewSource {
   record(number: number): Promise<RecordDetail | undefined>;
   /** Source and instructions of a function. */
   code(fn: number, selection: Selection): Promise<CodeAnswer>;
+  /** The Intel PT as a whole; `undefined` where there is none. */
+  pt(): Promise<PtFacts | undefined>;
+  /** A part of it. */
+  ptPart(query: PtQuery): Promise<PtPart>;
+  ptInsns(query: Pick<PtQuery, "from" | "to">): Promise<PtInsns>;
   /** A part of the recording, as a recording. */
   slice(query: SliceQuery): Promise<Blob>;
 }
@@ -50,6 +56,9 @@ export async function reportSource(packed: string): Promise<ViewSource> {
     position: () => Promise.reject(new Error(none)),
     record: () => Promise.reject(new Error(none)),
     slice: () => Promise.reject(new Error(none)),
+    pt: () => Promise.resolve(undefined),
+    ptPart: () => Promise.reject(new Error(none)),
+    ptInsns: () => Promise.reject(new Error(none)),
     code: () =>
       Promise.reject(
         new Error("a report has no source and no instructions: perfdata view FILE shows them"),
@@ -70,7 +79,8 @@ export function serverSource(
     // What is not there is `null` on its way.
     return unpack<T | null>(new Uint8Array(await response.arrayBuffer())) ?? undefined as T;
   };
-  const text = (query: RecordQuery | SliceQuery) => encodeURIComponent(JSON.stringify(query));
+  const text = (query: RecordQuery | SliceQuery | Pick<PtQuery, "from" | "to">) =>
+    encodeURIComponent(JSON.stringify(query));
   const profile = (path: string) => async (progress: (state: ProgressState) => void) => {
     const response = await fetch(`${address}${path}`);
     if (!response.ok || response.body === null) throw new Error(await response.text());
@@ -100,6 +110,9 @@ export function serverSource(
       const query = JSON.stringify({ fn, event, from, to, pids, tids, cpus });
       return ask(`code?query=${encodeURIComponent(query)}`);
     },
+    pt: () => ask("pt"),
+    ptPart: (query) => ask(`pt-part?query=${text(query)}`),
+    ptInsns: ({ from, to }) => ask(`pt-insns?query=${text({ from, to })}`),
     async slice(query) {
       const response = await fetch(`${address}slice?query=${text(query)}`);
       if (!response.ok) throw new Error((await response.text()).trim());

@@ -154,8 +154,8 @@ export function clockRatios({ intelPt, intelPtConfig }: AuxTrace): ClockRatios {
 export interface DecodePtOptions {
   /** Only these buffers. */
   readonly wants?: (stream: AuxStream) => boolean;
-  /** Called with the bytes that were read since the call before. */
-  readonly progress?: (bytes: number) => void;
+  /** Called with the bytes that were read since the call before; decoding goes on when it is done. */
+  readonly progress?: (bytes: number) => Promise<void> | void;
   /** By how many ns one buffer may be ahead of the others; they are stopped at changes only without it. */
   readonly slice?: number;
   /**
@@ -225,7 +225,7 @@ export async function decodePt(
       const n = await next.feed();
       await sink.idle?.();
       if (n === 0 && next.ended) waiting.delete(next);
-      if (n > 0) options.progress?.(n);
+      if (n > 0) await options.progress?.(n);
     }
   }
   await sink.idle?.();

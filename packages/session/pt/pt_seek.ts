@@ -17,6 +17,16 @@ interface TimedPsb {
   readonly time: number;
 }
 
+/** Where in a stream its trace was written when: between two points it grew evenly, as far as is known. */
+export interface PtGrowth {
+  /** Bytes of the stream before each point; they only grow. */
+  readonly at: Float64Array;
+  /** When it was there, ns since the clock's origin; times only grow. */
+  readonly time: Float64Array;
+  /** Bytes of the stream. */
+  readonly size: number;
+}
+
 /** Where a piece is in a stream. */
 interface Placed {
   /** Its number. */
@@ -60,6 +70,23 @@ export class PtSeeker {
   /** When the stream begins, ns; `undefined` where no PSB has a time. */
   async first(): Promise<number | undefined> {
     return (await this.#next(0, this.#size))?.time;
+  }
+
+  /** How the stream grew: the times of at most so many PSBs, at even distances. Only these are read. */
+  async growth(most: number): Promise<PtGrowth> {
+    const at: number[] = [];
+    const time: number[] = [];
+    const step = this.#size / Math.max(1, most);
+    for (let from = 0; from < this.#size;) {
+      const found = await this.#next(from, this.#size);
+      if (found === undefined) break;
+      if (found.time >= (time.at(-1) ?? -Infinity)) {
+        at.push(found.at);
+        time.push(found.time);
+      }
+      from = Math.max(found.at + PSB_SIZE, Math.ceil(from + step));
+    }
+    return { at: Float64Array.from(at), time: Float64Array.from(time), size: this.#size };
   }
 
   /**

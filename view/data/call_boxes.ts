@@ -1,0 +1,105 @@
+import type { CallTimeline, CallTree } from "@perfdata/session/pt";
+import type { TimeBoxes } from "./time_boxes.ts";
+
+/** Which calls are laid out. */
+export interface CallBoxesQuery {
+  readonly tid: number;
+  /** ns, as the times of the calls. */
+  readonly from: number;
+  readonly to: number;
+  /** The least share of the width that is worth a box. */
+  readonly least: number;
+}
+
+/**
+ * Lays out what a thread executed: a box for each call, from when to when it ran, the callers above. The width is
+ * the whole time that was asked for, so that gaps are where the thread did not run.
+ *
+ * @param functionOf The function of each place.
+ */
+export function callBoxes(
+  tree: Pick<CallTree, "parent" | "place">,
+  timeline: Pick<CallTimeline, "count" | "tid" | "node" | "from" | "to">,
+  functionOf: ArrayLike<number>,
+  { tid, from: first, to: last, least }: CallBoxesQuery,
+): TimeBoxes {
+  const columns = {
+    parent: [] as number[],
+    item: [] as number[],
+    depth: [] as number[],
+    x: [] as number[],
+    width: [] as number[],
+    total: [] as number[],
+    self: [] as number[],
+    from: [] as number[],
+    to: [] as number[],
+  };
+  const { x, width, total, self, from, to } = columns;
+  const span = Math.max(1, last - first);
+  let narrow = 0;
+  let sum = 0;
+  let before = -1;
+  /** Boxes that are open, outermost first: the node of the tree, and the number. */
+  const open: { readonly node: number; readonly box: number }[] = [];
+  const path: number[] = [];
+  const close = (depth: number, at: number) => {
+    while (open.length > depth) {
+      const { box } = open.pop() as { box: number };
+      to[box] = at;
+      width[box] = (at - (from[box] as number)) / span;
+      // What is in a narrow box is narrow, and gone before it: it is the last one.
+      if ((width[box] as number) >= least) continue;
+      narrow++;
+      for (const column of Object.values(columns)) column.length = box;
+    }
+  };
+  for (let i = 0; i < timeline.count; i++) {
+    if (timeline.tid[i] !== tid) continue;
+    const begin = Math.max(first, timeline.from[i] as number);
+    const end = Math.min(last, timeline.to[i] as number);
+    if (end <= begin) continue;
+    path.length = 0;
+    for (let node = timeline.node[i] as number; node >= 0; node = tree.parent[node] as number) {
+      path.push(node);
+    }
+    path.reverse();
+    let same = 0;
+    // After a pause, calls are the same ones, but not the same boxes.
+    if (begin <= before) { while (same < open.length && open[same]?.node === path[same]) same++; }
+    close(same, Math.min(before, begin));
+    for (let depth = same; depth < path.length; depth++) {
+      const node = path[depth] as number;
+      columns.parent.push(open.at(-1)?.box ?? -1);
+      columns.item.push(functionOf[tree.place[node] as number] ?? -1);
+      columns.depth.push(depth);
+      x.push((begin - first) / span);
+      width.push(0);
+      total.push(0);
+      self.push(0);
+      from.push(begin);
+      open.push({ node, box: to.push(begin) - 1 });
+    }
+    const own = end - begin;
+    for (const { box } of open) total[box] = (total[box] as number) + own;
+    const inner = open.at(-1)?.box;
+    if (inner !== undefined) self[inner] = (self[inner] as number) + own;
+    sum += own;
+    before = end;
+  }
+  close(0, before);
+  return {
+    length: columns.item.length,
+    parent: Int32Array.from(columns.parent),
+    item: Int32Array.from(columns.item),
+    depth: Int32Array.from(columns.depth),
+    x: Float64Array.from(x),
+    width: Float64Array.from(width),
+    total: Float64Array.from(total),
+    self: Float64Array.from(self),
+    from: Float64Array.from(from),
+    to: Float64Array.from(to),
+    rows: columns.depth.reduce((most, deep) => Math.max(most, deep + 1), 0),
+    sum,
+    narrow,
+  };
+}

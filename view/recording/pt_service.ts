@@ -1,0 +1,402 @@
+import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { type AuxTrace, readAuxTrace, runEngine, stitchAuxTrace } from "@perfdata/session";
+import {
+  decodePt,
+  functionRows,
+  type FunctionTime,
+  functionTimes,
+  type InsnText,
+  lossText,
+  missingCode,
+  type PtBuffer,
+  PtCalls,
+  PtClock,
+  type PtCode,
+  type PtCounts,
+  type PtGrowth,
+  PtList,
+  PtNames,
+  PtSeeker,
+  PtSideband,
+  type PtSink,
+  ptSpan,
+  ROW,
+} from "@perfdata/session/pt";
+import type { FlowDecoder } from "@perfdata/intel-pt";
+import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { callBoxes } from "../data/call_boxes.ts";
+import type { TimeBoxes } from "../data/time_boxes.ts";
+
+/** What a service decodes with. */
+export interface PtParts {
+  /** The recording. */
+  readonly source: RandomAccessSource;
+  /** Where the code is. */
+  readonly code: (sideband: PtSideband) => PtCode | Promise<PtCode>;
+  readonly resolver: (machine: RecordedMachine | undefined) => Promise<SymbolResolver>;
+  /** Texts of instructions; `undefined` where nothing makes them. */
+  readonly text: () => Promise<InsnText | undefined>;
+}
+
+/** The trace as a whole, of which nothing is decoded. */
+export interface PtFacts {
+  /** When it begins, ns as decimal text. */
+  readonly start: string;
+  /** From there to its end, ns; 0 where it has no times. */
+  readonly duration: number;
+  /** Why it has no times. */
+  readonly untimed: string | undefined;
+  /** The buffers; times count from the start. */
+  readonly buffers: readonly (PtGrowth & { readonly label: string })[];
+}
+
+/** Which part of the trace is decoded: ns from its start. */
+export interface PtQuery {
+  readonly from: number;
+  readonly to: number;
+  /** Whose calls are laid out; of the thread that ran longest where it is none of the part. */
+  readonly tid: number;
+  /** The least share of the width that is worth a box. */
+  readonly least: number;
+}
+
+/** A function of a part of a trace. */
+export type PtFunctionRow = FunctionTime;
+
+/** Calls that ended in a part of a trace, in order of their ends. */
+export interface PtCallRows {
+  readonly length: number;
+  /** When it began, ns from the start of the trace; -1 where that is not known. */
+  readonly time: Float64Array;
+  /** ns; -1 where it is not known. */
+  readonly duration: Float64Array;
+  readonly depth: Int32Array;
+  readonly tid: Int32Array;
+  /** Number of the function in {@linkcode PtPart.names}. */
+  readonly fn: Int32Array;
+  readonly insns: Float64Array;
+  /** 1 where its return was seen. */
+  readonly returned: Uint8Array;
+}
+
+/** A part of a trace, decoded. */
+export interface PtPart {
+  /** Bytes of the trace that were decoded. */
+  readonly bytes: number;
+  readonly functions: readonly PtFunctionRow[];
+  readonly calls: PtCallRows;
+  /** How many calls there are: more than are listed, where there are too many. */
+  readonly callCount: number;
+  /** Threads, those that ran longest first. */
+  readonly threads: readonly {
+    readonly tid: number;
+    readonly name: string;
+    readonly time: number;
+  }[];
+  /** The thread whose calls are laid out, -1 for none. */
+  readonly tid: number;
+  readonly boxes: TimeBoxes;
+  /** Names and objects of functions, by number. */
+  readonly names: readonly string[];
+  readonly objects: readonly string[];
+  /** What was not decoded, and what is not known. */
+  readonly notes: readonly string[];
+}
+
+/** Instructions of a part of a trace. */
+export interface PtInsns {
+  readonly rows: readonly {
+    /** ns from the start of the trace; -1 where that is not known. */
+    readonly time: number;
+    readonly tid: number;
+    /** In hex. */
+    readonly ip: string;
+    /** Function with the distance from its start. */
+    readonly place: string;
+    /** Empty where nothing makes it. */
+    readonly text: string;
+  }[];
+  /** Whether there are more. */
+  readonly more: boolean;
+  readonly notes: readonly string[];
+}
+
+/** Points of the histogram, of all buffers together. */
+const POINTS = 2048;
+/** Most calls that are listed. */
+const MOST_CALLS = 100_000;
+/** Most instructions that are listed. */
+const MOST_INSNS = 20_000;
+
+/** A sink that is several. */
+class Sinks implements PtSink {
+  readonly #sinks: readonly PtSink[];
+
+  constructor(sinks: readonly PtSink[]) {
+    this.#sinks = sinks;
+  }
+
+  flow(buffer: PtBuffer, run: FlowDecoder): void {
+    for (const sink of this.#sinks) sink.flow(buffer, run);
+  }
+
+  thread(buffer: PtBuffer): void {
+    for (const sink of this.#sinks) sink.thread?.(buffer);
+  }
+
+  forget(): void {
+    for (const sink of this.#sinks) sink.forget?.();
+  }
+
+  async idle(): Promise<void> {
+    for (const sink of this.#sinks) await sink.idle?.();
+  }
+}
+
+/** What is read once. */
+interface Opened {
+  readonly trace: AuxTrace;
+  readonly sideband: PtSideband;
+  readonly clock: PtClock;
+  readonly code: PtCode;
+  readonly names: PtNames;
+  /** When the trace begins, ns since the clock's origin. */
+  readonly first: number;
+  readonly facts: PtFacts;
+}
+
+/** Decodes the parts of an Intel PT trace that somebody looks at. */
+export class PtService {
+  readonly #parts: PtParts;
+  #opened: Promise<Opened | undefined> | undefined;
+
+  /** Reads nothing yet. */
+  constructor(parts: PtParts) {
+    this.#parts = parts;
+  }
+
+  /** The trace as a whole; `undefined` where the recording has none. */
+  async facts(): Promise<PtFacts | undefined> {
+    return (await this.#open())?.facts;
+  }
+
+  /** What ran in a part of it. */
+  async part({ from, to, tid, least }: PtQuery): Promise<PtPart> {
+    const { trace, sideband, clock, code, names, first } = await this.#needed();
+    const range = { from: first + from, to: first + to };
+    const clocked = trace.intelPtConfig?.cyc === true;
+    const sums = new PtCalls(code, clock, { filter: range, rows: functionRows(names) });
+    // Calls that are open at the end of the part are seen in it as well: what is laid out is cut there.
+    const drawn = new PtCalls(code, clock, { tree: true, timeline: true });
+    const kept = new KeptCalls(names, first);
+    const listed: PtCalls = new PtCalls(code, clock, {
+      filter: range,
+      idle: async () => {
+        await names.resolve();
+        if (listed.events !== undefined) kept.take(listed.events);
+        listed.events?.clear();
+      },
+    });
+    const sinks = new Sinks([sums, drawn, listed]);
+    const counts = await this.#decode(sinks, range);
+    for (const sink of [sums, drawn, listed]) sink.finish();
+    await sinks.idle();
+    await names.resolve();
+    const { tree, timeline } = drawn;
+    if (tree === undefined || timeline === undefined) throw new TypeError("no calls were kept");
+    const times = new Map<number, number>();
+    for (let i = 0; i < timeline.count; i++) {
+      const [start, end] = [timeline.from[i] as number, timeline.to[i] as number];
+      const time = Math.min(end, range.to) - Math.max(start, range.from);
+      const of = timeline.tid[i] as number;
+      // Idle tasks have one number on all CPUs, and nobody's calls are no thread's.
+      if (time > 0 && of > 0) times.set(of, (times.get(of) ?? 0) + time);
+    }
+    const threads = [...times].sort(([a, timeA], [b, timeB]) => timeB - timeA || a - b)
+      .map(([tid, time]) => ({ tid, time, name: nameOf(sideband, tid, range.to) }));
+    const chosen = times.has(tid) ? tid : threads[0]?.tid ?? -1;
+    const boxes = callBoxes(tree, timeline, names.functions, { tid: chosen, ...range, least });
+    const zero = { ...boxes, from: boxes.from.map((time) => time - first) };
+    return {
+      bytes: counts.bytes,
+      functions: functionTimes(
+        clocked ? sums : { insnsOf: sums.insnsOf, timeOf: sums.timeOf },
+        sums.latency,
+        names,
+      ),
+      calls: kept.rows(),
+      callCount: kept.count,
+      threads,
+      tid: chosen,
+      boxes: { ...zero, to: boxes.to.map((time) => time - first) },
+      names: names.functionNames.map(({ name, verified }) =>
+        verified === false ? `${name}?` : name
+      ),
+      objects: names.functionNames.map(({ object }) => object),
+      notes: notesOf(counts, code, names, kept.count),
+    };
+  }
+
+  /** The instructions of a part of it. */
+  async insns({ from, to }: Pick<PtQuery, "from" | "to">): Promise<PtInsns> {
+    const { clock, code, names, first } = await this.#needed();
+    const range = { from: first + from, to: first + to };
+    const rows: PtInsns["rows"][number][] = [];
+    let more = false;
+    const list: PtList = new PtList(code, clock, {
+      insns: true,
+      filter: range,
+      text: await this.#parts.text(),
+      idle: async () => {
+        await names.resolve();
+        const { count, row, time, tid, a, b, high, low } = list.rows;
+        for (let i = 0; i < count; i++) {
+          if (row[i] !== ROW.INSN) continue;
+          if (rows.length === MOST_INSNS) {
+            more = true;
+            break;
+          }
+          const ip = BigInt((high[i] as number) >>> 0) << 32n | BigInt((low[i] as number) >>> 0);
+          rows.push({
+            time: (time[i] as number) < 0 ? -1 : (time[i] as number) - first,
+            tid: tid[i] as number,
+            ip: ip.toString(16),
+            place: names.text(a[i] as number),
+            text: list.texts[b[i] as number] ?? "",
+          });
+        }
+        list.rows.clear();
+      },
+    });
+    const counts = await this.#decode(list, range, () => more);
+    return { rows, more, notes: notesOf(counts, code, names, 0) };
+  }
+
+  async #decode(
+    sink: PtSink,
+    range: { readonly from: number; readonly to: number },
+    done: () => boolean = () => false,
+  ): Promise<PtCounts> {
+    const { trace, sideband, code } = await this.#needed();
+    const ending: PtSink = {
+      flow: (buffer, run) => sink.flow(buffer, run),
+      thread: (buffer) => sink.thread?.(buffer),
+      forget: () => sink.forget?.(),
+      idle: () => sink.idle?.(),
+      done,
+    };
+    return await decodePt(trace, this.#parts.source, sideband, code, ending, range);
+  }
+
+  async #needed(): Promise<Opened> {
+    const opened = await this.#open();
+    if (opened === undefined) throw new Error("the recording has no Intel PT");
+    return opened;
+  }
+
+  #open(): Promise<Opened | undefined> {
+    return this.#opened ??= this.#read();
+  }
+
+  async #read(): Promise<Opened | undefined> {
+    const { source } = this.#parts;
+    const quiet = { diagnostics: () => {} };
+    const trace = await readAuxTrace(await PerfDataReader.open(source, quiet), quiet);
+    if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) return undefined;
+    await stitchAuxTrace(trace, source);
+    const sideband = new PtSideband(trace);
+    await runEngine(await PerfDataReader.open(source, quiet), [sideband], quiet);
+    const code = await this.#parts.code(sideband);
+    const names = new PtNames(code, await this.#parts.resolver(sideband.recorded));
+    const clock = new PtClock(trace);
+    const span = await ptSpan(trace, source, sideband, code);
+    const [first, last] = span ?? [0, 0];
+    const most = Math.max(16, Math.floor(POINTS / trace.streams.length));
+    const buffers: PtFacts["buffers"][number][] = [];
+    for (const stream of trace.streams) {
+      const { at, time, size } = await new PtSeeker(stream, source, clock).growth(most);
+      const label = stream.cpu === undefined ? `thread ${stream.tid ?? "?"}` : `CPU ${stream.cpu}`;
+      // What comes after the last PSB that was looked for was written up to the end.
+      buffers.push({
+        label,
+        at: Float64Array.from([...at, size]),
+        time: Float64Array.from([...time, Math.max(last, time.at(-1) ?? last)], (ns) => ns - first),
+        size,
+      });
+    }
+    const facts: PtFacts = {
+      start: String(clock.origin.exact(first)),
+      duration: last - first,
+      untimed: span === undefined ? clock.known ? "no packet has one" : clock.why : undefined,
+      buffers,
+    };
+    return { trace, sideband, clock, code, names, first, facts };
+  }
+}
+
+/** What a thread was called at a time. */
+function nameOf({ history }: PtSideband, tid: number, time: number): string {
+  const own = history.threadComm(tid, time);
+  return own >= 0 ? history.names.text(own) : history.comm(history.pid(tid, time)) ?? "";
+}
+
+function notesOf(
+  counts: PtCounts,
+  code: PtCode,
+  names: PtNames,
+  calls: number,
+): readonly string[] {
+  const missing = missingCode(code);
+  const causes = names.causes();
+  return [
+    lossText(counts),
+    missing === "" ? undefined : `no code of ${missing}`,
+    causes === "" ? undefined : `places without a function: ${causes}`,
+    calls > MOST_CALLS ? `the first ${MOST_CALLS} of ${calls} calls are listed` : undefined,
+  ].filter((note) => note !== undefined);
+}
+
+/** Calls that ended, with columns as the page has them. */
+class KeptCalls {
+  count = 0;
+  readonly #names: PtNames;
+  readonly #first: number;
+  readonly #rows: number[][] = [];
+
+  constructor(names: PtNames, first: number) {
+    this.#names = names;
+    this.#first = first;
+  }
+
+  take(events: NonNullable<PtCalls["events"]>): void {
+    for (let i = 0; i < events.count; i++) {
+      const kind = events.kind[i] as number;
+      if (kind === 0 || this.count++ >= MOST_CALLS) continue;
+      const [end, duration] = [events.time[i] as number, events.duration[i] as number];
+      this.#rows.push([
+        end < 0 || duration < 0 ? -1 : end - duration - this.#first,
+        duration,
+        events.depth[i] as number,
+        events.tid[i] as number,
+        this.#names.functions[events.place[i] as number] ?? -1,
+        events.insns[i] as number,
+        kind === 1 ? 1 : 0,
+      ]);
+    }
+  }
+
+  rows(): PtCallRows {
+    const column = (number: number) => this.#rows.map((row) => row[number] as number);
+    return {
+      length: this.#rows.length,
+      time: Float64Array.from(column(0)),
+      duration: Float64Array.from(column(1)),
+      depth: Int32Array.from(column(2)),
+      tid: Int32Array.from(column(3)),
+      fn: Int32Array.from(column(4)),
+      insns: Float64Array.from(column(5)),
+      returned: Uint8Array.from(column(6)),
+    };
+  }
+}
