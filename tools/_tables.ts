@@ -157,7 +157,9 @@ export async function writeTables(
   try {
     return await aboutAsync(name, async () => {
       const complaints = new Complaints(`${tool}: ${name}`);
-      const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+      const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
+        diagnostics: complaints.take,
+      });
       const filter = await sampleFilter(flags, reader);
       const resolver = (debugInformation: boolean) => ({ recorded }: Engine) =>
         resolverOf(flags, name, { machine: recorded, parameters: false, debugInformation });
@@ -165,6 +167,7 @@ export async function writeTables(
         name: titleOf(name),
         open,
         groupRows: job.groupRows ?? writer.groupRows,
+        pause: () => new Promise((resolve) => setTimeout(resolve, 0)),
         resolver: job.names ? resolver(true) : undefined,
       });
       const engine = await runEngine(reader, [tables], {

@@ -56,6 +56,8 @@ export interface RecordingTablesOptions {
   readonly resolver?: ((engine: Engine) => Promise<SymbolResolver>) | undefined;
   /** Rows of samples that are written at a time. */
   readonly groupRows?: number | undefined;
+  /** Called between tables at the end, which take a while: so that a program looks for signals, for one. */
+  readonly pause?: (() => Promise<void>) | undefined;
 }
 
 /** Rows of a group of samples. */
@@ -303,11 +305,15 @@ export class RecordingTables implements Consumer {
     const engine = this.#engine as Engine;
     if (this.#ids === undefined) await this.#identify();
     const ids = this.#ids as unknown as PlaceIds;
+    const { pause } = this.#options;
     this.#writeSamples();
+    await pause?.();
     this.leftOut = engine.leftOut + this.#reads.leftOut + (this.#tracepoints?.damaged ?? 0);
     this.#writeStacks(ids);
+    await pause?.();
     const resolver = await this.#options.resolver?.(engine);
     await frameRows(engine, ids, resolver, this.#table(FRAMES));
+    await pause?.();
     this.#records.mappings(this.#table(MAPPINGS), this.#constant);
     this.#records.threads(this.#table(THREADS), this.#constant);
     this.#records.switches(this.#table(SWITCHES), this.#constant);
