@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { painted, shareStyle } from "@perfdata/profile/colors";
 import { paintedRow } from "../tools/_styled.ts";
-import { ignored } from "./ignored.ts";
+import { ignored, notInstalled } from "./ignored.ts";
 import { noPerf, perfText } from "./perf.ts";
-import { tool } from "./tool.ts";
+import { tool, toolArguments } from "./tool.ts";
 
 const FILE = new URL("../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
 
@@ -58,3 +58,70 @@ Deno.test("no color in a pipe", async () => {
     assert(out.length > 50 && !out.includes("\x1b"), name);
   }
 });
+
+/** Commands that print tables, as they are used on a small recording. */
+const TABLES: readonly (readonly string[])[] = [
+  ["funcs", FILE],
+  ["tree", FILE],
+  ["diff", FILE.replace("callchain", "clock"), FILE],
+  ["annotate", FILE, "clear_page_erms"],
+  ["hex", "--at", "0x100", FILE],
+  ["rate", FILE],
+  ["pt", FILE.replace("recorded/callchain", "synthesized/pt-cpus")],
+  ["sched", "latency", FILE.replace("callchain", "switch")],
+];
+
+Deno.test("--color is for all tables, and takes nothing away from their text", async () => {
+  let colored = 0;
+  for (const [name = "", ...args] of TABLES) {
+    const [plain, always] = [await tool(name, args), await tool(name, ["--color=always", ...args])];
+    const never = await tool(name, ["--color", "never", ...args]);
+    assertEquals(always.code, plain.code, `${name}: ${always.err}`);
+    assertEquals(never.out, plain.out, name);
+    // deno-lint-ignore no-control-regex
+    const text = always.out.replace(/\x1b\[\d*m/g, "");
+    assertEquals(text.replaceAll(/ +$/gm, ""), plain.out.replaceAll(/ +$/gm, ""), name);
+    if (always.out.includes("\x1b[")) colored++;
+  }
+  assert(colored >= 6, `${colored} of ${TABLES.length} are colored`);
+  const { code, err } = await tool("funcs", ["--color", "blue", FILE]);
+  assertEquals([code, err.split(";")[0]], [
+    2,
+    "funcs: --color is blue, expected auto, always or never",
+  ]);
+});
+
+Deno.test(
+  "a terminal gets the text that a pipe gets, and colors",
+  ignored(notInstalled("script")),
+  async () => {
+    let compared = 0;
+    // On a terminal tree shows what is worth a line, and annotate shorter names.
+    const same = TABLES.filter(([name = ""]) => !["tree", "annotate"].includes(name));
+    for (const [name = "", ...args] of same) {
+      const called = [Deno.execPath(), ...toolArguments(name), "--full-names", ...args];
+      // Names are cut to the width of a terminal: it is wide here. hex and sched have no such flag.
+      const command = called.filter((word) =>
+        word !== "--full-names" || ["funcs", "diff"].includes(name)
+      ).map((word) => `'${word}'`).join(" ");
+      const { stdout } = await new Deno.Command("script", {
+        args: ["-qec", `stty cols 400; ${command} 2>/dev/null`, "/dev/null"],
+        env: { TERM: "xterm", PERFDATA_CWD: "" },
+        clearEnv: false,
+        stdin: "null",
+      }).output();
+      const shown = new TextDecoder().decode(stdout).replaceAll("\r", "");
+      const { out } = await tool(name, args);
+      // deno-lint-ignore no-control-regex
+      const text = shown.replace(/\x1b\[\d*[mK]/g, "");
+      // Columns of a terminal may be wider, and it has bars before shares.
+      const words = (of: string) =>
+        of.split("\n").map((line) =>
+          line.replace(/^[█▏▎▍▌▋▊▉ ]+/, "").trim().split(/\s+/).join(" ")
+        );
+      assertEquals(words(text), words(out), name);
+      compared++;
+    }
+    assertEquals(compared, same.length);
+  },
+);

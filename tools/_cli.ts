@@ -92,9 +92,23 @@ export interface Flags<B extends string, S extends string> {
   readonly operands: readonly string[];
 }
 
+/** When standard output gets colors: `--color`. */
+let color: "auto" | "always" | "never" = "auto";
+
+/** The line of `--color` in help texts of commands that have it. */
+export const COLOR_HELP = `\
+      --color WHEN       color tables: auto, on a terminal (default), always, never
+`;
+
+/** How standard output shows what stands out; `NO_COLOR` leaves a terminal bold text. */
+export function colorMode(): "colors" | "attributes" | "none" {
+  if (color === "never" || (color === "auto" && !Deno.stdout.isTerminal())) return "none";
+  return color === "auto" && Deno.noColor ? "attributes" : "colors";
+}
+
 /**
- * Reads the command line. `--help`, `-h` and `--debug` are known everywhere. `--temp` takes effect here:
- * a command that has the flag does nothing else for it.
+ * Reads the command line. `--help`, `-h` and `--debug` are known everywhere. `--temp` and `--color` take
+ * effect here: a command that has them does nothing else for them.
  *
  * @throws {UsageError} Where a flag is not known, has no value but needs one, or has several.
  * @throws {InputError} Where there may be no temporary files.
@@ -133,6 +147,9 @@ export function parseFlags<const B extends string, const S extends string>(
     value[name] = found;
   }
   if (value.temp !== undefined) useTempFolder(value.temp);
+  if (value.color !== undefined) {
+    color = parseWord("color", value.color, ["auto", "always", "never"]);
+  }
   // As of standard input: Deno lets nobody open what is in /dev without all permissions.
   if (value.output === "/dev/stdout") value.output = "-";
   const operands = parsed._.map(String);

@@ -2,11 +2,11 @@
 import { visible } from "@perfdata/format/visible";
 import { type ColorMode, painted, shareStyle } from "@perfdata/profile/colors";
 import { type Line, textOf } from "../view/terminal/lines.ts";
-import { writeLines, writeOut } from "./_cli.ts";
+import { colorMode, writeLines, writeOut } from "./_cli.ts";
 
 /** Bars, and shares that begin a line; the headings of columns. */
 const SHARES = /^([█▏▎▍▌▋▊▉][█▏▎▍▌▋▊▉ ]{9} )?((?: *\d+\.\d\d%)+)(.*)$/;
-const HEADING = /^ *[A-Z%]{2,}[A-Z%0-9 ]*$/;
+const HEADING = /^ *[A-Z%]{2,}(?: +(?:[A-Z%0-9]{2,}|[mnu]s|[KMG]B))*$/;
 
 /**
  * Writes text whose names act on no terminal: a table. On a terminal, the shares at the beginning of its
@@ -31,11 +31,6 @@ export function paintedRow(line: string, mode: ColorMode): string {
   const styles = cells.map((cell) => shareStyle(parseFloat(cell)));
   return painted(bar, styles[0] ?? "plain", mode) +
     cells.map((cell, i) => painted(cell, styles[i] ?? "plain", mode)).join("") + rest;
-}
-
-/** Whether standard output gets colors. */
-export function colorMode(): ColorMode {
-  return !Deno.stdout.isTerminal() ? "none" : Deno.noColor ? "attributes" : "colors";
 }
 
 /** Writes lines; names in them act on no terminal. */

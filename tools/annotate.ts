@@ -6,6 +6,7 @@ import { type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
   aboutAsync,
+  COLOR_HELP,
   type Command,
   command,
   complain,
@@ -54,7 +55,7 @@ as with --lines. docs/annotate.md says more.
                          were sampled
       --full-names       do not shorten names of what is called or inlined
       --json             lines of JSON: a source line each, with --insns an instruction
-${PROFILE_HELP}
+${COLOR_HELP}${PROFILE_HELP}
 examples:
   perfdata annotate perf.data parse_number
   perfdata annotate perf.data parse.c:120
@@ -66,7 +67,7 @@ Exit codes: 0 done; 1 the recording is damaged, or has no samples in such a func
 
 const FLAGS = {
   boolean: ["insns", "lines", "full-names", "json", ...PROFILE_FLAGS.boolean],
-  string: ["event", "source", "context", ...PROFILE_FLAGS.string],
+  string: ["color", "event", "source", "context", ...PROFILE_FLAGS.string],
 } as const;
 
 type AnnotateFlags = FlagsOf<typeof FLAGS>;

@@ -7,6 +7,7 @@ import { jsonLine } from "@perfdata/report/json-line";
 import { runEngine } from "@perfdata/session/engine";
 import {
   aboutAsync,
+  COLOR_HELP,
   type Command,
   command,
   complain,
@@ -62,7 +63,7 @@ perf c2c record or perf mem record. Numbers are those of perf c2c report; docs/c
       --json             print a line of JSON with the total, and one for each cache line
 ${CHOOSING_HELP}${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --debug            print the stack trace of an error
+${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
 
 examples:
@@ -75,7 +76,15 @@ Exit codes: 0 done; 1 the file is damaged, or has no accesses; 2 wrong usage.
 
 const FLAGS = {
   boolean: ["json", "srcline", "verbose", ...SYMBOL_FLAGS.boolean],
-  string: ["display", "coalesce", "percent-limit", "limit", ...CHOOSING, ...SYMBOL_FLAGS.string],
+  string: [
+    "color",
+    "display",
+    "coalesce",
+    "percent-limit",
+    "limit",
+    ...CHOOSING,
+    ...SYMBOL_FLAGS.string,
+  ],
   alias: { d: "display", c: "coalesce" },
 } as const;
 

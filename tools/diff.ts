@@ -4,6 +4,7 @@ import type { Profile } from "@perfdata/profile/profile";
 import { shortNames } from "@perfdata/profile/short-names";
 import {
   aboutAsync,
+  COLOR_HELP,
   type Command,
   command,
   complain,
@@ -55,7 +56,7 @@ docs/diff.md says how functions are matched and tested.
                          by more than N percent of the base, and by more than chance
   -o, --output FILE      write the differential flame graph (.html or .svg)
   -f, --force            overwrite the file if it exists
-${WEIGHT_HELP}${PROFILE_HELP}
+${WEIGHT_HELP}${COLOR_HELP}${PROFILE_HELP}
 examples:
   perfdata diff yesterday.data today.data
   perfdata diff old-*.data vs new-*.data --by time
@@ -76,6 +77,7 @@ const FLAGS = {
     ...PROFILE_FLAGS.boolean,
   ],
   string: [
+    "color",
     "event",
     "by",
     "limit",

@@ -22,6 +22,7 @@ import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
+  COLOR_HELP,
   type Command,
   command,
   complain,
@@ -103,7 +104,7 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
       --temp DIR         of a pipe, sort what does not fit into memory in a file there
-      --debug            print the stack trace of an error
+${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
 
 examples:
@@ -149,6 +150,7 @@ const FLAGS = {
     ...SYMBOL_FLAGS.boolean,
   ],
   string: [
+    "color",
     "sort",
     "limit",
     "percent-limit",

@@ -5,6 +5,7 @@ import { headerFile, openSource } from "@perfdata/format/file-source";
 import {
   about,
   aboutAsync,
+  colorMode,
   type Command,
   command,
   complain,
@@ -34,6 +35,7 @@ Lines that begin with !! say what is wrong with the bytes below them.
       --type LIST    only records of these types: SAMPLE,MMAP2
       --inflate      list the records in COMPRESSED ones below them
       --json         print one JSON object per run of bytes
+      --color WHEN   color fields: auto, on a terminal (default), always, never
       --debug        print the stack trace of an error
   -h, --help         print this help
 
@@ -51,7 +53,14 @@ const BLOCK = 1 << 16;
 
 const FLAGS = {
   boolean: ["inflate", "json"],
-  string: ["at", "context", "section", "record", "type"],
+  string: [
+    "color",
+    "at",
+    "context",
+    "section",
+    "record",
+    "type",
+  ],
 } as const;
 
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
@@ -65,7 +74,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     types: parseTypes(value.type),
     inflate: on.inflate,
     json: on.json,
-    color: Deno.stdout.isTerminal() && !Deno.noColor,
+    color: colorMode() === "colors",
     problem: () => void problems++,
   });
   // What is shown is bytes of files, which a directory does not have.

@@ -23,6 +23,7 @@ import {
 } from "@perfdata/session/pt";
 import {
   aboutAsync,
+  COLOR_HELP,
   type Command,
   command,
   complain,
@@ -35,6 +36,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { writeTable } from "./_styled.ts";
 import { markedName } from "@perfdata/profile/profile";
 import { whyNothing } from "./_nothing.ts";
 import { parseCount } from "./_record_flags.ts";
@@ -82,7 +84,7 @@ read from the files that were mapped, if their build ids are those of the record
       --json             lines of JSON
 ${SYMBOL_HELP}\
       --temp DIR         hold a pipe in a file there instead of in memory
-      --debug            print the stack trace of an error
+${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
 
 examples:
@@ -113,6 +115,7 @@ const FLAGS = {
     ...SYMBOL_FLAGS.boolean,
   ],
   string: [
+    "color",
     "latency",
     "temp",
     "function",
@@ -147,7 +150,7 @@ class Lines {
   }
 
   flush(): void {
-    if (this.#lines.length > 0) writeOut(this.#lines.join("\n") + "\n");
+    if (this.#lines.length > 0) writeTable(this.#lines.join("\n") + "\n");
     this.#lines = [];
   }
 }

@@ -14,6 +14,7 @@ import {
 import {
   about,
   aboutAsync,
+  COLOR_HELP,
   type Command,
   command,
   complain,
@@ -26,9 +27,9 @@ import {
   parseWord,
   Progress,
   UsageError,
-  writeLines,
   writeOut,
 } from "./_cli.ts";
+import { writeRow } from "./_styled.ts";
 import { complainRounded } from "./_periods.ts";
 import { csvText } from "./_csv.ts";
 import { whyNoSamples, whyNothing } from "./_nothing.ts";
@@ -59,7 +60,7 @@ sums of periods.
   -f, --force            overwrite the file if it exists
 ${SAMPLE_HELP}${SYMBOL_HELP}\
       --temp DIR         of a pipe, sort what does not fit into memory in a file there
-      --debug            print the stack trace of an error
+${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
 
 examples:
@@ -96,7 +97,7 @@ class Output {
   }
 
   flush(): void {
-    if (!this.#json) writeLines(this.#lines);
+    if (!this.#json) { for (const line of this.#lines) writeRow(line); }
     else if (this.#lines.length > 0) writeOut(this.#lines.join("\n") + "\n");
     if (this.#csv && this.#rows.length > 0) writeOut(csvText(this.#rows));
     this.#lines = [];
@@ -106,7 +107,7 @@ class Output {
 
 const FLAGS = {
   boolean: ["json", "csv", "force", ...SYMBOL_FLAGS.boolean],
-  string: ["by", "svg", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
+  string: ["color", "by", "svg", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
   alias: { f: "force" },
 } as const;
 

@@ -21,6 +21,7 @@ import {
   writeLines,
   writeOut,
 } from "./_cli.ts";
+import { writeRow } from "./_styled.ts";
 import { featuresFirst } from "./_spool.ts";
 
 const HELP = `sched: prints when threads had a CPU, and how long they waited for one
@@ -38,6 +39,7 @@ perf sched record, or with -e sched:sched_switch,sched:sched_waking,sched:sched_
 
       --threads        latency: a row for each thread instead of each name
       --json           print a line of JSON for each row, times in ns
+      --color WHEN     color tables: auto, on a terminal (default), always, never
       --debug          print the stack trace of an error
   -h, --help           print this help
 
@@ -49,7 +51,7 @@ examples:
 Exit codes: 0 done; 1 the file is damaged, or has no context switches; 2 wrong usage.
 `;
 
-const FLAGS = { boolean: ["json", "threads"], string: [], alias: {} } as const;
+const FLAGS = { boolean: ["json", "threads"], string: ["color"], alias: {} } as const;
 
 /** What is said where no wakeups were recorded. */
 const WITHOUT_WAKEUPS = {
@@ -136,7 +138,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           : { max_delay: maxDelay, max_start: start, max_end: end };
         writeOut(`${jsonLine({ ...row, ...longest })}\n`);
       }
-    } else writeLines(latencyLines(rows, latency.base));
+    } else for (const line of latencyLines(rows, latency.base)) writeRow(line);
     return complaints.count > 0 || damaged > 0 ? 1 : 0;
   });
 }

@@ -4,6 +4,7 @@ import { visible } from "@perfdata/format/visible";
 import { nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree-text";
 import {
   aboutAsync,
+  COLOR_HELP,
   type Command,
   command,
   complain,
@@ -51,7 +52,7 @@ Stacks that were recorded as copies (--call-graph dwarf) are unwound. docs/tree.
       --full-names       on a terminal, cut long lines at their end instead of shortening names
       --json             print a line of JSON for each node
       --json-tree        print one JSON value, nodes within nodes
-${WEIGHT_HELP}${PROFILE_HELP}
+${WEIGHT_HELP}${COLOR_HELP}${PROFILE_HELP}
 examples:
   perfdata tree perf.data
   perfdata tree --callers --percent-limit 2 perf.data
@@ -73,7 +74,16 @@ const FLAGS = {
     "json-tree",
     ...PROFILE_FLAGS.boolean,
   ],
-  string: ["focus", "event", "root", "percent-limit", "lines", "weight", ...PROFILE_FLAGS.string],
+  string: [
+    "color",
+    "focus",
+    "event",
+    "root",
+    "percent-limit",
+    "lines",
+    "weight",
+    ...PROFILE_FLAGS.string,
+  ],
 } as const;
 
 const ROOTS = ["command", "thread", "none"] as const;
