@@ -16,6 +16,7 @@ import type { MachineView } from "./machine/machine_view.ts";
 import { enlarge } from "@perfdata/format/enlarge";
 import { FrameStep } from "./stacks/frame_lists.ts";
 import type { Places } from "./places/places.ts";
+import { RecentPlaces } from "./places/recent_places.ts";
 import type { RecordedObjects } from "./places/recorded_objects.ts";
 import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "./order/run.ts";
 import type { UnwindStep } from "./stacks/unwind.ts";
@@ -59,6 +60,8 @@ export class Resolver {
   readonly #view: MachineView;
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
+  /** Places of branches. */
+  readonly #recent: RecentPlaces;
   readonly #chains: ChainStep;
   readonly #stacks: StackTable;
   readonly #frames: FrameStep;
@@ -97,6 +100,7 @@ export class Resolver {
     this.#view = past ?? machine;
     this.#recorded = recorded;
     this.#places = places;
+    this.#recent = new RecentPlaces(places);
     this.#chains = new ChainStep(places, stacks, reader.littleEndian, needs.calls);
     this.userChains = new UserChains(places, recorded, reader.littleEndian);
     this.#stacks = stacks;
@@ -460,22 +464,24 @@ export class Resolver {
       run.branches = enlarge(run.branches, this.#branchCount + n);
       run.branchFlags = enlarge(run.branchFlags, run.branches.length >> 1);
     }
-    for (let k = 0; k < n; k += 2) {
-      const at = fields.branchStack + BRANCH_ENTRY.size * (k >> 1) + BRANCH_ENTRY.flags;
-      run.branchFlags[this.#branchCount + k >> 1] = le
-        ? view.getInt32(at, true) & 0x3fffffff
-        : fromFirstBit(view.getInt32(at));
+    const { branches, branchFlags } = run;
+    const recent = this.#recent;
+    recent.at(this.#moment);
+    const highAt = le ? 4 : 0;
+    let at = fields.branchStack;
+    let count = this.#branchCount;
+    for (let k = 0; k < n; k += 2, at += BRANCH_ENTRY.size) {
+      const flags = view.getInt32(at + BRANCH_ENTRY.flags, le);
+      branchFlags[count >> 1] = le ? flags & 0x3fffffff : fromFirstBit(flags);
+      for (let end = 0; end < 2; end++) {
+        const half = at + (end === 0 ? BRANCH_ENTRY.from : BRANCH_ENTRY.to);
+        const hi = view.getInt32(half + highAt, le);
+        const lo = view.getInt32(half + 4 - highAt, le);
+        const mode = hi < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+        branches[count++] = (hi | lo) === 0 ? -1 : recent.find(thread, mode, hi, lo);
+      }
     }
-    for (let k = 0; k < n; k++) {
-      const at = fields.branchStack + BRANCH_ENTRY.size * (k >> 1) +
-        (k & 1 ? BRANCH_ENTRY.to : BRANCH_ENTRY.from);
-      const hi = view.getInt32(le ? at + 4 : at, le);
-      const lo = view.getInt32(le ? at : at + 4, le);
-      const mode = hi < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
-      run.branches[this.#branchCount++] = (hi | lo) === 0
-        ? -1
-        : this.#places.find(thread, mode, hi, lo);
-    }
+    this.#branchCount = count;
   }
 }
 
