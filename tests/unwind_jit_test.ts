@@ -4,6 +4,7 @@ import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { runs } from "./unwound.ts";
 import { skipped } from "./ignored.ts";
+import { withoutOrigin } from "./v8_names.ts";
 
 const PROGRAM = `
 function spin(n) { let s = 0; for (let i = 0; i < n; i++) s = (s + i * i) ^ (s >> 3); return s; }
@@ -14,16 +15,15 @@ for (let k = 0; k < 40000; k++) sum += outer(k);
 console.log(sum);
 `;
 
-/** Functions of the frames by sample; code of V8 has one name in the program and one in the jitdump. */
+/** Functions of the frames by sample. */
 function functions(text: string): Map<string, string[]> {
   const samples = text.split("\n\n").filter((block) => block.trim() !== "").map((block) => {
     const [head = "", ...frames] = block.trim().split("\n");
     const names = frames.map((frame) =>
-      frame.trim().replace(/^[0-9a-f]+ /, "").replace(/ \([^()]*\)$/, "")
-        // Nothing verifies the names of a jitdump, which we mark.
-        .replace(/\?$/, "")
-        .replace(/^(Builtins_|Builtin:|BytecodeHandler:)/, "V8 ").replace(/Handler$/, "")
-        .replace("construct_stub_create_deopt_addr", "V8 JSConstructStubGeneric")
+      // Nothing verifies the names of a jitdump, which we mark.
+      withoutOrigin(
+        frame.trim().replace(/^[0-9a-f]+ /, "").replace(/ \([^()]*\)$/, "").replace(/\?$/, ""),
+      )
     );
     return [head.trim(), names] as const;
   });

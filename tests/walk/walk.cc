@@ -1,0 +1,10 @@
+namespace shop {
+volatile unsigned long sum;
+template <typename T> struct Till {
+  [[gnu::always_inline]] void small(T n) { for (T i = 0; i < n; i++) sum = sum + i * i; }
+  [[gnu::noinline]] void inner(T n) { small(n); sum = sum + 1; }
+};
+[[gnu::noinline]] void middle(unsigned long n) { Till<unsigned long>().inner(n); sum = sum + 1; }
+[[gnu::noinline]] void outer(unsigned long n) { middle(n); sum = sum + 1; }
+}
+int main() { for (int i = 0; i < 3000; i++) shop::outer(20000); }

@@ -1,0 +1,11 @@
+use std::hint::black_box;
+#[inline(always)]
+fn small(n: u64) -> u64 { let mut sum = 0u64; for i in 0..n { sum = black_box(sum.wrapping_add(i * i)); } sum }
+struct Till<T>(T);
+trait Work { fn inner(&self, n: u64) -> u64; }
+impl<T> Work for Till<T> { #[inline(never)] fn inner(&self, n: u64) -> u64 { small(n + std::mem::size_of::<T>() as u64) + 1 } }
+#[inline(never)]
+fn middle<W: Work>(w: &W, n: u64) -> u64 { black_box(w.inner(n)) + 1 }
+#[inline(never)]
+fn outer(n: u64) -> u64 { black_box(middle(&Till(1u32), n)) + black_box(middle(&Till(1u64), n)) }
+fn main() { let mut s = 0u64; for _ in 0..1500 { s = s.wrapping_add(outer(black_box(20000))); } println!("{}", s > 0); }
