@@ -27,8 +27,8 @@ export interface ZstdState {
   readonly window: number | undefined;
   /** Whether a checksum follows the frame. */
   readonly checksum: boolean;
-  /** What blocks have in common. */
-  readonly blocks: BlockState;
+  /** What blocks have in common, for the decoder alone. */
+  readonly blocks: unknown;
 }
 
 /** Bytes of the largest window: that of zstd's highest level, and what its own tools accept. */
@@ -177,7 +177,7 @@ class Frames implements ZstdStream {
     if (window === undefined) return;
     this.#window = window;
     this.#checksum = checksum;
-    this.#blocks.resume(blocks);
+    this.#blocks.resume(blocks as BlockState);
     this.#out.bytes = new Uint8Array(history.length + ROOM);
     this.#out.bytes.set(history);
     this.#out.length = history.length;
