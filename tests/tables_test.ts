@@ -257,6 +257,31 @@ Deno.test("several recordings stand side by side, in partitions, with any number
     assert(paths.some((path) => /date=20/.test(path)) && paths.some((p) => /=unknown/.test(p)));
   }));
 
+Deno.test("recordings that have all but their samples in common have ids of their own", () =>
+  inFolder(async (folder) => {
+    let parts = 0;
+    for (const name of ["callchain", "two-events", "clock"]) {
+      const path = `${recorded}/${name}.perf.data`;
+      const files = [path];
+      const ways = [
+        ...[["--sample-every", "2"], ["--sample-every", "3"]],
+        ...["0%-40%", "40%-60%", "60%-80%", "80%-100%"].map((time) => ["--time", time]),
+      ];
+      for (const [number, way] of ways.entries()) {
+        const part = `${folder}/${name}${number}.data`;
+        if ((await tool("slice", [...way, "-o", part, path])).code === 0) files.push(part);
+      }
+      const out = `${folder}/${name}`;
+      await exported(out, files);
+      const ids = await tableRows(out, "recordings");
+      assertEquals(new Set(ids.map((row) => row["recording_id"])).size, files.length, name);
+      const samples = ids.reduce((sum, row) => sum + (row["samples"] as bigint), 0n);
+      assertEquals(BigInt((await tableRows(out, "samples")).length), samples, name);
+      parts += files.length;
+    }
+    assert(parts > 12, `${parts} recordings`);
+  }));
+
 Deno.test("switches, threads, mappings and tracepoints are the records", () =>
   inFolder(async (folder) => {
     const records = async (path: string, types: string): Promise<Record<string, unknown>[]> => {

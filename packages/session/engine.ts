@@ -15,6 +15,7 @@ import { readBlocks, readIndex, takesAnyOrder, takesWindows, windowsIn } from ".
 import { bytesOf } from "./windows/plan.ts";
 import { WindowReader } from "./windows/window_reader.ts";
 import { type Applied, History, type HistoryIndex } from "./history/history.ts";
+import type { RecordingIndex } from "./index/recording_index.ts";
 import { openPass } from "./pass.ts";
 import { isShareable, type Shareable } from "./workers/part.ts";
 import type { MachineView } from "./machine/machine_view.ts";
@@ -164,6 +165,14 @@ export interface Workers {
   readonly make: (about: never) => Shareable & Consumer;
 }
 
+/** How much there is of a recording. */
+export interface Extent {
+  /** Samples, those that do not count included. */
+  readonly samples: number;
+  /** The youngest time of a record, in ns; 0 where none has a time. */
+  readonly youngest: bigint;
+}
+
 /** What all consumers of a pass share. */
 export class Engine {
   /** The recording. */
@@ -198,6 +207,8 @@ export class Engine {
   unstitched: boolean = false;
   /** Samples of no known event, or damaged. */
   leftOut: number = 0;
+  /** What a file has in all, known before its records are read: where it was looked through. */
+  extent: Extent | undefined;
 
   /** Prepares for one recording, of which what it says of its objects and events is known. */
   constructor(
@@ -215,6 +226,15 @@ export class Engine {
     this.places = new Places(this.view, recorded);
     this.described = described;
   }
+}
+
+function extentOf({ blocks }: RecordingIndex): Extent {
+  let [samples, youngest] = [0, 0n];
+  for (const block of blocks) {
+    samples += block.samples;
+    if (block.youngest > youngest) youngest = block.youngest;
+  }
+  return { samples, youngest };
 }
 
 /**
@@ -268,6 +288,7 @@ export async function runEngine(
   const index = inAnyOrder || windows !== undefined ? found : undefined;
   const past = index && historyOf(index, reader, recorded, described);
   const engine = new Engine(reader, recorded, described, past);
+  engine.extent = index && extentOf(index);
   const [consumer, ...more] = consumers;
   if (index !== undefined && workers !== undefined && more.length === 0) {
     if (consumer !== undefined && isShareable(consumer) && workers.jobs > 1) {

@@ -33,11 +33,12 @@ import {
   SWITCH_CPU_WIDE,
 } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
+import type { Extent } from "@perfdata/session/engine";
 import { NameTable } from "@perfdata/session/machine-names";
 import { streamFeature } from "@perfdata/session/stream-feature";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
 import type { ColumnValues, RowSink } from "../schema/column_types.ts";
-import { allRows, IntegerColumn, textValues, WordColumn } from "../schema/growing.ts";
+import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
 
 // Where the fields of records lie.
 const MAP = layoutOf(MMAP);
@@ -157,14 +158,20 @@ export class RecordRows {
     this.count++;
   }
 
-  /** Words of the id of the recording: a hash of its events and of the kernel's records. */
-  recordingId(): Int32Array<ArrayBuffer> {
+  /**
+   * Words of the id of the recording: a hash of its events and of the kernel's records; and of how much there
+   * is, since of a program that goes on, or of parts of a recording, these may be the same.
+   */
+  recordingId({ samples, youngest }: Extent): Int32Array<ArrayBuffer> {
     const hash = this.#hash;
     const events = this.#reader.events.all.map(({ attr }) =>
       [attr.type, attr.config, attr.sample_period, attr.sample_type, attr.read_format].join(" ")
     );
     hash.text(events.join("\n"), SEED.RECORDING);
     hash.block(hash.lo, hash.hi, this.#sumLo, this.#sumHi, SEED.RECORDING);
+    const [lo = 0, hi = 0] = wordsOf(youngest);
+    hash.block(hash.lo, hash.hi, lo, hi, SEED.RECORDING);
+    hash.block(hash.lo, hash.hi, samples, 0, SEED.RECORDING);
     return Int32Array.of(hash.lo, hash.hi);
   }
 

@@ -143,6 +143,9 @@ export class RecordingTables implements Consumer {
   #key: RecordingKey | undefined;
   readonly #tables = new Map<Table, RowSink>();
   #hasTimes = false;
+  /** Samples of a stream, whether they count or not. */
+  #rows = 0;
+  readonly #youngest = { hi: 0, lo: 0 };
   readonly #first = { hi: 0, lo: 0 };
   readonly #last = { hi: 0, lo: 0 };
 
@@ -178,7 +181,9 @@ export class RecordingTables implements Consumer {
   async #identify(): Promise<void> {
     this.#features = await recordedFeatures(this.#reader, FEATURES, this.#records.features);
     const by = this.#records.count > 0 ? this.#records : this.#lone;
-    const words = this.#recording = by.recordingId();
+    const extent = (this.#engine as Engine).extent ??
+      { samples: this.#rows, youngest: this.#joined(this.#youngest) };
+    const words = this.#recording = by.recordingId(extent);
     const id = [words[1], words[0]].map((word) =>
       ((word as number) >>> 0).toString(16).padStart(8, "0")
     ).join("");
@@ -202,6 +207,7 @@ export class RecordingTables implements Consumer {
     const { count, type, chosen, timeHi, timeLo } = run;
     const isStream = (this.#engine as Engine).past === undefined;
     for (let i = 0; i < count; i++) {
+      if (isStream) this.#meet(type[i] as number, timeHi[i] as number, timeLo[i] as number);
       if (type[i] === PERF_RECORD_SAMPLE) {
         if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
       } else if (isStream) {
@@ -219,6 +225,16 @@ export class RecordingTables implements Consumer {
     const { groupRows = GROUP_ROWS } = this.#options;
     const waiting = (this.#samples as SampleRows).length;
     if (this.#ids !== undefined && waiting >= groupRows) this.#writeSamples();
+  }
+
+  /** Notes how much there is of a stream. */
+  #meet(type: number, hi: number, lo: number): void {
+    if (type === PERF_RECORD_SAMPLE) this.#rows++;
+    const youngest = this.#youngest;
+    const [h, l] = [hi >>> 0, lo >>> 0];
+    if (h < youngest.hi || h === youngest.hi && l <= youngest.lo) return;
+    youngest.hi = h;
+    youngest.lo = l;
   }
 
   #sample(run: Run, i: number): void {
