@@ -45,9 +45,11 @@ function pythonWithMap(): string | undefined {
   const names = ["python3", "python3.14", "python3.13", "python3.12"];
   for (const program of named === undefined ? names : [named]) {
     if (notInstalled(program) !== undefined) continue;
-    const args = ["-X", "perf", "-c", "import sys; sys.exit(not sys.is_stack_trampoline_active())"];
-    const { success } = new Deno.Command(program, { args, stderr: "null", stdout: "null" })
+    const code =
+      "import os, sys; print(os.getpid()); sys.exit(not sys.is_stack_trampoline_active())";
+    const { success, stdout } = new Deno.Command(program, { args: ["-X", "perf", "-c", code] })
       .outputSync();
+    removeMaps(new Set(new TextDecoder().decode(stdout).match(/\d+/g)));
     if (success) return program;
   }
   return undefined;
