@@ -20,6 +20,7 @@ import { tableFolders } from "../tools/_table_folders.ts";
 import { cannotStep } from "../fixtures/stepped/program.ts";
 import { repeatStepped } from "../fixtures/stepped/repeat.ts";
 import { ignored, skipped } from "./ignored.ts";
+import { LEFT_AND_RIGHT, noRecording, recordProgram, reportedPeriods } from "./recorded_program.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -648,6 +649,117 @@ Deno.test({
   },
 });
 
+/** Counts something else in the page, and waits until it is there. */
+async function count(page: Page, weight: string): Promise<void> {
+  await page.selectOption(".selection select:has(option[value=off-cpu])", weight);
+  await counted(page, weight);
+}
+
+/** Waits until something is counted. */
+async function counted(page: Page, weight: string): Promise<void> {
+  await page.waitForFunction((weight) => {
+    const { perfdata } = globalThis as unknown as { perfdata: PageStore };
+    const [event] = perfdata.open?.facts?.events ?? [];
+    const isTime = event?.name === "off-cpu" || event?.name === "wall";
+    return event !== undefined && (isTime ? event.name : "period") === weight;
+  }, weight);
+}
+
+Deno.test({
+  name: "times off the CPU are those of --weight, when they are asked for and in the address",
+  ...needs,
+  async fn() {
+    const file = FILES[0] as string;
+    await inFolder(async (folder) => {
+      let compared = 0;
+      const compare = async (page: Page) => {
+        for (const weight of ["off-cpu", "wall", "period"]) {
+          await count(page, weight);
+          const download = page.waitForEvent("download");
+          await page.selectOption(".save select", "folded");
+          await (await download).saveAs(`${folder}/folded`);
+          const { out } = await tool("export", ["--inline", "--weight", weight, "folded", file]);
+          assertEquals(Deno.readTextFileSync(`${folder}/folded`), out, weight);
+          compared += out.split("\n").length - 1;
+        }
+      };
+      await viewed([file], "#view=functions&counts=off-cpu", async (page) => {
+        await counted(page, "off-cpu");
+        await compare(page);
+        // A step back counts what was counted before.
+        await page.keyboard.press("u");
+        await counted(page, "wall");
+        assertStringIncludes(page.url(), "counts=wall");
+      });
+      const parts = await viewParts("files");
+      if (parts === undefined) return;
+      Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      await withPage(`${folder}/index.html#view=functions`, async (page, report) => {
+        await page.setInputFiles("input[type=file]", [file]);
+        await ready(page);
+        const sum = () =>
+          page.$$eval(
+            ".functions .line .row",
+            (rows) => rows.reduce((sum, row) => sum + Number(row.getAttribute("data-self")), 0),
+          );
+        await count(page, "off-cpu");
+        await page.waitForSelector(".functions .line .row");
+        const { out } = await tool("export", ["--weight", "off-cpu", "folded", file]);
+        // Without the files of this machine names differ, sums do not.
+        const wanted = out.trim().split("\n")
+          .reduce((all, line) => all + Number(line.slice(line.lastIndexOf(" "))), 0);
+        assertEquals(await sum(), wanted);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+      assert(compared >= 10, `${compared} stacks`);
+    });
+  },
+});
+
+Deno.test({
+  name: "a recording made here has the functions of perf report, from the first view to the last",
+  ...ignored(await noBrowser() ?? noRecording()),
+  async fn() {
+    await inFolder(async (folder) => {
+      const events = ["-e", "cpu-clock:u", "-F", "4999"];
+      const file = await recordProgram(folder, LEFT_AND_RIGHT, events);
+      const reported = await reportedPeriods(file);
+      await viewed([file], "#view=functions&inline=0", async (page) => {
+        const rows = await allRows(page, ".functions", ["data-fn", "data-self"]);
+        const found = new Map(rows.map(([name = "", self = ""]) => [name, self]));
+        let compared = 0;
+        for (const [name, period] of reported) {
+          if (!["leaf", "left", "right"].includes(name)) continue;
+          assertEquals(found.get(name), `${period}`, name);
+          compared++;
+        }
+        // The loop alone is sampled for sure.
+        assert(compared >= 1 && found.has("leaf"), `${compared} functions`);
+        for (const [view, shown] of Object.entries(SHOWN)) {
+          await page.evaluate(
+            (view) =>
+              (globalThis as unknown as { perfdata: PageStore }).perfdata
+                .set({ view, fn: "leaf", record: 3 }),
+            view,
+          );
+          await page.waitForSelector(shown);
+        }
+      });
+    });
+  },
+});
+
+/** What of each view is there when it has something to show. */
+const SHOWN = {
+  overview: ".about dd",
+  timeline: ".track canvas",
+  flame: ".flame-canvas",
+  sandwich: ".half .flame-canvas",
+  source: ".source .line .row",
+  tree: ".tree .line .row",
+  records: ".fields .line .row",
+} as const;
+
 /** What the page shows of a part of Intel PT: functions, calls and instructions as rows of text. */
 async function shownPt(
   page: Page,
@@ -909,7 +1021,10 @@ Deno.test({
 /** The store of the page. */
 interface PageStore {
   readonly open?: {
-    readonly facts?: { readonly functions: { readonly name: readonly string[] } };
+    readonly facts?: {
+      readonly functions: { readonly name: readonly string[] };
+      readonly events: readonly { readonly name: string }[];
+    };
     readonly failed?: string;
     readonly pt?: { readonly start: string; readonly duration: number };
   };

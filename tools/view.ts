@@ -1,6 +1,7 @@
 /** `view`: shows a recording in a browser, or writes what is to be seen of it into one page. */
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { VIEW_PARTS } from "../view/server/asset.ts";
 import { type ViewProfile, viewProfile } from "../view/data/view_profile.ts";
@@ -125,6 +126,7 @@ function ptOf(name: string, flags: ViewFlags): PtService | undefined {
 async function profileOf(
   name: string,
   flags: ViewFlags,
+  weight: ProfileWeight = "period",
   progress?: (bytes: number) => Promise<void> | void,
 ): Promise<{
   readonly profile: ViewProfile;
@@ -134,7 +136,8 @@ async function profileOf(
   const { profile, isWhole, source } = await readProfile("view", name, flags, {
     timed: true,
     debugInformation: !flags.on["no-inline"],
-    pt: flags.on.pt,
+    pt: weight === "period" && flags.on.pt,
+    weight,
     ...(progress === undefined ? {} : { progress }),
   });
   const view = viewProfile(profile);
@@ -194,11 +197,11 @@ async function serve(
   if (base !== undefined && tableFolders(base).length === 0) about(base, () => openSource(base));
   const page = await pageText(VIEW_PARTS, "server", { compared: base !== undefined });
   const token = newToken();
-  let code: CodeService | undefined;
-  const maker = (of: string, isShown: boolean): ProfileMaker => async (progress) => {
+  const codes = new Map<ProfileWeight, CodeService | undefined>();
+  const maker = (of: string, isShown: boolean): ProfileMaker => async (progress, counts) => {
     const total = of === "-" ? 0 : about(of, () => Deno.statSync(of)).size;
     let [done, said, paused] = [0, 0, performance.now()];
-    const made = await profileOf(of, flags, (bytes) => {
+    const made = await profileOf(of, flags, counts, (bytes) => {
       done += bytes;
       const now = performance.now();
       if (now - said >= 100) {
@@ -214,7 +217,7 @@ async function serve(
         }, 0)
       );
     });
-    if (isShown) code = made.code;
+    if (isShown) codes.set(counts, made.code);
     return made.profile;
   };
   const handler = viewHandler({
@@ -223,7 +226,7 @@ async function serve(
     recording,
     profile: maker(name, true),
     base: base === undefined ? undefined : maker(base, false),
-    code: () => code,
+    code: (counts) => codes.get(counts),
     pt: ptOf(name, flags),
   });
   const end = new AbortController();

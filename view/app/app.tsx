@@ -210,6 +210,14 @@ function Main(
         {store.isCancelled && (
           <button type="button" onClick={() => store.readSamples()}>Read the samples</button>
         )}
+        {!store.isCancelled && store.state.counts !== "period" && (
+          <button
+            type="button"
+            onClick={() => store.set({ counts: "period" })}
+          >
+            Count what ran
+          </button>
+        )}
       </div>
     );
   }

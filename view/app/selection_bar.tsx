@@ -81,6 +81,27 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
           </select>
         </label>
       )}
+      {open?.index?.switches === true && (
+        <label>
+          Of threads{" "}
+          <select
+            value={state.counts}
+            title="What is counted: what they ran, from the samples, or how long they had no CPU, from context switches"
+            onChange={(event) =>
+              store.set({
+                counts: event.currentTarget.value as typeof state.counts,
+                event: 0,
+                from: undefined,
+                to: undefined,
+                zoom: [],
+              })}
+          >
+            <option value="period">what ran</option>
+            <option value="off-cpu">time off CPU</option>
+            <option value="wall">time on and off CPU</option>
+          </select>
+        </label>
+      )}
       <label>
         Count{" "}
         <select

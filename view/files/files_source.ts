@@ -1,6 +1,10 @@
 import { type Disassembler, x86Disassembler } from "@perfdata/export/function-code";
 import { PerfDataReader } from "@perfdata/format";
-import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
+import {
+  ProfileConsumer,
+  type ProfileOptions,
+  type ProfileWeight,
+} from "@perfdata/profile/recorded-profile";
 import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
 import { serveBlocks } from "@perfdata/session/workers";
 import { bundledCode, type CodeFiles, PtCode } from "@perfdata/session/pt";
@@ -84,7 +88,7 @@ export function serveSamples(): void {
 
 /** Opens what was dropped. */
 export async function openFiles(
-  { files, script, swapped }: FilesOpening,
+  { files, script, swapped, counts = "period" }: FilesOpening,
 ): Promise<ViewSource> {
   const dropped = await takeFiles(files, swapped);
   const { base, ...others } = dropped;
@@ -106,14 +110,14 @@ export async function openFiles(
     async profile(progress) {
       // First what takes no time.
       await service.index();
-      const made = await profileOf(dropped, script, progress);
+      const made = await profileOf(dropped, script, counts, progress);
       code = made.code;
       return made.profile;
     },
     // Files of records go with the recording that is shown.
     base: base === undefined ? undefined : async (progress) => {
       const dropped = { ...others, recording: base.blob, name: base.name, parts: [] };
-      return (await profileOf(dropped, script, progress)).profile;
+      return (await profileOf(dropped, script, counts, progress)).profile;
     },
     async code(fn, selection) {
       if (code === undefined) throw new Error("the samples are not read yet");
@@ -139,17 +143,19 @@ function codeFilesOf(dropped: Dropped): CodeFiles {
 async function profileOf(
   dropped: Dropped,
   script: string,
+  weight: ProfileWeight,
   progress: (state: ProgressState) => void,
 ): Promise<{ readonly profile: ViewProfile; readonly code: CodeService }> {
   const source = recordingSource(dropped);
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const consumer = new ProfileConsumer(OPTIONS);
+  const consumer = new ProfileConsumer({ ...OPTIONS, weight });
   let resolver: SymbolResolver | undefined;
   const resolverFor = (engine: Engine) => resolver ??= resolverOf(dropped, engine);
   let [done, last] = [0, 0];
   const engine = await runEngine(reader, [consumer], {
     unwind: resolverFor,
-    workers: threads(dropped, script),
+    // Times of threads take records in order.
+    workers: weight === "period" ? threads(dropped, script) : undefined,
     diagnostics: () => {},
     progress(bytes) {
       done += bytes;

@@ -5,6 +5,8 @@ import {
   PERF_RECORD_FORK,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
   PERF_RECORD_THROTTLE,
 } from "@perfdata/format/record-types";
 import { type RecordingInfo, recordingInfo } from "@perfdata/report/info";
@@ -33,6 +35,8 @@ export interface IndexAnswer {
   readonly types: readonly { readonly name: string; readonly count: number }[];
   /** What happened besides samples: ns from the start, and the type of the record. */
   readonly marks: { readonly time: Float64Array; readonly type: Int32Array };
+  /** Whether it says when threads got and left a CPU, so that times without one can be counted. */
+  readonly switches: boolean;
   /** Set where records are shown as they are when they are inflated: offsets are not those of the file. */
   readonly isInflated: boolean;
   /** Why records cannot be listed. */
@@ -67,6 +71,9 @@ const MOST_FAULTS = 100;
 const MOST_MARKS = 100_000;
 /** Most bytes of a compressed recording that are held inflated. */
 const MOST_INFLATED = 1 << 29;
+
+/** Events that say when threads had no CPU. */
+const SCHEDULED = /^(?:sched:sched_switch|offcpu-time)\b/;
 
 const MARKED: ReadonlySet<number> = new Set([
   PERF_RECORD_LOST,
@@ -171,6 +178,7 @@ export class RecordingService {
 
   async #indexed(): Promise<IndexAnswer> {
     const { reader, index, marks } = await this.#main();
+    const names = await new EventNames(reader, () => {}).all();
     const timed = index.blocks.filter(({ youngest, samples }) => youngest > 0n && samples > 0);
     const least = (a: bigint, { oldest }: IndexBlock) => oldest < a ? oldest : a;
     const start = timed.reduce(least, timed[0]?.oldest ?? 0n);
@@ -188,6 +196,8 @@ export class RecordingService {
       types: [...index.types].sort(([, a], [, b]) => b - a)
         .map(([type, count]) => ({ name: RecordList.typeName(type), count })),
       marks: { time: marks.time.map((time) => time - Number(start)), type: marks.type },
+      switches: index.types.has(PERF_RECORD_SWITCH) ||
+        index.types.has(PERF_RECORD_SWITCH_CPU_WIDE) || names.some((name) => SCHEDULED.test(name)),
       isInflated: index.isCompressed,
       unlisted: tooLarge(index),
     };

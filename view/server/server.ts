@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import { pack } from "../data/pack.ts";
 import type { ViewProfile } from "../data/view_profile.ts";
 import type { Selection } from "../data/selection.ts";
@@ -13,8 +14,11 @@ import type { RecordingService } from "../recording/recording_service.ts";
 import type { ProgressState } from "../worker/protocol.ts";
 import { FRAME } from "../worker/source.ts";
 
-/** Makes a profile, and says how far it is. */
-export type ProfileMaker = (progress: (state: ProgressState) => void) => Promise<ViewProfile>;
+/** Makes a profile of what counts, and says how far it is. */
+export type ProfileMaker = (
+  progress: (state: ProgressState) => void,
+  counts: ProfileWeight,
+) => Promise<ViewProfile>;
 
 /** What is served. */
 export interface ViewServerOptions {
@@ -27,7 +31,7 @@ export interface ViewServerOptions {
   /** The profile; asked for once. */
   readonly profile: ProfileMaker;
   /** Source and instructions of functions of the profile, when that is there. */
-  readonly code?: (() => CodeService | undefined) | undefined;
+  readonly code?: ((counts: ProfileWeight) => CodeService | undefined) | undefined;
   /** Parts of its Intel PT. */
   readonly pt?: PtService | undefined;
   /** What it is compared with; asked for once. */
@@ -62,8 +66,15 @@ export function newToken(): string {
 export function viewHandler(
   { token, page, recording, profile, base, code, pt }: ViewServerOptions,
 ): (request: Request) => Promise<Response> {
-  const sent = new SentProfile(profile);
-  const sentBase = base === undefined ? undefined : new SentProfile(base);
+  const sent = new Map<string, SentProfile>();
+  const sentOf = (name: "profile" | "base", counts: ProfileWeight): SentProfile | undefined => {
+    const make = name === "base" ? base : profile;
+    if (make === undefined) return undefined;
+    const key = `${name} ${counts}`;
+    const known = sent.get(key) ?? new SentProfile((progress) => make(progress, counts));
+    sent.set(key, known);
+    return known;
+  };
   const plain = (status: number, text: string) =>
     new Response(`${text}\n`, {
       status,
@@ -99,7 +110,7 @@ export function viewHandler(
         }
         case "profile":
         case "base": {
-          const of = name === "base" ? sentBase : sent;
+          const of = sentOf(name, countsOf(url));
           if (of === undefined) return plain(404, "there is nothing to compare with");
           return new Response(of.frames(), {
             headers: { ...HEADERS, "content-type": "application/octet-stream" },
@@ -108,7 +119,7 @@ export function viewHandler(
         case "code": {
           const query = parseCodeQuery(url.searchParams.get("query") ?? "{}");
           if (query === undefined) return plain(400, "query is no function");
-          const service = code?.();
+          const service = code?.(countsOf(url));
           if (service === undefined) return plain(404, "there is no source of what was recorded");
           return value(await service.code(query.fn, query));
         }
@@ -149,6 +160,12 @@ export function viewHandler(
       return plain(500, error instanceof Error ? error.message : String(error));
     }
   };
+}
+
+/** What is to count. */
+function countsOf(url: URL): ProfileWeight {
+  const asked = url.searchParams.get("counts");
+  return asked === "off-cpu" || asked === "wall" ? asked : "period";
 }
 
 /** The members of an object that was asked for. */
@@ -203,11 +220,11 @@ class Cancelled extends Error {}
 
 /** A profile that is made once, when it is asked for first, while somebody waits for it. */
 class SentProfile {
-  readonly #make: ProfileMaker;
+  readonly #make: (progress: (state: ProgressState) => void) => Promise<ViewProfile>;
   readonly #listeners = new Set<(state: ProgressState) => void>();
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-  constructor(make: ProfileMaker) {
+  constructor(make: (progress: (state: ProgressState) => void) => Promise<ViewProfile>) {
     this.#make = make;
   }
 

@@ -1,3 +1,4 @@
+import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import type { DiffMeasure } from "@perfdata/export/diff";
 import type { Side } from "../data/comparison.ts";
 import type { Shown } from "../data/view_engine.ts";
@@ -25,6 +26,8 @@ export type ViewName = typeof VIEWS[number];
 /** What is shown: all of it is in the address. */
 export interface ViewState extends Shown {
   readonly view: ViewName;
+  /** What samples are: those of the recording, or times that threads had no CPU. */
+  readonly counts: ProfileWeight;
   /** Part of a name, or an expression between slashes. */
   readonly search: string;
   /** The function of the sandwich and of the source. */
@@ -60,6 +63,7 @@ export interface ViewState extends Shown {
 /** What is shown at first. */
 export const FIRST: ViewState = {
   view: "overview",
+  counts: "period",
   event: 0,
   weight: "period",
   inline: true,
@@ -99,6 +103,7 @@ export function toHash(state: ViewState): string {
   text.set("view", state.view);
   if (state.event !== FIRST.event) text.set("event", `${state.event}`);
   if (state.weight !== FIRST.weight) text.set("weight", state.weight);
+  if (state.counts !== FIRST.counts) text.set("counts", state.counts);
   if (!state.inline) text.set("inline", "0");
   if (state.from !== undefined) text.set("from", `${Math.round(state.from)}`);
   if (state.to !== undefined) text.set("to", `${Math.round(state.to)}`);
@@ -135,6 +140,7 @@ export function fromHash(hash: string): ViewState {
     view,
     event: nanoseconds(text.get("event")) ?? 0,
     weight: text.get("weight") === "samples" ? "samples" : "period",
+    counts: (["off-cpu", "wall"] as const).find((name) => name === text.get("counts")) ?? "period",
     inline: text.get("inline") !== "0",
     from: nanoseconds(text.get("from")),
     to: nanoseconds(text.get("to")),

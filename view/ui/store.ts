@@ -62,8 +62,7 @@ export class Store {
         this.#at = this.#last = this.#at + 1;
         history.replaceState({ at: this.#at }, "", location.hash);
       } else this.#at = at;
-      this.state = fromHash(location.hash);
-      this.#changed();
+      this.#become(fromHash(location.hash));
     });
   }
 
@@ -78,7 +77,6 @@ export class Store {
     const state = { ...this.state, ...change };
     const hash = toHash(state);
     const isSame = hash === toHash(this.state);
-    this.state = state;
     if (!isSame) {
       if (replace) history.replaceState({ at: this.#at }, "", hash);
       else {
@@ -86,7 +84,16 @@ export class Store {
         history.pushState({ at: this.#at }, "", hash);
       }
     }
+    this.#become(state);
+  }
+
+  /** Shows another state; what counts is read anew where it is something else. */
+  #become(state: ViewState): void {
+    const isOther = state.counts !== this.state.counts;
+    this.state = state;
     this.#changed();
+    const opening = this.#opening;
+    if (isOther && opening !== undefined) this.start({ ...opening, counts: state.counts });
   }
 
   get canUndo(): boolean {
@@ -153,6 +160,7 @@ export class Store {
   async start(opening: Opening): Promise<void> {
     // What is open stays so until it is known that the new one can be read.
     const before = this.open;
+    opening = { ...opening, counts: this.state.counts };
     this.opening = true;
     this.error = undefined;
     this.#changed();

@@ -9,6 +9,7 @@ import type {
 import type { Direction } from "../data/call_graph.ts";
 import type { FlameBoxes, FlameQuery } from "../data/flame_boxes.ts";
 import type { Heat, HeatQuery } from "../data/heat.ts";
+import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import type { Selection } from "../data/selection.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 import type { Track, TrackQuery } from "../data/tracks.ts";
@@ -36,9 +37,15 @@ export type Opening =
     /** Whether it has a recording to compare with. */
     readonly compared: boolean;
     readonly unread?: boolean;
+    readonly counts?: ProfileWeight;
   }
   /** What `perfdata view -o` has put into the page: base64 of deflated bytes. */
-  | { readonly from: "report"; readonly packed: string; readonly unread?: boolean }
+  | {
+    readonly from: "report";
+    readonly packed: string;
+    readonly unread?: boolean;
+    readonly counts?: ProfileWeight;
+  }
   | FilesOpening;
 
 /** Files that were dropped: one or two recordings, and what names their functions. */
@@ -49,6 +56,8 @@ export interface FilesOpening {
   readonly swapped?: boolean;
   /** Whether samples are not read, since somebody cancelled that. */
   readonly unread?: boolean;
+  /** What counts: samples, or times of threads. */
+  readonly counts?: ProfileWeight;
   /** The text of the worker, of which it starts others. */
   readonly script: string;
 }

@@ -71,7 +71,10 @@ export const FRAME = { PROGRESS: 0, DATA: 1, ERROR: 2 } as const;
 
 /** A process that serves the recording. */
 export function serverSource(
-  { address, compared }: Pick<Opening & { readonly from: "server" }, "address" | "compared">,
+  { address, compared, counts = "period" }: Pick<
+    Opening & { readonly from: "server" },
+    "address" | "compared" | "counts"
+  >,
 ): ViewSource {
   const ask = async <T>(path: string): Promise<T> => {
     const response = await fetch(`${address}${path}`);
@@ -100,15 +103,15 @@ export function serverSource(
   return {
     index: () => ask("index"),
     info: () => ask("info"),
-    profile: profile("profile"),
-    base: compared ? profile("base") : undefined,
+    profile: profile(`profile?counts=${counts}`),
+    base: compared ? profile(`base?counts=${counts}`) : undefined,
     records: (query, from, count) =>
       ask(`records?query=${text(query)}&from=${from}&count=${count}`),
     position: (query, number) => ask(`position?query=${text(query)}&number=${number}`),
     record: (number) => ask(`record?number=${number}`),
     code: (fn, { event, from, to, pids, tids, cpus }) => {
       const query = JSON.stringify({ fn, event, from, to, pids, tids, cpus });
-      return ask(`code?query=${encodeURIComponent(query)}`);
+      return ask(`code?counts=${counts}&query=${encodeURIComponent(query)}`);
     },
     pt: () => ask("pt"),
     ptPart: (query) => ask(`pt-part?query=${text(query)}`),
