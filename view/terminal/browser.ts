@@ -74,6 +74,8 @@ interface Pager extends TextPage {
 
 /** Columns of the bar. */
 const BAR = 10;
+/** Columns of the screen below which names have the room of the bar, and of objects. */
+const NARROW = 60;
 
 /** The browser in the terminal: what is shown, what keys do, and the lines of the screen. */
 export class Browser {
@@ -662,16 +664,23 @@ export class Browser {
 
   /** Columns of names and of objects. */
   #widths(): readonly [number, number] {
-    const rest = this.size.columns - (this.#hasStacks ? 16 : 8) - BAR - 2;
-    const objects = Math.max(0, Math.min(24, Math.floor(rest / 3.2)));
+    const isNarrow = this.size.columns < NARROW;
+    const shares = this.#hasStacks ? 16 : 8;
+    const rest = this.size.columns - shares - cells(this.#barText(0));
+    const objects = isNarrow ? 0 : Math.max(0, Math.min(24, Math.floor(rest / 3.2)));
     return [Math.max(4, rest - objects - 1), objects];
+  }
+
+  /** The bar of a row, with the space around it. */
+  #barText(share: number): string {
+    return this.size.columns < NARROW ? " " : ` ${bar(share, BAR)} `;
   }
 
   #headLine(width: number, objects: number): Line {
     const by = (sort: "total" | "self", text: string) =>
       this.#sort === sort && this.state.view !== "tree" ? `${text}▼` : `${text} `;
     const total = this.#hasStacks ? by("total", "TOTAL").padStart(8) : "";
-    const text = `${total}${by("self", "SELF").padStart(8)} ${" ".repeat(BAR)} ` +
+    const text = `${total}${by("self", "SELF").padStart(8)}${" ".repeat(cells(this.#barText(0)))}` +
       `${left("  FUNCTION", width)} ${left("OBJECT", objects)}`;
     return [{ text, style: "head" }];
   }
@@ -700,7 +709,7 @@ export class Browser {
       ...(this.#hasStacks ? [percent(row.total)] : []),
       // What called something was sampled there and not in itself.
       row.depth > 0 && this.state.callers ? { text: "".padStart(8) } : percent(row.self),
-      { text: ` ${bar(share(barOf) / 100, BAR)} ` },
+      { text: this.#barText(share(barOf) / 100) },
       { text: left(`${indent}${sign}${name}`, width), style: found ? "match" : "plain" },
       { text: ` ${left(shortName(this.#objectOf(row.item), objects), objects)}`, style: "dim" },
     ];
