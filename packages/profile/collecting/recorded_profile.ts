@@ -110,7 +110,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   #engine: Engine | undefined;
   #reads: SampleReads | undefined;
   /** Samples by context and stack; where they are timed, contexts only. */
-  readonly #sums = new SampleHistogram();
+  #sums = new SampleHistogram();
   readonly #timedRows = new TimedRows();
   /** Takes a context switch, where they are kept: of a thread as it is called at that moment. */
   readonly applied?: (run: Run, i: number) => void;
@@ -121,6 +121,8 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /** By row of the samples: what the thread did. */
   #states: Uint8Array | undefined;
   readonly #switched: (Omit<ProfileSwitch, "thread"> & { readonly context: number })[] = [];
+  /** Whether the profile was made. */
+  #isTaken = false;
   /** Samples that count. */
   samples: number = 0;
 
@@ -178,7 +180,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /** Ends what is under way. */
   finish(): void {
     this.#intervals?.finish();
-    this.#sums.settle();
+    this.#sums.seal();
   }
 
   /** What is known of intervals, where they were made. */
@@ -275,6 +277,11 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     };
   }
 
+  reuse(before: ProfileConsumer): void {
+    this.#sums = before.#sums;
+    this.#sums.reset();
+  }
+
   join(part: ProfilePart, numbers: JoinedNumbers): void {
     const { stack, context, cpu, period, time } = part.timed;
     const contexts = this.#sums.join(part.sums, (comm) => comm, numbers.stack);
@@ -311,11 +318,14 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 
   /**
-   * Names what was collected; to be called after the run.
+   * Names what was collected; to be called after the run, once: the samples are handed over, not copied.
    *
+   * @throws {Error} Where it is called again.
    * @returns The profile, and how far its names can be trusted.
    */
   async profile(names: ProfileNames): Promise<{ profile: Profile; trust: SymbolTrust }> {
+    if (this.#isTaken) throw new Error("the profile of a recording is made once");
+    this.#isTaken = true;
     const engine = this.#engine as Engine;
     const { stacks } = engine;
     const { threads, threadOf } = this.#threads(engine);
@@ -409,6 +419,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       count[row] = sums.samples(row);
       period[row] = sums.period(row);
     }
+    sums.clear();
     return { length, stack, event, thread, count, period };
   }
 

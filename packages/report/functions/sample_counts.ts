@@ -93,8 +93,6 @@ export interface CountsPart {
  */
 export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly needs: Needs;
-  /** Samples and periods; a node is a place, a stack, a branch or an access. */
-  readonly histogram: SampleHistogram = new SampleHistogram(1 << 14);
   /** Totals by number of event. */
   readonly totals: EventTotal[] = [];
   /** Whether nodes are stacks. */
@@ -110,6 +108,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly details: SampleDetails | undefined;
   /** Where memory is asked for: samples whose event has data sources. */
   accesses = 0;
+  #histogram = new SampleHistogram(1 << 14);
   readonly #options: CountOptions;
   /** Takes what records of switches are of, where intervals are counted. */
   readonly applied?: (run: Run, i: number) => void;
@@ -145,6 +144,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       addr: options.memory === true,
     };
     if (isTime) this.applied = (run, i) => this.#intervals?.applied(run, i);
+  }
+
+  /** Samples and periods; a node is a place, a stack, a branch or an access. */
+  get histogram(): SampleHistogram {
+    return this.#histogram;
   }
 
   /** What is known of intervals, where they are counted. */
@@ -194,7 +198,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   /** Ends what is under way. */
   finish(): void {
     this.#intervals?.finish();
-    this.histogram.settle();
+    this.#histogram.settle();
   }
 
   /** Counts the samples of a run. */
@@ -209,7 +213,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
         if (type[i] !== PERF_RECORD_SAMPLE) comms.record(run, i);
       }
       this.#intervals.rows(run);
-      this.histogram.settle();
+      this.#histogram.settle();
       return;
     }
     for (let i = 0; i < count; i++) {
@@ -228,12 +232,12 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
         }
       } else comms.record(run, i);
     }
-    this.histogram.settle();
+    this.#histogram.settle();
   }
 
   part(): CountsPart {
     return {
-      histogram: this.histogram.part(),
+      histogram: this.#histogram.part(),
       comms: this.#comms?.part() ?? new Int32Array(0),
       from: this.pairs?.parents().slice() ?? new Int32Array(0),
       to: this.pairs?.items().slice() ?? new Int32Array(0),
@@ -242,6 +246,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       totals: this.totals,
       leftOut: this.leftOut,
     };
+  }
+
+  reuse(before: SampleCounts): void {
+    this.#histogram = before.#histogram;
+    this.#histogram.reset();
   }
 
   join(
@@ -257,7 +266,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
         target < 0 ? -1 : place[target] as number,
       );
     });
-    this.histogram.join(histogram, called, nodes, this.details?.join(details));
+    this.#histogram.join(histogram, called, nodes, this.details?.join(details));
     this.accesses += accesses;
     for (const [event, { samples, period }] of totals.entries()) {
       const total = this.totals[event] ??= { samples: 0, period: 0 };
@@ -275,14 +284,14 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     total.samples++;
     total.period += to - from;
     const { keys } = this.#options;
-    const context = this.histogram.context(
+    const context = this.#histogram.context(
       0,
       comms.ofThread(comm, tid),
       keys?.pid ? pid : 0,
       keys?.tid ? tid : 0,
       keys?.cpu ? cpu : 0,
     );
-    this.histogram.addLater(context, this.stacks ? stack : place, to - from);
+    this.#histogram.addLater(context, this.stacks ? stack : place, to - from);
   }
 
   #count(run: Run, i: number, event: number, comm: number, period: number): void {
@@ -298,7 +307,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     total.samples++;
     total.period += period;
     if (run.chosen[i] === CHOSEN.TOTAL) return;
-    const context = this.histogram.context(
+    const context = this.#histogram.context(
       event,
       comm,
       keys?.pid ? run.process[i] as number : 0,
@@ -311,7 +320,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       : this.stacks
       ? run.stack[i] as number
       : run.place[i] as number;
-    this.histogram.addLater(context, node, period);
+    this.#histogram.addLater(context, node, period);
   }
 
   /** The place of the data of an access; -1 where its address is 0: it was not known. */
@@ -359,7 +368,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     if (run.chosen[i] === CHOSEN.TOTAL) return;
     const mask = keys?.branch ?? 0;
     for (let k = first; k < end; k += 2) {
-      const context = this.histogram.context(
+      const context = this.#histogram.context(
         event,
         comm,
         keys?.pid ? run.process[i] as number : 0,
@@ -367,7 +376,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
         keys?.cpu ? run.cpu[i] as number : 0,
         (branchFlags[k >> 1] as number) & mask,
       );
-      this.histogram.addLater(
+      this.#histogram.addLater(
         context,
         nodes.node(branches[k] as number, branches[k + 1] as number),
         1,

@@ -71,6 +71,34 @@ export class SampleHistogram {
     this.#doubles = new Float64Array(this.#entries.buffer);
   }
 
+  /** Adds what waits, and frees what finds entries: no more can be added. */
+  seal(): void {
+    this.settle();
+    this.#slots = new Int32Array(0);
+    this.#lastOf = new Int32Array(0);
+  }
+
+  /** Empties it; what it has of memory is there for what is counted next. */
+  reset(): void {
+    for (let entry = 0; entry < this.size; entry++) this.#lastOf[this.node(entry) + 1] = 0;
+    this.#entries.fill(0, 0, this.size * ENTRY);
+    if (this.#hashed > 0) this.#slots.fill(-1);
+    this.#contextSlots.fill(-1);
+    this.#lastContext = -1;
+    this.size =
+      this.contextCount =
+      this.#hashed =
+      this.#waiting =
+        0;
+  }
+
+  /** Forgets the entries of what is sealed; contexts stay. */
+  clear(): void {
+    this.size = 0;
+    this.#entries = new Int32Array(0);
+    this.#doubles = new Float64Array(0);
+  }
+
   /** All of it, to be sent to another thread and joined with what others counted. */
   part(): HistogramPart {
     return {

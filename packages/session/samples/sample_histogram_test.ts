@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { SampleHistogram } from "./sample_histogram.ts";
 
@@ -41,6 +41,29 @@ Deno.test("the histogram counts as a Map does, whatever the keys", () => {
     }),
     { numRuns: 30 },
   );
+});
+
+Deno.test("a histogram that was emptied counts as a new one", () => {
+  let entries = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(sample, { maxLength: 1000, size: "max" }), { minLength: 2, maxLength: 4 }),
+      (rounds) => {
+        const reused = new SampleHistogram(4);
+        for (const samples of rounds) {
+          reused.reset();
+          for (const [keys, node, period] of samples) {
+            reused.addLater(reused.context(...keys), node, period);
+          }
+          reused.settle();
+          assertEquals(reused.part(), together(samples).part());
+          entries += reused.size;
+        }
+      },
+    ),
+    { numRuns: 30 },
+  );
+  assert(entries > 1000, `${entries} entries`);
 });
 
 /** The same, added together. */

@@ -61,7 +61,9 @@ export class BlockTaker {
     this.#objects = places.objects.length;
     this.#places = places.count;
     this.#stacks = stacks.count;
+    const before = this.#consumer;
     this.#consumer = this.#make();
+    this.#consumer.reuse?.(before);
     await this.#consumer.start?.(this.#engine);
     return part;
   }

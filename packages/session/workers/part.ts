@@ -23,6 +23,13 @@ export interface Shareable<Part = unknown> {
   /** What it collected: what can be sent to another thread. */
   part(): Part;
   /**
+   * Takes over memory of the consumer of the stretch before, whose part was handed on: what grows with the
+   * numbers of places and stacks is not made for each stretch.
+   *
+   * @param before One of the same kind.
+   */
+  reuse?(before: this): void;
+  /**
    * Joins what another one collected.
    *
    * @param part What that was.
