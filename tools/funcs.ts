@@ -75,12 +75,12 @@ A row has the share, samples, period, command, object and function; with --no-in
 those of perf report --no-children -g none. docs/funcs.md explains the columns.
 
       --sort KEYS        group rows by these (default: comm,dso,sym); any of
-                         ${SORT_KEYS.slice(0, 8).join(",")}
+                         ${[...SORT_KEYS.slice(0, 8), ...SORT_KEYS.slice(32)].join(",")}
                          or of branches: ${SORT_KEYS.slice(8, 12).join(",")},
                          ${SORT_KEYS.slice(12, 18).join(",")}
                          or of memory: ${SORT_KEYS.slice(18, 25).join(",")},
                          ${SORT_KEYS.slice(25, 30).join(",")},
-                         ${SORT_KEYS.slice(30).join(",")}
+                         ${SORT_KEYS.slice(30, 32).join(",")}
   -b, --branches         count the branches of branch stacks instead of samples, as perf report -b
                          (default with it: ${BRANCH_SORT})
       --mem              count accesses to memory, each with its weight, as perf mem report (default
@@ -211,6 +211,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const what = branches ? "branches" : "accesses to memory";
     throw new UsageError(`${what} are counted by themselves: without --${other}`);
   }
+  const [detail] = sampleKeys(sort).details?.columns ?? [];
+  if (detail !== undefined && (isTime || branches)) {
+    throw new UsageError(`${detail} is of samples: without ${isTime ? "--weight" : "branches"}`);
+  }
   const named = nameFilters(flags);
   const { comm, dso, symbol: sym } = named;
   const filters = givenFilters(flags);
@@ -254,7 +258,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
   };
   if (tableFolders(name).length > 0) {
-    if (branches || memory || isTime) {
+    if (branches || memory || isTime || detail !== undefined) {
       throw new UsageError(`${name} has tables: only samples are counted`);
     }
     return await aboutAsync(name, async () => {

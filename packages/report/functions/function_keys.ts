@@ -3,7 +3,7 @@ import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BRANCH } from "@perfdata/session/run";
 import type { FunctionTable } from "./functions.ts";
 import type { SampleKeys } from "./sample_counts.ts";
-import type { DetailColumn } from "./sample_details.ts";
+import { DETAIL_COLUMNS, type DetailColumn } from "./sample_details.ts";
 import { textRanks } from "../numbered_texts.ts";
 
 /** What rows are ordered by: a number of each. */
@@ -51,16 +51,6 @@ export type BranchEnd = "from" | "to";
 /** The same, and the data of an access to memory; the code that made it is where it led `to`. */
 export type End = BranchEnd | "data";
 
-const DETAILS: readonly DetailColumn[] = [
-  "data_src",
-  "weight",
-  "ins_lat",
-  "retire_lat",
-  "phys_addr",
-  "data_page_size",
-  "code_page_size",
-];
-
 /** The keys of some names. */
 export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
   return sort.map((name) => {
@@ -76,7 +66,7 @@ export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   const by = (column: ContextColumn) => keys.some(({ context }) => context === column);
   const branch = keys.reduce((all, { flags = 0 }) => all | flags, 0);
   const columns = new Set(
-    keys.flatMap(({ context }) => DETAILS.filter((detail) => detail === context)),
+    keys.flatMap(({ context }) => DETAIL_COLUMNS.filter((detail) => detail === context)),
   );
   const parts = new Set(keys.flatMap(({ part }) => part ?? []));
   return {
@@ -181,15 +171,35 @@ function weightKey(name: SortKey, context: DetailColumn): FunctionKey {
   };
 }
 
-/** The size of a page. */
-function pageKey(name: SortKey & DetailColumn): FunctionKey {
+/** A value of samples that has a text. */
+function textKey(
+  name: SortKey,
+  context: DetailColumn,
+  textOf: (value: bigint, table: FunctionTable) => string,
+): FunctionKey {
   const text = (table: FunctionTable, number: number) =>
-    pageSizeText(table.details?.value(number, name) ?? 0n);
+    textOf(table.details?.value(number, context) ?? 0n, table);
   return {
-    ...{ name, context: name, text },
+    ...{ name, context, text },
     join: (number, table) => text(table, number),
-    number: (table, row) => table.context(row, name),
+    number: (table, row) => table.context(row, context),
   };
+}
+
+/** Bits of what a transaction says (`PERF_TXN_*`), as perf writes them. */
+const TRANSACTION = ["EL", "TX", "SYNC", "ASYNC", "RETRY", "CON", "CAP-WRITE", "CAP-READ"];
+
+/** What is known of a transaction: its flags, and the code that it was aborted with. */
+function transactionText(value: bigint): string {
+  const flags = TRANSACTION.filter((_, i) => (value >> BigInt(i) & 1n) !== 0n);
+  const isOther = value !== 0n && (value & 0xcn) === 0n;
+  const code = value >> 32n;
+  const words = [
+    ...flags,
+    ...(isOther ? ["NEITHER"] : []),
+    ...(code === 0n ? [] : [`:${code.toString(16)}`]),
+  ];
+  return words.join(" ");
 }
 
 /** All of them, in the order in which they decide. */
@@ -289,18 +299,19 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     text: (table, number) => table.names.functions.text(number),
     order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
   },
-  {
-    name: "phys_daddr",
-    context: "phys_addr",
-    number: (table, row) => table.context(row, "phys_addr"),
-    text: (table, number) =>
-      `0x${(table.details?.value(number, "phys_addr") ?? 0n).toString(16).padStart(16, "0")}`,
-  },
+  textKey("phys_daddr", "phys_addr", (address) => `0x${address.toString(16).padStart(16, "0")}`),
   weightKey("local_weight", "weight"),
   weightKey("local_ins_lat", "ins_lat"),
   weightKey("local_retire_lat", "retire_lat"),
-  pageKey("data_page_size"),
-  pageKey("code_page_size"),
+  textKey("data_page_size", "data_page_size", pageSizeText),
+  textKey("code_page_size", "code_page_size", pageSizeText),
+  textKey(
+    "cgroup",
+    "cgroup",
+    (id, { cgroups }) => id === 0n ? "N/A" : cgroups.get(id) ?? "unknown",
+  ),
+  textKey("transaction", "transaction", transactionText),
+  textKey("addr", "ip", (address) => `0x${address.toString(16)}`),
 ];
 
 /** Where a function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
@@ -361,4 +372,7 @@ export type SortKey =
   | "local_ins_lat"
   | "local_retire_lat"
   | "data_page_size"
-  | "code_page_size";
+  | "code_page_size"
+  | "cgroup"
+  | "transaction"
+  | "addr";

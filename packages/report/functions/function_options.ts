@@ -94,6 +94,12 @@ export interface FunctionRow {
   readonly data_page_size?: string;
   /** Size of the page that the code is in. */
   readonly code_page_size?: string;
+  /** Path of its cgroup; `N/A` where it has none, `unknown` where the recording does not say. */
+  readonly cgroup?: string;
+  /** What is known of its transaction; empty outside of one. */
+  readonly transaction?: string;
+  /** Address of the code, as it was recorded. */
+  readonly addr?: string;
 }
 
 /** Which names are kept; all of what is not there. */

@@ -33,7 +33,7 @@ export interface CountedCode {
 export interface CountedSamples extends
   Pick<
     SampleCounts,
-    "histogram" | "totals" | "stacks" | "kind" | "pairs" | "details" | "collects"
+    "histogram" | "totals" | "stacks" | "kind" | "pairs" | "details" | "cgroups" | "collects"
   > {
   /** Names of commands, and the threads of those without one. */
   readonly comms: Pick<NonNullable<SampleCounts["comms"]>, "name" | "tid"> | undefined;
@@ -68,6 +68,8 @@ export class FunctionTable {
   readonly kind: SampleCounts["kind"];
   /** Other values of samples, by number. */
   readonly details: SampleDetails | undefined;
+  /** Paths of cgroups by id. */
+  readonly cgroups: ReadonlyMap<bigint, string>;
   /** Numbers of the events that have rows; all where it is `undefined`. */
   readonly events: ReadonlySet<number> | undefined;
   readonly #sums = new SampleHistogram();
@@ -96,6 +98,7 @@ export class FunctionTable {
     this.withCallees = counts.stacks && options.callees !== false;
     this.kind = counts.kind;
     this.details = counts.details;
+    this.cgroups = counts.cgroups;
     this.events = options.events;
     const contexts = this.#contextsOf = this.#contexts(counts);
     const isKept = this.#isKept = this.#filter(options.only);

@@ -136,7 +136,7 @@ function samplesOf(profile: Profile, { sort = [] }: FunctionOptions): CountedSam
   }
   return {
     ...{ histogram, totals: totals(profile), stacks: true },
-    ...{ kind: "samples", pairs: undefined, details: undefined },
+    ...{ kind: "samples", pairs: undefined, details: undefined, cgroups: new Map() },
     collects: (column) => COLLECTED.has(column),
     comms: { name: (thread) => threads.comm(thread), tid: (thread) => threads.tid(thread) },
   };

@@ -1,10 +1,12 @@
-import type { PerfEvent } from "@perfdata/format";
+import type { PerfEvent, RecordBatch } from "@perfdata/format";
 import {
   PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from "@perfdata/format/perf-event";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { CGROUP } from "@perfdata/format/records";
+import { layoutOf } from "@perfdata/format/struct";
+import { PERF_RECORD_CGROUP, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
 import { type ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
@@ -15,6 +17,9 @@ import { SampleReads } from "@perfdata/session/sample-reads";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 import { type DetailColumn, type DetailKeys, SampleDetails } from "./sample_details.ts";
+
+/** Where the fields of a CGROUP lie. */
+const CGROUP_RECORD = layoutOf(CGROUP);
 
 /** What samples are grouped by besides event, comm and place. */
 export interface SampleKeys {
@@ -106,6 +111,8 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly kind: "samples" | "branches" | "accesses";
   /** Other values of samples, where rows are grouped by some. */
   readonly details: SampleDetails | undefined;
+  /** Paths of cgroups by id, as far as they were recorded. */
+  readonly cgroups: Map<bigint, string> = new Map();
   /** Where memory is asked for: samples whose event has data sources. */
   accesses = 0;
   #histogram = new SampleHistogram(1 << 14);
@@ -124,6 +131,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   constructor(options: CountOptions = {}) {
     this.#options = options;
     this.stacks = options.stacks === true;
+    const isTime = (options.weight ?? "period") !== "period";
     this.kind = options.branches === true
       ? "branches"
       : options.memory === true
@@ -132,9 +140,13 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     if (this.kind !== "samples") this.pairs = new NodeTable();
     const details = options.keys?.details;
     if (details !== undefined && details.columns.length > 0) {
+      if (this.kind === "branches" || isTime) {
+        throw new Error(
+          `${details.columns.join()} is of samples, not of ${isTime ? "times" : "branches"}`,
+        );
+      }
       this.details = new SampleDetails(details);
     }
-    const isTime = (options.weight ?? "period") !== "period";
     const order = isTime ? "time" : "any";
     // Whether call chains were recorded is said of times.
     this.needs = this.stacks || isTime ? { order, stacks: true, calls: options.lines === true } : {
@@ -230,9 +242,39 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
         for (let k = 0; k < counters; k++) {
           this.#count(run, i, reads.event[k] as number, called, reads.period[k] as number);
         }
-      } else comms.record(run, i);
+      } else {
+        comms.record(run, i);
+        if (kind !== PERF_RECORD_CGROUP) continue;
+        const { bytes, view } = run.at(i);
+        this.#cgroup(
+          bytes,
+          view,
+          run.start[i] as number,
+          run.end[i] as number,
+          (this.#engine as Engine).reader.littleEndian,
+        );
+      }
     }
     this.#histogram.settle();
+  }
+
+  /** Takes the names of cgroups where samples are taken in any order. */
+  other(batch: RecordBatch, i: number): void {
+    if (batch.type(i) !== PERF_RECORD_CGROUP) return;
+    const start = batch.start(i);
+    this.#cgroup(batch.bytes, batch.view, start, start + batch.size(i), batch.littleEndian);
+  }
+
+  #cgroup(bytes: Uint8Array, view: DataView, start: number, end: number, le: boolean): void {
+    const { id, path } = CGROUP_RECORD;
+    const text = bytes.subarray(start + path, end);
+    const length = text.indexOf(0);
+    const number = view.getBigUint64(start + id, le);
+    if (this.cgroups.has(number)) return;
+    this.cgroups.set(
+      number,
+      new TextDecoder().decode(text.subarray(0, length < 0 ? undefined : length)),
+    );
   }
 
   part(): CountsPart {

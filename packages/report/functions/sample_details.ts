@@ -17,7 +17,16 @@ export type DetailColumn =
   | "retire_lat"
   | "phys_addr"
   | "data_page_size"
-  | "code_page_size";
+  | "code_page_size"
+  | "cgroup"
+  | "transaction"
+  | "ip";
+
+/** All of them. */
+export const DETAIL_COLUMNS: readonly DetailColumn[] = [
+  ...["data_src", "weight", "ins_lat", "retire_lat", "phys_addr"] as const,
+  ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip"] as const,
+];
 
 /** Which of them rows are grouped by: plain data, for threads. */
 export interface DetailKeys {
@@ -84,7 +93,11 @@ export class SampleDetails {
     const isStruct = (event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
     for (let k = 0; k < this.#columns.length; k++) {
       const column = this.#columns[k] as DetailColumn;
-      const at = found ? positionOf(fields, column) : -1;
+      const at = column === "ip"
+        ? event.layout.ip < 0 ? -1 : (run.start[i] as number) + event.layout.ip
+        : found
+        ? positionOf(fields, column)
+        : -1;
       let lo = at < 0 ? 0 : view.getInt32(le ? at : at + 4, le);
       let hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
       if (column === "weight") {
@@ -154,7 +167,7 @@ export class SampleDetails {
   }
 }
 
-function positionOf(fields: SampleFields, column: DetailColumn): number {
+function positionOf(fields: SampleFields, column: Exclude<DetailColumn, "ip">): number {
   switch (column) {
     case "data_src":
       return fields.dataSrc;
@@ -168,6 +181,10 @@ function positionOf(fields: SampleFields, column: DetailColumn): number {
       return fields.dataPageSize;
     case "code_page_size":
       return fields.codePageSize;
+    case "cgroup":
+      return fields.cgroup;
+    case "transaction":
+      return fields.transaction;
   }
 }
 
