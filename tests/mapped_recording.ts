@@ -11,7 +11,7 @@ import {
 const MAPPED_AT = 0x40_0000n;
 const LENGTH = 0x10_0000n;
 /** An offset in the function of {@link oneFunction}. */
-const IN_WORK = 0x90n;
+export const IN_WORK = 0x90n;
 
 /** A file that was mapped, and sampled. */
 export interface MappedObject {
@@ -66,14 +66,26 @@ export async function mappedRecording(...objects: readonly MappedObject[]): Prom
   );
 }
 
+/** What a program is to have besides one function, `work`. */
+export interface ProgramParts {
+  readonly buildId?: string;
+  readonly sections?: readonly WrittenSection[];
+  /** Functions in its place, of 32 bytes each, from {@link IN_WORK} on. */
+  readonly names?: readonly string[];
+}
+
 /** A program with the function `work`, and what else it is to have. */
-export function oneFunction(
-  { buildId, sections = [] }: { buildId?: string; sections?: readonly WrittenSection[] },
-): Uint8Array {
+export function oneFunction({ buildId, sections = [], names }: ProgramParts): Uint8Array {
   const file = { is64: true, littleEndian: true };
-  const { symtab, strtab } = symbolTable(file, [
-    { name: "work", value: 0x1000n, size: 0x100n, info: 0x12, shndx: 1 },
-  ]);
+  const { symtab, strtab } = symbolTable(
+    file,
+    (names ?? ["work"]).map((name, i) => ({
+      ...{ name, info: 0x12, shndx: 1 },
+      ...(names === undefined
+        ? { value: 0x1000n, size: 0x100n }
+        : { value: 0x1010n + 32n * BigInt(i), size: 32n }),
+    })),
+  );
   const note = [4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 0x47, 0x4e, 0x55, 0];
   const noted = buildId === undefined ? [] : [{
     ...{ name: ".note.gnu.build-id", type: 7, flags: 2, addr: 0x2000n },

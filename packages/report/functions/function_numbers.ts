@@ -31,6 +31,9 @@ export class FunctionNumbers {
   #flags = new Uint8Array(1 << 10);
   /** What a symbol is called in its file. */
   readonly #names: string[] = [];
+  /** Where it begins, and in which object. */
+  readonly #starts: number[] = [];
+  readonly #dsos: number[] = [];
   /** Of data: the distance of the address. */
   readonly #offsets = new Map<number, number>();
   /** What they are shown as; those of addresses are not kept. */
@@ -63,6 +66,8 @@ export class FunctionNumbers {
       if (number === undefined) {
         number = this.#add(address, level, NAMED);
         this.#names[number] = name;
+        this.#starts[number] = start;
+        this.#dsos[number] = dso;
         if (data) this.#offsets.set(number, address - start);
         this.#byKey.set(key, number);
       }
@@ -141,6 +146,16 @@ export class FunctionNumbers {
     const shown = this.#show(this.#names[number] as string);
     const offset = this.#offsets.get(number);
     return this.#texts[number] = offset === undefined ? shown : `${shown}+0x${offset.toString(16)}`;
+  }
+
+  /** What tells a symbol from others that are called the same; `undefined` of what is no symbol. */
+  origin(number: number): { readonly dso: number; readonly mark: string } | undefined {
+    const dso = this.#dsos[number];
+    if (dso === undefined) return undefined;
+    // Types that a name of Rust does not say are in its hash.
+    const hash = /17h([0-9a-f]{16})E/.exec(this.#names[number] ?? "")?.[1];
+    const start = addressToHex(this.#starts[number] ?? 0).slice(2);
+    return { dso, mark: hash === undefined ? ` @${start}` : `::h${hash}` };
   }
 
   /** Where it runs: {@link LEVEL}. */

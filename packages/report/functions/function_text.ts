@@ -134,7 +134,56 @@ class Column {
   }
 }
 
-function tableColumns(table: FunctionTable): Column[] {
+/** The key of functions, in whose cells {@link marksOf} puts marks. */
+const MARKED = "sym";
+
+/**
+ * What tells functions apart whose rows look the same: `static` ones of one name, say. It is the object where
+ * that is not shown, else the hash of a name of Rust, or where the function begins.
+ */
+function marksOf(table: FunctionTable, rows: Uint32Array): ReadonlyMap<number, string> {
+  const marks = new Map<number, string>();
+  const key = table.keys.find(({ name }) => name === MARKED);
+  if (key === undefined) return marks;
+  const { functions, dsos } = table.names;
+  const byText = new Map<string, Set<number>>();
+  for (let i = 0, last = -1; i < rows.length; i++) {
+    const number = key.number(table, rows[i] as number);
+    // Addresses, of which there may be millions, are all different.
+    if (number === last || functions.origin(last = number) === undefined) continue;
+    const text = functions.text(number);
+    const same = byText.get(text);
+    if (same === undefined) byText.set(text, new Set([number]));
+    else same.add(number);
+  }
+  const shared = new Set([...byText.values()].flatMap((same) => same.size > 1 ? [...same] : []));
+  if (shared.size === 0) return marks;
+  const alike = new Map<string, Set<number>>();
+  for (const row of rows) {
+    const number = key.number(table, row);
+    if (!shared.has(number)) continue;
+    const others = table.keys.filter((other) => other !== key).map((other) => {
+      const value = other.number(table, row);
+      return (other.shown ?? other.text)?.(table, value) ?? value;
+    });
+    const look = JSON.stringify([functions.text(number), ...others]);
+    const same = alike.get(look);
+    if (same === undefined) alike.set(look, new Set([number]));
+    else same.add(number);
+  }
+  for (const same of alike.values()) {
+    if (same.size < 2) continue;
+    const origins = [...same].map((number) => ({ number, ...functions.origin(number) }));
+    const objects = new Set(origins.map(({ dso }) => dso)).size;
+    for (const { number, dso = -1, mark = "" } of origins) {
+      const object = objects > 1 ? ` (${dsos.text(dso)})` : "";
+      marks.set(number, objects === same.size ? object : mark + object);
+    }
+  }
+  return marks;
+}
+
+function tableColumns(table: FunctionTable, marks?: ReadonlyMap<number, string>): Column[] {
   return [
     ...numberColumns(table).flatMap(({ title, value, text }) => {
       if (title === undefined) return [];
@@ -148,7 +197,10 @@ function tableColumns(table: FunctionTable): Column[] {
         text === undefined,
         (row) => key.number(table, row),
         // What a program called itself must not act on a terminal.
-        text === undefined ? String : (number) => visible(text(table, number)),
+        text === undefined
+          ? String
+          : (number) =>
+            visible(text(table, number) + (key.name === MARKED ? marks?.get(number) ?? "" : "")),
       );
     }),
   ];
@@ -183,7 +235,8 @@ export function* functionLines(
   width?: number,
   fullNames = false,
 ): Generator<string, void, void> {
-  const columns = tableColumns(table);
+  // What reads the table elsewhere gets names as perf has them.
+  const columns = tableColumns(table, width === undefined ? undefined : marksOf(table, rows));
   for (const column of columns) {
     // The last one is as long as it is.
     if (!column.isRight && column === columns.at(-1)) continue;
