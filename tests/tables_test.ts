@@ -1,13 +1,20 @@
 /** Tables of recordings: what they say, against perf; who can read them; what is left where something fails. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { tableFromIPC } from "@uwdata/flechette";
+import { shortName } from "@perfdata/session/short-name";
 import { withColumns } from "../docs/make_tables.ts";
 import { corpusFiles } from "./corpus.ts";
 import { ignored } from "./ignored.ts";
 import { parquetFiles, type ParquetRow, parquetRows, tableRows } from "./parquet_rows.ts";
 import { noPerf, perfText } from "./perf.ts";
 import { noModules, python } from "./python.ts";
-import { LEFT_AND_RIGHT, noRecording, recordProgram, reportedPeriods } from "./recorded_program.ts";
+import {
+  LEFT_AND_RIGHT,
+  noRecording,
+  recordProgram,
+  reportedPeriods,
+  runIn,
+} from "./recorded_program.ts";
 import { inFolder, tool, toolArguments } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -119,6 +126,115 @@ Deno.test({
       assert(samples.length > 100);
       await stacksHold(`${folder}/t`);
     }),
+});
+
+/** What a sum is of: versions of perf name stubs of the procedure linkage table differently. */
+function sumKey(place: string, name: string | undefined): string {
+  return `${place}\t${name === undefined ? "no name" : name.endsWith("@plt") ? "@plt" : name}`;
+}
+
+/** What perf report prints: periods by command, object and function, of those that have a name. */
+async function reportRows(data: string): Promise<Map<string, bigint> | undefined> {
+  const args = [
+    "report",
+    "--stdio",
+    "--no-children",
+    "-g",
+    "none",
+    "-s",
+    "comm,dso,sym",
+    "-t",
+    "|",
+  ];
+  const fields = ["-F", "period,comm,dso,sym", "--no-inline", "--no-branch-stack", "--no-itrace"];
+  const result = await perfText([...args, ...fields], data);
+  if (result === undefined || result.code !== 0) return undefined;
+  const rows = new Map<string, bigint>();
+  for (const line of result.stdout.split("\n")) {
+    const match = /^\s*(\d+)\s*\|(.*?)\s*\|(.*?)\s*\|\[.\] (.*?)\s*$/.exec(line);
+    if (match === null) continue;
+    const [, period = "", comm, dso, sym = ""] = match;
+    const key = sumKey(`${comm}\t${dso}`, /^0x[0-9a-f]+$/.test(sym) ? undefined : sym);
+    rows.set(key, (rows.get(key) ?? 0n) + BigInt(period));
+  }
+  return rows;
+}
+
+/** The same of tables. */
+async function tableSums(folder: string): Promise<Map<string, bigint>> {
+  const frames = new Map((await tableRows(folder, "frames")).map((row) => [row["frame_id"], row]));
+  const sums = new Map<string, bigint>();
+  for (const { comm, tid, frame_id, period } of await tableRows(folder, "samples")) {
+    const { object, kind, function: name } = frames.get(frame_id) ?? {};
+    const isKernel = kind === "kernel" || kind === "module" || kind === "bpf";
+    const dso = typeof object !== "string"
+      ? "[unknown]"
+      : shortName({ name: object, kernel: isKernel });
+    const key = sumKey(`${comm ?? `:${tid}`}\t${dso}`, (name as string | null) ?? undefined);
+    sums.set(key, (sums.get(key) ?? 0n) + (period as bigint));
+  }
+  return sums;
+}
+
+Deno.test({
+  name: "sums by command, object and function of a compile are those of perf report",
+  ...ignored(noRecording()),
+  fn: () =>
+    inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/a.c`, LEFT_AND_RIGHT);
+      const record = ["record", "-q", "-g", "-e", "cpu-clock:u", "-F", "20000", "-o", "data"];
+      const compile = "for i in 1 2 3 4 5 6; do gcc -O3 -g -c -o a.o a.c; done";
+      runIn(folder, "perf", ...record, "--", "sh", "-c", compile);
+      await exported(`${folder}/t`, [`${folder}/data`], "--names");
+      const expected = await reportRows(`${folder}/data`);
+      const sums = await tableSums(`${folder}/t`);
+      assertEquals([...sums].sort(), [...expected ?? []].sort());
+      const named = [...sums.keys()].filter((key) => !key.endsWith("no name"));
+      console.log(`tables: ${sums.size} sums of a compile, ${named.length} of functions`);
+      assert(named.length > 10, `${named.length} functions`);
+    }),
+});
+
+Deno.test({
+  name: "sums by object of recordings of others are those of perf report",
+  ...ignored(noPerf() ?? (corpusFiles().length > 0 ? undefined : "no corpus")),
+  fn: async () => {
+    let [files, sums, others] = [0, 0, 0];
+    for (const { path, sound } of corpusFiles()) {
+      // What tools of other systems write, perf reads in part.
+      if (!sound || Deno.statSync(path).size > 3e5 || /simpleperf|hiperf/.test(path)) continue;
+      const expected = await reportRows(path);
+      await inFolder(async (folder) => {
+        const { code } = await tool("export", ["parquet", "-o", folder, path]);
+        const rows = code === 0 ? await tableSums(folder) : new Map<string, bigint>();
+        // What perf decodes of AUX data is no sample of the recording.
+        if (expected === undefined || expected.size === 0 || rows.size === 0) {
+          others++;
+          return;
+        }
+        // Files of one build are one object, whatever they are called.
+        const ids = (await perfText(["buildid-list"], path))?.stdout.match(/^[0-9a-f]+/gm) ?? [];
+        const isOne = new Set(ids).size === ids.length;
+        // A thread that got its name later has none in a table; perf report goes back.
+        const place = (key: string) => {
+          const [comm, dso] = key.split("\t");
+          return isOne ? dso : comm;
+        };
+        const joined = (from: Map<string, bigint>): [string | undefined, bigint][] => {
+          const found = new Map<string | undefined, bigint>();
+          for (const [key, sum] of from) found.set(place(key), (found.get(place(key)) ?? 0n) + sum);
+          return [...found].sort();
+        };
+        assertEquals(joined(rows), joined(expected), path);
+        files++;
+        sums += joined(rows).length;
+      });
+    }
+    console.log(
+      `tables: ${sums} sums of ${files} recordings are perf report's; ${others} have none`,
+    );
+    assert(files >= 10 && sums >= 30, `${files} files, ${sums} sums`);
+  },
 });
 
 /** What each table says of others is there, once. */
