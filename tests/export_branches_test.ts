@@ -33,6 +33,11 @@ for (const pie of [false, true]) {
         assertEquals(code, 0, stderr);
         assertStringIncludes(stderr, "100.0% of their branches");
         const bolt = perf2bolt as string;
+        const shared = await tool("export", [
+          ...["bolt", "--jobs", "2", "--binary", program, "-o", `${folder}/shared.pa`, data],
+        ]);
+        assertEquals(shared.code, 0, shared.err);
+        assertEquals(Deno.readTextFileSync(`${folder}/shared.pa`), Deno.readTextFileSync(out));
         run(bolt, program, "-p", data, "-o", `${folder}/theirs`, "-ignore-build-id");
         run(bolt, program, "-p", out, "-pa", "-o", `${folder}/ours`);
         const lines = (file: string) =>

@@ -172,11 +172,11 @@ __attribute__((noinline)) int get(int i) { return first[i]; }
 __attribute__((noinline)) int put(int i) { return second[i]++; }
 int main(int n, char **v) { return get(n) + put(n); }
 `;
-const canMake = found("gcc") !== undefined && found("readelf") !== undefined;
+const missing = ["gcc", "readelf", "nm"].find((program) => found(program) === undefined);
 
 Deno.test({
   name: "funcs --mem: variables and functions that have names, as perf report --mem-mode",
-  ...ignored(noPerf() ?? (canMake ? undefined : "gcc or readelf is not installed")),
+  ...ignored(noPerf() ?? (missing === undefined ? undefined : `${missing} is not installed`)),
   fn: () =>
     inFolder(async (folder) => {
       const kallsyms = `${folder}/kallsyms`;

@@ -22,6 +22,7 @@ import {
   UsageError,
 } from "./_cli.ts";
 import { hasIntelPt, type PROFILE_FLAGS, writeChunks } from "./_profile.ts";
+import { sampleJobs } from "./_record_flags.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 
 /** The formats, and the programs that read them. */
@@ -102,7 +103,7 @@ async function countedBranches(
     const { traceBranches } = await import("./_branches_pt.ts");
     return { ...await traceBranches(name, flags), of: "all of its Intel PT" };
   }
-  const counted = await countStacks("export", name, flags);
+  const counted = await countStacks("export", name, flags, flags.value.jobs);
   if (counted.counts.samples === 0) {
     counted.report();
     throw new InputError(`${name}: no samples with branches; perf record -b records them`);
@@ -110,17 +111,26 @@ async function countedBranches(
   return counted;
 }
 
-/** Counts the branches of branch stacks. */
+/**
+ * Counts the branches of branch stacks.
+ *
+ * @param jobs What the user said of threads.
+ */
 export async function countStacks(
   tool: string,
   name: string,
   flags: Parameters<typeof sampleFilter>[0],
+  jobs?: string,
 ): Promise<Counted> {
   const complaints = new Complaints(`${tool}: ${name}`);
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
   const counts = new BranchCounts();
   const progress = new Progress(tool, reader.fileSize);
+  const threads = await sampleJobs(jobs, reader);
   const { places } = await runEngine(reader, [counts], {
+    workers: threads === 1
+      ? undefined
+      : (await import("@perfdata/export/branch-workers")).branchWorkers(name, threads),
     filter: await sampleFilter(flags, reader),
     progress: progress.add,
     diagnostics: complaints.take,

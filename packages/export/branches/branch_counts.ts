@@ -2,6 +2,31 @@ import { FloatColumn } from "@perfdata/profile/columns";
 import { NodeTable } from "@perfdata/profile/node-table";
 import type { Consumer, Needs } from "@perfdata/session/engine";
 import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
+import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+
+/** What one thread counted. */
+export interface BranchPart {
+  /** Samples with branches. */
+  readonly samples: number;
+  /** Places that branches lead from. */
+  readonly from: Int32Array<ArrayBuffer>;
+  /** Places that they lead to. */
+  readonly to: Int32Array<ArrayBuffer>;
+  /** How often each was taken. */
+  readonly taken: Float64Array<ArrayBuffer>;
+  /** How often each was mispredicted. */
+  readonly mispredicted: Float64Array<ArrayBuffer>;
+  /** Branches before what ran without one. */
+  readonly before: Int32Array<ArrayBuffer>;
+  /** Places up to which that ran. */
+  readonly until: Int32Array<ArrayBuffer>;
+  /** How often each ran. */
+  readonly ran: Float64Array<ArrayBuffer>;
+  /** How often it is known how many cycles each took. */
+  readonly timed: Float64Array<ArrayBuffer>;
+  /** The sum of these cycles. */
+  readonly cycles: Float64Array<ArrayBuffer>;
+}
 
 /**
  * Counts branches, and what ran between two of them: those of branch stacks (LBR and the like), as a
@@ -22,7 +47,7 @@ import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
  * assertEquals([counts.samples, counts.branches.length], [0, 0]);
  * ```
  */
-export class BranchCounts implements Consumer {
+export class BranchCounts implements Consumer, Shareable<BranchPart> {
   /** What it wants of the engine. */
   readonly needs: Needs = { order: "any", places: true, branches: true };
   /** Samples with branches. */
@@ -71,13 +96,60 @@ export class BranchCounts implements Consumer {
     }
   }
 
-  /** Counts a branch by its places; returns its number. */
-  branch(from: number, to: number, mispredicted: boolean): number {
+  part(): BranchPart {
+    return {
+      samples: this.samples,
+      from: this.branches.parents().slice(),
+      to: this.branches.items().slice(),
+      taken: this.taken.array().slice(),
+      mispredicted: this.mispredicted.array().slice(),
+      before: this.traces.parents().slice(),
+      until: this.traces.items().slice(),
+      ran: this.ran.array().slice(),
+      timed: this.timed.array().slice(),
+      cycles: this.cycles.array().slice(),
+    };
+  }
+
+  join(part: BranchPart, { place }: JoinedNumbers): void {
+    const here = (there: number): number => there < 0 ? there : place[there] as number;
+    this.samples += part.samples;
+    const numbers = part.from.map((from, i) => {
+      const branch = this.#branch(here(from), here(part.to[i] as number));
+      this.taken.add(branch, part.taken[i] as number);
+      this.mispredicted.add(branch, part.mispredicted[i] as number);
+      return branch;
+    });
+    for (const [i, before] of part.before.entries()) {
+      const trace = this.#trace(numbers[before] as number, here(part.until[i] as number));
+      this.ran.add(trace, part.ran[i] as number);
+      this.timed.add(trace, part.timed[i] as number);
+      this.cycles.add(trace, part.cycles[i] as number);
+    }
+  }
+
+  #branch(from: number, to: number): number {
     const branch = this.branches.node(from, to);
     if (branch === this.taken.length) {
       this.taken.push(0);
       this.mispredicted.push(0);
     }
+    return branch;
+  }
+
+  #trace(branch: number, place: number): number {
+    const trace = this.traces.node(branch, place);
+    if (trace === this.ran.length) {
+      this.ran.push(0);
+      this.timed.push(0);
+      this.cycles.push(0);
+    }
+    return trace;
+  }
+
+  /** Counts a branch by its places; returns its number. */
+  branch(from: number, to: number, mispredicted: boolean): number {
+    const branch = this.#branch(from, to);
     this.taken.add(branch, 1);
     if (mispredicted) this.mispredicted.add(branch, 1);
     return branch;
@@ -89,12 +161,7 @@ export class BranchCounts implements Consumer {
    * @param cycles How many it took; 0 where that is not known.
    */
   ranUntil(branch: number, place: number, cycles: number = 0): void {
-    const trace = this.traces.node(branch, place);
-    if (trace === this.ran.length) {
-      this.ran.push(0);
-      this.timed.push(0);
-      this.cycles.push(0);
-    }
+    const trace = this.#trace(branch, place);
     this.ran.add(trace, 1);
     if (cycles === 0) return;
     this.timed.add(trace, 1);

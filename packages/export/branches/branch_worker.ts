@@ -1,0 +1,8 @@
+// Uses Deno's files: a thread that counts branches (see branch_counts.ts).
+import { openSource } from "@perfdata/format/file-source";
+import { guardHeap } from "@perfdata/format/heap-guard";
+import { serveBlocks } from "@perfdata/session/workers";
+import { BranchCounts } from "./branch_counts.ts";
+
+guardHeap();
+serveBlocks<undefined>({ open: (path) => openSource(path), make: () => new BranchCounts() });
