@@ -856,6 +856,7 @@ Deno.test({
         const { start } = await factsOf(page);
         // Little enough to be decoded at once, with the boxes of a thread.
         await page.waitForSelector(".pt-parts .flame-canvas");
+        assertEquals(await faultsOf(page), []);
         await compare(page, windowAt(0.35, start), start);
         // A box that is zoomed to becomes the part that is in view.
         await page.focus(".flame-canvas");
@@ -1032,6 +1033,22 @@ interface PageStore {
   set(change: object): void;
 }
 
+/** What axe finds wrong with what is shown. */
+async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(): Promise<
+          { violations: { id: string; impact: string; nodes: { html: string }[] }[] }
+        >;
+      };
+    };
+    const { violations } = await axe.run();
+    return violations.map(({ id, impact, nodes }) => `${impact} ${id} ${nodes[0]?.html}`);
+  });
+}
+
 Deno.test({
   name: "axe finds nothing wrong with any view, dark or light",
   ...needs,
@@ -1058,18 +1075,7 @@ Deno.test({
             }, view);
           }
           await page.waitForTimeout(500);
-          await page.evaluate(axe.source);
-          const found = await page.evaluate(async () => {
-            const { axe } = globalThis as unknown as {
-              axe: {
-                run(): Promise<
-                  { violations: { id: string; impact: string; nodes: { html: string }[] }[] }
-                >;
-              };
-            };
-            const { violations } = await axe.run();
-            return violations.map(({ id, impact, nodes }) => `${impact} ${id} ${nodes[0]?.html}`);
-          });
+          const found = await faultsOf(page);
           assertEquals(found, [], `${colorScheme} ${view}`);
         }
       }, { colorScheme });

@@ -210,6 +210,11 @@ function Main(
         {store.isCancelled && (
           <button type="button" onClick={() => store.readSamples()}>Read the samples</button>
         )}
+        {open.pt !== undefined && (
+          <button type="button" onClick={() => store.set({ view: "pt" })}>
+            Show its Intel PT
+          </button>
+        )}
         {!store.isCancelled && store.state.counts !== "period" && (
           <button
             type="button"

@@ -260,7 +260,7 @@ function Histogram(
     );
     const most = Math.max(1e-9, ...sums.map((lane) => lane.reduce((a, b) => Math.max(a, b), 0)));
     context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "top";
+    const labels: [string, number][] = [];
     for (const [number, lane] of sums.entries()) {
       const bottom = axis + (number + 1) * tall;
       context.fillStyle = LEVEL_COLORS[0];
@@ -269,14 +269,22 @@ function Histogram(
         const high = Math.max(0.6, sum / most * (tall - 2));
         context.fillRect(bin * width / bins, bottom - high, width / bins, high);
       }
-      context.fillStyle = colors.text;
       const label = lanes.length === 1 && buffers.length > 1
         ? `${buffers.length} buffers`
         : buffers[number]?.label ?? "";
-      if (tall >= 14) context.fillText(label, 4, bottom - tall + 2);
+      labels.push([label, bottom - tall + 2]);
     }
     drawAxis(context, span[0], span[1], width, axis, colors, seconds);
     if (range !== undefined) drawRange(context, range, span, width, height, colors);
+    context.textBaseline = "top";
+    for (const [label, y] of tall >= 16 ? labels : []) {
+      context.globalAlpha = 0.85;
+      context.fillStyle = colors.back;
+      context.fillRect(2, y, context.measureText(label).width + 6, 13);
+      context.globalAlpha = 1;
+      context.fillStyle = colors.text;
+      context.fillText(label, 5, y + 1);
+    }
     if (brush.at !== undefined) {
       context.fillStyle = colors.soft;
       context.fillRect((brush.at - span[0]) / (span[1] - span[0]) * width, 0, 1, height);

@@ -102,7 +102,7 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
             `${facts.events[store.state.event]?.name ?? ""}`}
         {value !== undefined && (
           <>
-            ·{" "}
+            {" · "}
             <button
               type="button"
               class="link"

@@ -19,8 +19,8 @@ import {
 
 /** Most tracks that are shown; the line below says how many there are. */
 const MOST = 2000;
-/** Height of a track. */
-const TALL = 34;
+/** Height of a track: of few of them, more. */
+const [LOW, HIGH, ROOM] = [34, 120, 360];
 
 /** Samples over time: a track for each CPU, process or thread. */
 export function TimelineView(props: ProfileViewProps): JSX.Element {
@@ -100,6 +100,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
     store.set({ [name]: next.length === 0 ? undefined : next, zoom: [] });
   };
   const unit = unitOf(props);
+  const tall = Math.max(LOW, Math.min(HIGH, Math.floor(ROOM / (value?.tracks.length ?? 1))));
   const axis = useMemo<Draw>(() => (context, wide, high, colors) => {
     drawAxis(context, window[0], window[1], wide, high, colors, seconds);
   }, [window]);
@@ -190,7 +191,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
                 aria-label="Tracks"
                 tabIndex={0}
                 count={value.tracks.length}
-                height={TALL}
+                height={tall}
                 render={(line) => {
                   const track = value.tracks[line];
                   return track === undefined
@@ -227,9 +228,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
               ? ""
               : value.count > value.tracks.length
               ? `The ${grouped(value.tracks.length)} of ${grouped(value.count)} with most samples. `
-              : `${grouped(value.count)} ${
-                by === "cpu" ? "CPUs" : by === "process" ? "processes" : "threads"
-              }. `}
+              : `${several(value.count, by)}. `}
             {brush.at === undefined
               ? "Ctrl and wheel zoom; drag to select."
               : seconds(brush.at, stepOf(window[1] - window[0], 2000))}
@@ -238,6 +237,12 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
       )}
     </section>
   );
+}
+
+/** So many CPUs, processes or threads. */
+function several(count: number, by: "cpu" | "process" | "thread"): string {
+  const one = by === "cpu" ? "CPU" : by;
+  return `${grouped(count)} ${one}${count === 1 ? "" : by === "process" ? "es" : "s"}`;
 }
 
 function TrackCanvas(
