@@ -128,9 +128,9 @@ Deno.test({
     }),
 });
 
-/** What a sum is of: versions of perf name stubs of the procedure linkage table differently. */
+/** What a sum is of: versions of perf name stubs of the procedure linkage table differently, or not at all. */
 function sumKey(place: string, name: string | undefined): string {
-  return `${place}\t${name === undefined ? "no name" : name.endsWith("@plt") ? "@plt" : name}`;
+  return `${place}\t${name === undefined || name.endsWith("@plt") ? "no name" : name}`;
 }
 
 /** What perf report prints: periods by command, object and function, of those that have a name. */
