@@ -140,3 +140,15 @@ Deno.test("funcs: values of samples are no keys of branches and of times", async
     assertStringIncludes(err, "is of samples: without");
   }
 });
+
+Deno.test("funcs: a key that no sample has a value of is said to be one", async () => {
+  const path = new URL("../fixtures/recorded/clock.perf.data", import.meta.url).pathname;
+  const flags = { cgroup: "--all-cgroups", phys_daddr: "--phys-data", local_weight: "--weight" };
+  for (const [key, flag] of Object.entries(flags)) {
+    const { code, err } = await tool("funcs", ["--sort", key, path]);
+    assertEquals(code, 0);
+    assertStringIncludes(err, `perf record ${flag} records it`);
+  }
+  const { err } = await tool("funcs", ["--sort", "addr", path]);
+  assertEquals(err, "");
+});

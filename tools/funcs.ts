@@ -17,6 +17,7 @@ import {
   functionTable,
 } from "@perfdata/report/functions";
 import { type CountOptions, SampleCounts } from "@perfdata/report/sample-counts";
+import { DETAIL_SOURCES } from "@perfdata/report/sample-details";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -347,6 +348,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     progress.finish();
     await print(engine, counts, table, eventNames);
+    for (const column of how.keys?.details?.columns ?? []) {
+      const { types, recordedBy } = DETAIL_SOURCES[column];
+      if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
+      complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);
+    }
     reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
     const stacks = counts.stacks
       ? unwoundText(engine, on.verbose) ?? noStacksText(engine)

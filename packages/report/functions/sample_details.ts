@@ -5,7 +5,17 @@ import {
   NO_DATA_SOURCE,
 } from "@perfdata/format/data-source";
 import { enlarge } from "@perfdata/format/enlarge";
-import { PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
+import {
+  PERF_SAMPLE_CGROUP,
+  PERF_SAMPLE_CODE_PAGE_SIZE,
+  PERF_SAMPLE_DATA_PAGE_SIZE,
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_TRANSACTION,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+} from "@perfdata/format/perf-event";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Run } from "@perfdata/session/run";
 
@@ -27,6 +37,22 @@ export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   ...["data_src", "weight", "ins_lat", "retire_lat", "phys_addr"] as const,
   ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip"] as const,
 ];
+
+/** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
+export const DETAIL_SOURCES: Readonly<
+  Record<DetailColumn, { readonly types: number; readonly recordedBy: string }>
+> = {
+  data_src: { types: PERF_SAMPLE_DATA_SRC, recordedBy: "-d" },
+  weight: { types: PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, recordedBy: "--weight" },
+  ins_lat: { types: PERF_SAMPLE_WEIGHT_STRUCT, recordedBy: "--weight" },
+  retire_lat: { types: PERF_SAMPLE_WEIGHT_STRUCT, recordedBy: "--weight" },
+  phys_addr: { types: PERF_SAMPLE_PHYS_ADDR, recordedBy: "--phys-data" },
+  data_page_size: { types: PERF_SAMPLE_DATA_PAGE_SIZE, recordedBy: "--data-page-size" },
+  code_page_size: { types: PERF_SAMPLE_CODE_PAGE_SIZE, recordedBy: "--code-page-size" },
+  cgroup: { types: PERF_SAMPLE_CGROUP, recordedBy: "--all-cgroups" },
+  transaction: { types: PERF_SAMPLE_TRANSACTION, recordedBy: "--transaction" },
+  ip: { types: PERF_SAMPLE_IP, recordedBy: "-e cycles" },
+};
 
 /** Which of them rows are grouped by: plain data, for threads. */
 export interface DetailKeys {
