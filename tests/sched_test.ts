@@ -223,3 +223,84 @@ Deno.test("sched says what is wrong with the command, and what was not recorded"
   assertEquals([none.code, none.out], [1, ""]);
   assert(none.err.includes("no context switches") && none.err.includes("perf sched record"));
 });
+
+Deno.test("sched wakeups: a sleep is of who ends it, a preemption of nobody", async () => {
+  await inFolder(async (folder) => {
+    const path = `${folder}/woken.data`;
+    Deno.writeFileSync(
+      path,
+      await schedulerRecording([
+        { time: 50n, tid: 7, task: "seven" },
+        { time: 60n, tid: 8, task: "eight" },
+        { time: 100n, tid: 7, to: [8, 1n] }, // 7 sleeps
+        { time: 140n, tid: 8, wakes: 7 },
+        { time: 145n, tid: 8, wakes: 7 }, // is awake already
+        { time: 150n, tid: 8, to: [7, 0n] }, // 8 is preempted
+        { time: 170n, tid: 7, to: [8, 1n] },
+        { time: 180n, tid: 8, wakes: 7 },
+        { time: 200n, tid: 8, to: [7, 2n] },
+        { time: 230n, tid: 7, wakes: 8 },
+        { time: 240n, tid: 7, to: [8, 1n] },
+      ]),
+    );
+    const { out } = await tool("sched", ["wakeups", "--json", path]);
+    const rows = out.trim().split("\n").map((line) => JSON.parse(line));
+    assertEquals(rows, [
+      { waiter: "seven", waker: "eight", waits: 2, wait: 50, longest: 40, delay: 30 },
+      { waiter: "eight", waker: "seven", waits: 1, wait: 30, longest: 30, delay: 10 },
+    ]);
+    const threads = await tool("sched", ["wakeups", "--threads", path]);
+    assert(/^ +2 .* seven:7 +eight:8$/m.test(threads.out), threads.out);
+    const folded = await tool("sched", ["wakeups", "--folded", path]);
+    assertEquals([folded.code, folded.out], [0, ""]); // less than a microsecond each
+    const wrong = await tool("sched", ["wakeupz", path]);
+    assert(/there is no sched wakeupz: .*; did you mean wakeups\?/.test(wrong.err), wrong.err);
+  });
+});
+
+Deno.test({
+  name: "sched wakeups counts what the lines of perf script say",
+  ignore: !records,
+  fn: () =>
+    inFolder(async (folder) => {
+      const path = `${folder}/data`;
+      assert(record(path, ["sched:sched_switch", "sched:sched_waking"]));
+      const script = await perfText(["script", "--ns", "-F", "tid,time,event,trace"], path);
+      const lines = script?.stdout.split("\n") ?? [];
+      const asleep = new Map<string, bigint>();
+      const wanted = new Map<string, [number, bigint]>();
+      for (const line of lines) {
+        const [, tid = "", s = "", ns = "", event, rest = ""] =
+          /^ *(-?\d+) +(\d+)\.(\d+): +sched:(\w+): (.*)$/.exec(line) ?? [];
+        const time = BigInt(s) * 1_000_000_000n + BigInt(ns === "" ? 0 : ns);
+        if (event === "sched_switch") {
+          const [, from = "", state = "", to = ""] =
+            /:(\d+) \[\d+\] (\S+) ==> .*:(\d+) \[\d+\]$/.exec(rest) ??
+              /prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+) /.exec(rest) ?? [];
+          asleep.delete(to);
+          // R, R+: it could go on.
+          if (/^R/.test(state)) asleep.delete(from);
+          else if (from !== "0") asleep.set(from, time);
+        } else if (event === "sched_waking") {
+          const [, waiter = ""] = / pid=(\d+) /.exec(` ${rest}`) ?? /:(\d+) \[/.exec(rest) ?? [];
+          const since = asleep.get(waiter);
+          asleep.delete(waiter);
+          if (since === undefined) continue;
+          const [n, sum] = wanted.get(waiter) ?? [0, 0n];
+          wanted.set(waiter, [n + 1, sum + time - since]);
+          assert(tid !== "");
+        }
+      }
+      const { out } = await tool("sched", ["wakeups", "--json", "--threads", path]);
+      const found = new Map<string, [number, bigint]>();
+      for (const line of out.trim().split("\n")) {
+        const { waiter_tid, waits, wait } = JSON.parse(line);
+        const [n, sum] = found.get(String(waiter_tid)) ?? [0, 0n];
+        found.set(String(waiter_tid), [n + waits, sum + BigInt(wait)]);
+      }
+      assertEquals([...found].toSorted(), [...wanted].toSorted());
+      assert(found.size >= 5, `${found.size} threads waited`);
+      // A sleep ends by a timer: that is in an interrupt.
+      assert(/"waiter":"sleep".*"waker":"<interrupt>"/.test(out), out);
+    }),
+});

@@ -92,6 +92,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "sched",
         about: "How long threads waited for a CPU",
+        verbs: ["latency", "timehist", "map", "wakeups"],
       },
       {
         name: "c2c",

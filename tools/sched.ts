@@ -15,7 +15,6 @@ import {
   type FlagsOf,
   main,
   oneFile,
-  parseWord,
   Progress,
   UsageError,
   writeLines,
@@ -35,9 +34,12 @@ perf sched record, or with -e sched:sched_switch,sched:sched_waking,sched:sched_
                        perf sched latency prints them
   timehist             a line for each time on a CPU when it ends: how long the thread waited, how
                        long of that for a CPU, how long it ran, as perf sched timehist prints it
+  wakeups              who waited for whom: how often and how long threads slept until another one,
+                       or an interrupt, woke them; the longest in all first
   map                  a line for each switch: what each CPU runs, as perf sched map draws it
 
-      --threads        latency: a row for each thread instead of each name
+      --threads        latency, wakeups: rows of threads instead of names
+      --folded         wakeups: folded stacks, who woke and who waited, in us, for flame graphs
       --json           print a line of JSON for each row, times in ns
       --color WHEN     color tables: auto, on a terminal (default), always, never
       --debug          print the stack trace of an error
@@ -47,17 +49,22 @@ examples:
   perfdata sched latency perf.data
   perfdata sched latency --threads --json perf.data | jq .max_delay
   perfdata sched timehist perf.data
+  perfdata sched wakeups --folded perf.data | inferno-flamegraph >wakeups.svg
 
 Exit codes: 0 done; 1 the file is damaged, or has no context switches; 2 wrong usage.
 `;
 
-const FLAGS = { boolean: ["json", "threads"], string: ["color"], alias: {} } as const;
+const FLAGS = { boolean: ["json", "threads", "folded"], string: ["color"], alias: {} } as const;
 
 /** What is said where no wakeups were recorded. */
 const WITHOUT_WAKEUPS = {
   latency: "wakeups: waits count from preemption only",
   timehist: "wakeups: how long threads waited for a CPU is not known",
+  wakeups: "wakeups: who woke whom is not known",
 };
+
+/** What is printed. */
+const VIEWS = ["latency", "timehist", "map", "wakeups"] as const;
 
 /** Prints times on a CPU as they end. */
 async function timehistView(isJson: boolean): Promise<SchedulerConsumer> {
@@ -85,10 +92,22 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, operands } = flags;
   const [view, ...files] = operands;
   if (view === undefined) {
-    throw new UsageError("what to print is missing: latency, timehist or map");
+    throw new UsageError(`what to print is missing: ${VIEWS.join(", ")}`);
   }
-  const shown = parseWord("view", view, ["latency", "timehist", "map"]);
-  if (on.threads && shown !== "latency") throw new UsageError("--threads is for latency");
+  const shown = VIEWS.find((known) => known === view);
+  if (shown === undefined) {
+    throw new UsageError(`there is no sched ${view}: ${VIEWS.join(", ")}`, {
+      word: view,
+      known: VIEWS,
+    });
+  }
+  if (on.threads && shown !== "latency" && shown !== "wakeups") {
+    throw new UsageError("--threads is for latency and wakeups");
+  }
+  if (on.folded && shown !== "wakeups") throw new UsageError("--folded is for wakeups");
+  if (on.folded && (on.json || on.threads)) {
+    throw new UsageError(`--folded and --${on.json ? "json" : "threads"} exclude each other`);
+  }
   const name = oneFile(files);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`sched: ${name}`);
@@ -97,8 +116,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     const progress = new Progress("sched", reader.fileSize);
     const latency = new SchedulerLatency();
+    const wakeups = shown === "wakeups"
+      ? await import("@perfdata/report/sched-wakeups")
+      : undefined;
+    const woken = wakeups && new wakeups.Wakeups();
     const view = shown === "latency"
       ? latency
+      : woken !== undefined
+      ? woken
       : await (shown === "map" ? mapView : timehistView)(on.json);
     await runEngine(reader, [view], { progress: progress.add, diagnostics: complaints.take });
     progress.finish();
@@ -127,6 +152,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(`sched: ${name}: ${reused} ${what} used again: a row of it is of several threads`);
     }
     if (damaged > 0) complain(`sched: ${name}: ${damaged} events are cut, and left out`);
+    if (wakeups !== undefined && woken !== undefined) {
+      const rows = woken.all(on.threads);
+      if (on.json) { for (const row of rows) writeOut(`${jsonLine({ ...row })}\n`); }
+      else if (on.folded) writeLines(wakeups.foldedWakeups(rows));
+      else for (const line of wakeups.wakeupLines(rows)) writeRow(line);
+    }
     if (shown !== "latency") return complaints.count > 0 || damaged > 0 ? 1 : 0;
     const rows = latency.latencies(on.threads);
     if (on.json) {

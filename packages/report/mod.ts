@@ -28,4 +28,5 @@ export * from "./sched/latency.ts";
 export * from "./sched/latency_text.ts";
 export * from "./sched/map.ts";
 export * from "./sched/timehist.ts";
+export * from "./sched/wakeups.ts";
 export * from "./numbered_texts.ts";

@@ -74,7 +74,7 @@ export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
   ): void;
 
   /** Takes a wakeup. */
-  woken(_time: number, _tid: number, _run: Run, _i: number): void {}
+  woken(_time: number, _tid: number, _run: Run, _i: number, _isInterrupt: boolean): void {}
 
   /** Takes a time that a thread ran. */
   ran(_time: number, _tid: number, _runtime: number): void {}

@@ -41,8 +41,8 @@ export interface SchedulerListener {
     run: Run,
     i: number,
   ): void;
-  /** A thread was woken. */
-  woken(time: number, tid: number, run: Run, i: number): void;
+  /** A thread was woken; `isInterrupt`: while an interrupt was served, and so not by the row's thread. */
+  woken(time: number, tid: number, run: Run, i: number, isInterrupt: boolean): void;
   /** A thread ran for so long since it was last said. */
   ran(time: number, tid: number, runtime: number): void;
   /** A thread of this id begins: what was called so before was another one. */
@@ -64,11 +64,16 @@ interface Place {
 interface Format {
   readonly name: string;
   readonly places: readonly Place[];
+  /** Where `common_flags` is, if the format has it. */
+  readonly flags: number;
 }
 
 interface Source extends Format {
   readonly fields: SampleFields;
 }
+
+/** TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ of include/linux/trace_events.h. */
+const IN_INTERRUPT = 0x18;
 
 /**
  * Set in `prev_state` where a thread was preempted: the state after those that are reported
@@ -117,7 +122,8 @@ export class SchedulerEvents {
         if (format === undefined || wanted === undefined) continue;
         const places = wanted.flatMap((field) => format.fields.find((f) => f.name === field) ?? []);
         if (places.length === wanted.length) {
-          found.#formats.set(BigInt(format.id), { name, places });
+          const flags = format.common.find((f) => f.name === "common_flags")?.offset ?? -1;
+          found.#formats.set(BigInt(format.id), { name, places, flags });
         }
       }
     }
@@ -146,7 +152,7 @@ export class SchedulerEvents {
     if (source === undefined) return;
     const le = this.#littleEndian;
     const { view } = run.at(i);
-    const { fields, places, name } = source;
+    const { fields, places, name, flags } = source;
     const isSound = fields.locate(view, run.start[i] as number, run.end[i] as number, le);
     if (!isSound || places.some(({ offset, size }) => offset + size > fields.rawSize)) {
       this.damaged++;
@@ -169,7 +175,8 @@ export class SchedulerEvents {
     } else if (name === "sched:sched_stat_runtime") listener.ran(time, value(0), value(1));
     // A thread is woken from sched_waking on: its sched_wakeup says the same a second time.
     else if (name !== "sched:sched_wakeup" || !this.names.has("sched:sched_waking")) {
-      listener.woken(time, value(0), run, i);
+      const found = flags < 0 || flags >= fields.rawSize ? 0 : view.getUint8(fields.raw + flags);
+      listener.woken(time, value(0), run, i, (found & IN_INTERRUPT) !== 0);
     }
   }
 

@@ -1,0 +1,216 @@
+import { visible } from "@perfdata/format/visible";
+import type { Run } from "@perfdata/session/run";
+import { SchedulerConsumer } from "./consumer.ts";
+
+/** Who waited, and who woke it; durations in ns. */
+export interface WakeupRow {
+  /** Name of the thread that waited. */
+  readonly waiter: string;
+  /** The thread, where rows are of threads instead of names. */
+  readonly waiter_tid?: number;
+  /** Name of the thread that woke it; `<idle>` for a CPU that had none, `<interrupt>` for one that was interrupted. */
+  readonly waker: string;
+  /** The thread, where rows are of threads instead of names; 0 where it is none. */
+  readonly waker_tid?: number;
+  /** How often. */
+  readonly waits: number;
+  /** How long it waited to be woken, in all. */
+  readonly wait: number;
+  /** The longest of these. */
+  readonly longest: number;
+  /** How long it had to wait for a CPU then, in all. */
+  readonly delay: number;
+}
+
+interface Thread {
+  comm: number;
+  /** Since when it sleeps; -1 where it does not. */
+  since: number;
+  /** When it was woken; -1 where it was not. */
+  woken: number;
+  /** What its last wait was counted to. */
+  pair: Pair | undefined;
+}
+
+interface Pair {
+  readonly waiter: number;
+  readonly waiterTid: number;
+  readonly waker: number;
+  readonly wakerTid: number;
+  waits: number;
+  wait: number;
+  longest: number;
+  delay: number;
+}
+
+/** Numbers of wakers that are no threads, beside those of names. */
+const IDLE = -2;
+const INTERRUPT = -3;
+
+/**
+ * Who waits for whom: how long threads slept until another one woke them, by sched_waking (or sched_wakeup,
+ * where that was recorded alone). Who was interrupted when a timer or a device woke a thread did not wake it:
+ * that is an interrupt (`common_flags` of the kernel's TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ). A thread
+ * that was preempted waits for a CPU, and not for anybody.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { Wakeups } from "@perfdata/report";
+ * import { runEngine } from "@perfdata/session/engine";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const file = bytesSource(await Deno.readFile("fixtures/recorded/callchain.perf.data"));
+ * const wakeups = new Wakeups();
+ * await runEngine(await PerfDataReader.open(file), [wakeups]);
+ * assertEquals([wakeups.hasWakeups, wakeups.all(true)], [false, []]);
+ * ```
+ */
+export class Wakeups extends SchedulerConsumer {
+  readonly #threads = new Map<number, Thread>();
+  /** By thread that waits and by thread that wakes. */
+  readonly #pairs = new Map<number, Map<number, Pair>>();
+
+  /** Takes a context switch. */
+  switched(
+    time: number,
+    _cpu: number,
+    from: number,
+    state: number,
+    to: number,
+    run: Run,
+    i: number,
+  ): void {
+    if (from !== 0) {
+      const thread = this.#thread(from);
+      thread.comm = run.comm[i] as number;
+      thread.since = state === 0 ? -1 : time;
+      thread.woken = -1;
+    }
+    if (to === 0) return;
+    const thread = this.#thread(to);
+    if (thread.woken >= 0 && thread.pair !== undefined) {
+      thread.pair.delay += Math.max(0, time - thread.woken);
+    }
+    thread.since = -1;
+    thread.woken = -1;
+  }
+
+  /** Takes a wakeup: the first one after it slept counts. */
+  override woken(time: number, tid: number, run: Run, i: number, isInterrupt = false): void {
+    const thread = this.#thread(tid);
+    if (thread.since < 0 || thread.woken >= 0 || time < thread.since) return;
+    thread.woken = time;
+    const by = run.tid[i] as number;
+    const [waker, wakerTid] = isInterrupt
+      ? [INTERRUPT, INTERRUPT]
+      : by === 0
+      ? [IDLE, IDLE]
+      : [run.comm[i] as number, by];
+    const pair = this.#pair(thread.comm, tid, waker, wakerTid);
+    const wait = time - thread.since;
+    pair.waits++;
+    pair.wait += wait;
+    pair.longest = Math.max(pair.longest, wait);
+    thread.pair = pair;
+  }
+
+  /** Takes the beginning of a thread: what had this id before was another one. */
+  begun(_time: number, tid: number): void {
+    this.#threads.delete(tid);
+  }
+
+  /**
+   * All pairs, those with the longest waits in all first.
+   *
+   * @param threads A row for each pair of threads, instead of each pair of names.
+   */
+  all(threads: boolean): WakeupRow[] {
+    const rows = new Map<string, WakeupRow>();
+    for (const of of this.#pairs.values()) {
+      for (const pair of of.values()) {
+        const { waits, wait, longest, delay } = pair;
+        const waiter = this.#name(pair.waiter, pair.waiterTid);
+        const waker = this.#name(pair.waker, pair.wakerTid);
+        const tids = threads
+          ? { waiter_tid: pair.waiterTid, waker_tid: Math.max(0, pair.wakerTid) }
+          : {};
+        const key = JSON.stringify([waiter, waker, tids]);
+        const before = rows.get(key);
+        rows.set(key, {
+          waiter,
+          waker,
+          ...tids,
+          waits: waits + (before?.waits ?? 0),
+          wait: wait + (before?.wait ?? 0),
+          longest: Math.max(longest, before?.longest ?? 0),
+          delay: delay + (before?.delay ?? 0),
+        });
+      }
+    }
+    const text = ({ waiter, waker }: WakeupRow) => `${waiter}\0${waker}`;
+    return [...rows.values()].sort((a, b) =>
+      b.wait - a.wait || b.waits - a.waits || (text(a) < text(b) ? -1 : 1)
+    );
+  }
+
+  #name(comm: number, tid: number): string {
+    if (comm === IDLE) return "<idle>";
+    if (comm === INTERRUPT) return "<interrupt>";
+    return comm < 0 ? `:${tid}` : this.engine?.names.text(comm) ?? `:${tid}`;
+  }
+
+  #pair(waiter: number, waiterTid: number, waker: number, wakerTid: number): Pair {
+    let of = this.#pairs.get(waiterTid);
+    if (of === undefined) this.#pairs.set(waiterTid, of = new Map());
+    let pair = of.get(wakerTid);
+    // A thread that has another name by now is another row.
+    if (pair === undefined || pair.waiter !== waiter || pair.waker !== waker) {
+      const rest = { waits: 0, wait: 0, longest: 0, delay: 0 };
+      const old = pair;
+      pair = { waiter, waiterTid, waker, wakerTid, ...rest };
+      if (old !== undefined) of.set(-1000 - of.size, old);
+      of.set(wakerTid, pair);
+    }
+    return pair;
+  }
+
+  #thread(tid: number): Thread {
+    let thread = this.#threads.get(tid);
+    if (thread === undefined) {
+      this.#threads.set(tid, thread = { comm: -1, since: -1, woken: -1, pair: undefined });
+    }
+    return thread;
+  }
+}
+
+/** A table of rows: times in ms. */
+export function wakeupLines(rows: readonly WakeupRow[]): string[] {
+  const ms = (ns: number) => (ns / 1e6).toFixed(3);
+  const name = (comm: string, tid: number | undefined) =>
+    `${visible(comm)}${tid === undefined || tid === 0 ? "" : `:${tid}`}`;
+  const cells = rows.map((row) => [
+    String(row.waits),
+    ms(row.wait),
+    ms(row.longest),
+    ms(row.delay),
+    name(row.waiter, row.waiter_tid),
+    name(row.waker, row.waker_tid),
+  ]);
+  const head = ["WAITS", "WAIT ms", "LONGEST ms", "DELAY ms", "WAITER", "WOKEN BY"];
+  const widths = head.map((text, i) =>
+    Math.max(text.length, ...cells.map((row) => row[i]?.length ?? 0))
+  );
+  return [head, ...cells].map((row) =>
+    row.map((cell, i) => i < 4 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))
+      .join("  ").trimEnd()
+  );
+}
+
+/** Folded stacks of two frames, who woke and who waited, with the time in us: for flame-graph scripts. */
+export function foldedWakeups(rows: readonly WakeupRow[]): string[] {
+  const frame = (comm: string) => visible(comm).replaceAll(";", ":");
+  return rows.filter(({ wait }) => wait >= 1000).map((row) =>
+    `${frame(row.waker)};${frame(row.waiter)} ${Math.floor(row.wait / 1000)}`
+  );
+}
