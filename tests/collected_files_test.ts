@@ -15,6 +15,15 @@ Deno.test("--symfs finds files by build id, whatever they are called", () =>
     const before = await tool("funcs", ["--csv", FIXTURE], at(folder));
     assert(!before.out.includes("spin"), "the program is not where it was recorded");
     Deno.mkdirSync(`${folder}/files/deep`, { recursive: true });
+    const none = await tool(
+      "symbols",
+      ["trust", "--symfs", `${folder}/files`, FIXTURE],
+      at(folder),
+    );
+    // Each object without a file says where it was looked for, and what would give one.
+    assertStringIncludes(none.out, `of samples: perfdata symbols fetch ${FIXTURE}\n  /`);
+    assertMatch(none.out, /\n {2}\/\S*\/demo \(\d+\.\d+%\): looked for as\n {4}\//);
+    assertMatch(none.out, /\n {4}\S*\/files: any file of build id 8b035e73/);
     Deno.copyFileSync(`${ROOT}fixtures/demo/demo`, `${folder}/files/deep/b7.bin`);
     // Neither text, nor half a program, nor a link into the folder itself is in the way.
     Deno.writeTextFileSync(`${folder}/files/demo`, "no program");

@@ -634,3 +634,6 @@ export function progressOf(
   const progress = new Progress(what, total);
   return { add: progress.add, finish: () => progress.finish() };
 }
+
+/** A single-quoted string, for sh and zsh. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

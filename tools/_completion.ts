@@ -1,5 +1,6 @@
 /** Completion scripts for shells, made of the table of commands and their help texts. */
-import type { Command } from "./_cli.ts";
+
+import { type Command, quoted } from "./_cli.ts";
 
 /** The shells that there are scripts for. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -69,9 +70,6 @@ export async function completionScript(
 }
 
 const names = (rows: readonly Row[]): string => rows.map(({ entry }) => entry.name).join(" ");
-
-/** A single-quoted string, for sh and zsh. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 function bash(rows: readonly Row[]): string {
   const cases = rows.map(({ entry, words, flags }) =>

@@ -5,11 +5,14 @@ import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols";
 /** What helps where callers are addresses at which nothing was mapped. */
 const CALLERS = "record callers with --call-graph dwarf, or build with -fno-omit-frame-pointer";
 
+/** Downloads files by their build ids. */
+export const FETCH = "perfdata symbols fetch";
+
 type Remedy = (of: Pick<ObjectTrust, "object">) => string;
 
 const fetchOr = (otherwise: string): Remedy => ({ object }) =>
   object?.buildId !== undefined && object.kind !== "jit" && object.kind !== "bpf"
-    ? "perfdata symbols fetch"
+    ? FETCH
     : otherwise;
 
 const REMEDIES: Readonly<Record<UnresolvedCause, Remedy>> = {

@@ -32,12 +32,13 @@ import {
   oneFile,
   openOutput,
   Progress,
+  quoted,
   UsageError,
   writeLine,
   writeOut,
 } from "./_cli.ts";
 import { notBundle } from "./_not_bundle.ts";
-import { remediesOf, remedyOf } from "./_remedies.ts";
+import { FETCH, remediesOf, remedyOf } from "./_remedies.ts";
 import {
   causesText,
   reportRefused,
@@ -168,7 +169,7 @@ function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>
   ).join("");
 }
 
-function trustText(trust: SymbolTrust): string {
+function trustText(trust: SymbolTrust, file: string): string {
   const { all } = trust;
   const share = (what: string, counted: TrustCount): string[] => [
     what,
@@ -205,15 +206,31 @@ function trustText(trust: SymbolTrust): string {
       causesText(object),
     ]),
   ], new Set([5, 6, 7]));
-  return `${summary}\n${objects}${remediesText(trust)}`;
+  return `${summary}\n${objects}${remediesText(trust, file)}`;
 }
 
-/** What helps, and where the objects were looked for that have no file. */
-function remediesText(trust: SymbolTrust): string {
+/** Objects of which is listed where their files were looked for; `--json` has all. */
+const LISTED = 20;
+
+/** What helps, of which objects, and where was looked for those that have no file. */
+function remediesText(trust: SymbolTrust, file: string): string {
+  const share = (samples: number) => percent(samples, trust.all.samples);
   const lines = remediesOf(trust).flatMap(({ remedy, objects, samples }) => [
-    `${percent(samples, trust.all.samples)} of samples: ${remedy}`,
-    ...objects.filter(({ origin, looked }) => origin === undefined && looked.length > 0)
-      .map(({ object, looked }) => `  ${object?.path}: looked in ${looked.join(", ")}`),
+    `${share(samples)} of samples: ${
+      remedy === FETCH && file !== "-"
+        ? `${FETCH} ${/^[\w./@%+=:,-]+$/.test(file) ? file : quoted(file)}`
+        : remedy
+    }`,
+    ...objects.slice(0, LISTED).flatMap(({ object, all, resolved, origin, looked }) => {
+      if (object === undefined) return [];
+      const name = `  ${object.path} (${share(all.samples - resolved.samples)})`;
+      if (origin !== undefined) return [`${name}: symbols from ${origin}`];
+      if (looked.length === 0) return [name];
+      return [`${name}: looked for as`, ...looked.map((path) => `    ${path}`)];
+    }),
+    ...(objects.length > LISTED
+      ? [`  and ${objects.length - LISTED} more objects: --json has all`]
+      : []),
   ]);
   return lines.length === 0 ? "" : `\nwhat helps:\n${lines.map((l) => `${visible(l)}\n`).join("")}`;
 }
@@ -321,7 +338,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
     writeOut(
       flags.on.json
         ? trustJson(trust, stacks)
-        : `${output}: ${bytes.length} bytes\n\n${trustText(trust)}${unwoundTable(stacks)}`,
+        : `${output}: ${bytes.length} bytes\n\n${trustText(trust, file)}${unwoundTable(stacks)}`,
     );
   }
   return damaged ? 1 : 0;
@@ -333,7 +350,9 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   const found = await trustOf(recorded, resolver);
   reportRefused("symbols", found);
   const stacks = unwound(recorded);
-  writeOut(flags.on.json ? trustJson(found, stacks) : trustText(found) + unwoundTable(stacks));
+  writeOut(
+    flags.on.json ? trustJson(found, stacks) : trustText(found, file) + unwoundTable(stacks),
+  );
   return damaged ? 1 : 0;
 }
 

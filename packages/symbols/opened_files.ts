@@ -93,8 +93,7 @@ export class OpenedFiles {
     const search = searchSymbolFiles(wanted, places);
     let step = search.next();
     while (!step.done) step = search.next(this.candidate(step.value.path));
-    this.refused.push(...step.value.refused);
-    return step.value;
+    return this.#searched(wanted, places, step.value);
   }
 
   /** {@linkcode OpenedFiles.search} among files that may be compressed as a whole. */
@@ -106,8 +105,15 @@ export class OpenedFiles {
       if (opened instanceof SymbolsError && isTooLarge(opened)) this.fault(opened);
       step = search.next(opened);
     }
-    this.refused.push(...step.value.refused);
-    return step.value;
+    return this.#searched(wanted, places, step.value);
+  }
+
+  #searched({ buildId }: WantedFile, { symfs, byBuildId }: SearchPlaces, result: SearchResult) {
+    this.refused.push(...result.refused);
+    if (buildId !== undefined && byBuildId !== undefined && result.symbols === undefined) {
+      this.looked.add(`${symfs ?? ""}: any file of build id ${buildId}`);
+    }
+    return result;
   }
 
   /** The first of the ELF files opened so far that passes a test. */
