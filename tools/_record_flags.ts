@@ -1,5 +1,4 @@
 /** Values of flags that several commands have. */
-import { isRecordName, recordNames } from "@perfdata/dump/record-names";
 import {
   decodeFeature,
   HEADER_COMPRESSED,
@@ -110,24 +109,6 @@ async function ratioOf(reader: PerfDataReader): Promise<number> {
     // What of the features is damaged is reported by the pass over the records.
     return 1;
   }
-}
-
-/**
- * Names of record types: `SAMPLE,MMAP2`.
- *
- * @throws {UsageError} Where one is not known.
- */
-export function parseTypes(text: string | undefined): ReadonlySet<string> | undefined {
-  if (text === undefined) return undefined;
-  const names = text.toUpperCase().split(",").map((name) => name.replace(/^PERF_RECORD_/, ""));
-  for (const name of names) {
-    if (isRecordName(name)) continue;
-    throw new UsageError(`--type: unknown record type ${name === "" ? "''" : name}`, {
-      word: name,
-      known: recordNames(),
-    });
-  }
-  return new Set(names);
 }
 
 /** The members that are not `undefined`. */

@@ -1,6 +1,6 @@
 /** What helps against each cause for which an address has no function: the one table of it. */
 import type { ObjectTrust, SymbolTrust } from "@perfdata/session/symbols";
-import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
 
 /** What helps where callers are addresses at which nothing was mapped. */
 const CALLERS = "record callers with --call-graph dwarf, or build with -fno-omit-frame-pointer";

@@ -18,7 +18,8 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { whyNothing } from "./_nothing.ts";
-import { given, parseOffset, parseTypes } from "./_record_flags.ts";
+import { given, parseOffset } from "./_record_flags.ts";
+import { parseTypes } from "./_record_types.ts";
 
 const HELP = `hex: prints every byte of a perf.data file with the field that it belongs to
 

@@ -26,14 +26,8 @@ import {
   SAMPLE_FLAGS,
   sampleFilter,
 } from "./_sample_flags.ts";
-import {
-  given,
-  parseCount,
-  parseJobs,
-  parseOffset,
-  parseTypes,
-  textJobs,
-} from "./_record_flags.ts";
+import { given, parseCount, parseJobs, parseOffset, textJobs } from "./_record_flags.ts";
+import { parseTypes } from "./_record_types.ts";
 
 const HELP =
   `records: prints the records of a perf.data file in file order, one JSON object per line

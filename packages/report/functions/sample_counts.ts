@@ -9,7 +9,7 @@ import { layoutOf } from "@perfdata/format/struct";
 import { PERF_RECORD_CGROUP, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
-import { type ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
+import type { ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
@@ -204,6 +204,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     if (weight === "period") return;
     const take = (interval: ThreadInterval): void => this.#spent(interval);
     const listener = weight === "wall" ? { off: take, ran: take } : { off: take };
+    const { ThreadIntervals } = await import("@perfdata/session/intervals");
     this.#intervals = await ThreadIntervals.open(this.#engine as Engine, listener, { filter });
   }
 

@@ -1,5 +1,5 @@
 import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { WALK_END } from "@perfdata/symbols/cfi";
+import { WALK_END } from "@perfdata/symbols/walk-end";
 import type { Engine } from "../engine.ts";
 import type { UnwindTally } from "./unwind_counts.ts";
 

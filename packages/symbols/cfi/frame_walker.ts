@@ -5,6 +5,7 @@ import { evaluateExpression, type FrameState } from "./dwarf_expression.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, ROW, type RowTable } from "./row_table.ts";
+import { WALK_END } from "./walk_end.ts";
 
 /** Instead of a row: the object has no call frame information. */
 export const NO_CFI: number = -3;
@@ -12,26 +13,6 @@ export const NO_CFI: number = -3;
 export const NO_OBJECT: number = -4;
 /** Instead of a row: nothing is mapped at the address, or nothing that can be executed. */
 export const NOT_MAPPED: number = -5;
-
-/** Why a walk ended. */
-export const WALK_END = {
-  /** The first function of the thread was reached. */
-  START: 0,
-  /** What was needed next lies outside of the copy of the stack. */
-  STACK: 1,
-  /** An object has no call frame information, or none for the address. */
-  NO_CFI: 2,
-  /** The file of an object is missing, or is of another build. */
-  NO_OBJECT: 3,
-  /** A return address lies where nothing is mapped. */
-  NOT_MAPPED: 4,
-  /** Call frame information is damaged, or needs what is not known. */
-  DAMAGED: 5,
-  /** The frames go in circles. */
-  CYCLE: 6,
-  /** As many frames as are wanted were found. */
-  LIMIT: 7,
-} as const;
 
 /** What a {@linkcode FrameWalker} asks about code: implemented by the caller, which knows what is mapped where. */
 export interface CodeLookup {

@@ -14,6 +14,7 @@ export * from "./frame_rules.ts";
 export { type Cie, type Fde, type FrameSectionBytes } from "./frame_section.ts";
 export * from "./unwind_table.ts";
 export * from "./frame_walker.ts";
+export * from "./walk_end.ts";
 export * from "./frame_writer.ts";
 export * from "./jit_cfi.ts";
 export * from "./cfi_machine.ts";
