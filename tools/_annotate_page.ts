@@ -12,6 +12,7 @@ import { disassembler } from "./_disassembler.ts";
 import { codeLines } from "./_insns.ts";
 import type { ReadProfile } from "./_profile.ts";
 import { codeFiles, imagesOf } from "./_pt.ts";
+import { type RecordedRuns, recordedRuns } from "./_recorded_runs.ts";
 import { sourceLines, Sources } from "./_source_lines.ts";
 
 /** What pages are made of; the code is opened at the first of them. */
@@ -22,23 +23,28 @@ export interface AnnotatedSource {
   readonly profile: Profile;
   readonly source: ReadProfile["source"];
   readonly engine: ViewEngine;
-  /** Where source files are, and the kernel. */
-  readonly value: { readonly source: string | undefined } & Parameters<typeof codeFiles>[1];
+  /** Flags: which samples were read; where source files are, and the kernel. */
+  readonly flags: Parameters<typeof recordedRuns>[2] & {
+    readonly value: { readonly source: string | undefined } & Parameters<typeof codeFiles>[1];
+  };
   readonly fullNames: boolean;
 }
 
 /** Columns for the name of what is called. */
 const NAME_ROOM = 30;
 
+const NOT_NARROWED = "EXECUTED and CYCLES are of all samples that were read, not of these alone";
+
 /** Makes pages of functions, of the samples that are selected. */
 export class AnnotatedPages {
   readonly #about: AnnotatedSource;
   readonly #sources: Sources;
   #code: Promise<CodeOptions | string> | undefined;
+  #runs: Promise<RecordedRuns | undefined> | undefined;
 
   constructor(about: AnnotatedSource) {
     this.#about = about;
-    this.#sources = new Sources(about.value.source);
+    this.#sources = new Sources(about.flags.value.source);
   }
 
   /** The function; its code, or its source lines where there is no code. */
@@ -59,18 +65,26 @@ export class AnnotatedPages {
     if (counts !== undefined && typeof code !== "string") {
       const lines: Line[] = [];
       let hot = 0;
+      const runsOf = await (this.#runs ??= this.#readRuns());
       for (const piece of await readCode(selected, counts, code)) {
         if (piece.missing !== undefined) {
           why = piece.missing;
           continue;
         }
         const room = fullNames ? Infinity : NAME_ROOM;
-        const own = codeLines(piece, { ...options, context: Infinity, room });
+        const runs = runsOf?.(piece);
+        const own = codeLines(piece, { ...options, context: Infinity, room, runs });
         if (lines.length === 0) hot = own.hottest;
         else lines.push([]);
         lines.push(...own.lines);
       }
-      if (lines.length > 0) return paged(lines, hot);
+      if (lines.length > 0) {
+        if (runsOf !== undefined && selected.samples.length < profile.samples.length) {
+          lines.splice(1, 0, [{ text: NOT_NARROWED, style: "dim" }]);
+          hot++;
+        }
+        return paged(lines, hot);
+      }
     }
     const [found] = annotate(selected, shown.event, test);
     if (found === undefined) throw new Error(`no samples in ${name}`);
@@ -81,14 +95,20 @@ export class AnnotatedPages {
 
   /** What reads code; or why there is none. */
   async #open(): Promise<CodeOptions | string> {
-    const { source, name, value } = this.#about;
+    const { source, name, flags } = this.#about;
     if (source === undefined) return "no samples";
     const { arch } = source.engine.reader;
     const decode = await disassembler("report", arch);
     if (decode === undefined) return `instructions of ${arch} are not decoded`;
-    const files = await codeFiles(source.engine.recorded, value);
+    const files = await codeFiles(source.engine.recorded, flags.value);
     const code = new ObjectCodeReader(files, imagesOf(undefined, name));
     return { ...source, disassembler: decode, code };
+  }
+
+  /** How often code ran in what was read: branches are not narrowed to threads and times of the screen. */
+  async #readRuns(): Promise<RecordedRuns | undefined> {
+    const { source, name, flags } = this.#about;
+    return source && await recordedRuns(name, source.engine.reader, flags);
   }
 
   /** The profile with the samples that are selected. */

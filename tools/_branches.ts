@@ -103,7 +103,8 @@ async function countedBranches(
     const { traceBranches } = await import("./_branches_pt.ts");
     return { ...await traceBranches(name, flags), of: "all of its Intel PT" };
   }
-  const counted = await countStacks("export", name, flags, flags.value.jobs);
+  const complaints = new Complaints(`export: ${name}`);
+  const counted = await countStacks(name, flags, complaints, "export", flags.value.jobs);
   if (counted.counts.samples === 0) {
     counted.report();
     throw new InputError(`${name}: no samples with branches; perf record -b records them`);
@@ -114,28 +115,30 @@ async function countedBranches(
 /**
  * Counts the branches of branch stacks.
  *
+ * @param complaints Takes what cannot be read.
+ * @param tool The command, whose progress is shown; without it nothing is shown.
  * @param jobs What the user said of threads.
  */
 export async function countStacks(
-  tool: string,
   name: string,
   flags: Parameters<typeof sampleFilter>[0],
+  complaints: Complaints,
+  tool?: string,
   jobs?: string,
 ): Promise<Counted> {
-  const complaints = new Complaints(`${tool}: ${name}`);
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
   const counts = new BranchCounts();
-  const progress = new Progress(tool, reader.fileSize);
+  const progress = tool === undefined ? undefined : new Progress(tool, reader.fileSize);
   const threads = await sampleJobs(jobs, reader);
   const { places } = await runEngine(reader, [counts], {
     workers: threads === 1
       ? undefined
       : (await import("@perfdata/export/branch-workers")).branchWorkers(name, threads),
     filter: await sampleFilter(flags, reader),
-    progress: progress.add,
+    ...(progress === undefined ? {} : { progress: progress.add }),
     diagnostics: complaints.take,
   });
-  progress.finish();
+  progress?.finish();
   return {
     counts,
     places,

@@ -1,7 +1,6 @@
 /** `annotate`: prints a function line by line, or instruction by instruction, with its shares. */
 import { annotate, type Annotation, codeCounts } from "@perfdata/export/annotate";
-import { codeRuns, type InsnRuns, insnRuns } from "@perfdata/export/branches";
-import { type CodeOptions, type ReadCode, readCode } from "@perfdata/export/function-code";
+import { type CodeOptions, readCode } from "@perfdata/export/function-code";
 import { type Profile, totals } from "@perfdata/profile/profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
@@ -169,7 +168,8 @@ async function codeOf(
   }
   const read = pieces.filter(({ missing }) => missing === undefined);
   if (read.length === 0 && !on.insns) return undefined;
-  const runsOf = await recordedRuns(name, source, flags);
+  const { recordedRuns } = await import("./_recorded_runs.ts");
+  const runsOf = await recordedRuns(name, source.engine.reader, flags, "annotate");
   const room = on["full-names"] ? Infinity : Deno.stdout.isTerminal() ? 30 : 60;
   for (const [i, piece] of read.entries()) {
     const runs = runsOf?.(piece);
@@ -182,26 +182,6 @@ async function codeOf(
   }
   if (options.code.kernelFile !== undefined) complain(`annotate: ${name}: ${KERNEL_FILE_NOTE}`);
   return read.length === pieces.length || !on.insns;
-}
-
-/** How often the instructions of code ran; nothing where no branches were recorded. */
-async function recordedRuns(
-  name: string,
-  { engine }: NonNullable<ReadProfile["source"]>,
-  flags: AnnotateFlags,
-): Promise<((piece: ReadCode) => InsnRuns[]) | undefined> {
-  const { hasBranches, countStacks } = await import("./_branches.ts");
-  if (!hasBranches(engine.reader)) return undefined;
-  if (name === "-") {
-    complain("annotate: how often code ran is counted in files alone, not in a stream");
-    return undefined;
-  }
-  const { counts, places } = await countStacks("annotate", name, flags);
-  if (counts.samples === 0) return undefined;
-  return ({ path, start, insns }) => {
-    const runs = codeRuns(counts, places, (object) => places.objects[object]?.path === path);
-    return insnRuns(insns, start, runs);
-  };
 }
 
 /** Prints source lines. */

@@ -64,7 +64,7 @@ async function run(flags: ReportFlags): Promise<number> {
       async annotate(fn, shown) {
         const { AnnotatedPages } = await import("./_annotate_page.ts");
         const fullNames = on["full-names"];
-        pages ??= new AnnotatedPages({ name, profile, source, engine, value, fullNames });
+        pages ??= new AnnotatedPages({ name, profile, source, engine, flags, fullNames });
         return await pages.page(fn, shown);
       },
       send: (command, text) => send(screen, command, text),

@@ -153,7 +153,9 @@ export class Browser {
   /** The present view as text, with names in full. */
   text(): string {
     if (this.#pager !== undefined) {
-      return this.#pager.lines.map((line) => visible(textOf(line))).join("\n") + "\n";
+      const { title, lines } = this.#pager;
+      const texts = [textOf(this.#titleLine(Infinity)), title, ...lines.map(textOf)];
+      return texts.map((text) => visible(text)).join("\n") + "\n";
     }
     const { list } = this.#rows();
     const names = list.rows.map(({ item }) => this.#nameOf(item));
@@ -566,8 +568,11 @@ export class Browser {
       this.#message = "there is no function to annotate";
       return;
     }
+    // Shown where it takes long.
+    this.#message = "reading the code …";
     try {
       const page = await this.#host.annotate(row.item, this.shown);
+      this.#message = "";
       this.#pager = { ...page, top: this.#topOf(page.hot ?? 0, page) };
     } catch (error) {
       this.#message = (error as Error).message;

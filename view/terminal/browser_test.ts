@@ -233,6 +233,26 @@ Deno.test("a says the code of the function at the cursor, and begins at its hott
   assertMatch(text()[1] ?? "", /TOTAL.*FUNCTION/);
 });
 
+Deno.test("what takes long is said while it takes long", async () => {
+  const terminal = new FakeTerminal(80, 24);
+  const own = new Browser(ENGINE, {
+    ...HOST,
+    async annotate(fn, shown) {
+      while (!terminal.written.includes("reading the code")) {
+        await new Promise((done) => setTimeout(done, 10));
+      }
+      return await HOST.annotate(fn, shown);
+    },
+  }, { event: 0 });
+  const screens: string[][] = [];
+  terminal.looked = (screen) => void screens.push(screen);
+  terminal.type("a", "q", "q");
+  await runBrowser(own, terminal);
+  assertEquals(screens.length, 3);
+  assertMatch(screens[1]?.[1] ?? "", /^code of \d+/);
+  for (const screen of screens) assert(!screen.join("\n").includes("reading the code"));
+});
+
 Deno.test("| sends all rows, with names in full", async () => {
   const own = browser();
   await press(own, "|", ...typed("less -S"), "enter");

@@ -24,6 +24,9 @@ const LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 /** How long the rest of a sequence may take after Escape, in ms: it comes at once, or slowly over a network. */
 const ESCAPE_WAIT = 60;
 
+/** After how long a screen says what takes long, in ms. */
+const LONG = 150;
+
 /** The screen of a browser on a terminal. */
 export class Screen {
   readonly #terminal: Terminal;
@@ -99,7 +102,10 @@ export async function runBrowser(
       }
       for (const key of keys) {
         if (key === "ctrl-l") screen.forget();
-        await browser.key(key);
+        const done = browser.key(key);
+        // What takes long is said meanwhile.
+        if (await within(done, LONG) === LATE) screen.draw();
+        await done;
         if (browser.isOver) break;
       }
     }

@@ -1,0 +1,37 @@
+/** How often instructions ran, of the branch stacks of a recording: for `annotate` and `report`. */
+import { codeRuns, type InsnRuns, insnRuns } from "@perfdata/export/branches";
+import type { ReadCode } from "@perfdata/export/function-code";
+import type { PerfDataReader } from "@perfdata/format/reader";
+import { countStacks, hasBranches } from "./_branches.ts";
+import { complain, Complaints } from "./_cli.ts";
+
+/** Says of code how often each of its instructions ran. */
+export type RecordedRuns = (piece: ReadCode) => InsnRuns[];
+
+/**
+ * Reads the recording once more, for its branches.
+ *
+ * @param progress The command, if it may show how far it is.
+ * @returns `undefined` where no branches were recorded.
+ */
+export async function recordedRuns(
+  name: string,
+  reader: PerfDataReader,
+  flags: Parameters<typeof countStacks>[1],
+  progress?: string,
+): Promise<RecordedRuns | undefined> {
+  if (!hasBranches(reader)) return undefined;
+  if (name === "-") {
+    complain("annotate: how often code ran is counted in files alone, not in a stream");
+    return undefined;
+  }
+  // What is damaged was said when it was read first.
+  const complaints = new Complaints(name);
+  complaints.muted = true;
+  const { counts, places } = await countStacks(name, flags, complaints, progress);
+  if (counts.samples === 0) return undefined;
+  return ({ path, start, insns }) => {
+    const runs = codeRuns(counts, places, (object) => places.objects[object]?.path === path);
+    return insnRuns(insns, start, runs);
+  };
+}
