@@ -1,5 +1,13 @@
 /** Branches of branch stacks, counted by function and flags, beside `perf report --branch-stack`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  emptyAttr,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+} from "@perfdata/format";
+import { asFile, asPipe, type Item } from "../fixtures/synthesize/recording.ts";
 import { branchRecording, found } from "./branch_recording.ts";
 import { corpusFiles } from "./corpus.ts";
 import { noPerf, perfText } from "./perf.ts";
@@ -8,6 +16,13 @@ import { inFolder, tool } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 const SEPARATOR = "\x01";
+
+/** A file that a process maps where another one was. */
+function mapped(filename: string, time: bigint): Item {
+  const body = { pid: 7, tid: 7, addr: 0x400000n, len: 0x4000n, pgoff: 0n, filename };
+  const sample_id = { pid: 7, tid: 7, time };
+  return { record: { type: 1, name: "MMAP", misc: 2, body, sample_id } } as Item;
+}
 
 /** All keys of branches. */
 const ALL_KEYS = "comm,tid,dso_from,symbol_from,dso_to,symbol_to,mispredict,cycles,in_tx,abort";
@@ -206,4 +221,57 @@ Deno.test("funcs: branches of a big-endian recording are those of the little-end
     );
     assertEquals(big, little);
     assert((little?.length ?? 0) >= 2);
+  }));
+
+Deno.test("funcs: the same branch is of what was mapped there at its time, in a file and a pipe", () =>
+  inFolder(async (folder) => {
+    const flags = { mispred: false, predicted: true, in_tx: false, abort: false, cycles: 0 };
+    const rest = { type: 0, spec: 0, new_type: 0, priv: 0 };
+    let time = 1000n;
+    const sample = (tid: number): Item => ({
+      record: {
+        type: 9,
+        name: "SAMPLE",
+        misc: 2,
+        body: {
+          ...{ ip: 0x400010n, pid: tid, tid, time: time += 1000n },
+          branch_stack: {
+            entries: [{ from: 0x400020n, to: 0x400010n, flags: { ...flags, ...rest } }],
+          },
+        },
+      },
+    } as Item);
+    const types = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_BRANCH_STACK;
+    const attr = {
+      ...emptyAttr(),
+      ...{ size: 120, sample_period: 1n, branch_sample_type: 1n },
+      flags: { ...emptyAttr().flags, sample_id_all: true },
+    };
+    const recording = {
+      events: [{ attr: { ...attr, sample_type: BigInt(types) }, ids: [1n] }],
+      items: [
+        ...[mapped("/nowhere/first", time += 1000n), sample(7), sample(7), sample(8)],
+        ...[mapped("/nowhere/second", time += 1000n), sample(7), sample(8)],
+        ...[
+          mapped("/nowhere/first", time += 1000n),
+          sample(7),
+          mapped("/nowhere/third", time += 1000n),
+          sample(7),
+        ],
+      ],
+      features: [],
+    };
+    const expected = ["[unknown] 2", "first 3", "second 1", "third 1"];
+    for (const [name, write] of [["file", asFile], ["pipe", asPipe]] as const) {
+      const path = `${folder}/${name}`;
+      Deno.writeFileSync(path, await write(recording, true));
+      const { code, out, err } = await tool("funcs", ["--sort", "dso_to", "--json", path]);
+      assertEquals(code, 0, err);
+      const rows = out.trimEnd().split("\n").map((line) => JSON.parse(line));
+      assertEquals(
+        rows.map(({ dso_to, samples }) => `${dso_to} ${samples}`).sort(),
+        expected,
+        name,
+      );
+    }
   }));
