@@ -1,5 +1,11 @@
 import { copyRecording, FileOutput, Slice } from "@perfdata/edit";
-import { bytesSource, memorySink, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import {
+  bytesSource,
+  memorySink,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PerfDataReader,
+  type RandomAccessSource,
+} from "@perfdata/format";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_FORK,
@@ -14,6 +20,8 @@ import { infoLines } from "@perfdata/report/info-text";
 import { EventNames } from "@perfdata/session/event-names";
 import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
+import type { Switched } from "../data/switched.ts";
+import { RecordFacts } from "./record_facts.ts";
 import { type Advice, adviceOf } from "@perfdata/report/advice";
 import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
 
@@ -35,6 +43,8 @@ export interface IndexAnswer {
   readonly types: readonly { readonly name: string; readonly count: number }[];
   /** What happened besides samples: ns from the start, and the type of the record. */
   readonly marks: { readonly time: Float64Array; readonly type: Int32Array };
+  /** Records of context switches. */
+  readonly switched: Switched;
   /** Whether it says when threads got and left a CPU, so that times without one can be counted. */
   readonly switches: boolean;
   /** Set where records are shown as they are when they are inflated: offsets are not those of the file. */
@@ -69,6 +79,8 @@ const MOST_SLICED = 1 << 30;
 const MOST_FAULTS = 100;
 /** Most marks that are kept. */
 const MOST_MARKS = 100_000;
+/** Most context switches that are kept. */
+const MOST_SWITCHES = 100_000;
 /** Most bytes of a compressed recording that are held inflated. */
 const MOST_INFLATED = 1 << 29;
 
@@ -87,6 +99,8 @@ interface Opened {
   readonly reader: PerfDataReader;
   readonly index: RecordingIndex;
   readonly marks: IndexAnswer["marks"];
+  /** Times count as those of the recording. */
+  readonly switched: Switched;
 }
 
 /** Answers what the page asks about a recording; runs in a worker, and in the process that serves it. */
@@ -161,15 +175,46 @@ export class RecordingService {
     const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
     const time = new FloatColumn();
     const type = new IntColumn();
+    const switches = {
+      time: new FloatColumn(),
+      pid: new IntColumn(),
+      tid: new IntColumn(),
+      cpu: new IntColumn(),
+      out: new IntColumn(),
+    };
+    let count = 0;
+    const facts = new RecordFacts();
     const index = await RecordingIndex.read(reader, {
       other(batch, i, hi, lo) {
         const of = batch.type(i);
+        if (of === PERF_RECORD_SWITCH || of === PERF_RECORD_SWITCH_CPU_WIDE) {
+          if ((hi === 0 && lo === 0) || count++ >= MOST_SWITCHES) return;
+          const { pid, tid, cpu } = facts.read(batch, i);
+          switches.time.push((hi >>> 0) * 4294967296 + (lo >>> 0));
+          switches.pid.push(pid);
+          switches.tid.push(tid);
+          switches.cpu.push(cpu);
+          switches.out.push((batch.misc(i) & PERF_RECORD_MISC_SWITCH_OUT) === 0 ? 0 : 1);
+          return;
+        }
         if (!MARKED.has(of) || (hi === 0 && lo === 0) || type.length === MOST_MARKS) return;
         time.push((hi >>> 0) * 4294967296 + (lo >>> 0));
         type.push(of);
       },
     });
-    return { reader, index, marks: { time: time.array().slice(), type: type.array().slice() } };
+    return {
+      reader,
+      index,
+      marks: { time: time.array().slice(), type: type.array().slice() },
+      switched: {
+        time: switches.time.array().slice(),
+        pid: switches.pid.array().slice(),
+        tid: switches.tid.array().slice(),
+        cpu: switches.cpu.array().slice(),
+        out: Uint8Array.from(switches.out.array()),
+        more: count > MOST_SWITCHES,
+      },
+    };
   }
 
   #main(): Promise<Opened> {
@@ -177,7 +222,7 @@ export class RecordingService {
   }
 
   async #indexed(): Promise<IndexAnswer> {
-    const { reader, index, marks } = await this.#main();
+    const { reader, index, marks, switched } = await this.#main();
     const names = await new EventNames(reader, () => {}).all();
     const timed = index.blocks.filter(({ youngest, samples }) => youngest > 0n && samples > 0);
     const least = (a: bigint, { oldest }: IndexBlock) => oldest < a ? oldest : a;
@@ -196,6 +241,7 @@ export class RecordingService {
       types: [...index.types].sort(([, a], [, b]) => b - a)
         .map(([type, count]) => ({ name: RecordList.typeName(type), count })),
       marks: { time: marks.time.map((time) => time - Number(start)), type: marks.type },
+      switched: { ...switched, time: switched.time.map((time) => time - Number(start)) },
       switches: index.types.has(PERF_RECORD_SWITCH) ||
         index.types.has(PERF_RECORD_SWITCH_CPU_WIDE) || names.some((name) => SCHEDULED.test(name)),
       isInflated: index.isCompressed,

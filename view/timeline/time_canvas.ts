@@ -72,6 +72,32 @@ export function drawAxis(
   }
 }
 
+/** Height of the line that says when something had a CPU. */
+export const RAN = 5;
+
+/** Draws when something had a CPU: `from, to, …` in order of time. */
+export function drawRan(
+  context: CanvasRenderingContext2D,
+  ran: Float64Array,
+  [first, last]: readonly [number, number],
+  width: number,
+  height: number,
+  colors: PageColors,
+): void {
+  context.fillStyle = colors.accent;
+  let drawn = -1;
+  for (let i = 0; i < ran.length; i += 2) {
+    const [from, to] = [ran[i] as number, ran[i + 1] as number];
+    if (to < first || from > last) continue;
+    const left = Math.max(0, (from - first) / (last - first) * width);
+    const right = Math.min(width, (to - first) / (last - first) * width);
+    // What would be in a pixel that is drawn already is seen there.
+    if (right <= drawn) continue;
+    drawn = Math.max(right, left + 0.7);
+    context.fillRect(left, height - RAN + 1, drawn - left, RAN - 2);
+  }
+}
+
 /** Dims what is not selected, and draws the edges of what is. */
 export function drawRange(
   context: CanvasRenderingContext2D,

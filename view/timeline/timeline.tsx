@@ -1,3 +1,4 @@
+import { type Ran, ranOf } from "../data/switched.ts";
 import type { Track } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { type ProfileViewProps, unitOf } from "../ui/context.ts";
@@ -10,10 +11,12 @@ import { HeatMap } from "./heat_map.tsx";
 import {
   drawAxis,
   drawBins,
+  drawRan,
   drawRange,
   LEVEL_COLORS,
   LEVEL_NAMES,
   mostOf,
+  RAN,
   stepOf,
 } from "./time_canvas.ts";
 
@@ -99,6 +102,14 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
       : [track.id];
     store.set({ [name]: next.length === 0 ? undefined : next, zoom: [] });
   };
+  // As far from the first sample as from the start of the index.
+  const { index } = open;
+  const ran = useMemo(() => {
+    if (index?.start === undefined || index.switched.time.length === 0) return undefined;
+    const by = Number(BigInt(index.start) - BigInt(facts.start));
+    return { ...index.switched, time: index.switched.time.map((time) => time + by) };
+  }, [index, facts]);
+  const ranBy = useMemo(() => ran === undefined ? undefined : ranOf(ran, by), [ran, by]);
   const unit = unitOf(props);
   const tall = Math.max(LOW, Math.min(HIGH, Math.floor(ROOM / (value?.tracks.length ?? 1))));
   const axis = useMemo<Draw>(() => (context, wide, high, colors) => {
@@ -215,6 +226,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
                           most={most}
                           window={window}
                           range={range}
+                          ran={ranBy?.get(track.id)}
                           brush={brush}
                         />
                       </div>
@@ -229,6 +241,10 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
               : value.count > value.tracks.length
               ? `The ${grouped(value.tracks.length)} of ${grouped(value.count)} with most samples. `
               : `${several(value.count, by)}. `}
+            {ran !== undefined &&
+              `The line below a track is when it had a CPU${
+                ran.more ? ", as far as the first 100,000 context switches say" : ""
+              }. `}
             {brush.at === undefined
               ? "Ctrl and wheel zoom; drag to select."
               : seconds(brush.at, stepOf(window[1] - window[0], 2000))}
@@ -246,24 +262,28 @@ function several(count: number, by: "cpu" | "process" | "thread"): string {
 }
 
 function TrackCanvas(
-  { track, most, window, range, brush }: {
+  { track, most, window, range, ran, brush }: {
     readonly track: Track;
     readonly most: number;
     readonly window: Range;
     readonly range: Range | undefined;
+    /** When it had a CPU, where that is known. */
+    readonly ran: Ran | undefined;
     readonly brush: Brush;
   },
 ): JSX.Element {
   const known = useRef(window);
   known.current = window;
   const draw = useMemo<Draw>(() => (context, width, height, colors) => {
-    drawBins(context, track.bins, most, width, height);
+    const room = ran === undefined ? 0 : RAN;
+    drawBins(context, track.bins, most, width, height - room);
+    if (ran !== undefined) drawRan(context, ran, known.current, width, height, colors);
     if (range !== undefined) drawRange(context, range, known.current, width, height, colors);
     if (brush.at !== undefined) {
       const [from, to] = known.current;
       context.fillStyle = colors.soft;
       context.fillRect((brush.at - from) / (to - from) * width, 0, 1, height);
     }
-  }, [track, most, range?.[0], range?.[1], brush.at]);
+  }, [track, most, ran, range?.[0], range?.[1], brush.at]);
   return <Canvas draw={draw} aria-hidden="true" {...brush.handlers} />;
 }
