@@ -1,14 +1,14 @@
 /**
  * Writes the columns of tables into docs/tables.md, from their declarations: `deno run -A docs/make_tables.ts`.
  */
-import { TABLES } from "@perfdata/tables/tables";
+import { ASKED_TABLES, TABLES } from "@perfdata/tables/tables";
 
 const BEGIN = "<!-- columns -->\n";
 const END = "<!-- end of columns -->";
 
 /** What the page says of all tables. */
 function columnsText(): string {
-  return TABLES.map(({ name, about, columns }) => {
+  return [...TABLES, ...ASKED_TABLES].map(({ name, about, columns }) => {
     const rows = columns.map(({ name, type, required, about }) =>
       [`\`${name}\``, `${type}${required ? "" : "?"}`, about] as const
     );

@@ -13,6 +13,7 @@ import {
 } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { ignored } from "./ignored.ts";
+import { tableRows } from "./parquet_rows.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -103,6 +104,34 @@ async function checkSlices(path: string): Promise<void> {
     assert(Math.abs(samples.weight[i] - distance) < 2e-6, `sample ${i}: ${distance}`);
   }
   assert(samples.length > 100);
+}
+
+/** Each call is a row of a table, with what the call trace says of it. */
+async function checkTable(path: string): Promise<void> {
+  const calls = await pt(["--calls", "--json", path]);
+  const expected = calls.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const tables = `${path}.tables`;
+  const made = await pt(["parquet", "--pt-calls", "-o", tables, path], undefined, "export");
+  assertEquals(made.code, calls.code, made.stderr);
+  const rows = await tableRows(tables, "pt_calls");
+  assertEquals(rows.length, expected.length);
+  for (const [i, row] of rows.entries()) {
+    const { time, returned = true, tid, cpu, duration, depth, insns, cycles = 0, ...rest } =
+      expected[i];
+    assertEquals(
+      [row["tid"], row["cpu"] ?? undefined, row["depth"], row["insns"], row["is_returned"]],
+      [tid, cpu, depth, BigInt(insns), returned],
+    );
+    assertEquals([row["function"], row["object"]], [rest.function, rest.object]);
+    assertEquals(Number(row["cycles"] ?? 0), cycles);
+    assertEquals(Number(row["duration"] ?? -1), duration ?? -1);
+    assertEquals(Number(row["ts"] ?? -1), time === undefined ? -1 : Math.floor(time));
+  }
+  const query = "SELECT count(*) AS calls, count(DISTINCT function) AS functions FROM pt_calls";
+  const asked = await pt(["--csv", query, tables], undefined, "sql");
+  const functions = new Set(expected.map((call) => call.function));
+  assertEquals(asked.stdout, `calls,functions\n${expected.length},${functions.size}\n`);
+  assert(expected.length > 50, `${expected.length} calls`);
 }
 
 const TIMED: EncodeOptions = {
@@ -209,6 +238,7 @@ Deno.test(
         assertEquals(deep, 201);
 
         await checkSlices(path);
+        await checkTable(path);
 
         const before = [...Deno.readDirSync(folder)].length;
         for (const words of [[], ["--temp", folder]]) {

@@ -544,6 +544,8 @@ function exists(path: string): boolean {
 Deno.test("what cannot be exported is said in one line", () =>
   inFolder(async (folder) => {
     const path = `${recorded}/callchain.perf.data`;
+    const mine = `${folder}/mine`;
+    await Deno.writeTextFile(mine, "mine");
     const cases: [args: string[], code: number, line: string][] = [
       [[path], 2, "parquet needs a directory: -o DIR"],
       [["-o", "-", path], 2, "parquet is a directory: -o DIR"],
@@ -551,7 +553,8 @@ Deno.test("what cannot be exported is said in one line", () =>
       [["-o", folder, "--partition", "a/b=c", path], 2, "--partition has a/b=c, expected date or"],
       [["-o", folder, "--partition", "day", path], 2, "--partition has day, expected date or"],
       [["-o", folder, `${folder}/none`], 1, "no such file or directory"],
-      [["-o", path, path], 1, "is not a directory"],
+      [["-o", `${folder}/pt`, "--pt-calls", path], 1, "no AUX data; record with"],
+      [["-o", mine, path], 1, "is not a directory"],
     ];
     for (const [args, code, line] of cases) {
       const result = await tool("export", ["parquet", ...args]);
@@ -559,6 +562,8 @@ Deno.test("what cannot be exported is said in one line", () =>
       assertStringIncludes(result.err, line);
       assertEquals(result.err.trimEnd().split("\n").length, 1, result.err);
     }
+    assert(!exists(`${folder}/pt`), "a folder was left");
+    assertEquals(await Deno.readTextFile(mine), "mine", "what is no folder stays as it is");
     const names = await tool("export", ["folded", "--names", path]);
     assertStringIncludes(names.err, "--names is for the formats parquet or arrow");
     await exported(`${folder}/t`, [path]);

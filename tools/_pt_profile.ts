@@ -154,6 +154,17 @@ export async function readPtProfile(
   return { profile, isWhole };
 }
 
+/** Hands on each call as it ends; returns whether all was decoded. */
+export async function eachPtCall(
+  tool: string,
+  name: string,
+  flags: PtFlags,
+  take: (events: CallEvents, names: PtNames, sideband: PtSideband) => void,
+): Promise<boolean> {
+  const { finish } = await decode(tool, name, flags, { events: take });
+  return finish();
+}
+
 /** Formats that have each call as a slice. */
 export type CallFormat = "chrome" | "perfetto";
 

@@ -9,7 +9,7 @@ import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { RecordingKey, RowSink, Table } from "@perfdata/tables";
 import { ParquetFile } from "@perfdata/tables/parquet";
 import { RecordingTables } from "@perfdata/tables/recording-tables";
-import { TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
+import { ASKED_TABLES, PT_CALLS, TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
 import {
   about,
   aboutAsync,
@@ -40,6 +40,8 @@ export interface TablesJob {
   readonly names: boolean;
   /** Whether files are replaced. */
   readonly force: boolean;
+  /** Whether the calls of its Intel PT are a table as well. */
+  readonly ptCalls?: boolean;
   /** How symbols are found, and which samples count. */
   readonly flags: SymbolFlags & SampleFlags & Flags<"stitch-lbr", never>;
   /** Rows of samples that are written at a time. */
@@ -178,6 +180,7 @@ export async function writeTables(
         progress,
       });
       await tables.write();
+      const isDecoded = job.ptCalls !== true || await writeCalls(job, tables.key, open);
       for (const { rows } of files) rows.finish();
       goOn();
       for (const file of files) file.commit();
@@ -188,11 +191,30 @@ export async function writeTables(
       }
       complaints.finish();
       const bytes = files.reduce((sum, { rows }) => sum + rows.bytes, 0);
-      return { samples: tables.samples, bytes, isWhole: complaints.count === 0 };
+      return { samples: tables.samples, bytes, isWhole: complaints.count === 0 && isDecoded };
     });
   } finally {
     for (const file of files) file[Symbol.dispose]();
   }
+}
+
+/** Writes the calls of a trace; returns whether all was decoded. */
+async function writeCalls(
+  { tool, name, flags }: TablesJob,
+  key: RecordingKey,
+  open: (table: Table, key: RecordingKey) => RowSink,
+): Promise<boolean> {
+  const { eachPtCall } = await import("./_pt_profile.ts");
+  const { PtCallRows } = await import("@perfdata/tables/pt-call-rows");
+  const calls = new PtCallRows(open(PT_CALLS, key), key.id);
+  const isWhole = await eachPtCall(
+    tool,
+    name,
+    flags,
+    (events, names, { history }) => calls.take(events, names, history),
+  );
+  calls.finish();
+  return isWhole;
 }
 
 /** The folders of a partition. */
@@ -310,7 +332,7 @@ class NewFolders implements Disposable {
   /** Begins, before there is a file. */
   constructor(folder: string) {
     this.#folder = folder;
-    this.#wasThere = isFolder(folder);
+    this.#wasThere = kindOf(folder) !== "nothing";
     this.#signals = onSignals(() => this.#clean(true));
   }
 
@@ -321,21 +343,24 @@ class NewFolders implements Disposable {
 
   /** Removes folders without a file, and on a signal files that have no name yet. */
   #clean(temporary: boolean): void {
-    for (const { name } of TABLES) removeEmpty(`${this.#folder}/${name}`, temporary);
+    for (const { name } of [...TABLES, ...ASKED_TABLES]) {
+      removeEmpty(`${this.#folder}/${name}`, temporary);
+    }
     if (!this.#wasThere) removeIfEmpty(this.#folder);
   }
 }
 
-function isFolder(path: string): boolean {
+/** What a path is; a link is no folder, wherever it leads. */
+function kindOf(path: string): "folder" | "other" | "nothing" {
   try {
-    return Deno.statSync(path).isDirectory;
+    return Deno.lstatSync(path).isDirectory ? "folder" : "other";
   } catch {
-    return false;
+    return "nothing";
   }
 }
 
 function removeEmpty(folder: string, temporary: boolean): void {
-  if (!isFolder(folder)) return;
+  if (kindOf(folder) !== "folder") return;
   for (const entry of Deno.readDirSync(folder)) {
     const path = `${folder}/${entry.name}`;
     if (entry.isDirectory) removeEmpty(path, temporary);
@@ -345,6 +370,7 @@ function removeEmpty(folder: string, temporary: boolean): void {
 }
 
 function removeIfEmpty(folder: string): void {
+  if (kindOf(folder) !== "folder") return;
   try {
     Deno.removeSync(folder);
   } catch {

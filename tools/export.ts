@@ -66,6 +66,7 @@ const FLAGS = {
     "force",
     "pt",
     "names",
+    "pt-calls",
     ...PROFILE_FLAGS.boolean,
   ],
   string: ["output", "event", "binary", "partition", "weight", ...PROFILE_FLAGS.string],
@@ -198,6 +199,7 @@ describes the tables.
       --no-inline        the others: leave inlined functions out
       --binary FILE      bolt, profgen: the program or library whose branches are written
       --names            tables: frames get their functions and lines, as far as they are found
+      --pt-calls         tables: each call in the Intel PT of a recording is a row of pt_calls
       --partition LIST   tables: folders below each table: date, or KEY=VALUE as service=web
 ${WEIGHT_HELP}${PROFILE_HELP}
 examples:
@@ -214,8 +216,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const [format = "", ...rest] = operands;
   if (isOfTables(format)) return await writeTables(format, flags, rest);
-  for (const flag of ["names", "partition"] as const) {
-    if (flag === "names" ? on.names : value.partition !== undefined) {
+  for (const flag of ["names", "pt-calls", "partition"] as const) {
+    if (flag === "partition" ? value.partition !== undefined : on[flag]) {
       throw new UsageError(`--${flag} is for the formats ${listed(TABLES)}`);
     }
   }
@@ -288,7 +290,7 @@ async function writeTables(
     if (value[flag] === undefined) continue;
     throw new UsageError(`--${flag} is not for ${format}: its tables are asked by name`);
   }
-  if (on.pt) throw new UsageError(`--pt is not for ${format}`);
+  if (on.pt) throw new UsageError(`--pt is not for ${format}: --pt-calls`);
   const partition = value.partition?.split(",") ?? [];
   for (const part of partition) {
     if (part === "date" || /^[A-Za-z_][A-Za-z0-9_]*=[^/=]+$/.test(part)) continue;
@@ -299,7 +301,7 @@ async function writeTables(
   const done = await writeAllTables(
     names.map((name) => ({
       ...{ tool: "export", name, folder, format, partition, flags },
-      ...{ names: on.names, force: on.force },
+      ...{ names: on.names, force: on.force, ptCalls: on["pt-calls"] },
     })),
     parseJobs(value.jobs) ?? 1,
   );

@@ -1,5 +1,5 @@
 /** `sql`: answers questions about recordings in SQL. */
-import { TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
+import { ASKED_TABLES, TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
 import {
   about,
   type Command,
@@ -86,7 +86,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   const job: SqlJob = {
     folder: about(folder, () => Deno.realPathSync(folder)),
-    tables: TABLES.map(({ name }) => ({ name, files: parquetPaths(`${folder}/${name}`).length })),
+    tables: [...TABLES, ...ASKED_TABLES].map(({ name }) => ({
+      name,
+      files: parquetPaths(`${folder}/${name}`).length,
+    })).filter(({ name, files }) => files > 0 || TABLES.some((table) => table.name === name)),
     version: TABLES_VERSION,
     query,
     format: value.parquet !== undefined ? "parquet" : on.csv ? "csv" : on.json ? "json" : "table",

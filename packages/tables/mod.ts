@@ -18,6 +18,7 @@ export {
   unnamedFrames,
 } from "./naming/name_frames.ts";
 export type { Decompress, TableFile } from "./reading/table_columns.ts";
+export { PtCallRows } from "./collecting/pt_call_rows.ts";
 export {
   type OpenTable,
   type RecordingKey,

@@ -158,6 +158,18 @@ export class RecordingTables implements Consumer {
     this.#reads = new SampleReads(reader);
   }
 
+  /**
+   * By what the recording is known, after its tables were written.
+   *
+   * @throws {Error} Before that.
+   */
+  get key(): RecordingKey {
+    if (this.#key === undefined) {
+      throw new Error("what a recording is known by follows from its records");
+    }
+    return this.#key;
+  }
+
   /** Takes a record that is no sample, where samples come in any order. */
   other(batch: RecordBatch, i: number, hi: number, lo: number): void {
     const start = batch.start(i);

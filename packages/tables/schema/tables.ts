@@ -179,7 +179,32 @@ export const TRACEPOINTS: Table = table("tracepoints", "What a tracepoint record
   ["comm", "string", "Name of the thread at that time."],
 ]);
 
-/** All tables, in the order in which they are described. */
+/** A row for each call that Intel PT has. */
+export const PT_CALLS: Table = table(
+  "pt_calls",
+  "A call in the Intel PT of a recording, of export --pt-calls: the others are there without it.",
+  [
+    RECORDING,
+    ["tid", "int32", "Thread."],
+    ["depth", "int32", "How many calls it is in, as far as the trace shows."],
+    ["insns", "int64", "Instructions of it and of what it called."],
+    ["is_returned", "boolean", "Whether its return was seen; else the trace ends before it."],
+  ],
+  [
+    ["ts", "int64", "When it began, in ns by the clock of the recording."],
+    ["duration", "int64", "How long it took, in ns."],
+    ["cpu", "int32", "Processor on which it ended."],
+    ["pid", "int32", "Process."],
+    ["cycles", "int64", "Core clocks in which the thread ran, where the trace counts them."],
+    ["function", "string", "The function that is called."],
+    ["object", "string", "Path of its object, or its name in brackets."],
+  ],
+);
+
+/** Tables that are there where they were asked for. */
+export const ASKED_TABLES: readonly Table[] = [PT_CALLS];
+
+/** Tables that are always there, in the order in which they are described. */
 export const TABLES: readonly Table[] = [
   RECORDINGS,
   SAMPLES,

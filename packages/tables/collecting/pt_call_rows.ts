@@ -1,0 +1,100 @@
+import type { CallEvents, PtHistory, PtNames } from "@perfdata/session/pt";
+import { constant, type RowSink } from "../schema/column_types.ts";
+import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
+
+/** Rows that are handed on at a time. */
+const GROUP = 1 << 18;
+
+/** Calls of a trace, as they end, as rows of `pt_calls`. */
+export class PtCallRows {
+  /** Calls that were taken. */
+  count: number = 0;
+  readonly #to: RowSink;
+  readonly #recording: Int32Array;
+  readonly #ts = new WordColumn();
+  readonly #duration = new WordColumn();
+  readonly #insns = new WordColumn();
+  readonly #cycles = new WordColumn();
+  readonly #tid = new IntegerColumn();
+  readonly #cpu = new IntegerColumn();
+  readonly #pid = new IntegerColumn();
+  readonly #depth = new IntegerColumn();
+  readonly #returned = new IntegerColumn();
+  #functions: (string | undefined)[] = [];
+  #objects: (string | undefined)[] = [];
+
+  /**
+   * Hands rows on to a table.
+   *
+   * @param recording Id of the recording in hex.
+   */
+  constructor(to: RowSink, recording: string) {
+    this.#to = to;
+    this.#recording = wordsOf(BigInt(`0x${recording}`));
+  }
+
+  /** Takes calls that ended; the names of their places are known. */
+  take(events: CallEvents, names: PtNames, history: PtHistory): void {
+    for (let i = 0; i < events.count; i++) {
+      if (events.kind[i] === 0) continue;
+      const tid = events.tid[i] as number;
+      const place = events.place[i] as number;
+      const [time, duration] = [events.time[i] as number, events.duration[i] as number];
+      if (time < 0 || duration < 0) {
+        this.#ts.skip();
+        this.#duration.skip();
+      } else {
+        const began = names.origin.exact(time - duration);
+        if (typeof began === "number") push(this.#ts, began);
+        else this.#ts.push(...wordsOf(began) as unknown as [number, number]);
+        push(this.#duration, Math.round(duration));
+      }
+      push(this.#insns, events.insns[i] as number);
+      const cycles = Math.round(events.cycles[i] as number);
+      if (cycles === 0) this.#cycles.skip();
+      else push(this.#cycles, cycles);
+      this.#tid.push(tid);
+      this.#cpu.push(events.cpu[i] as number);
+      this.#pid.push(history.pid(tid, Infinity));
+      this.#depth.push(events.depth[i] as number);
+      this.#returned.push(events.kind[i] === 2 ? 0 : 1);
+      this.#functions.push(names.names[place]);
+      this.#objects.push(names.object(place));
+      this.count++;
+      if (this.#tid.length === GROUP) this.finish();
+    }
+  }
+
+  /** Hands on what is left. */
+  finish(): void {
+    const rows = allRows(this.#tid.length);
+    this.#to.rows(rows.length, {
+      recording_id: constant(this.#recording, rows.length),
+      tid: this.#tid.values(rows),
+      depth: this.#depth.values(rows),
+      insns: this.#insns.values(rows),
+      is_returned: this.#returned.values(rows),
+      ts: this.#ts.values(rows),
+      duration: this.#duration.values(rows),
+      cpu: this.#cpu.values(rows, -1),
+      pid: this.#pid.values(rows, -1),
+      cycles: this.#cycles.values(rows),
+      function: textValues(this.#functions),
+      object: textValues(this.#objects),
+    });
+    for (
+      const column of [
+        ...[this.#ts, this.#duration, this.#insns, this.#cycles],
+        ...[this.#tid, this.#cpu, this.#pid, this.#depth, this.#returned],
+      ]
+    ) column.clear();
+    this.#functions = [];
+    this.#objects = [];
+  }
+}
+
+/** A whole number that is not negative. */
+function push(column: WordColumn, value: number): void {
+  const whole = Math.floor(value);
+  column.push(whole % 2 ** 32 | 0, Math.floor(whole / 2 ** 32));
+}
