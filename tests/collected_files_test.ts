@@ -61,7 +61,7 @@ Deno.test(
 
       const wrong = await tool("funcs", ["--symbols", archive, data], at(folder));
       assertEquals(wrong.code, 1);
-      assertStringIncludes(wrong.err, `not a symbol bundle: --symfs ${archive}`);
+      assertStringIncludes(wrong.err, `--symfs take it: --symfs ${archive}`);
       const packed = await tool("funcs", ["--symfs", archive, data], at(folder));
       Deno.mkdirSync(`${folder}/files`);
       runIn(folder, "tar", "xf", archive, "-C", "files");
@@ -124,7 +124,7 @@ Deno.test(
         Deno.writeFileSync(`${folder}/cut.${ending}`, whole.subarray(0, whole.length / 2));
         const cut = await tool("funcs", ["--symfs", `cut.${ending}`, FIXTURE], here);
         assertEquals([cut.code, cut.out], [1, ""], ending);
-        assertMatch(cut.err, /^funcs: cut\.tar\S*: .* cut.*; unpack it: mkdir files && tar xf /);
+        assertMatch(cut.err, /^funcs: cut\.tar\S*: .* cut[^;\n]*\n$/);
       }
       console.log(`${compared} outputs compared`);
       assert(compared >= 5);

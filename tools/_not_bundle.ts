@@ -34,7 +34,8 @@ export function isArchive(path: string): boolean {
 /** What is wrong with a file that was named as a bundle: it may be a recording, or an archive. */
 export function notBundle(path: string, error: Error): InputError {
   const message = isArchive(path)
-    ? `${path}: is an archive, as perf archive makes it, not a symbol bundle: --symfs ${path}`
+    ? `${path}: is an archive, as perf archive makes it, not a symbol bundle: commands that have ` +
+      `--symfs take it: --symfs ${path}`
     : isRecording(path)
     ? `${path}: is a recording, not a symbol bundle; make one: perfdata symbols bundle ${path}`
     : error.message.startsWith(path)

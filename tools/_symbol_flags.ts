@@ -112,8 +112,11 @@ async function openArchive(path: string): Promise<SymbolFiles> {
     throw new InputError(`${path}: is no tar archive`);
   } catch (error) {
     if (!(error instanceof SymbolsError)) throw error;
-    const unpack = `mkdir files && tar xf ${path} -C files, then --symfs files`;
-    throw new InputError(`${error.message}; unpack it: ${unpack}`, { cause: error });
+    // What is damaged is not whole when it is unpacked, either.
+    const unpack = error.message.includes("have more than")
+      ? `; unpack it: mkdir files && tar xf ${path} -C files, then --symfs files`
+      : "";
+    throw new InputError(`${error.message}${unpack}`, { cause: error });
   }
 }
 
