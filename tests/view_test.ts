@@ -760,6 +760,9 @@ const SHOWN = {
   records: ".fields .line .row",
 } as const;
 
+/** A page on which long lists are gone through in few steps. */
+const TALL = { viewport: { width: 1280, height: 4000 } };
+
 /** What the page shows of a part of Intel PT: functions, calls and instructions as rows of text. */
 async function shownPt(
   page: Page,
@@ -863,7 +866,7 @@ Deno.test({
         for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
         await page.keyboard.press("0");
         await page.waitForFunction(() => !location.hash.includes("window="));
-      });
+      }, TALL);
       const parts = await viewParts("files");
       if (parts === undefined) return;
       const maps = await json("records", ["--type", "MMAP2", file]);
@@ -876,7 +879,7 @@ Deno.test({
         const { start } = await factsOf(page);
         await compare(page, windowAt(0.5, start), start);
         assertEquals([report.errors, report.requests], [[], []]);
-      });
+      }, TALL);
     });
     console.log(`${compared} rows compared`);
     assert(compared > 400, `${compared} rows`);
