@@ -1,6 +1,8 @@
 /** `report` in a terminal, by tmux, which shows what is on the screen; and where there is none. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { branchRecording, found } from "./branch_recording.ts";
+import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { ignored, notInstalled } from "./ignored.ts";
 import { denoFolder, inFolder, tool, toolArguments } from "./tool.ts";
 
@@ -215,6 +217,17 @@ const SCREENS: readonly {
     keys: [["Enter", /▸/], ["e", /event/]],
   },
   {
+    what: "two events",
+    file: FILE.replace("callchain", "two-events"),
+    options: {},
+    keys: [
+      ["e", /Samples of an event/],
+      ["Down", /Samples of an event/],
+      ["Enter", /perf\.data · (?!cpu-clock)\S+ · [\d,]+ samples/],
+      ["u", /perf\.data · cpu-clock · [\d,]+ samples/],
+    ],
+  },
+  {
     what: "no call chains",
     file: FILE.replace("callchain", "clock"),
     options: {},
@@ -255,6 +268,30 @@ Deno.test({
     }
     assertEquals(screens, SCREENS.flatMap(({ keys }) => keys).length);
   },
+});
+
+Deno.test({
+  name: "report of Intel PT: functions that ran, their callers, what they called",
+  ...ignored(notInstalled("tmux") ?? cannotStep()),
+  fn: () =>
+    inFolder(async (folder) => {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-g", "-static"] });
+      const variant = { psbEvery: 2000, compressReturns: true, tsc: true, mtc: true };
+      const data = `${folder}/perf.data`;
+      const encoded = encodeProgram(program, variant);
+      Deno.writeFileSync(data, await steppedFile(program, encoded, variant));
+      await onTerminal([data], {}, async (tmux) => {
+        assertMatch(await tmux.screen(/q quit/), /^ *100\.00% .* _start +calls$/m);
+        await tmux.keys("/", "fib", "Enter");
+        await tmux.screen(/\/fib\n/);
+        await tmux.keys("Enter");
+        assertMatch(await tmux.screen(/▾ fib/), /▾ fib.*\n.* main +calls$/m);
+        await tmux.keys("a");
+        const page = await tmux.screen(/q back/);
+        assertStringIncludes(page, "source lines alone: nothing was sampled; pt --insns shows");
+        assertMatch(page, /\d\d\.\d\d% +calls fib$/m);
+      });
+    }),
 });
 
 Deno.test({

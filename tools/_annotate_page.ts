@@ -96,7 +96,7 @@ export class AnnotatedPages {
   /** What reads code; or why there is none. */
   async #open(): Promise<CodeOptions | string> {
     const { source, name, flags } = this.#about;
-    if (source === undefined) return "no samples";
+    if (source === undefined) return "nothing was sampled; pt --insns shows what was traced";
     const { arch } = source.engine.reader;
     const decode = await disassembler("report", arch);
     if (decode === undefined) return `instructions of ${arch} are not decoded`;

@@ -144,7 +144,7 @@ async function codeOf(
     if (on.insns) throw new InputError(`${name}: ${reason}`);
     complain(`annotate: ${name}: source lines alone: ${reason}`);
   };
-  if (source === undefined) return without("no samples: see pt --insns");
+  if (source === undefined) return without("nothing was sampled; pt --insns shows what was traced");
   const found = codeCounts(profile, event, matches);
   if (found.length === 0) {
     return without("it is always inlined: the function around it has the code");
