@@ -296,13 +296,26 @@ Deno.test("compressed recordings are as those that are not, with any number of t
     const actual = await rows(inOneFrame, how, jobs, blockBytes);
     assertEquals(actual, expected, `${jobs} threads, blocks of ${blockBytes} bytes`);
   }
+  // What is damaged ends what is compressed, or inflates to something else: in all threads alike.
+  const sound = Deno.readFileSync(inOneFrame);
+  const damaged = `${folder}/damaged.data`;
+  let changed = 0;
+  for (const part of [0.3, 0.55, 0.8]) {
+    const bytes = sound.slice();
+    const at = Math.floor(part * bytes.length);
+    bytes.fill(0xa5, at, at + 3);
+    Deno.writeFileSync(damaged, bytes);
+    const alone = await rows(damaged, how, 1, 1 << 22);
+    assertEquals(await rows(damaged, how, 2, 1 << 14), alone, `damage at ${at}`);
+    if (alone.length !== expected.length || alone[0] !== expected[0]) changed++;
+  }
   Deno.removeSync(folder, { recursive: true });
   console.log(
     `${expected.length} rows compared; ${blocks.length} blocks, ${resumed.length} in the middle of a frame, ` +
       `${within.length} of a record`,
   );
   assertShared();
-  assert(expected.length > 300 && resumed.length >= 10 && within.length >= 3);
+  assert(expected.length > 300 && changed > 0 && resumed.length >= 10 && within.length >= 3);
 });
 
 Deno.test("recordings in short are the same with any number of threads and blocks of any size", async () => {
