@@ -78,13 +78,18 @@ function functionRows(text: string): [string, number[]][] {
     .sort(([a], [b]) => a < b ? -1 : 1);
 }
 
+const WAYS = [
+  ...[[], ["--no-inline"], ["--children"], ["--sort", "pid,tid,cpu,sym"], ["--sort", "dso"]],
+  ...[["--comm", "a"], ["--percent-limit", "1"]],
+];
+
 /** Compares funcs of tables with funcs of their recording; gives the rows that were compared. */
-async function sameFunctions(tables: string, path: string): Promise<number> {
+async function sameFunctions(
+  tables: string,
+  path: string,
+  flags: readonly (readonly string[])[],
+): Promise<number> {
   let rows = 0;
-  const flags = [
-    ...[[], ["--no-inline"], ["--children"], ["--sort", "pid,tid,cpu,sym"], ["--sort", "dso"]],
-    ...[["--comm", "a"], ["--percent-limit", "1"]],
-  ];
   for (const more of flags) {
     const [ofTables, ofRecording] = await Promise.all([tables, path].map(async (of) => {
       const { out } = await tool("funcs", ["--json", ...more, of]);
@@ -105,9 +110,10 @@ Deno.test("funcs of tables are those of their recording", () =>
     for (const name of ["callchain", "two-events", "all-cpus"]) {
       const path = `${recorded}/${name}.perf.data`;
       await exported(`${folder}/${name}`, path);
-      rows += await sameFunctions(`${folder}/${name}`, path);
+      const ways = name === "callchain" ? WAYS.slice(0, 4) : [["--children"]];
+      rows += await sameFunctions(`${folder}/${name}`, path, ways);
     }
-    assert(rows > 50, `${rows} rows`);
+    assert(rows > 25, `${rows} rows`);
   }));
 
 Deno.test({
@@ -118,7 +124,7 @@ Deno.test({
       const data = await recordProgram(folder, LEFT_AND_RIGHT, ["-e", "cpu-clock:u", "-F", "5000"]);
       const tables = `${folder}/tables`;
       await exported(tables, data);
-      const rows = await sameFunctions(tables, data);
+      const rows = await sameFunctions(tables, data, WAYS);
       assert(rows > 20, `${rows} rows`);
       const own = (text: string) =>
         text.split("\n").filter((line) => /\ba\.c:|leaf|left/.test(line));
