@@ -33,6 +33,12 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["readperf", "-o", "folder"],
   ["symbols", "bundle", "-o", "out.symbols"],
   ["symbols", "trust"],
+  ["export", "pprof", "-o", "out"],
+  ["export", "parquet", "-o", "tables", "-"],
+  ["diff", "-", `${ROOT}fixtures/recorded/two-events.perf.data`],
+  ["sched", "latency"],
+  ["c2c"],
+  ["sql", "SELECT 1", "-"],
 ];
 
 /** Runs commands on a recording that comes slowly, each with a terminal for its standard error. */
@@ -89,6 +95,7 @@ Deno.test(
       const { stdout: bytes } = await tool("convert", ["-o", "-", file]);
       const writers = COMMANDS.filter((words) => words.includes("-o"));
       let ended = 0;
+      let begun = 0;
       await Promise.all(writers.map(async (words) => {
         const [name = "", ...args] = words;
         const own = `${folder}/${words.join("_").replaceAll(/\W/g, "_")}`;
@@ -104,7 +111,12 @@ Deno.test(
         // It waits for the rest.
         const writer = child.stdin.getWriter();
         await writer.write(bytes.subarray(0, bytes.length - 3000));
-        await new Promise((resolve) => setTimeout(resolve, 3000));
+        // Some open what they write at once, others when all was read.
+        const until = performance.now() + 4000;
+        while (performance.now() < until && [...Deno.readDirSync(own)].length === 0) {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+        if ([...Deno.readDirSync(own)].length > 0) begun++;
         child.kill("SIGINT");
         const { code, signal } = await child.status;
         await writer.abort().catch(() => {});
@@ -112,6 +124,6 @@ Deno.test(
         assertEquals([...Deno.readDirSync(own)].map(({ name }) => name), [], `${words}`);
         ended++;
       }));
-      assert(ended >= 8, `${ended} commands`);
+      assert(ended >= 10 && begun >= 5, `${ended} commands, ${begun} had begun to write`);
     }),
 );

@@ -1,5 +1,6 @@
 /** What the fuzzer once found: each is tried on everything. */
 import { assert, assertEquals } from "@std/assert";
+import { dataSource, memoryRecording } from "../memory_recording.ts";
 import { Random } from "./random.ts";
 import { attempt } from "./runner.ts";
 import { OPENING, runBeside, targets, toolCalls } from "./targets.ts";
@@ -43,10 +44,29 @@ Deno.test("the fuzzer calls the tools in ways in which they do their jobs", asyn
     .map((name) => new URL(`../../fixtures/${name}.perf.data`, import.meta.url).pathname);
   const folder = await Deno.makeTempDir({ prefix: "perfdata-calls-" });
   const failed: string[] = [];
+  // Two processes load and store the same data: a hit in a line that another CPU has changed.
+  const memory = `${folder}/memory.data`;
+  const [LOAD, STORE, HIT_L3, HITM] = [2, 4, 2 | 64, 16];
+  Deno.writeFileSync(
+    memory,
+    await memoryRecording({
+      mappings: [7, 8].map((pid) => (
+        { pid, addr: 0x700000, size: 0x4000, offset: 0, path: "/nowhere/data", shared: true }
+      )),
+      accesses: [7, 8].flatMap((pid) =>
+        [LOAD, STORE].map((op) => ({
+          ...{ pid, tid: pid, ip: 0x700100n, addr: 0x701000n, cpu: pid },
+          data_src: dataSource({ op, lvl: HIT_L3, snoop: op === LOAD ? HITM : 0 }),
+          ...{ weight: 5n, weight_struct: { var1_dw: 5, var2_w: 1, var3_w: 2 } },
+          ...{ phys_addr: 0n, data_page_size: 4096n, code_page_size: 4096n },
+        }))
+      ),
+    }),
+  );
   try {
     const done = new Set<string>();
     const called = new Set<string>();
-    for (const path of recordings) {
+    for (const path of [...recordings, memory]) {
       for (const { name, args, run } of await toolCalls({ path, folder })) {
         const call = `${name} ${args.filter((arg) => arg !== path).join(" ")}`;
         called.add(call);

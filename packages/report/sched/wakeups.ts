@@ -68,8 +68,9 @@ const INTERRUPT = -3;
  */
 export class Wakeups extends SchedulerConsumer {
   readonly #threads = new Map<number, Thread>();
-  /** By thread that waits and by thread that wakes. */
-  readonly #pairs = new Map<number, Map<number, Pair>>();
+  readonly #pairs: Pair[] = [];
+  /** The last pair by thread that waits and by thread that wakes. */
+  readonly #last = new Map<number, Map<number, Pair>>();
 
   /** Takes a context switch. */
   switched(
@@ -127,26 +128,24 @@ export class Wakeups extends SchedulerConsumer {
    */
   all(threads: boolean): WakeupRow[] {
     const rows = new Map<string, WakeupRow>();
-    for (const of of this.#pairs.values()) {
-      for (const pair of of.values()) {
-        const { waits, wait, longest, delay } = pair;
-        const waiter = this.#name(pair.waiter, pair.waiterTid);
-        const waker = this.#name(pair.waker, pair.wakerTid);
-        const tids = threads
-          ? { waiter_tid: pair.waiterTid, waker_tid: Math.max(0, pair.wakerTid) }
-          : {};
-        const key = JSON.stringify([waiter, waker, tids]);
-        const before = rows.get(key);
-        rows.set(key, {
-          waiter,
-          waker,
-          ...tids,
-          waits: waits + (before?.waits ?? 0),
-          wait: wait + (before?.wait ?? 0),
-          longest: Math.max(longest, before?.longest ?? 0),
-          delay: delay + (before?.delay ?? 0),
-        });
-      }
+    for (const pair of this.#pairs) {
+      const { waits, wait, longest, delay } = pair;
+      const waiter = this.#name(pair.waiter, pair.waiterTid);
+      const waker = this.#name(pair.waker, pair.wakerTid);
+      const tids = threads
+        ? { waiter_tid: pair.waiterTid, waker_tid: Math.max(0, pair.wakerTid) }
+        : {};
+      const key = JSON.stringify([waiter, waker, tids]);
+      const before = rows.get(key);
+      rows.set(key, {
+        waiter,
+        waker,
+        ...tids,
+        waits: waits + (before?.waits ?? 0),
+        wait: wait + (before?.wait ?? 0),
+        longest: Math.max(longest, before?.longest ?? 0),
+        delay: delay + (before?.delay ?? 0),
+      });
     }
     const text = ({ waiter, waker }: WakeupRow) => `${waiter}\0${waker}`;
     return [...rows.values()].sort((a, b) =>
@@ -161,17 +160,14 @@ export class Wakeups extends SchedulerConsumer {
   }
 
   #pair(waiter: number, waiterTid: number, waker: number, wakerTid: number): Pair {
-    let of = this.#pairs.get(waiterTid);
-    if (of === undefined) this.#pairs.set(waiterTid, of = new Map());
-    let pair = of.get(wakerTid);
-    // A thread that has another name by now is another row.
-    if (pair === undefined || pair.waiter !== waiter || pair.waker !== waker) {
-      const rest = { waits: 0, wait: 0, longest: 0, delay: 0 };
-      const old = pair;
-      pair = { waiter, waiterTid, waker, wakerTid, ...rest };
-      if (old !== undefined) of.set(-1000 - of.size, old);
-      of.set(wakerTid, pair);
-    }
+    let of = this.#last.get(waiterTid);
+    if (of === undefined) this.#last.set(waiterTid, of = new Map());
+    const last = of.get(wakerTid);
+    if (last !== undefined && last.waiter === waiter && last.waker === waker) return last;
+    // It is the first one, or a thread has another name by now.
+    const pair = { waiter, waiterTid, waker, wakerTid, waits: 0, wait: 0, longest: 0, delay: 0 };
+    of.set(wakerTid, pair);
+    this.#pairs.push(pair);
     return pair;
   }
 
