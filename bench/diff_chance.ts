@@ -6,7 +6,8 @@
  * Records a small program with perf so many times (60), and compares so many pairs of different recordings
  * (200) by each measure. What else the machine does decides how much runs differ: run it on a busy one.
  */
-import { diff, type DiffMeasure } from "@perfdata/export";
+import { diff } from "@perfdata/export";
+import { type DiffMeasure } from "@perfdata/export/diff";
 import { type Profile, ProfileConsumer } from "@perfdata/profile";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";

@@ -9,12 +9,12 @@ import {
   emptyAttr,
   KERNEL_RECORDS,
   memorySink,
-  PERF_RECORD_SAMPLE,
   PerfDataReader,
   PerfDataWriter,
   RecordCodec,
-  SampleFields,
 } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
 import { fileSource } from "@perfdata/format/file-source";
 
 /** 64 MB of samples with callchains of 10 frames, as `perf record -g` writes them. */

@@ -1,7 +1,8 @@
 // Writing, opening and asking a symbol bundle of 200,000 addresses.
 //
 //   deno bench -A bench/symbol_bundle_bench.ts
-import { type Frame, resolution, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+import { type Frame, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+import { resolution } from "@perfdata/symbols/resolution";
 
 const COUNT = 200_000;
 const info = { path: "/usr/bin/program", kind: "elf", buildId: "ab".repeat(20) } as const;

@@ -3,13 +3,8 @@
  * Divide the numbers in the names by the times.
  */
 
-import {
-  demangle,
-  Demangler,
-  ElfFile,
-  readElfSymbols,
-  SymbolTableBuilder,
-} from "@perfdata/symbols";
+import { demangle, Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
+import { SymbolTableBuilder } from "@perfdata/symbols/symbol-table-builder";
 import { openFileSource } from "@perfdata/symbols/file-source";
 
 const SYMBOLS = 100_000;

@@ -1,15 +1,11 @@
 /**
  * Makes `docs/reference.md` from the declarations: `deno run --allow-write=docs docs/make_reference.ts`.
  */
-import {
-  type Codec,
-  emptyAttr,
-  FEATURES,
-  KERNEL_RECORDS,
-  perfEventAttr,
-  perfFileHeader,
-  sampleBody,
-} from "../packages/format/mod.ts";
+import { type Codec } from "../packages/format/struct/codec.ts";
+import { emptyAttr, FEATURES, KERNEL_RECORDS } from "../packages/format/mod.ts";
+import { perfEventAttr } from "../packages/format/attr.ts";
+import { perfFileHeader } from "../packages/format/header.ts";
+import { sampleBody } from "../packages/format/sample.ts";
 import { USER_RECORDS } from "../packages/user-records/mod.ts";
 
 const INTRO = `# Reference: structures and their fields

@@ -133,6 +133,23 @@ function rewrittenCode(code: string, imports: Config["imports"], used: Map<strin
     .replace(/(new URL\(\s*["']\.[^"']*)\.ts(["'])/g, "$1.js$2");
 }
 
+/**
+ * A declaration with the types that it takes from other packages by those packages' names: TypeScript writes a path where
+ * the type was not imported by name, and packages are not side by side on npm.
+ *
+ * @param path of the declaration, from the folder of packages
+ * @param published what each public module is called, by its path there without its extension
+ */
+function byName(text: string, path: string, published: ReadonlyMap<string, string>): string {
+  return text.replace(/(\bimport\(["'])(\.\.?\/[^"']+)/g, (whole, before: string, to: string) => {
+    const at = new URL(to, `file:///${path}`).pathname.slice(1).replace(/\.[jt]s$/, "");
+    if (at.split("/", 1)[0] === path.split("/", 1)[0]) return whole;
+    const name = published.get(at);
+    if (name === undefined) throw new Error(`${path} needs a type of ${at}, which is not public`);
+    return before + name;
+  });
+}
+
 async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(command, {
     args: [...args],
@@ -297,13 +314,22 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
     },
   });
   const used = new Map<string, Map<string, string>>();
+  const folders = new URL("packages/", root).pathname;
+  const published = new Map(
+    Object.entries(paths).flatMap(([name, [at = ""]]) =>
+      at.startsWith(folders) ? [[at.slice(folders.length).replace(/\.ts$/, ""), name] as const] : []
+    ),
+  );
   const { diagnostics } = program.emit(undefined, (path, text) => {
     const name = path.slice(`${work}/packages/`.length).split("/", 1)[0] as string;
     if (!used.has(name)) used.set(name, new Map());
     Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
     const imported = used.get(name) as Map<string, string>;
     const isCode = !path.endsWith(".map");
-    Deno.writeTextFileSync(path, isCode ? rewritten(text, workspace.imports, imported) : text);
+    const code = path.endsWith(".d.ts")
+      ? byName(text, path.slice(`${work}/packages/`.length), published)
+      : text;
+    Deno.writeTextFileSync(path, isCode ? rewritten(code, workspace.imports, imported) : text);
   });
   const problems = [...ts.getPreEmitDiagnostics(program), ...diagnostics];
   if (problems.length > 0) {

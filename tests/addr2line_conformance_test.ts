@@ -5,13 +5,9 @@
  * A short matrix by default; all of it with `PERFDATA_SWEEP=1`.
  */
 import { assert, assertEquals } from "@std/assert";
-import {
-  addressToHex,
-  type DwarfContext,
-  type DwarfError,
-  readElfSymbols,
-  type SymbolTable,
-} from "@perfdata/symbols";
+import { addressToHex, type DwarfContext, readElfSymbols } from "@perfdata/symbols";
+import { type DwarfError } from "@perfdata/symbols/dwarf";
+import { type SymbolTable } from "@perfdata/symbols/symbol-table";
 import { openDwarf } from "@perfdata/symbols/open-dwarf";
 import { filter, have } from "../packages/symbols/testing/toolchain.ts";
 

@@ -1,6 +1,11 @@
 /** A recording with branch stacks of a small program: its branches are stepped through by the tests themselves. */
-import { emptyAttr, PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format";
-import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format";
+import {
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+} from "@perfdata/format/perf-event";
 import { assertEquals } from "@std/assert";
 import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
 

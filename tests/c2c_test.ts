@@ -1,5 +1,6 @@
 /** Cache lines that CPUs contend for, beside `perf c2c report`. */
-import { type Feature, HEADER_NRCPUS, HEADER_NUMA_TOPOLOGY } from "@perfdata/format";
+import { type Feature } from "@perfdata/format";
+import { HEADER_NRCPUS, HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feature-names";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Numbers } from "../fixtures/synthesize/recording.ts";
 import { ignored } from "./ignored.ts";

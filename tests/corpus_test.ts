@@ -1,24 +1,19 @@
 import { assert, assertEquals } from "@std/assert";
+import { array, decode, encode, u64 } from "@perfdata/format/struct";
 import {
-  array,
   bytesSource,
-  decode,
   decodeFeature,
-  encode,
   encodeFeature,
   KERNEL_RECORDS,
   memorySink,
   PerfDataError,
   PerfDataReader,
   PerfDataWriter,
-  perfEventAttr,
-  perfFileHeader,
-  perfFileSection,
-  perfTraceEventType,
   RecordCodec,
-  type Region,
-  u64,
 } from "@perfdata/format";
+import { perfEventAttr } from "@perfdata/format/attr";
+import { perfFileHeader, perfFileSection, perfTraceEventType } from "@perfdata/format/header";
+import { type Region } from "@perfdata/format/regions";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { type CorpusFile, corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";

@@ -1,13 +1,9 @@
 /** Streams that number things in their own way: the mark after the features, and an old dialect. */
 import { assert, assertEquals } from "@std/assert";
-import {
-  emptyAttr,
-  encode,
-  HEADER_CPU_DOMAIN_INFO,
-  memorySink,
-  PerfDataWriter,
-  perfEventAttr,
-} from "@perfdata/format";
+import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
+import { encode } from "@perfdata/format/struct";
+import { HEADER_CPU_DOMAIN_INFO } from "@perfdata/format/feature-names";
+import { perfEventAttr } from "@perfdata/format/attr";
 import { inFolder, tool } from "./tool.ts";
 
 /** A record from its body. */

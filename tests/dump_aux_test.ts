@@ -17,8 +17,8 @@ import {
   PERF_AUXTRACE_ARM_SPE,
   PERF_AUXTRACE_HISI_PTT,
   PERF_AUXTRACE_INTEL_BTS,
-  USER_RECORDS,
-} from "@perfdata/user-records";
+} from "@perfdata/user-records/auxtrace-info";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { perfVersion } from "./perf.ts";
 
 /** A kind of AUX data, and what AUXTRACE_INFO says of it. */

@@ -2,13 +2,8 @@
  * The command `dump`: its filters, its exit codes, and what it does with a closed pipe.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import {
-  emptyAttr,
-  PERF_SAMPLE_IP,
-  PERF_SAMPLE_TID,
-  PERF_SAMPLE_TIME,
-  PerfDataWriter,
-} from "@perfdata/format";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format";
+import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import { fileSink } from "@perfdata/format/file-sink";
 
 const root = new URL("../", import.meta.url).pathname;

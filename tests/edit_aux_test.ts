@@ -1,15 +1,10 @@
 /** AUX data in edited recordings: what perf and `pt` decode of them. */
-import {
-  copyRecording,
-  FileOutput,
-  hasAuxtrace,
-  mergeRecordings,
-  planAuxCut,
-  Slice,
-} from "@perfdata/edit";
-import { bytesSource, HEADER_HOSTNAME, memorySink, PerfDataReader } from "@perfdata/format";
+import { copyRecording, FileOutput, mergeRecordings, Slice } from "@perfdata/edit";
+import { hasAuxtrace, planAuxCut } from "@perfdata/edit/aux-cut";
+import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
+import { HEADER_HOSTNAME } from "@perfdata/format/feature-names";
 import { findPsb } from "@perfdata/intel-pt";
-import { auxBlocks } from "@perfdata/session";
+import { auxBlocks } from "@perfdata/session/auxtrace";
 import { assert, assertEquals } from "@std/assert";
 import { type EncodeOptions, tscOf } from "../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";

@@ -1,6 +1,7 @@
 /** `convert --jit`, beside `perf inject --jit`, on code that node compiled. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { emptyAttr, HEADER_ARCH } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format";
+import { HEADER_ARCH } from "@perfdata/format/feature-names";
 import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 import { noPerf } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";

@@ -6,16 +6,9 @@ import {
   PipeOutput,
   repairRecording,
 } from "@perfdata/edit";
-import {
-  bytesSource,
-  HEADER_EVENT_DESC,
-  HEADER_PMU_MAPPINGS,
-  memorySink,
-  PERF_RECORD_HEADER_TRACING_DATA,
-  PERF_RECORD_SAMPLE,
-  PerfDataError,
-  PerfDataReader,
-} from "@perfdata/format";
+import { bytesSource, memorySink, PerfDataError, PerfDataReader } from "@perfdata/format";
+import { HEADER_EVENT_DESC, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature-names";
+import { PERF_RECORD_HEADER_TRACING_DATA, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { EventNames } from "@perfdata/session/event-names";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { perfText, perfVersion } from "./perf.ts";

@@ -1,12 +1,9 @@
 /** Functions of slices, beside those of the whole recording with the same conditions. */
-import { chooseSamples, copyRecording, FileOutput, mergeRecordings, Slice } from "@perfdata/edit";
-import {
-  bytesSource,
-  memorySink,
-  PERF_RECORD_SAMPLE,
-  PERF_SAMPLE_READ,
-  PerfDataReader,
-} from "@perfdata/format";
+import { chooseSamples } from "@perfdata/edit/choose";
+import { copyRecording, FileOutput, mergeRecordings, Slice } from "@perfdata/edit";
+import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import { functions, type NamedFunctionRow } from "@perfdata/report";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";

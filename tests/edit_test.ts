@@ -2,22 +2,21 @@
 import {
   AddBuildIds,
   ByteOrder,
-  chooseSamples,
-  CompressedOutput,
   copyRecording,
   FileOutput,
-  filesWithoutBuildId,
-  ForPerf,
-  KERNEL,
   mergeRecordings,
-  type NameConditions,
-  perfKnowledge,
   PipeOutput,
   repairRecording,
   Slice,
 } from "@perfdata/edit";
-import { bytesSource, memorySink, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
-import { buildIdOfNotes, ElfFile } from "@perfdata/symbols";
+import { chooseSamples, type NameConditions } from "@perfdata/edit/choose";
+import { CompressedOutput } from "@perfdata/edit/compress";
+import { filesWithoutBuildId, KERNEL } from "@perfdata/edit/build-ids";
+import { ForPerf, perfKnowledge } from "@perfdata/edit/for-perf";
+import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { buildIdOfNotes } from "@perfdata/symbols/elf";
+import { ElfFile } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { assert, assertEquals } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";

@@ -5,7 +5,8 @@ import { bytesSource, memorySink, PerfDataReader, RecordCodec } from "@perfdata/
 import { SampleCounts } from "@perfdata/report";
 import { runEngine } from "@perfdata/session/engine";
 import { EventNames } from "@perfdata/session/event-names";
-import { PERF_EVENT_UPDATE__NAME, USER_RECORDS } from "@perfdata/user-records";
+import { PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { corpusFiles } from "./corpus.ts";
 import { perfText, perfVersion } from "./perf.ts";
 

@@ -3,9 +3,8 @@
  * against the installed perf.
  */
 import { assert, assertEquals } from "@std/assert";
+import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
 import {
-  emptyAttr,
-  memorySink,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
@@ -13,8 +12,7 @@ import {
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataWriter,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import fc from "fast-check";
 import { wordsRecord } from "../fixtures/synthesize/recording.ts";
 import { perfText, perfVersion } from "./perf.ts";

@@ -1,13 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
+import { KERNEL_RECORDS, PerfDataReader, RecordCodec } from "@perfdata/format";
 import {
-  KERNEL_RECORDS,
   PERF_CONTEXT_MAX,
   PERF_CONTEXT_NAMES,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_SAMPLE_NAMES,
-  PerfDataReader,
-  RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { fileSource } from "@perfdata/format/file-source";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { synthesize } from "../fixtures/synthesize.ts";

@@ -1,12 +1,12 @@
 /** Branches of branch stacks, counted by function and flags, beside `perf report --branch-stack`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { emptyAttr } from "@perfdata/format";
 import {
-  emptyAttr,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { asFile, asPipe, type Item } from "../fixtures/synthesize/recording.ts";
 import { branchRecording, found } from "./branch_recording.ts";
 import { corpusFiles } from "./corpus.ts";

@@ -1,6 +1,6 @@
 /** Values that few samples have, as keys of `funcs`, beside `perf report --sort`. */
+import { emptyAttr } from "@perfdata/format";
 import {
-  emptyAttr,
   PERF_SAMPLE_CGROUP,
   PERF_SAMPLE_CODE_PAGE_SIZE,
   PERF_SAMPLE_CPU,
@@ -10,7 +10,7 @@ import {
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, asPipe, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
 import { ignored } from "./ignored.ts";

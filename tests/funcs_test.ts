@@ -5,10 +5,10 @@ import {
   type FunctionOptions,
   type FunctionRow,
   functionTable,
-  percentText,
   SampleCounts,
-  type SortKey,
 } from "@perfdata/report";
+import { percentText } from "@perfdata/report/function-text";
+import { type SortKey } from "@perfdata/report/function-keys";
 import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { needs } from "../packages/symbols/testing/toolchain.ts";

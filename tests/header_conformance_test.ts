@@ -4,7 +4,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { headerLines } from "../packages/dump/mod.ts";
-import { encodeText, PerfDataReader } from "../packages/format/mod.ts";
+import { encodeText } from "../packages/format/text.ts";
+import { PerfDataReader } from "../packages/format/mod.ts";
 import { fileSource } from "../packages/format/file_source.ts";
 
 const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";

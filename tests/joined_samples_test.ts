@@ -4,7 +4,8 @@
  * kept apart or not.
  */
 import { assert, assertEquals, AssertionError } from "@std/assert";
-import { callTree, flameData, folded, treeLines } from "@perfdata/export";
+import { callTree, flameData, folded } from "@perfdata/export";
+import { treeLines } from "@perfdata/export/tree-text";
 import { type Profile, ProfileConsumer, totals } from "@perfdata/profile";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";

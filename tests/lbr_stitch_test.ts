@@ -3,18 +3,20 @@ import { assert, assertEquals } from "@std/assert";
 import {
   emptyAttr,
   encodeFeature,
-  HEADER_CPU_PMU_CAPS,
   KERNEL_RECORDS,
   memorySink,
+  PerfDataWriter,
+  RecordCodec,
+} from "@perfdata/format";
+import { HEADER_CPU_PMU_CAPS } from "@perfdata/format/feature-names";
+import {
   PERF_SAMPLE_BRANCH_HW_INDEX,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 import { ourStacks, perfStacks } from "./unwound.ts";

@@ -1,6 +1,6 @@
 /** Recordings of accesses to memory, made here: no machine of a build has them. */
+import { emptyAttr, type Sample } from "@perfdata/format";
 import {
-  emptyAttr,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_CODE_PAGE_SIZE,
   PERF_SAMPLE_CPU,
@@ -13,8 +13,7 @@ import {
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
-  type Sample,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { asFile, type Item, type Recording } from "../fixtures/synthesize/recording.ts";
 
 const SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |

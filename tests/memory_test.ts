@@ -1,13 +1,12 @@
 /** Before memory ends, a line says what is needed and what helps: never V8's abort. */
 import { assert, assertEquals } from "@std/assert";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format";
 import {
-  emptyAttr,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataWriter,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { fileSink } from "@perfdata/format/file-sink";
 
 const root = new URL("../", import.meta.url).pathname;

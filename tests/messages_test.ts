@@ -1,6 +1,7 @@
 /** Messages name what is meant, in the words of the format. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { FEATURE_NAMES, PerfDataReader } from "@perfdata/format";
+import { FEATURE_NAMES } from "@perfdata/format/feature-names";
+import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
 import { inFolder, tool } from "./tool.ts";
 

@@ -1,6 +1,7 @@
 /** Which name a kernel module has in the lines of `script`: as perf prints it. */
 import { assertEquals } from "@std/assert";
-import { emptyAttr, HEADER_BUILD_ID } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format";
+import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
 import { asFile, type Item } from "../fixtures/synthesize/recording.ts";
 import { noPerf, perfText } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";

@@ -4,13 +4,11 @@ import {
   emptyAttr,
   KERNEL_RECORDS,
   memorySink,
-  PERF_SAMPLE_IP,
-  PERF_SAMPLE_TID,
-  PERF_SAMPLE_TIME,
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
 } from "@perfdata/format";
+import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import { inFolder, tool } from "./tool.ts";
 
 /** A thread of a name that maps a file of another one, and is sampled there. */

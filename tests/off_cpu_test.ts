@@ -10,7 +10,7 @@ import { writeRecords } from "@perfdata/dump/records";
 import { analyzeRate, functionTable, Overview, SampleCounts } from "@perfdata/report";
 import { runEngine } from "@perfdata/session/engine";
 import { RecordingIndex } from "@perfdata/session/index";
-import { EventNames } from "@perfdata/session";
+import { EventNames } from "@perfdata/session/event-names";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { offCpu, type Wait, WAITING, waits } from "../fixtures/synthesize/off_cpu.ts";
 import { asFile, asPipe } from "../fixtures/synthesize/recording.ts";

@@ -4,7 +4,8 @@
  */
 import { assertEquals } from "@std/assert";
 import { bytesSource as formatSource, PerfDataReader } from "@perfdata/format";
-import { compressIp, encodePackets, type FlowDecoder, type Packet } from "@perfdata/intel-pt";
+import { compressIp } from "@perfdata/intel-pt/encode-packet";
+import { encodePackets, type FlowDecoder, type Packet } from "@perfdata/intel-pt";
 import { readAuxTrace } from "@perfdata/session";
 import { runEngine } from "@perfdata/session/engine";
 import {
@@ -16,7 +17,8 @@ import {
   PtCode,
   PtSideband,
 } from "@perfdata/session/pt";
-import { bytesSource, openCodeFile } from "@perfdata/symbols";
+import { bytesSource } from "@perfdata/symbols";
+import { openCodeFile } from "@perfdata/symbols/code-file";
 import { localFiles } from "@perfdata/symbols/local-files";
 import { FIRST_TSC } from "../fixtures/stepped/encode.ts";
 import {

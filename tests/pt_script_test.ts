@@ -3,7 +3,7 @@
  * through, and of real traces.
  */
 import { assert, assertEquals } from "@std/assert";
-import { HEADER_EVENT_DESC } from "@perfdata/format";
+import { HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
 import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
 import {
   cannotStep,

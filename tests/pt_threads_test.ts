@@ -9,7 +9,7 @@ import { type FlowDecoder } from "@perfdata/intel-pt";
 import { readAuxTrace } from "@perfdata/session";
 import { runEngine } from "@perfdata/session/engine";
 import { decodePt, type PtBuffer, PtCode, PtSideband } from "@perfdata/session/pt";
-import { openCodeFile } from "@perfdata/symbols";
+import { openCodeFile } from "@perfdata/symbols/code-file";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { assert, assertEquals } from "@std/assert";
 import type { EncodedSteps, EncodeOptions } from "../fixtures/stepped/encode.ts";

@@ -5,7 +5,8 @@
  */
 import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
+import { readAuxTrace } from "@perfdata/session";
+import { stitchAuxTrace } from "@perfdata/session/auxtrace";
 import { runEngine } from "@perfdata/session/engine";
 import {
   type CallFilter,
@@ -18,7 +19,8 @@ import {
   PtNames,
   PtSideband,
 } from "@perfdata/session/pt";
-import { openCodeFile, SymbolResolver } from "@perfdata/symbols";
+import { openCodeFile } from "@perfdata/symbols/code-file";
+import { SymbolResolver } from "@perfdata/symbols";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import { assert, assertAlmostEquals } from "@std/assert";

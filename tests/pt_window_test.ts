@@ -5,10 +5,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { readAuxTrace, stitchAuxTrace } from "@perfdata/session";
+import { readAuxTrace } from "@perfdata/session";
+import { stitchAuxTrace } from "@perfdata/session/auxtrace";
 import { runEngine } from "@perfdata/session/engine";
 import { decodePt, PtClock, PtCode, PtList, PtSideband, ptSpan, ROW } from "@perfdata/session/pt";
-import { openCodeFile } from "@perfdata/symbols";
+import { openCodeFile } from "@perfdata/symbols/code-file";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";

@@ -1,7 +1,7 @@
 /** What helps where names are missing: one table, and what commands say of it. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ObjectTrust } from "@perfdata/session/symbols";
-import { UNRESOLVED_CAUSES } from "@perfdata/symbols";
+import { UNRESOLVED_CAUSES } from "@perfdata/symbols/trust-report";
 import { remediesOf, remedyOf } from "../tools/_remedies.ts";
 import { ignored, notInstalled } from "./ignored.ts";
 import { noRecording, runIn } from "./recorded_program.ts";

@@ -6,15 +6,11 @@ import { assert, assertEquals } from "@std/assert";
 import { type ByteSource, bytesSource, PerfDataReader, streamSource } from "@perfdata/format";
 import { dump } from "@perfdata/dump";
 import { writeRecords } from "@perfdata/dump/records";
-import { callTree, folded, treeLines } from "@perfdata/export";
+import { callTree, folded } from "@perfdata/export";
+import { treeLines } from "@perfdata/export/tree-text";
 import { ProfileConsumer } from "@perfdata/profile";
-import {
-  analyzeRate,
-  functionTable,
-  Overview,
-  type OverviewRow,
-  SampleCounts,
-} from "@perfdata/report";
+import { analyzeRate, functionTable, Overview, SampleCounts } from "@perfdata/report";
+import { type OverviewRow } from "@perfdata/report/processes";
 import { runEngine } from "@perfdata/session/engine";
 import { AddressConsumer, symbolTrust } from "@perfdata/session/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";

@@ -1,8 +1,10 @@
 /** `sched latency` compared with `perf sched latency`, on recordings that are made here. */
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource, PerfDataReader, type PerfEvent, SampleFields } from "@perfdata/format";
+import { bytesSource, PerfDataReader, type PerfEvent } from "@perfdata/format";
+import { SampleFields } from "@perfdata/format/sample-layout";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { SchedulerLatency, Timehist } from "@perfdata/report";
+import { SchedulerLatency } from "@perfdata/report/sched-latency";
+import { Timehist } from "@perfdata/report/sched-timehist";
 import { EventNames } from "@perfdata/session/event-names";
 import type { Run } from "@perfdata/session/run";
 import { schedulerRecording } from "../packages/session/intervals/testing.ts";

@@ -1,7 +1,6 @@
 /** Fields of `script` that few recordings have, against `perf script`, on samples made here. */
+import { emptyAttr, encodeFeature, type PerfEventAttr, type Sample } from "@perfdata/format";
 import {
-  emptyAttr,
-  encodeFeature,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CODE_PAGE_SIZE,
@@ -17,10 +16,8 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT_STRUCT,
-  type PerfEventAttr,
-  registerName,
-  type Sample,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
+import { registerName } from "@perfdata/format/registers";
 import { HEADER_ARCH, HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";

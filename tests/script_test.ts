@@ -4,13 +4,15 @@ import {
   emptyAttr,
   KERNEL_RECORDS,
   memorySink,
+  PerfDataWriter,
+  RecordCodec,
+} from "@perfdata/format";
+import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { wordsRecord } from "../fixtures/synthesize/recording.ts";
 import { corpusFiles } from "./corpus.ts";
 import { noPerf, perfText } from "./perf.ts";

@@ -4,7 +4,7 @@ import { PerfDataReader, streamSource } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { runEngine } from "@perfdata/session/engine";
 import { unwoundText } from "@perfdata/session/unwind-text";
-import type { ScriptText } from "@perfdata/export";
+import type { ScriptText } from "@perfdata/export/script-text";
 import { makeScript, type ScriptAbout, scriptByWindows } from "../tools/_script_text.ts";
 import { corpusFiles } from "./corpus.ts";
 

@@ -15,8 +15,8 @@ import {
   type SymbolTrust,
   symbolTrust,
 } from "@perfdata/session/symbols";
-import { BundleError, type Resolution, SymbolBundle } from "@perfdata/symbols";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { BundleError, openResolver } from "@perfdata/symbols/open-resolver";
+import { type Resolution, SymbolBundle } from "@perfdata/symbols";
 import { needs } from "../packages/symbols/testing/toolchain.ts";
 import { perfRecords } from "./perf.ts";
 

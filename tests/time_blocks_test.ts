@@ -1,6 +1,7 @@
 /** A range of time reads only the blocks of a file that it meets, and gives what the whole file gives. */
 import { assert, assertEquals } from "@std/assert";
-import { type ByteSource, bytesSource, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
+import { type ByteSource, bytesSource, PerfDataReader } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { functionTable, SampleCounts } from "@perfdata/report";
 import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
 import { CHOSEN } from "@perfdata/session/run";

@@ -1,16 +1,13 @@
 /** Text of tracepoints against `perf script`: all formats of the kernel that runs here. */
+import { emptyAttr, encodeFeature, memorySink, PerfDataWriter } from "@perfdata/format";
 import {
-  emptyAttr,
-  encodeFeature,
-  memorySink,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataWriter,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
 import { parseTracepoint, type TracepointFormat } from "@perfdata/format/tracepoint";
 import { assert, assertEquals } from "@std/assert";

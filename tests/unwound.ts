@@ -3,7 +3,8 @@
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
-import { bytesSource, ElfFile, FileAddresses, readElfSymbols } from "@perfdata/symbols";
+import { bytesSource, ElfFile, readElfSymbols } from "@perfdata/symbols";
+import { FileAddresses } from "@perfdata/symbols/address-map";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 
 const SOURCES = new URL("./unwound/", import.meta.url).pathname;

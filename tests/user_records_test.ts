@@ -13,14 +13,16 @@ import {
 } from "@perfdata/format";
 import {
   armSpePrivV1,
-  cpusOf,
-  GOOGLE_RECORDS,
   intelBtsInfo,
   intelBtsPriv,
-  type IntelPtInfo,
-  intelPtInfo,
   intelPtPriv,
   privWords,
+} from "@perfdata/user-records/auxtrace-info";
+import { cpusOf } from "@perfdata/user-records/cpu-map";
+import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
+import {
+  type IntelPtInfo,
+  intelPtInfo,
   USER_RECORDS,
   type UserRecord,
 } from "@perfdata/user-records";

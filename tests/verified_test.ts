@@ -1,7 +1,8 @@
 /** Whose functions are named: known to be those of the recording, not known to be, and known not to be. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { copyRecording, FileOutput, PipeOutput } from "@perfdata/edit";
-import { bytesSource, HEADER_BUILD_ID, memorySink, PerfDataReader } from "@perfdata/format";
+import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
+import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
 import { symbolTable, writeElf } from "../packages/symbols/testing/elf_writer.ts";
 import { inFolder, tool } from "./tool.ts";
 

@@ -1,17 +1,11 @@
 /** Any number of threads, and blocks of any size, give the same answer. */
 import { assert, assertEquals } from "@std/assert";
 import { constants, createZstdCompress } from "node:zlib";
-import {
-  emptyAttr,
-  memorySink,
-  PERF_SAMPLE_IP,
-  PERF_SAMPLE_TID,
-  PERF_SAMPLE_TIME,
-  PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format";
+import { emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
+import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
-import { type CountOptions, functionTable, SampleCounts } from "@perfdata/report";
+import { type CountOptions } from "@perfdata/report/sample-counts";
+import { functionTable, SampleCounts } from "@perfdata/report";
 import { countWorkers } from "@perfdata/report/count-workers";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoWorkers } from "@perfdata/report/info-workers";
@@ -119,8 +113,8 @@ async function compressed(folder: string): Promise<{ plain: string; inOneFrame: 
   }
   stream.destroy();
   await writer.close();
-  for (const  of of["plain", "inOneFrame"] as const) {
-    Deno.writeFileSync(paths[of], sinks[of].bytes());
+  for (const layout of ["plain", "inOneFrame"] as const) {
+    Deno.writeFileSync(paths[layout], sinks[layout].bytes());
   }
   return paths;
 }

@@ -19,6 +19,7 @@ export async function bundledSymbols(
   // A command that needs no names should not load their readers.
   const { BundledSymbols } = await import("@perfdata/session/symbols");
   const { BundleError, SymbolBundle } = await import("@perfdata/symbols");
+
   try {
     const bundle = SymbolBundle.open(bytes);
     return new BundledSymbols(bundle, { demangle });

@@ -1,12 +1,8 @@
 /** Samples that are chosen by what is known of them only after a look at the whole recording. */
-import { chooseSamples, copyRecording, FileOutput } from "@perfdata/edit";
-import {
-  isRandomAccess,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  type RandomAccessSink,
-  type RandomAccessSource,
-} from "@perfdata/format";
+import { chooseSamples } from "@perfdata/edit/choose";
+import { copyRecording, FileOutput } from "@perfdata/edit";
+import { isRandomAccess, type RandomAccessSink, type RandomAccessSource } from "@perfdata/format";
+import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/record-types";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import type { SampleFilter } from "@perfdata/session";

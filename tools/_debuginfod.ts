@@ -2,9 +2,10 @@
  * Downloads files by build id from debuginfod servers into the cache of its clients, in a process of its
  * own: it may reach those servers and write to that cache, and it reads nothing else, no recording either.
  */
-import { elfExtent, ElfFile } from "@perfdata/symbols";
+import { elfExtent } from "@perfdata/symbols/elf";
+import { ElfFile } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
-import { buildIdsEqual } from "@perfdata/symbols";
+import { buildIdsEqual } from "@perfdata/symbols/file-search";
 import { complain, Progress } from "./_cli.ts";
 
 /** What is to be downloaded. */

@@ -4,7 +4,7 @@ import {
   type Disassembler,
   x86Disassembler,
 } from "@perfdata/export/function-code";
-import type { InsnMode } from "@perfdata/intel-pt";
+import type { InsnMode } from "@perfdata/intel-pt/x86";
 import { complain } from "./_cli.ts";
 import { insnText } from "./_insn_text.ts";
 

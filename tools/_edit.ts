@@ -1,6 +1,8 @@
 /** What the commands that write recordings have in common. */
-import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
-import type { ByteSink, ByteSource, RandomAccessSource, TempFile } from "@perfdata/format";
+import { type CopyStats, FileOutput, PipeOutput } from "@perfdata/edit";
+import { type RecordingOutput } from "@perfdata/edit/recording-output";
+import type { ByteSink, ByteSource, RandomAccessSource } from "@perfdata/format";
+import type { TempFile } from "@perfdata/format/source";
 import { tempFile } from "@perfdata/format/temp-file";
 import { newFile } from "@perfdata/format/file-sink";
 import { about, complain, UsageError, writeOut } from "./_cli.ts";

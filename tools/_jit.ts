@@ -1,11 +1,11 @@
 /** ELF files of code that compilers made at run time: `convert --jit`. */
 import {
   findJitdumps,
-  InjectJit,
   type JitInjection,
   jittedFiles,
   type NamedJitdump,
-} from "@perfdata/edit";
+} from "@perfdata/edit/inject-jit";
+import { InjectJit } from "@perfdata/edit";
 import type { PerfDataReader } from "@perfdata/format";
 import { newFile } from "@perfdata/format/file-sink";
 import { SymbolsError } from "@perfdata/symbols";

@@ -135,7 +135,7 @@ export async function whyNoSamples(file: string): Promise<string> {
   const source = openSource(file);
   try {
     if (!isRandomAccess(source)) return "";
-    const { PERF_AUXTRACE_INTEL_PT } = await import("@perfdata/user-records");
+    const { PERF_AUXTRACE_INTEL_PT } = await import("@perfdata/user-records/auxtrace-info");
     const { readAuxTrace } = await import("@perfdata/session");
     const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
     const { streams, type, typeName } = await readAuxTrace(reader, { diagnostics: () => {} });

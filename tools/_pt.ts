@@ -1,17 +1,17 @@
 /** What the commands that decode Intel PT have in common: opening, code, and what is left to say. */
 import {
   type ByteSource,
-  HEADER_AUXTRACE,
   isRandomAccess,
-  PERF_RECORD_FINISHED_ROUND,
-  PERF_RECORD_SAMPLE,
   PerfDataError,
   PerfDataReader,
   type RandomAccessSource,
 } from "@perfdata/format";
+import { HEADER_AUXTRACE } from "@perfdata/format/feature-names";
+import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
-import { AuxCollector, readAuxTrace, stitchAuxTrace } from "@perfdata/session";
+import { AuxCollector, stitchAuxTrace } from "@perfdata/session/auxtrace";
+import { readAuxTrace } from "@perfdata/session";
 import {
   type Consumer,
   type Engine,
@@ -32,10 +32,12 @@ import {
   type PtNames,
   PtSideband,
 } from "@perfdata/session/pt";
-import { BuildIdFolder, openCodeFile, type RecordedMachine, SymbolsError } from "@perfdata/symbols";
+import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
+import { openCodeFile } from "@perfdata/symbols/code-file";
+import { type RecordedMachine, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { defaultPlaces } from "@perfdata/symbols/local-files";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
 import { about, complain, Complaints, InputError } from "./_cli.ts";

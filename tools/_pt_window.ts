@@ -1,12 +1,11 @@
 /** `pt --last`, `--around` and `--time`: which part of a trace. */
-import { PERF_RECORD_SAMPLE } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import { PtClock, ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/session/pt";
+import { PtClock, type PtCode, ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/session/pt";
 import { InputError, UsageError } from "./_cli.ts";
 import type { OpenedPt } from "./_pt.ts";
 import { parseLength, parseTime, resolveTime, type TimeRange } from "./_time.ts";
-import type { PtCode } from "@perfdata/session/pt";
 
 /** What `--around` names, and how far around it. */
 interface Around {

@@ -1,9 +1,8 @@
 /** `extract-pt --ptxed`: what libipt's ptxed and ptdump need in addition to the trace. */
 import type { PerfDataReader } from "@perfdata/format";
 import { fileSink } from "@perfdata/format/file-sink";
+import { type AuxStream, type AuxTrace } from "@perfdata/session";
 import {
-  type AuxStream,
-  type AuxTrace,
   isFilePath,
   libiptImageOptions,
   libiptOptions,
@@ -11,7 +10,7 @@ import {
   libiptSidebandOptions,
   type MappedCode,
   noSidebandReason,
-} from "@perfdata/session";
+} from "@perfdata/session/libipt";
 import { runEngine } from "@perfdata/session/engine";
 import { about, complain } from "./_cli.ts";
 

@@ -1,10 +1,7 @@
 /** Values of flags that several commands have. */
-import {
-  decodeFeature,
-  HEADER_COMPRESSED,
-  type PerfDataReader,
-  sectionRange,
-} from "@perfdata/format";
+import { decodeFeature, type PerfDataReader } from "@perfdata/format";
+import { HEADER_COMPRESSED } from "@perfdata/format/feature-names";
+import { sectionRange } from "@perfdata/format/regions";
 import { UsageError } from "./_cli.ts";
 
 /**

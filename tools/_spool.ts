@@ -2,13 +2,12 @@
 import {
   type ByteSource,
   bytesSource,
-  headerSize,
   isRandomAccess,
-  PERF_PIPE_HEADER_SIZE,
   type RandomAccessSource,
   type StreamSource,
-  type TempFile,
 } from "@perfdata/format";
+import { headerSize, PERF_PIPE_HEADER_SIZE } from "@perfdata/format/header";
+import { type TempFile } from "@perfdata/format/source";
 
 /** Bytes that are read at once. */
 const BLOCK = 1 << 18;

@@ -105,7 +105,8 @@ export async function symbolFiles(symfs: string | undefined): Promise<SymbolFile
 }
 
 async function openArchive(path: string): Promise<SymbolFiles> {
-  const { archiveFiles, SymbolsError } = await import("@perfdata/symbols");
+  const { SymbolsError } = await import("@perfdata/symbols");
+  const { archiveFiles } = await import("@perfdata/symbols/archive-files");
   try {
     const files = await archiveFiles(path, localFiles);
     if (files !== undefined) return files;

@@ -1,7 +1,7 @@
 /** `symbols table`: names of frames of tables. */
 import { FRAMES } from "@perfdata/tables/tables";
 import { kernelReleases, nameFrames, unnamedFrames } from "@perfdata/tables/name-frames";
-import type { RowSink } from "@perfdata/tables";
+import type { RowSink } from "@perfdata/tables/columns";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { aboutAsync, complain, InputError, writeLine } from "./_cli.ts";
 import { causesText, reportRefused, resolverOf, type SymbolFlags } from "./_symbol_flags.ts";

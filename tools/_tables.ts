@@ -6,9 +6,10 @@ import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
-import type { RecordingKey, RowSink, Table } from "@perfdata/tables";
+import { type RecordingKey, RecordingTables } from "@perfdata/tables/recording-tables";
+import type { RowSink } from "@perfdata/tables/columns";
+import type { Table } from "@perfdata/tables";
 import { ParquetFile } from "@perfdata/tables/parquet";
-import { RecordingTables } from "@perfdata/tables/recording-tables";
 import { ASKED_TABLES, PT_CALLS, TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
 import {
   about,

@@ -1,13 +1,12 @@
 /** Times on the command line: absolute, from the start of a recording, or as a share of it. */
-import type { PerfDataReader } from "@perfdata/format";
+import { decodeFeature, type PerfDataReader } from "@perfdata/format";
+import { HEADER_SAMPLE_TIME } from "@perfdata/format/feature-names";
 import {
-  decodeFeature,
-  HEADER_SAMPLE_TIME,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-  trailerEnd,
-} from "@perfdata/format";
+} from "@perfdata/format/record-types";
+import { trailerEnd } from "@perfdata/format/record";
 import { InputError, UsageError } from "./_cli.ts";
 
 /** A range of time as the user gave it. */

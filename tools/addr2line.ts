@@ -1,7 +1,7 @@
 /**
  * `addr2line`: function, file and line of addresses in a binary; flags and text of binutils'.
  */
-import type { BundleObject } from "@perfdata/symbols";
+import type { BundleObject } from "@perfdata/symbols/bundle-object";
 import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";
 import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open-dwarf";
 import {
@@ -116,7 +116,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     if (value.section !== undefined) {
       throw new UsageError("--section and --symbols exclude each other");
     }
-    const { BundleFrames } = await import("@perfdata/symbols");
+    const { BundleFrames } = await import("@perfdata/symbols/bundle-frames");
     const frames = new BundleFrames(await bundled(value.symbols, path));
     answerAll(new Addr2LineText(frames, () => frames, options), 0);
     return 0;

@@ -1,25 +1,14 @@
 /** `convert`: another form of the same recording. */
-import {
-  AddBuildIds,
-  ByteOrder,
-  CompressedOutput,
-  copyRecording,
-  type Edit,
-  filesWithoutBuildId,
-  ForPerf,
-  KERNEL,
-  type PerfKnowledge,
-  perfKnowledge,
-} from "@perfdata/edit";
-import {
-  decodeFeature,
-  HEADER_OSRELEASE,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PerfDataReader,
-} from "@perfdata/format";
+import { AddBuildIds, ByteOrder, copyRecording, type Edit } from "@perfdata/edit";
+import { CompressedOutput } from "@perfdata/edit/compress";
+import { filesWithoutBuildId, KERNEL } from "@perfdata/edit/build-ids";
+import { ForPerf, type PerfKnowledge, perfKnowledge } from "@perfdata/edit/for-perf";
+import { decodeFeature, PerfDataReader } from "@perfdata/format";
+import { HEADER_OSRELEASE } from "@perfdata/format/feature-names";
+import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/record-types";
 import { openSource } from "@perfdata/format/file-source";
-import { buildIdOfNotes, ElfFile, SymbolsError } from "@perfdata/symbols";
+import { buildIdOfNotes } from "@perfdata/symbols/elf";
+import { ElfFile, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { localFiles } from "@perfdata/symbols/local-files";
 import {

@@ -8,16 +8,13 @@ import {
   auxFlagNames,
   auxManifest,
   type AuxPiece,
-  type AuxStream,
-  auxStreamBytes,
-  type AuxTrace,
   copyAuxStream,
   copyAuxWhileReading,
-  readAuxTrace,
   stitchAuxTrace,
-} from "@perfdata/session";
+} from "@perfdata/session/auxtrace";
+import { type AuxStream, auxStreamBytes, type AuxTrace, readAuxTrace } from "@perfdata/session";
 import { copyAuxToFiles } from "@perfdata/session/aux-file-copy";
-import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
+import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records/auxtrace-info";
 import { visible } from "@perfdata/format/visible";
 import {
   about,

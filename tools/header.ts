@@ -1,6 +1,7 @@
 /** `header`: prints what a recording says about itself. */
 import { headerLines } from "@perfdata/dump";
-import { encodeText, PerfDataReader, visible } from "@perfdata/format";
+import { encodeText } from "@perfdata/format/text";
+import { PerfDataReader, visible } from "@perfdata/format";
 import { headerFile, openSource } from "@perfdata/format/file-source";
 import {
   about,

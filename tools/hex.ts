@@ -1,5 +1,6 @@
 /** `hex`: prints every byte of a recording and what it means. */
-import { HEX_SECTIONS, hexText } from "@perfdata/dump";
+import { HEX_SECTIONS } from "@perfdata/dump/hex-run";
+import { hexText } from "@perfdata/dump";
 import { type ByteSource, isRandomAccess } from "@perfdata/format";
 import { headerFile, openSource } from "@perfdata/format/file-source";
 import {

@@ -1,5 +1,6 @@
 /** `merge`: several recordings become one. */
-import { type MergeInput, type MergeOptions, mergeRecordings } from "@perfdata/edit";
+import { type MergeInput } from "@perfdata/edit/merge";
+import { type MergeOptions, mergeRecordings } from "@perfdata/edit";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import {

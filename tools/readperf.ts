@@ -2,13 +2,9 @@
 import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
-import {
-  type EventTotal,
-  functionTable,
-  Overview,
-  percentText,
-  SampleCounts,
-} from "@perfdata/report";
+import { type EventTotal } from "@perfdata/report/sample-counts";
+import { functionTable, Overview, SampleCounts } from "@perfdata/report";
+import { percentText } from "@perfdata/report/function-text";
 import { runEngine } from "@perfdata/session/engine";
 import {
   about,

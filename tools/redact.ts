@@ -1,12 +1,8 @@
 /** `redact`: takes out of a recording what others should not see. */
-import {
-  copyRecording,
-  Pseudonyms,
-  Redact,
-  type Redaction,
-  REDACTIONS,
-  TextSearch,
-} from "@perfdata/edit";
+import { copyRecording, Redact } from "@perfdata/edit";
+import { Pseudonyms } from "@perfdata/edit/pseudonym";
+import { type Redaction, REDACTIONS } from "@perfdata/edit/redact";
+import { TextSearch } from "@perfdata/edit/search-text";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import {

@@ -1,14 +1,9 @@
 /** `slice`: keeps a part of a recording. */
-import {
-  type AuxPlan,
-  copyRecording,
-  hasAuxtrace,
-  type NotCut,
-  planAuxCut,
-  Slice,
-  type SliceFilter,
-} from "@perfdata/edit";
-import { mayHaveOffCpuSamples, PERF_SAMPLE_READ, PerfDataWriter } from "@perfdata/format";
+import { type AuxPlan, hasAuxtrace, type NotCut, planAuxCut } from "@perfdata/edit/aux-cut";
+import { copyRecording, Slice, type SliceFilter } from "@perfdata/edit";
+import { mayHaveOffCpuSamples } from "@perfdata/format/off-cpu";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import { PerfDataWriter } from "@perfdata/format";
 import type { PerfDataReader } from "@perfdata/format/reader";
 import { runEngine } from "@perfdata/session/engine";
 import {

@@ -12,10 +12,15 @@ import {
   symbolTrust,
   type TrustCount,
 } from "@perfdata/session/symbols";
-import { addressToHex, type BundleEntry, BundleError, Demangler } from "@perfdata/symbols";
-import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
+import {
+  addressToHex,
+  Demangler,
+  type RecordedMachine,
+  type SymbolResolver,
+} from "@perfdata/symbols";
+import { type BundleEntry } from "@perfdata/symbols/bundle-object";
+import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
 import { type UnwoundRow, unwoundRows, unwoundText } from "@perfdata/session/unwind-text";
-import { openBundle } from "@perfdata/symbols/open-resolver";
 import { visible } from "@perfdata/format/visible";
 import {
   about,

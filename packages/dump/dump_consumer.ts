@@ -1,14 +1,8 @@
-import {
-  HEADER_BUILD_ID,
-  type Payload,
-  PERF_SAMPLE_CPU,
-  PERF_SAMPLE_READ,
-  PERF_SAMPLE_TIME,
-  type PerfDataReader,
-  type PerfEvent,
-  RecordCodec,
-  trailerEnd,
-} from "@perfdata/format";
+import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
+import { type Payload } from "@perfdata/format/batch";
+import { PERF_SAMPLE_CPU, PERF_SAMPLE_READ, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+import { type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
+import { trailerEnd } from "@perfdata/format/record";
 import { decodeFeature } from "@perfdata/format/features";
 import {
   PERF_RECORD_AUXTRACE,
@@ -30,7 +24,8 @@ import type { Machine } from "@perfdata/session/machine";
 import { isTimeOrdered } from "@perfdata/session/order";
 import type { Run } from "@perfdata/session/run";
 import type { TextConsumer } from "@perfdata/session/workers";
-import { PERF_AUXTRACE_INTEL_PT, USER_RECORDS } from "@perfdata/user-records";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { putAuxPayload, putAuxSample } from "./aux_text/aux_payload.ts";
 import { CounterMoves } from "./text/counter_moves.ts";
 import type { DumpOptions } from "./dump.ts";

@@ -1,12 +1,8 @@
 import { IdMap } from "@perfdata/format/id-map";
-import {
-  HEADER_AUXTRACE,
-  HEADER_BRANCH_STACK,
-  PERF_SAMPLE_STACK_USER,
-  type PerfDataReader,
-  type PerfEvent,
-  type SampleLayout,
-} from "@perfdata/format";
+import { HEADER_AUXTRACE, HEADER_BRANCH_STACK } from "@perfdata/format/feature-names";
+import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import { type PerfDataReader, type PerfEvent } from "@perfdata/format";
+import { type SampleLayout } from "@perfdata/format/sample-layout";
 import type { SampleText } from "./text/sample_text.ts";
 
 /** What is known of an event, and how many of its samples were printed. */

@@ -4,12 +4,9 @@
  *
  * @module
  */
-import {
-  HEADER_AUXTRACE,
-  PERF_SAMPLE_AUX,
-  PERF_SAMPLE_READ,
-  type PerfDataReader,
-} from "@perfdata/format";
+import { HEADER_AUXTRACE } from "@perfdata/format/feature-names";
+import { PERF_SAMPLE_AUX, PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import { type PerfDataReader } from "@perfdata/format";
 import { writeStdout } from "@perfdata/format/file-sink";
 import {
   PERF_RECORD_AUXTRACE,

@@ -1,25 +1,18 @@
+import { encode, layoutOf, u64 } from "@perfdata/format/struct";
 import {
-  encode,
-  layoutOf,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
   PERF_RECORD_USER_TYPE_START,
-  type PerfDataReader,
-  type RandomAccessSource,
-  type RecordBatch,
-  u64,
-} from "@perfdata/format";
+} from "@perfdata/format/record-types";
+import { type PerfDataReader, type RandomAccessSource, type RecordBatch } from "@perfdata/format";
 
-import { findPsb, PacketDecoder, PacketKind, PSB_SIZE, TimeKeeper } from "@perfdata/intel-pt";
-import {
-  type AuxPiece,
-  type AuxStream,
-  auxStreamBytes,
-  type AuxTrace,
-  readAuxTrace,
-} from "@perfdata/session";
+import { findPsb, PacketDecoder, PacketKind, PSB_SIZE } from "@perfdata/intel-pt";
+import { TimeKeeper } from "@perfdata/intel-pt/flow";
+import { type AuxPiece } from "@perfdata/session/auxtrace";
+import { type AuxStream, auxStreamBytes, type AuxTrace, readAuxTrace } from "@perfdata/session";
 import { clockRatios, pieceEnd, PtClock } from "@perfdata/session/pt";
-import { AUXTRACE, PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { AUXTRACE } from "@perfdata/user-records";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 
 /** Which bytes of the payload after an AUXTRACE record stay, and what is put around them. */
 export interface PayloadPart {

@@ -1,16 +1,19 @@
+import { type BuildIdEvent } from "@perfdata/format/features";
 import {
-  type BuildIdEvent,
   decodeFeature,
   encodeFeature,
   type Feature,
-  HEADER_BUILD_ID,
   KERNEL_RECORDS,
-  PERF_RECORD_MISC_BUILD_ID_SIZE,
   type PerfDataReader,
   RecordCodec,
   type WriterFeature,
 } from "@perfdata/format";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
+import {
+  PERF_RECORD_MISC_BUILD_ID_SIZE,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+} from "@perfdata/format/perf-event";
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
 import type { Edit } from "./copy.ts";
 

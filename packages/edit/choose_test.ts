@@ -1,4 +1,5 @@
-import { bytesSource, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
+import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { runEngine } from "@perfdata/session/engine";
 import type { RecordedMachine } from "@perfdata/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";

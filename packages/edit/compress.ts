@@ -1,14 +1,12 @@
+import { encodeFeature, RecordCodec, type WriterFeature } from "@perfdata/format";
+import { HEADER_COMPRESSED } from "@perfdata/format/feature-names";
 import {
-  encodeFeature,
-  HEADER_COMPRESSED,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_RECORD_USER_TYPE_START,
-  RecordCodec,
-  recordSize,
-  type WriterFeature,
-} from "@perfdata/format";
-import { COMPRESSED, COMPRESSED2 } from "@perfdata/user-records";
+} from "@perfdata/format/record-types";
+import { recordSize } from "@perfdata/format/record-header";
+import { COMPRESSED, COMPRESSED2 } from "@perfdata/user-records/compressed";
 import type { RecordingHead, RecordingOutput } from "./recording_output.ts";
 
 const CODEC = new RecordCodec([COMPRESSED, COMPRESSED2]);

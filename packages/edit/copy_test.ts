@@ -1,11 +1,6 @@
-import {
-  bytesSource,
-  directorySource,
-  featureName,
-  memorySink,
-  PerfDataReader,
-  type WriterFeature,
-} from "@perfdata/format";
+import { bytesSource, memorySink, PerfDataReader, type WriterFeature } from "@perfdata/format";
+import { directorySource } from "@perfdata/format/directory-source";
+import { featureName } from "@perfdata/format/feature-names";
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { assert, assertEquals } from "@std/assert";
 import { copyRecording, type Edit } from "./copy.ts";

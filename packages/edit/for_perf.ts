@@ -2,15 +2,13 @@ import {
   decodeFeature,
   encodeFeature,
   type Feature,
-  featureName,
-  HEADER_EVENT_DESC,
-  KERNEL_RECORD_NAMES,
-  PERF_RECORD_USER_TYPE_START,
   type PerfDataReader,
   type PerfEventAttr,
   type RecordBatch,
-  USER_RECORD_NAMES,
 } from "@perfdata/format";
+import { featureName, HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
+import { KERNEL_RECORD_NAMES, USER_RECORD_NAMES } from "@perfdata/format/record-names";
+import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import type { RecordingHead } from "./recording_output.ts";
 
@@ -80,7 +78,7 @@ export interface PerfKnowledge {
  *
  * @example
  * ```ts
- * import { perfKnowledge } from "@perfdata/edit";
+ * import { perfKnowledge } from "@perfdata/edit/for-perf";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(perfKnowledge("4.14").attrSize, 112);

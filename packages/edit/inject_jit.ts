@@ -13,18 +13,16 @@ import {
   PERF_RECORD_MMAP2,
   PERF_RECORD_TIME_CONV,
 } from "@perfdata/format/record-types";
+import { type BinarySource, openJitdump } from "@perfdata/symbols";
 import {
-  type BinarySource,
   type JitCodeDebugInfo,
   type JitCodeLoad,
   type JitCodeUnwindingInfo,
   JitdumpError,
   jitElf,
-  machineOf,
-  openJitdump,
-  runsOn,
-} from "@perfdata/symbols";
-import { TIME_CONV, type TimeConv } from "@perfdata/user-records";
+} from "@perfdata/symbols/jit";
+import { machineOf, runsOn } from "@perfdata/symbols/architecture";
+import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
 import { AddBuildIds } from "./build_ids.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { bytesSource, JitdumpError } from "@perfdata/symbols";
+import { bytesSource } from "@perfdata/symbols";
+import { JitdumpError } from "@perfdata/symbols/jit";
 import { jittedFiles } from "./inject_jit.ts";
 
 // A jitdump file by hand, tools/perf/Documentation/jitdump-specification.txt.

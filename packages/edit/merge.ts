@@ -2,10 +2,8 @@ import {
   FEATURE_NAMES,
   HEADER_CLOCK_DATA,
   HEADER_SAMPLE_TIME,
-  PerfDataError,
-  type PerfEventAttr,
-  type WriterEvent,
-} from "@perfdata/format";
+} from "@perfdata/format/feature-names";
+import { PerfDataError, type PerfEventAttr, type WriterEvent } from "@perfdata/format";
 import { copyRecording } from "./copy.ts";
 import type { RecordingHead, RecordingOutput } from "./recording_output.ts";
 import { Features } from "./merge_features.ts";

@@ -1,7 +1,7 @@
-import { HEADER_NRCPUS, HEADER_SAMPLE_TIME } from "@perfdata/format";
-import { type AuxPiece, type AuxStream, type AuxTrace, readAuxTrace } from "@perfdata/session";
-import { auxStreamBytes } from "@perfdata/session";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { HEADER_NRCPUS, HEADER_SAMPLE_TIME } from "@perfdata/format/feature-names";
+import { type AuxPiece } from "@perfdata/session/auxtrace";
+import { type AuxStream, auxStreamBytes, type AuxTrace, readAuxTrace } from "@perfdata/session";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { hasAuxtrace, type PayloadPart } from "./aux_cut.ts";
 import type { Part } from "./merge_part.ts";
 

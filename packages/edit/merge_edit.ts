@@ -1,19 +1,16 @@
+import { KERNEL_RECORDS, PerfEvent, type RecordBatch, RecordCodec } from "@perfdata/format";
+import { layoutOf } from "@perfdata/format/struct";
+import { type Payload } from "@perfdata/format/batch";
 import {
-  KERNEL_RECORDS,
-  layoutOf,
-  type Payload,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
   PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-  PERF_SAMPLE_READ,
-  PerfEvent,
-  type RecordBatch,
-  RecordCodec,
-  setRecordSize,
-} from "@perfdata/format";
+} from "@perfdata/format/record-types";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import { setRecordSize } from "@perfdata/format/record-header";
 import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceOf, type PayloadPart } from "./aux_cut.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";

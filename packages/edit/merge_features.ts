@@ -1,6 +1,10 @@
 import {
   encodeFeature,
   type Feature,
+  type WriterEvent,
+  type WriterFeature,
+} from "@perfdata/format";
+import {
   featureName,
   HEADER_AUXTRACE,
   HEADER_BUILD_ID,
@@ -8,10 +12,8 @@ import {
   HEADER_EVENT_DESC,
   HEADER_GROUP_DESC,
   HEADER_SAMPLE_TIME,
-  longestAttr,
-  type WriterEvent,
-  type WriterFeature,
-} from "@perfdata/format";
+} from "@perfdata/format/feature-names";
+import { longestAttr } from "@perfdata/format/writer";
 
 import { Part } from "./merge_part.ts";
 /** The features of the result. */

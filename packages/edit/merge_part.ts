@@ -1,12 +1,12 @@
 import {
   decodeFeature,
-  HEADER_HOSTNAME,
-  PERF_SAMPLE_IDENTIFIER,
   type PerfDataReader,
   PerfEvent,
   type PerfEventAttr,
   type RecordBatch,
 } from "@perfdata/format";
+import { HEADER_HOSTNAME } from "@perfdata/format/feature-names";
+import { PERF_SAMPLE_IDENTIFIER } from "@perfdata/format/perf-event";
 import type { PartAux } from "./merge_aux.ts";
 import { copyRecording } from "./copy.ts";
 import type { RecordingOutput } from "./recording_output.ts";

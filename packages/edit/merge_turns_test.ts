@@ -3,13 +3,15 @@ import {
   bytesSource,
   emptyAttr,
   memorySink,
+  PerfDataReader,
+  PerfDataWriter,
+} from "@perfdata/format";
+import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { runEngine } from "@perfdata/session/engine";
 import { mergeRecordings } from "./merge.ts";

@@ -3,19 +3,12 @@
  *
  * @module
  */
-export * from "./copy.ts";
-export * from "./recording_output.ts";
-export * from "./aux_cut.ts";
-export * from "./slice.ts";
-export * from "./pseudonym.ts";
-export * from "./redact.ts";
-export * from "./kept_tracing_data.ts";
-export * from "./search_text.ts";
-export * from "./repair.ts";
-export * from "./merge.ts";
-export * from "./compress.ts";
-export * from "./for_perf.ts";
-export * from "./byte_order.ts";
-export * from "./build_ids.ts";
-export * from "./choose.ts";
-export * from "./inject_jit.ts";
+export { AddBuildIds } from "./build_ids.ts";
+export { ByteOrder } from "./byte_order.ts";
+export { type CopyOptions, copyRecording, type CopyStats, DROP, type Edit, KEEP } from "./copy.ts";
+export { InjectJit } from "./inject_jit.ts";
+export { type MergeOptions, mergeRecordings } from "./merge.ts";
+export { FileOutput, PipeOutput } from "./recording_output.ts";
+export { Redact, type RedactOptions } from "./redact.ts";
+export { repairRecording } from "./repair.ts";
+export { Slice, type SliceFilter } from "./slice.ts";

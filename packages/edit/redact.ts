@@ -2,17 +2,19 @@ import {
   decodeFeature,
   encodeFeature,
   type Feature,
-  HEADER_TRACING_DATA,
   KERNEL_RECORDS,
+  type PerfDataReader,
+  type RecordBatch,
+  RecordCodec,
+} from "@perfdata/format";
+import { HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
+import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
-  type PerfDataReader,
-  type RecordBatch,
-  RecordCodec,
-  SampleFields,
-} from "@perfdata/format";
+} from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_KERNEL,

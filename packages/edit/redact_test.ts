@@ -1,4 +1,5 @@
-import { bytesSource, memorySink, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
+import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { assert, assertEquals } from "@std/assert";
 import { copyRecording } from "./copy.ts";
 import { FileOutput } from "./recording_output.ts";

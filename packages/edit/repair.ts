@@ -1,23 +1,17 @@
 import {
   type Diagnostics,
-  encode,
-  fileMagic,
-  layoutOf,
-  type Payload,
-  PERF_ATTR_SIZE_VER0,
-  PERF_EVENT_HEADER_SIZE,
-  PERF_FILE_HEADER_SIZE,
-  PERF_RECORD_AUXTRACE,
   PerfDataError,
   PerfDataReader,
-  perfEventAttr,
-  perfFileHeader,
-  perfFileSection,
-  prefixSize,
   type RandomAccessSource,
   type RecordBatch,
-  recordSize,
 } from "@perfdata/format";
+import { encode, layoutOf, prefixSize } from "@perfdata/format/struct";
+import { fileMagic } from "@perfdata/format/writer";
+import { type Payload } from "@perfdata/format/batch";
+import { PERF_ATTR_SIZE_VER0, perfEventAttr } from "@perfdata/format/attr";
+import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_AUXTRACE } from "@perfdata/format/record-types";
+import { PERF_FILE_HEADER_SIZE, perfFileHeader, perfFileSection } from "@perfdata/format/header";
+import { recordSize } from "@perfdata/format/record-header";
 import { copyRecording, type CopyStats } from "./copy.ts";
 import type { RecordingOutput } from "./recording_output.ts";
 import { JUDGED, mendEvents } from "./repair_events.ts";

@@ -1,22 +1,25 @@
 import {
   decodeFeature,
   EventTable,
-  HEADER_EVENT_DESC,
-  layoutOf,
-  PERF_ATTR_SIZE_VER0,
+  PerfDataError,
+  type PerfDataReader,
+  PerfEvent,
+  type RandomAccessSource,
+} from "@perfdata/format";
+import { HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
+import { layoutOf } from "@perfdata/format/struct";
+import { PERF_ATTR_SIZE_VER0 } from "@perfdata/format/attr";
+import {
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_USER_TYPE_START,
-  PerfDataError,
-  type PerfDataReader,
-  PerfEvent,
-  type RandomAccessSource,
-  recordSize,
-} from "@perfdata/format";
+} from "@perfdata/format/record-types";
+import { recordSize } from "@perfdata/format/record-header";
 import { streamFeature } from "@perfdata/session/stream-feature";
-import { AUXTRACE, HEADER_TRACING_DATA } from "@perfdata/user-records";
+import { AUXTRACE } from "@perfdata/user-records";
+import { HEADER_TRACING_DATA } from "@perfdata/user-records/header-tracing-data";
 import { ENOUGH, KNOWN, Soundness } from "./repair_sound.ts";
 
 /** Bytes of records from the first one on by which events are judged. */

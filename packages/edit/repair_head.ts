@@ -2,20 +2,21 @@ import {
   decodeFeature,
   encodeFeature,
   type Feature,
-  featureName,
-  HEADER_BUILD_ID,
-  HEADER_EVENT_DESC,
-  HEADER_TRACING_DATA,
-  longestAttr,
-  PERF_ATTR_SIZE_VER0,
-  PERF_RECORD_HEADER_TRACING_DATA,
-  PERF_RECORD_SAMPLE,
   PerfDataError,
   type PerfDataReader,
   type RecordBatch,
   type WriterEvent,
   type WriterFeature,
 } from "@perfdata/format";
+import {
+  featureName,
+  HEADER_BUILD_ID,
+  HEADER_EVENT_DESC,
+  HEADER_TRACING_DATA,
+} from "@perfdata/format/feature-names";
+import { longestAttr } from "@perfdata/format/writer";
+import { PERF_ATTR_SIZE_VER0 } from "@perfdata/format/attr";
+import { PERF_RECORD_HEADER_TRACING_DATA, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import type { Edit } from "./copy.ts";
 import type { RecordingHead } from "./recording_output.ts";

@@ -1,14 +1,13 @@
+import { type EventTable, KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
 import {
-  type EventTable,
-  KERNEL_RECORDS,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-  RecordCodec,
-  SampleFields,
-} from "@perfdata/format";
-import { USER_RECORDS } from "@perfdata/user-records";
+} from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import { ALL_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import type { KnownDeclaration } from "@perfdata/user-records/all-records";
 
 /** Records that must follow one another before damaged bytes count as over. */
 export const ENOUGH = 3;
@@ -30,7 +29,7 @@ function isPlausible(type: number, size: number): boolean {
 /** Most bytes of one AUXTRACE payload. */
 const MOST_AUX = 1n << 34n;
 /** Types that are known to be written: the kernel's, and perf's own. Others only where framing is sure. */
-export const KNOWN = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
+export const KNOWN: RecordCodec<KnownDeclaration> = new RecordCodec(ALL_RECORDS);
 
 /** Most bytes of a kernel record after its fields: those of a later Linux, and a trailer that no attr names. */
 const MOST_TAIL = 128;

@@ -13,7 +13,7 @@ const HEAD = 4;
  *
  * @example
  * ```ts
- * import { TextSearch } from "@perfdata/edit";
+ * import { TextSearch } from "@perfdata/edit/search-text";
  * import { assertEquals } from "@std/assert";
  *
  * const search = new TextSearch(["nginx", "sh"]);

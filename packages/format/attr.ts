@@ -141,7 +141,8 @@ export function emptyAttr(): PerfEventAttr {
  *
  * @example
  * ```ts
- * import { decode, encode, perfEventAttr } from "@perfdata/format";
+ * import { decode, encode } from "@perfdata/format/struct";
+ * import { perfEventAttr } from "@perfdata/format/attr";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = new Uint8Array(64);

@@ -56,7 +56,7 @@ export const NO_DATA_SOURCE: bigint = 1n | 1n << 5n | 1n << 19n | 1n << 24n | 1n
  *
  * @example
  * ```ts
- * import { dataSourceText } from "@perfdata/format";
+ * import { dataSourceText } from "@perfdata/format/data-source";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(
@@ -76,7 +76,7 @@ export function dataSourceText(source: bigint): string {
  *
  * @example
  * ```ts
- * import { dataSourcePart } from "@perfdata/format";
+ * import { dataSourcePart } from "@perfdata/format/data-source";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(dataSourcePart(0x68100142n, "level"), "L1 hit");
@@ -108,7 +108,7 @@ export function dataSourcePart(source: bigint, part: DataSourcePart): string {
  *
  * @example
  * ```ts
- * import { pageSizeText } from "@perfdata/format";
+ * import { pageSizeText } from "@perfdata/format/data-source";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([0n, 4096n, 2097152n].map(pageSizeText), ["N/A", "4K", "2M"]);

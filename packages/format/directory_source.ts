@@ -33,8 +33,8 @@ interface Piece {
  *
  * @example
  * ```ts
- * import { bytesSource, directorySource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter }
- *   from "@perfdata/format";
+ * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
+ * import { directorySource } from "@perfdata/format/directory-source";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();
@@ -128,7 +128,7 @@ export interface ClosableSyncSource extends SyncSource {
  *
  * @example
  * ```ts
- * import { recordingParts } from "@perfdata/format";
+ * import { recordingParts } from "@perfdata/format/directory-source";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(recordingParts(["data.10", "kcore_dir", "data.9", "data"]), ["data", "data.9", "data.10"]);
@@ -153,7 +153,7 @@ export function recordingParts(names: readonly string[]): [string, ...string[]] 
  *
  * @example
  * ```ts
- * import { openDirectorySource } from "@perfdata/format";
+ * import { openDirectorySource } from "@perfdata/format/directory-source";
  * import { assertThrows } from "@std/assert";
  *
  * assertThrows(() => openDirectorySource(["a"], () => { throw new Error(); }), Error, "no 'data' file");

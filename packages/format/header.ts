@@ -52,7 +52,7 @@ const MAGICS: Readonly<Record<string, Magic>> = {
  *
  * @example
  * ```ts
- * import { parseMagic } from "@perfdata/format";
+ * import { parseMagic } from "@perfdata/format/header";
  * import { assertEquals } from "@std/assert";
  *
  * const start = new Uint8Array(16);

@@ -46,6 +46,11 @@ export class Inflater {
   /** Bytes that the record has inflated to so far. */
   #inflated = 0;
 
+  /**
+   * Inflates for `reader`.
+   *
+   * @param makeStream makes the decompressor, which may go on from a state
+   */
   constructor(
     reader: InflaterHost,
     littleEndian: boolean,
@@ -75,6 +80,12 @@ export class Inflater {
     return { stream, left, isBroken: this.#broken };
   }
 
+  /**
+   * The records of one COMPRESSED record.
+   *
+   * @param record with its header
+   * @param offset of the record in the file
+   */
   *inflate(record: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
     this.#lastOffset = offset;
     if (!this.#broken) {

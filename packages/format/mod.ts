@@ -3,35 +3,37 @@
  *
  * @module
  */
-export * from "./attr.ts";
-export * from "./batch.ts";
-export * from "./cursor.ts";
-export * from "./data_source.ts";
-export * from "./directory_source.ts";
-export * from "./error.ts";
-export * from "./event_name.ts";
-export * from "./events.ts";
-export * from "./features.ts";
-export type { FeatureSection } from "./file_tables.ts";
-export * from "./header.ts";
-export type { InflaterState } from "./inflater.ts";
-export * from "./regions.ts";
-export * from "./off_cpu.ts";
-export * from "./perf_event.ts";
-export * from "./reader.ts";
-export * from "./record.ts";
-export * from "./record_codec.ts";
-export * from "./record_header.ts";
-export * from "./record_names.ts";
-export * from "./records.ts";
-export * from "./registers.ts";
-export * from "./sample.ts";
-export * from "./sample_layout.ts";
-export * from "./sample_walk.ts";
-export * from "./sink.ts";
-export * from "./source.ts";
-export * from "./struct.ts";
-export * from "./text.ts";
-export * from "./visible.ts";
-export * from "./writer.ts";
-export * from "./zstd.ts";
+export { emptyAttr, type PerfEventAttr } from "./attr.ts";
+export { RecordBatch } from "./batch.ts";
+export {
+  type Diagnostics,
+  type ErrorPlace,
+  PerfDataError,
+  type PerfDataErrorCode,
+} from "./error.ts";
+export { eventName } from "./event_name.ts";
+export { EventTable, PerfEvent } from "./events.ts";
+export { decodeFeature, encodeFeature, type Feature, FEATURES } from "./features/feature.ts";
+export { PerfDataReader, type ReaderOptions, type ReaderStats } from "./reader.ts";
+export type { DecodedRecord, RawRecord } from "./record.ts";
+export { type AnyRecord, RecordCodec, type RecordContext } from "./record_codec.ts";
+export { KERNEL_RECORDS, type KernelRecord } from "./records.ts";
+export type { Sample, SampleId } from "./sample.ts";
+export { type ByteSink, memorySink, type RandomAccessSink } from "./sink.ts";
+export {
+  blobSource,
+  type ByteSource,
+  bytesSource,
+  isRandomAccess,
+  type RandomAccessSource,
+  type StreamSource,
+  streamSource,
+  type SyncSource,
+} from "./source.ts";
+export { visible } from "./visible.ts";
+export {
+  type FileWriterOptions,
+  PerfDataWriter,
+  type WriterEvent,
+  type WriterFeature,
+} from "./writer.ts";

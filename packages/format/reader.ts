@@ -44,6 +44,8 @@ import { array, decode, headerString, u64 } from "./struct.ts";
 import { type ZstdState, type ZstdStream, zstdStream } from "./zstd.ts";
 import { recordSize } from "./record_header.ts";
 
+export type { FeatureSection } from "./file_tables.ts";
+
 /** Most bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
 /** Most bytes of features that are kept of a stream. */

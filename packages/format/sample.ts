@@ -265,7 +265,10 @@ export type SampleShape = Pick<PerfEventAttr, AttrMask>;
  *
  * @example
  * ```ts
- * import { decode, emptyAttr, PERF_SAMPLE_IP, PERF_SAMPLE_TID, sampleBody } from "@perfdata/format";
+ * import { decode } from "@perfdata/format/struct";
+ * import { emptyAttr } from "@perfdata/format";
+ * import { PERF_SAMPLE_IP, PERF_SAMPLE_TID } from "@perfdata/format/perf-event";
+ * import { sampleBody } from "@perfdata/format/sample";
  * import { assertEquals } from "@std/assert";
  *
  * const attr = { ...emptyAttr(), sample_type: BigInt(PERF_SAMPLE_IP | PERF_SAMPLE_TID) };

@@ -71,7 +71,9 @@ export interface TrailerLayout {
  *
  * @example
  * ```ts
- * import { emptyAttr, PERF_SAMPLE_IP, PERF_SAMPLE_TIME, sampleLayout } from "@perfdata/format";
+ * import { emptyAttr } from "@perfdata/format";
+ * import { PERF_SAMPLE_IP, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+ * import { sampleLayout } from "@perfdata/format/sample-layout";
  * import { assertEquals } from "@std/assert";
  *
  * const layout = sampleLayout({
@@ -144,7 +146,8 @@ export interface ReadLayout {
  *
  * @example
  * ```ts
- * import { PERF_FORMAT_GROUP, PERF_FORMAT_ID, readLayout } from "@perfdata/format";
+ * import { PERF_FORMAT_GROUP, PERF_FORMAT_ID } from "@perfdata/format/perf-event";
+ * import { readLayout } from "@perfdata/format/sample-layout";
  * import { assertEquals } from "@std/assert";
  *
  * const { group, head, entry, id, lost } = readLayout(PERF_FORMAT_GROUP | PERF_FORMAT_ID);
@@ -205,7 +208,9 @@ const AT_WEIGHT_STRUCT = SampleWalk.slot("weight_struct");
  *
  * @example
  * ```ts
- * import { emptyAttr, PERF_SAMPLE_CALLCHAIN, SampleFields } from "@perfdata/format";
+ * import { emptyAttr } from "@perfdata/format";
+ * import { PERF_SAMPLE_CALLCHAIN } from "@perfdata/format/perf-event";
+ * import { SampleFields } from "@perfdata/format/sample-layout";
  * import { assertEquals } from "@std/assert";
  *
  * const attr = { ...emptyAttr(), sample_type: BigInt(PERF_SAMPLE_CALLCHAIN) };

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { corpusFiles } from "../../tests/corpus.ts";
 import { fixtureFiles } from "../../tests/sweep.ts";
-import { bytesSource, hasTablesFirst, memorySink, PerfDataReader, PerfDataWriter } from "./mod.ts";
+import { bytesSource, memorySink, PerfDataReader, PerfDataWriter } from "./mod.ts";
+import { hasTablesFirst } from "./writer.ts";
 
 /** Writes the records and features of a file into one of the same layout. */
 async function again(bytes: Uint8Array): Promise<Uint8Array | undefined> {

@@ -85,7 +85,8 @@ export async function* decodePacketStream(
  *
  * @example
  * ```ts
- * import { PacketDecoder, packetOf } from "@perfdata/intel-pt";
+ * import { PacketDecoder } from "@perfdata/intel-pt";
+ * import { packetOf } from "@perfdata/intel-pt/decode-packets";
  * import { assertEquals } from "@std/assert";
  *
  * const decoder = new PacketDecoder();

@@ -6,20 +6,16 @@
  *
  * @module
  */
-
-export * from "./decode_packets.ts";
-export * from "./encode_packet.ts";
-export * from "./flow/block_cache.ts";
-export * from "./flow/code.ts";
-export * from "./flow/flow_decoder.ts";
-export * from "./flow/flow_event.ts";
-export * from "./flow/path_table.ts";
-export * from "./flow/time_keeper.ts";
-export * from "./packet.ts";
-export * from "./packet_decoder.ts";
-export * from "./packet_kind.ts";
-export * from "./perf_text.ts";
-export * from "./psb.ts";
-export * from "./ptdump_text.ts";
-export * from "./x86/insn_decoder.ts";
-export * from "./x86/insn_kind.ts";
+export { decodePackets, decodePacketStream } from "./decode_packets.ts";
+export { encodePacket, encodePackets } from "./encode_packet.ts";
+export { BlockCache } from "./flow/block_cache.ts";
+export { FlowDecoder } from "./flow/flow_decoder.ts";
+export { FlowError, FlowEvent } from "./flow/flow_event.ts";
+export { PathTable } from "./flow/path_table.ts";
+export type { Packet } from "./packet.ts";
+export { PacketDecoder } from "./packet_decoder.ts";
+export { PacketKind } from "./packet_kind.ts";
+export { PerfText } from "./perf_text.ts";
+export { findPsb, PSB_SIZE } from "./psb.ts";
+export { PtdumpText } from "./ptdump_text.ts";
+export { InsnDecoder } from "./x86/insn_decoder.ts";

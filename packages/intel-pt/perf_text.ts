@@ -108,7 +108,8 @@ const NAMES = new ShortTexts({
  *
  * @example
  * ```ts
- * import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt";
+ * import { PERF_TEXT_ROOM } from "@perfdata/intel-pt/perf-text";
+ * import { PerfText } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * const input = Uint8Array.of(0x59, 0x2a, 0x02, 0xf3);
@@ -380,7 +381,7 @@ function describe(view: DataView, at: number, kind: PacketKind, packet: PacketDe
  *
  * @example
  * ```ts
- * import { perfText } from "@perfdata/intel-pt";
+ * import { perfText } from "@perfdata/intel-pt/perf-text";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(
@@ -411,7 +412,7 @@ export function perfText(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
  *
  * @example
  * ```ts
- * import { perfTextHeading } from "@perfdata/intel-pt";
+ * import { perfTextHeading } from "@perfdata/intel-pt/perf-text";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(perfTextHeading(16), ".\n. ... Intel Processor Trace data: size 16 bytes\n");

@@ -155,7 +155,8 @@ for (let byte = 0; byte < 256; byte += 2) {
  *
  * @example
  * ```ts
- * import { PtdumpText, PTDUMP_TEXT_ROOM } from "@perfdata/intel-pt";
+ * import { PtdumpText } from "@perfdata/intel-pt";
+ * import { PTDUMP_TEXT_ROOM } from "@perfdata/intel-pt/ptdump-text";
  * import { assertEquals } from "@std/assert";
  *
  * const input = Uint8Array.of(0x02, 0xf3, 0x2d, 0x34, 0x12);
@@ -441,7 +442,7 @@ export class PtdumpText {
  *
  * @example
  * ```ts
- * import { ptdumpText } from "@perfdata/intel-pt";
+ * import { ptdumpText } from "@perfdata/intel-pt/ptdump-text";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(

@@ -1,17 +1,16 @@
-import { type AuxStream, auxStreamBytes, copyAuxStream, readAuxTrace } from "@perfdata/session";
+import { type AuxStream, auxStreamBytes, readAuxTrace } from "@perfdata/session";
+import { copyAuxStream } from "@perfdata/session/auxtrace";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { CallTree, CallTreeOptions } from "@perfdata/export/tree";
 import { memorySink, PerfDataReader } from "@perfdata/format";
 import { ProfileConsumer } from "@perfdata/profile";
 import type { Profile } from "@perfdata/profile/profile";
+import { areOfBranches, areOfMemory, sampleKeys } from "@perfdata/report/function-keys";
 import {
-  areOfBranches,
-  areOfMemory,
   type FunctionOptions,
   functionTable,
   type NamedFunctionRow,
   SampleCounts,
-  sampleKeys,
 } from "@perfdata/report";
 import { type RecordingInfo, recordingInfo } from "@perfdata/report/info";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";

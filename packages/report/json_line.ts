@@ -18,7 +18,7 @@ export function jsonLine(row: Readonly<Record<string, unknown>>): string {
  *
  * @example
  * ```ts
- * import { snakeKeys } from "@perfdata/report";
+ * import { snakeKeys } from "@perfdata/report/json-line";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(snakeKeys({ leftOut: [{ copySize: 8n }], ARCH: "x86_64" }), {

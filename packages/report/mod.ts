@@ -3,30 +3,13 @@
  *
  * @module
  */
-export * from "./functions/function_chains.ts";
-export * from "./functions/function_keys.ts";
-export * from "./functions/function_numbers.ts";
-export * from "./functions/function_text.ts";
-export * from "./functions/comm_table.ts";
-export * from "./functions/functions.ts";
-export * from "./functions/functions_of.ts";
-export * from "./json_line.ts";
-export * from "./functions/function_names.ts";
-export * from "./memory/access_stats.ts";
-export * from "./memory/cache_lines.ts";
-export * from "./memory/cache_lines_text.ts";
-export * from "./processes.ts";
-export * from "./rate/rate.ts";
-export * from "./rate/rate_plot.ts";
-export * from "./rate/rate_rows.ts";
-export * from "./rate/rate_stream.ts";
-export * from "./rate/rate_streams.ts";
-export * from "./functions/profile_functions.ts";
-export * from "./functions/sample_counts.ts";
-export * from "./functions/sample_details.ts";
-export * from "./sched/latency.ts";
-export * from "./sched/latency_text.ts";
-export * from "./sched/map.ts";
-export * from "./sched/timehist.ts";
-export * from "./sched/wakeups.ts";
-export * from "./numbered_texts.ts";
+export type { FunctionOptions, FunctionRow } from "./functions/function_options.ts";
+export { FunctionTable, functionTable } from "./functions/functions.ts";
+export {
+  functions,
+  type FunctionsOptions,
+  type NamedFunctionRow,
+} from "./functions/functions_of.ts";
+export { SampleCounts } from "./functions/sample_counts.ts";
+export { Overview } from "./processes.ts";
+export { analyzeRate, type RateOptions, type RateReport } from "./rate/rate.ts";

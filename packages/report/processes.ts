@@ -11,7 +11,8 @@ import {
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
-import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
+import { USER_RECORDS } from "@perfdata/user-records";
 
 const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 /** That of the dialect in which types 69 to 81 are features. */

@@ -1,4 +1,5 @@
-import type { Diagnostics, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
+import type { Diagnostics, PerfDataReader, RecordBatch } from "@perfdata/format";
+import type { Payload } from "@perfdata/format/batch";
 import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_EVENT_UPDATE,

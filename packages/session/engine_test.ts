@@ -4,15 +4,17 @@ import {
   emptyAttr,
   KERNEL_RECORDS,
   memorySink,
+  PerfDataReader,
+  PerfDataWriter,
+  RecordCodec,
+} from "@perfdata/format";
+import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataReader,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { type Consumer, type Engine, type EngineOptions, runEngine } from "./engine.ts";
 

@@ -19,7 +19,8 @@ export type Address = number;
  *
  * @example
  * ```ts
- * import { addressFromHalves, addressToHex } from "@perfdata/symbols";
+ * import { addressFromHalves } from "@perfdata/symbols/address";
+ * import { addressToHex } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const address = addressFromHalves(0xffffffff, 0x81000000);
@@ -36,7 +37,7 @@ export function addressFromHalves(hi: number, lo: number): Address {
  *
  * @example
  * ```ts
- * import { addressFromBigInt } from "@perfdata/symbols";
+ * import { addressFromBigInt } from "@perfdata/symbols/address";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(addressFromBigInt(0x401000n), 0x401000);
@@ -52,7 +53,7 @@ export function addressFromBigInt(value: bigint): Address {
  *
  * @example
  * ```ts
- * import { addressToBigInt } from "@perfdata/symbols";
+ * import { addressToBigInt } from "@perfdata/symbols/address";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(addressToBigInt(-1), 0xffffffffffffffffn);

@@ -27,7 +27,8 @@ const PAGE = 4096;
  *
  * @example
  * ```ts
- * import { ElfFile, FileAddresses } from "@perfdata/symbols";
+ * import { ElfFile } from "@perfdata/symbols";
+ * import { FileAddresses } from "@perfdata/symbols/address-map";
  * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assertEquals } from "@std/assert";
  *
@@ -107,7 +108,8 @@ export interface KernelReference {
  *
  * @example
  * ```ts
- * import { addressFromBigInt, kernelReference } from "@perfdata/symbols";
+ * import { addressFromBigInt } from "@perfdata/symbols/address";
+ * import { kernelReference } from "@perfdata/symbols/address-map";
  * import { assertEquals } from "@std/assert";
  *
  * const pgoff = addressFromBigInt(0xffffffff9a000000n);

@@ -30,7 +30,8 @@ export interface ArchiveOptions {
  *
  * @example
  * ```ts
- * import { archiveFiles, bytesSource } from "@perfdata/symbols";
+ * import { archiveFiles } from "@perfdata/symbols/archive-files";
+ * import { bytesSource } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const files = { open: () => bytesSource(new TextEncoder().encode("text")), read: () => undefined };

@@ -68,7 +68,8 @@ export function bytesSource(bytes: Uint8Array): BinarySource {
  *
  * @example
  * ```ts
- * import { bytesSource, sliceSource } from "@perfdata/symbols";
+ * import { bytesSource } from "@perfdata/symbols";
+ * import { sliceSource } from "@perfdata/symbols/binary-source";
  * import { assertEquals } from "@std/assert";
  *
  * const part = sliceSource(bytesSource(Uint8Array.of(1, 2, 3, 4)), 2, 2);
@@ -107,7 +108,7 @@ const WINDOW = 64 * 1024;
  *
  * @example
  * ```ts
- * import { windowedSource } from "@perfdata/symbols";
+ * import { windowedSource } from "@perfdata/symbols/binary-source";
  * import { assertEquals, assertThrows } from "@std/assert";
  *
  * const source = windowedSource("ones", 9, (into) => into.fill(1).length);

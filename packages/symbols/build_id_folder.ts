@@ -14,7 +14,8 @@ const MOST_FILES = 200_000;
  *
  * @example
  * ```ts
- * import { BuildIdFolder, bytesSource } from "@perfdata/symbols";
+ * import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
+ * import { bytesSource } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const demo = Deno.readFileSync("fixtures/demo/demo");

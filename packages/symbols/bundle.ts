@@ -15,7 +15,8 @@ export { type BundleEntry, BundleObject } from "./bundle_object.ts";
  *
  * @example
  * ```ts
- * import { BundleError, SymbolBundle } from "@perfdata/symbols";
+ * import { BundleError } from "@perfdata/symbols";
+ * import { SymbolBundle } from "@perfdata/symbols";
  * import { assertThrows } from "@std/assert";
  *
  * assertThrows(() => SymbolBundle.open(new Uint8Array(100)), BundleError, "0: no symbol bundle");

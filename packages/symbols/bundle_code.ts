@@ -115,7 +115,7 @@ export function decodeBundleCode(
  *
  * @example
  * ```ts
- * import { partsSource } from "@perfdata/symbols";
+ * import { partsSource } from "@perfdata/symbols/bundle-code";
  * import { assertEquals } from "@std/assert";
  *
  * const parts = [{ offset: 4096, bytes: Uint8Array.of(0x90, 0xc3) }];

@@ -10,7 +10,9 @@ import type { FrameFinder, SymbolFinder } from "./dwarf/addr2line_text.ts";
  *
  * @example
  * ```ts
- * import { BundleFrames, resolution, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { BundleFrames } from "@perfdata/symbols/bundle-frames";
+ * import { resolution } from "@perfdata/symbols/resolution";
+ * import { SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const writer = new SymbolBundleWriter();

@@ -1,19 +1,12 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { crc32 } from "node:zlib";
-import {
-  addressToHex,
-  BundleError,
-  type BundleObjectInfo,
-  type Frame,
-  type ObjectKind,
-  resolution,
-  SymbolBundle,
-  SymbolBundleWriter,
-  type SymbolInfo,
-  unresolved,
-  UNRESOLVED_CAUSES,
-} from "./mod.ts";
+import { addressToHex, type Frame, SymbolBundle, SymbolBundleWriter } from "./mod.ts";
+import { BundleError } from "./bundle_format.ts";
+import { type BundleObjectInfo } from "./bundle_writer.ts";
+import { type ObjectKind, resolution, unresolved } from "./resolution.ts";
+import { type SymbolInfo } from "./symbol_table.ts";
+import { UNRESOLVED_CAUSES } from "./trust_report.ts";
 
 const asIs = (name: string): string => name;
 

@@ -49,7 +49,8 @@ interface Entry {
  *
  * @example
  * ```ts
- * import { resolution, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { resolution } from "@perfdata/symbols/resolution";
+ * import { SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const writer = new SymbolBundleWriter();

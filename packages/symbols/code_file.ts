@@ -37,7 +37,7 @@ export type CodeFile =
  *
  * @example
  * ```ts
- * import { openCodeFile } from "@perfdata/symbols";
+ * import { openCodeFile } from "@perfdata/symbols/code-file";
  * import { assertEquals } from "@std/assert";
  *
  * const files = { open: () => undefined, read: () => undefined };

@@ -23,7 +23,7 @@ const ELF_HEADER = 64;
  *
  * @example
  * ```ts
- * import { expandFile } from "@perfdata/symbols";
+ * import { expandFile } from "@perfdata/symbols/compressed-file";
  * import { assertEquals } from "@std/assert";
  *
  * const text = new TextEncoder().encode("as it was");
@@ -55,7 +55,8 @@ export async function expandFile(
  *
  * @example
  * ```ts
- * import { bytesSource, expandElf, SymbolsError } from "@perfdata/symbols";
+ * import { bytesSource, SymbolsError } from "@perfdata/symbols";
+ * import { expandElf } from "@perfdata/symbols/compressed-file";
  * import { assertRejects } from "@std/assert";
  *
  * const stream = new Blob([new Uint8Array(1e6)]).stream().pipeThrough(new CompressionStream("gzip"));

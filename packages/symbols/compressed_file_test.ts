@@ -2,15 +2,9 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { symbolTable, writeElf } from "./testing/elf_writer.ts";
-import {
-  type BinarySource,
-  bytesSource,
-  expandElf,
-  expandFile,
-  fileCompression,
-  SymbolResolver,
-  SymbolsError,
-} from "./mod.ts";
+import { type BinarySource, bytesSource, SymbolResolver, SymbolsError } from "./mod.ts";
+import { expandElf, expandFile } from "./compressed_file.ts";
+import { fileCompression } from "@perfdata/format/compressed-source";
 
 /** Something to compress: neither all alike nor all different. */
 const PLAIN = Uint8Array.from({ length: 200_000 }, (_, i) => (i * i >> 7) & (i >> 9));

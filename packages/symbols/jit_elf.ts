@@ -160,7 +160,8 @@ const [ALLOC, EXECUTE] = [2, 4];
  *
  * @example
  * ```ts
- * import { bytesSource, ElfFile, jitElf } from "@perfdata/symbols";
+ * import { bytesSource, ElfFile } from "@perfdata/symbols";
+ * import { jitElf } from "@perfdata/symbols/jit";
  * import { assertEquals } from "@std/assert";
  *
  * const { bytes, buildId } = await jitElf({

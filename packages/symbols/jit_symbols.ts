@@ -30,7 +30,8 @@ const MAX_VERSIONS = 64;
  *
  * @example
  * ```ts
- * import { JitSymbols, type JitRecord } from "@perfdata/symbols";
+ * import { JitSymbols } from "@perfdata/symbols/jit";
+ * import { type JitRecord } from "@perfdata/symbols/jit";
  * import { assertEquals } from "@std/assert";
  *
  * const load = (name: string, timestamp: bigint, codeIndex: bigint): JitRecord => ({

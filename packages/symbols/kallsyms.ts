@@ -37,7 +37,8 @@ const NEWLINE = 0x0a;
  *
  * @example
  * ```ts
- * import { addressFromBigInt, readKallsyms } from "@perfdata/symbols";
+ * import { addressFromBigInt } from "@perfdata/symbols/address";
+ * import { readKallsyms } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const kallsyms = readKallsyms(new TextEncoder().encode(
@@ -92,7 +93,8 @@ export function isKallsymsRestricted(bytes: Uint8Array): boolean {
  *
  * @example
  * ```ts
- * import { addressFromBigInt, readKallsymsAt } from "@perfdata/symbols";
+ * import { addressFromBigInt } from "@perfdata/symbols/address";
+ * import { readKallsymsAt } from "@perfdata/symbols/kallsyms";
  * import { assertEquals } from "@std/assert";
  *
  * const address = addressFromBigInt(0xffffffff81000180n);

@@ -3,16 +3,11 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { constants, createDeflateRaw, deflateSync } from "node:zlib";
 import { Buffer } from "node:buffer";
 import { localResolver } from "./local_resolver.ts";
-import {
-  bytesSource,
-  expandFile,
-  type ObjectSymbols,
-  type ResolverOptions,
-  runsOn,
-  type SymbolObject,
-  SymbolResolver,
-  SymbolsError,
-} from "./mod.ts";
+import { bytesSource, type SymbolObject, SymbolResolver, SymbolsError } from "./mod.ts";
+import { expandFile } from "./compressed_file.ts";
+import { type ObjectSymbols } from "./resolver/object_symbols.ts";
+import { type ResolverOptions } from "./resolver/options.ts";
+import { runsOn } from "./architecture.ts";
 import { symbolTable, writeElf, type WrittenSection } from "./testing/elf_writer.ts";
 import { localFiles } from "./local_files.ts";
 import { inFolder, needs, run } from "./testing/toolchain.ts";

@@ -23,7 +23,7 @@ export type MapKind =
  *
  * @example
  * ```ts
- * import { mapKind } from "@perfdata/symbols";
+ * import { mapKind } from "@perfdata/symbols/map-name";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(mapKind("[kernel.kallsyms]_text"), "kernel");

@@ -1,15 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
+import { addressFromBigInt } from "./address.ts";
 import {
-  addressFromBigInt,
   bytesSource,
-  type ObjectSymbols,
   type Resolution,
-  type ResolverOptions,
   type SymbolFiles,
   type SymbolObject,
   SymbolResolver,
   SymbolsError,
 } from "./mod.ts";
+import { type ObjectSymbols } from "./resolver/object_symbols.ts";
+import { type ResolverOptions } from "./resolver/options.ts";
 import { needs } from "./testing/toolchain.ts";
 
 /** Files that are in memory, or on disk under another name. */

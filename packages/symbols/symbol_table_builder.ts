@@ -4,6 +4,8 @@ import { type Columns, copyColumns, keepRows, makeColumns, nameOf } from "./symb
 import type { OverlapRule } from "./symbol_segments.ts";
 import { SymbolTable } from "./symbol_table.ts";
 
+export type { OverlapRule } from "./symbol_segments.ts";
+
 /** The size of the pages that `perf` rounds the end of a last symbol to. */
 const PAGE = 4096;
 
@@ -15,7 +17,7 @@ const PAGE = 4096;
  *
  * @example
  * ```ts
- * import { SymbolTableBuilder } from "@perfdata/symbols";
+ * import { SymbolTableBuilder } from "@perfdata/symbols/symbol-table-builder";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new SymbolTableBuilder();

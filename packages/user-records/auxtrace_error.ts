@@ -7,8 +7,6 @@ import {
   i32,
   type OptionalCodec,
   paddedText,
-  record,
-  type RecordDeclaration,
   struct,
   type StructValue,
   type Test,
@@ -16,7 +14,8 @@ import {
   u64,
   when,
   x64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_AUXTRACE_ERROR } from "@perfdata/format/record-types";
 
 /** `fmt` that brought `machine_pid` and `vcpu`, and with them a message of fixed size. */

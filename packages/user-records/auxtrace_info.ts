@@ -1,15 +1,11 @@
 import {
   array,
-  type ByteReader,
   type Codec,
   decode,
   encode,
   enumeration,
   type FixedCodec,
   type OptionalCodec,
-  PerfDataError,
-  record,
-  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
@@ -17,7 +13,10 @@ import {
   u64,
   within,
   x64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { type ByteReader } from "@perfdata/format/cursor";
+import { PerfDataError } from "@perfdata/format";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import {
   type ArmSpeInfoV1,
   type ArmSpeInfoV2,
@@ -191,7 +190,7 @@ export function intelPtInfo(
  *
  * @example
  * ```ts
- * import { intelBtsInfo } from "@perfdata/user-records";
+ * import { intelBtsInfo } from "@perfdata/user-records/auxtrace-info";
  * import { assertEquals } from "@std/assert";
  *
  * const info = intelBtsInfo({ type: 2, priv: [7n, 31n, 829000000n, 0n, 1n, 1n] });
@@ -241,7 +240,8 @@ export function armSpeInfo(info: AuxtraceInfo): ArmSpeInfoV1 | ArmSpeInfoV2 | un
  *
  * @example
  * ```ts
- * import { intelBtsPriv, privWords } from "@perfdata/user-records";
+ * import { intelBtsPriv } from "@perfdata/user-records/auxtrace-info";
+ * import { privWords } from "@perfdata/user-records/auxtrace-info";
  * import { assertEquals } from "@std/assert";
  *
  * const words = privWords(intelBtsPriv, {

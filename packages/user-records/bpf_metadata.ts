@@ -6,12 +6,11 @@ import {
   counter,
   type FixedCodec,
   type HiddenCodec,
-  record,
-  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_BPF_METADATA } from "@perfdata/format/record-types";
 
 /** `BPF_PROG_NAME_LEN`: as long as a kernel symbol's name may be. */

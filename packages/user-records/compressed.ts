@@ -5,12 +5,11 @@ import {
   counter,
   type HiddenCodec,
   padding,
-  record,
-  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/record-types";
 
 const COMPRESSED_FIELDS = {

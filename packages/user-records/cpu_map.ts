@@ -9,8 +9,6 @@ import {
   type HiddenCodec,
   type OptionalCodec,
   padding,
-  record,
-  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
@@ -20,7 +18,8 @@ import {
   when,
   x32,
   x64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_CPU_MAP } from "@perfdata/format/record-types";
 
 /** `type` of a CPU map that lists its CPUs. */
@@ -121,7 +120,7 @@ export const cpuMapData: Codec<CpuMapData> = struct(
  *
  * @example
  * ```ts
- * import { cpusOf } from "@perfdata/user-records";
+ * import { cpusOf } from "@perfdata/user-records/cpu-map";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(cpusOf({ type: 1, mask_data: { long_size: 8, mask: [0x5n, 0x1n] } }), [0, 2, 64]);

@@ -6,14 +6,13 @@ import {
   type OptionalCodec,
   paddedText,
   padding,
-  record,
-  type RecordDeclaration,
   struct,
   type StructValue,
   type Test,
   u64,
   when,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { type CpuMapData, cpuMapData } from "./cpu_map.ts";
 import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 

@@ -1,4 +1,5 @@
-import { record, type RecordDeclaration, struct } from "@perfdata/format";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
+import { struct } from "@perfdata/format/struct";
 import {
   PERF_RECORD_FINISHED_INIT,
   PERF_RECORD_FINISHED_ROUND,

@@ -1,16 +1,13 @@
+import { type Codec } from "@perfdata/format/struct";
+import { type DecodedRecord, FEATURES } from "@perfdata/format";
+import { type FeatureOf } from "@perfdata/format/features";
 import {
-  type Codec,
-  type DecodedRecord,
-  type FeatureOf,
-  FEATURES,
   GOOGLE_RECORD_HEADER_HOSTNAME,
   GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY,
   GOOGLE_RECORD_HEADER_PMU_MAPPINGS,
-  HEADER_HOSTNAME,
-  HEADER_PMU_MAPPINGS,
-  record,
-  type RecordDeclaration,
-} from "@perfdata/format";
+} from "@perfdata/format/record-types";
+import { HEADER_HOSTNAME, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature-names";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { FINISHED_ROUND } from "./finished.ts";
 import { HEADER_ATTR } from "./header_attr.ts";
 import { HEADER_BUILD_ID } from "./header_build_id.ts";
@@ -44,8 +41,8 @@ type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
  *
  * @example
  * ```ts
- * import { HEADER_OSRELEASE } from "@perfdata/format";
- * import { googleFeatureId } from "@perfdata/user-records";
+ * import { HEADER_OSRELEASE } from "@perfdata/format/feature-names";
+ * import { googleFeatureId } from "@perfdata/user-records/google-dialect";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([googleFeatureId(70), googleFeatureId(9)], [HEADER_OSRELEASE, undefined]);

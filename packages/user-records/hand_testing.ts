@@ -4,7 +4,10 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { type Codec, RecordCodec, type RecordDeclaration, type Trace } from "@perfdata/format";
+import { type Codec } from "@perfdata/format/struct";
+import { RecordCodec } from "@perfdata/format";
+import { type RecordDeclaration } from "@perfdata/format/record";
+import { type Trace } from "@perfdata/format/cursor";
 
 /** Lays out fields in both byte orders. */
 export class Layout {

@@ -1,11 +1,5 @@
-import {
-  paddedText,
-  record,
-  type RecordDeclaration,
-  struct,
-  type StructValue,
-  x64,
-} from "@perfdata/format";
+import { paddedText, struct, type StructValue, x64 } from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_HEADER_EVENT_TYPE } from "@perfdata/format/record-types";
 
 const HEADER_EVENT_TYPE_FIELDS = {

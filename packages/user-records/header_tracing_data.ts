@@ -3,13 +3,12 @@ import {
   optional,
   type OptionalCodec,
   padding,
-  record,
-  type RecordDeclaration,
   struct,
   type StructValue,
   u32,
   when,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_HEADER_TRACING_DATA } from "@perfdata/format/record-types";
 
 /** Four bytes for alignment; not there where the data is inside of the record. */

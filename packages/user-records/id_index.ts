@@ -7,13 +7,12 @@ import {
   i64,
   optional,
   type OptionalCodec,
-  record,
-  type RecordDeclaration,
   struct,
   type StructCodec,
   type StructValue,
   u64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_ID_INDEX } from "@perfdata/format/record-types";
 
 const ENTRY_FIELDS = {

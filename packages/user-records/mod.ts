@@ -3,29 +3,13 @@
  *
  * @module
  */
-export * from "./all_records.ts";
-export * from "./auxtrace.ts";
-export * from "./auxtrace_error.ts";
-export * from "./auxtrace_info.ts";
-export * from "./auxtrace_info/arm_spe.ts";
-export * from "./auxtrace_info/cs_etm.ts";
-export * from "./auxtrace_info/intel_bts.ts";
-export * from "./auxtrace_info/intel_pt.ts";
-export type { PrivCodec } from "./auxtrace_info/words.ts";
-export * from "./bpf_metadata.ts";
-export * from "./compressed.ts";
-export * from "./cpu_map.ts";
-export * from "./event_update.ts";
-export * from "./finished.ts";
-export * from "./google_dialect.ts";
-export * from "./header_attr.ts";
-export * from "./header_build_id.ts";
-export * from "./header_event_type.ts";
-export * from "./header_feature.ts";
-export * from "./header_tracing_data.ts";
-export * from "./id_index.ts";
-export * from "./schedstat.ts";
-export * from "./stat.ts";
-export * from "./thread_map.ts";
-export * from "./time_conv.ts";
-export * from "./user_records.ts";
+export { ALL_RECORDS, type LocatedRecord, records } from "./all_records.ts";
+export { AUXTRACE, type Auxtrace } from "./auxtrace.ts";
+export { AUXTRACE_INFO, type AuxtraceInfo, intelPtInfo } from "./auxtrace_info.ts";
+export type { IntelPtInfo } from "./auxtrace_info/intel_pt.ts";
+export { CPU_MAP } from "./cpu_map.ts";
+export { EVENT_UPDATE } from "./event_update.ts";
+export { HEADER_BUILD_ID, type HeaderBuildId } from "./header_build_id.ts";
+export { ID_INDEX, type IdIndex } from "./id_index.ts";
+export { THREAD_MAP } from "./thread_map.ts";
+export { USER_RECORDS, type UserRecord } from "./user_records.ts";

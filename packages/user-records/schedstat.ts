@@ -6,15 +6,14 @@ import {
   type FixedCodec,
   type OptionalCodec,
   padding,
-  record,
-  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
   u16,
   u32,
   u64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import {
   PERF_RECORD_SCHEDSTAT_CPU,
   PERF_RECORD_SCHEDSTAT_DOMAIN,

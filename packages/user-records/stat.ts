@@ -7,12 +7,11 @@ import {
   type FixedCodec,
   type HiddenCodec,
   i32,
-  record,
-  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import {
   PERF_RECORD_STAT,
   PERF_RECORD_STAT_CONFIG,

@@ -7,12 +7,11 @@ import {
   type FixedCodec,
   type HiddenCodec,
   i64,
-  record,
-  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_THREAD_MAP } from "@perfdata/format/record-types";
 
 const ENTRY_FIELDS = {

@@ -1,8 +1,6 @@
 import {
   optional,
   type OptionalCodec,
-  record,
-  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
@@ -11,7 +9,8 @@ import {
   u8,
   when,
   x64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_TIME_CONV } from "@perfdata/format/record-types";
 
 const isLong: Test = { field: "time_cycles", present: true };

@@ -1,5 +1,6 @@
 /**
- * Runs `deno doc --lint` on every package and fails on what it finds.
+ * Runs `deno doc --lint` on every package and fails on what it finds; and where the roots of all packages together
+ * export more names than someone can look through. What is for fewer people is under a sub-path.
  *
  * Two of its findings are not errors here: the types of structures are derived from their
  * declarations (`no-slow-types`), which are private constants next to them (`private-type-ref` to
@@ -28,4 +29,17 @@ for (const finding of new TextDecoder().decode(stderr).split(/^(?=error)/m)) {
   errors++;
 }
 console.log(`doc lint: ${errors} errors in ${workspace.length} packages`);
-Deno.exit(errors === 0 ? 0 : 1);
+
+/** Most names of all roots together. */
+const MOST_NAMES = 200;
+const { stdout } = await new Deno.Command(Deno.execPath(), {
+  args: ["doc", "--json", ...entries.filter((path) => path.endsWith("/./mod.ts"))],
+  cwd: root,
+  stderr: "null",
+}).output();
+const { nodes } = JSON.parse(new TextDecoder().decode(stdout)) as {
+  nodes: Record<string, { symbols: unknown[] }>;
+};
+const names = Object.values(nodes).reduce((sum, { symbols }) => sum + symbols.length, 0);
+console.log(`public names: ${names} in ${Object.keys(nodes).length} roots, at most ${MOST_NAMES}`);
+Deno.exit(errors === 0 && names > 0 && names <= MOST_NAMES ? 0 : 1);

@@ -4,14 +4,16 @@ import {
   emptyAttr,
   KERNEL_RECORDS,
   memorySink,
+  PerfDataWriter,
+  RecordCodec,
+} from "@perfdata/format";
+import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
-import { hexRuns } from "@perfdata/dump";
+} from "@perfdata/format/perf-event";
+import { hexRuns } from "@perfdata/dump/hex-runs";
 import { corpusFiles } from "../corpus.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
@@ -149,7 +151,8 @@ function jitdump(): Uint8Array {
 }
 
 async function bundle(): Promise<Uint8Array> {
-  const { resolution, SymbolBundleWriter } = await import("@perfdata/symbols");
+  const { SymbolBundleWriter } = await import("@perfdata/symbols");
+  const { resolution } = await import("@perfdata/symbols/resolution");
   const writer = new SymbolBundleWriter();
   const object = { path: "/usr/bin/true", kind: "elf", buildId: "ab".repeat(20) } as const;
   for (let i = 0; i < 20; i++) {

@@ -4,18 +4,18 @@ import {
   bytesSource,
   decodeFeature,
   encodeFeature,
+  KERNEL_RECORDS,
   PerfDataError,
   PerfDataReader,
   RecordCodec,
   streamSource,
 } from "@perfdata/format";
-import { KERNEL_RECORDS } from "@perfdata/format";
 import { runEngine } from "@perfdata/session";
 import { USER_RECORDS } from "@perfdata/user-records";
 import {
+  bytesSource as binarySource,
   Demangler,
   ElfFile,
-  JitSymbols,
   openJitdump,
   readElfSymbols,
   readKallsyms,
@@ -23,7 +23,8 @@ import {
   SymbolBundle,
   SymbolsError,
 } from "@perfdata/symbols";
-import { bytesSource as binarySource, FileAddresses } from "@perfdata/symbols";
+import { JitSymbols } from "@perfdata/symbols/jit";
+import { FileAddresses } from "@perfdata/symbols/address-map";
 import { DwarfContext, DwarfError, elfDwarfSections } from "@perfdata/symbols/dwarf";
 import { OutputError } from "@perfdata/format/file-sink";
 import { InputError, UsageError } from "../../tools/_cli.ts";

@@ -2,8 +2,10 @@
  * What a user of the packages might write: it runs in Deno, Node and browsers, from the sources and
  * from the tarballs (see npm_test.ts).
  */
-import { blobSource, memorySink, PERF_RECORD_SAMPLE, PerfDataReader } from "@perfdata/format";
-import { copyAuxStream, readAuxTrace, runEngine } from "@perfdata/session";
+import { blobSource, memorySink, PerfDataReader } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { copyAuxStream } from "@perfdata/session/auxtrace";
+import { readAuxTrace, runEngine } from "@perfdata/session";
 import { bytesSource, SymbolResolver } from "@perfdata/symbols";
 
 /** What {@link summary} found. */

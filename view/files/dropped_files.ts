@@ -1,14 +1,9 @@
 import { isRandomAccess, type RandomAccessSource, type SyncSource } from "@perfdata/format";
 import { directorySource } from "@perfdata/format/directory-source";
 import { expandedStream, fileCompression } from "@perfdata/format/compressed-source";
-import {
-  checkRange,
-  type ClosableSource,
-  ElfFile,
-  SymbolBundle,
-  type SymbolFiles,
-  SymbolsError,
-} from "@perfdata/symbols";
+import { checkRange } from "@perfdata/symbols/binary-source";
+import { type ClosableSource } from "@perfdata/symbols/symbol-files";
+import { ElfFile, SymbolBundle, type SymbolFiles, SymbolsError } from "@perfdata/symbols";
 import type { CodeFiles } from "@perfdata/session/pt";
 
 /** Most bytes that a compressed file may expand to. */

@@ -1,5 +1,6 @@
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { type AuxTrace, readAuxTrace, runEngine, stitchAuxTrace } from "@perfdata/session";
+import { type AuxTrace, readAuxTrace, runEngine } from "@perfdata/session";
+import { stitchAuxTrace } from "@perfdata/session/auxtrace";
 import {
   decodePt,
   functionRows,
@@ -24,7 +25,7 @@ import {
 } from "@perfdata/session/pt";
 import type { FlowDecoder } from "@perfdata/intel-pt";
 import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { callBoxes } from "../data/call_boxes.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 

@@ -1,4 +1,5 @@
-import { hexOfRecord, type HexRun } from "@perfdata/dump";
+import { hexOfRecord } from "@perfdata/dump";
+import { type HexRun } from "@perfdata/dump/hex-run";
 import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
 import { dumpRecordName, recordTypeOfName } from "@perfdata/dump/record-names";
 import type { PerfDataReader, RecordBatch } from "@perfdata/format";

@@ -1,11 +1,6 @@
 import { copyRecording, FileOutput, Slice } from "@perfdata/edit";
-import {
-  bytesSource,
-  memorySink,
-  PERF_RECORD_MISC_SWITCH_OUT,
-  PerfDataReader,
-  type RandomAccessSource,
-} from "@perfdata/format";
+import { bytesSource, memorySink, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_FORK,

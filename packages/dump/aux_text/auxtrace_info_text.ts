@@ -7,7 +7,7 @@ import {
   PERF_AUXTRACE_HISI_PTT,
   PERF_AUXTRACE_INTEL_BTS,
   PERF_AUXTRACE_INTEL_PT,
-} from "@perfdata/user-records";
+} from "@perfdata/user-records/auxtrace-info";
 
 /** A word as `%#lx` prints it. */
 export function hex(word: bigint): string {

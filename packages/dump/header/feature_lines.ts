@@ -1,10 +1,5 @@
-import {
-  type EventDescs,
-  eventName,
-  type Feature,
-  type FeatureOf,
-  type PerfEvent,
-} from "@perfdata/format";
+import { type EventDescs, type FeatureOf } from "@perfdata/format/features";
+import { eventName, type Feature, type PerfEvent } from "@perfdata/format";
 import { bpfBtfLines, bpfProgInfoLines } from "./header_bpf.ts";
 import { eventDescLines } from "./header_events.ts";
 

@@ -1,4 +1,9 @@
-import { type BpfBtfs, type BpfProg, bpfProgArrays, type BpfProgInfos } from "@perfdata/format";
+import {
+  type BpfBtfs,
+  type BpfProg,
+  bpfProgArrays,
+  type BpfProgInfos,
+} from "@perfdata/format/features";
 
 /** `sizeof(struct btf_type)`. */
 const BTF_TYPE_SIZE = 12;

@@ -1,11 +1,11 @@
+import { ATTR_FLAGS } from "@perfdata/format/attr";
+import { type EventDescs } from "@perfdata/format/features";
 import {
-  ATTR_FLAGS,
-  type EventDescs,
   PERF_FORMAT_NAMES,
   PERF_SAMPLE_BRANCH_NAMES,
   PERF_SAMPLE_NAMES,
-  type PerfEventAttr,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
+import { type PerfEventAttr } from "@perfdata/format";
 
 /** The order in which perf lists the bits; it leaves out TRANSACTION. */
 const SAMPLE_TYPE_ORDER = [

@@ -4,12 +4,11 @@ import {
   emptyAttr,
   encodeFeature,
   type Feature,
-  HEADER_MEM_TOPOLOGY,
-  HEADER_NUMA_TOPOLOGY,
   memorySink,
   PerfDataReader,
   PerfDataWriter,
 } from "@perfdata/format";
+import { HEADER_MEM_TOPOLOGY, HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feature-names";
 import fc from "fast-check";
 import { headerLines } from "../mod.ts";
 

@@ -1,4 +1,6 @@
-import { buildIdText, type Feature, featureName } from "@perfdata/format";
+import { buildIdText } from "@perfdata/format/features";
+import { type Feature } from "@perfdata/format";
+import { featureName } from "@perfdata/format/feature-names";
 
 /** Lines of a list of CPUs' scheduling domains. */
 function domainLines(feature: Extract<Feature, { name: "CPU_DOMAIN_INFO" }>): string[] {

@@ -1,9 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
+import { BPF_INFO_FIELDS } from "@perfdata/format/features";
 import {
-  BPF_INFO_FIELDS,
   bytesSource,
-  type Codec,
-  codecsOf,
   emptyAttr,
   encodeFeature,
   eventName,
@@ -12,6 +10,7 @@ import {
   PerfDataReader,
   PerfDataWriter,
 } from "@perfdata/format";
+import { type Codec, codecsOf } from "@perfdata/format/struct";
 import { headerLines } from "../mod.ts";
 
 const MTIME = new Date(2024, 1, 3, 4, 5, 6);

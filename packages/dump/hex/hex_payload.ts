@@ -1,4 +1,4 @@
-import type { Payload } from "@perfdata/format";
+import type { Payload } from "@perfdata/format/batch";
 import { PacketDecoder } from "@perfdata/intel-pt/packet-decoder";
 import { PacketKind } from "@perfdata/intel-pt/packet-kind";
 import { perfText } from "@perfdata/intel-pt/perf-text";

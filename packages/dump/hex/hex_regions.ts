@@ -1,21 +1,14 @@
+import { array, type Codec, decode, prefixSize, struct, u64 } from "@perfdata/format/struct";
+import { featureName } from "@perfdata/format/feature-names";
+import { FEATURES, PerfDataError, type PerfDataReader } from "@perfdata/format";
+import { perfEventAttr } from "@perfdata/format/attr";
 import {
-  array,
-  type Codec,
-  decode,
-  featureName,
-  FEATURES,
-  PerfDataError,
-  type PerfDataReader,
-  perfEventAttr,
   perfFileHeader,
   perfFileSection,
   perfPipeFileHeader,
   perfTraceEventType,
-  prefixSize,
-  type Region,
-  struct,
-  u64,
-} from "@perfdata/format";
+} from "@perfdata/format/header";
+import { type Region } from "@perfdata/format/regions";
 import { type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import type { HexParts } from "./hex_parts.ts";
 import { LeafTrace } from "./hex_tree.ts";

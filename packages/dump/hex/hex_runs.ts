@@ -3,8 +3,8 @@ import {
   PerfDataError,
   PerfDataReader,
   type RandomAccessSource,
-  type Region,
 } from "@perfdata/format";
+import { type Region } from "@perfdata/format/regions";
 import { HexData } from "./hex_data.ts";
 import { HexParts } from "./hex_parts.ts";
 import { layoutProblems, regionRuns } from "./hex_regions.ts";
@@ -35,7 +35,7 @@ const SECTION_OF: Readonly<Record<Region["kind"], typeof HEX_SECTIONS[number] | 
  *
  * @example
  * ```ts
- * import { hexRuns } from "@perfdata/dump";
+ * import { hexRuns } from "@perfdata/dump/hex-runs";
  * import { bytesSource } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *

@@ -13,7 +13,10 @@ import {
 } from "@perfdata/format";
 import { USER_RECORDS } from "@perfdata/user-records";
 import fc from "fast-check";
-import { type HexOptions, type HexRun, hexRuns, hexText, type HexTextOptions } from "../mod.ts";
+import { type HexOptions, type HexRun } from "./hex_run.ts";
+import { hexRuns } from "./hex_runs.ts";
+import { hexText } from "../mod.ts";
+import { type HexTextOptions } from "./hex_text.ts";
 import { recordings } from "../testing.ts";
 
 /** All runs; the bytes are copied, since those of a run last until the next. */

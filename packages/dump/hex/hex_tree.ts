@@ -1,4 +1,5 @@
-import type { Codec, Trace } from "@perfdata/format";
+import type { Codec } from "@perfdata/format/struct";
+import type { Trace } from "@perfdata/format/cursor";
 
 /** A part of a structure: a field, an element, or bytes that the structure has of its own. */
 export interface Leaf {

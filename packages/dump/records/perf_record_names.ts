@@ -1,4 +1,5 @@
-import { KERNEL_RECORD_NAMES, KERNEL_RECORDS } from "@perfdata/format";
+import { KERNEL_RECORD_NAMES } from "@perfdata/format/record-names";
+import { KERNEL_RECORDS } from "@perfdata/format";
 import {
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_BUILD_ID,
@@ -6,7 +7,8 @@ import {
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/format/record-types";
-import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
+import { USER_RECORDS } from "@perfdata/user-records";
 
 /** The names that `perf report -D` prints where they are not those of the records. */
 const OTHER_NAMES: Readonly<Record<number, string>> = {

@@ -5,6 +5,8 @@ import type { RecordsFilter } from "./records_choice.ts";
 import type { RecordSymbols } from "./records_symbols.ts";
 import { RecordsText } from "./records_text.ts";
 
+export type { U64Style } from "./records_json.ts";
+
 export type { RecordsFilter, RecordSymbols };
 
 /** A row of CSV with its line end, as RFC 4180 quotes it. */

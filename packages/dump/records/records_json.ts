@@ -1,18 +1,19 @@
+import { type Codec } from "@perfdata/format/struct";
 import {
-  type Codec,
   CPUMODE_NAMES,
-  decodeFeature,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_USER,
-  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/perf-event";
+import {
+  decodeFeature,
   type PerfDataError,
   type PerfEvent,
-  type ReadFormat,
-  type Residue,
   type Sample,
   type SampleId,
-  type Trace,
 } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { type ReadFormat } from "@perfdata/format/read-format";
+import { type Residue, type Trace } from "@perfdata/format/cursor";
 
 import { isLastFeature } from "@perfdata/session/stream-feature";
 import { putHexBytes } from "@perfdata/format/text-bytes";

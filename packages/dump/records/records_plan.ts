@@ -1,13 +1,5 @@
 import {
   PERF_EVENT_HEADER_SIZE,
-  PERF_RECORD_USER_TYPE_START,
-  type RecordCodec,
-  type RecordContext,
-  type RecordDeclaration,
-  trailerEnd,
-  type TrailerLayout,
-} from "@perfdata/format";
-import {
   PERF_RECORD_AUX,
   PERF_RECORD_AUX_OUTPUT_HW_ID,
   PERF_RECORD_BPF_EVENT,
@@ -26,7 +18,11 @@ import {
   PERF_RECORD_SWITCH_CPU_WIDE,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
+  PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
+import { type RecordCodec, type RecordContext } from "@perfdata/format";
+import { type RecordDeclaration, trailerEnd } from "@perfdata/format/record";
+import { type TrailerLayout } from "@perfdata/format/sample-layout";
 import { type Piece, piece, putDecimal } from "@perfdata/format/text-bytes";
 import type { RecordBytes } from "@perfdata/session/run";
 import {

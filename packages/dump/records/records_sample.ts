@@ -1,5 +1,5 @@
+import { fixedPeriod } from "@perfdata/format/attr";
 import {
-  fixedPeriod,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
@@ -11,8 +11,8 @@ import {
   PERF_SAMPLE_STREAM_ID,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  type PerfEvent,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
+import { type PerfEvent } from "@perfdata/format";
 import {
   decimalDigits,
   hexDigits,

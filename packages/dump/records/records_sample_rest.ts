@@ -1,5 +1,5 @@
+import { type Codec } from "@perfdata/format/struct";
 import {
-  type Codec,
   PERF_SAMPLE_AUX,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CGROUP,
@@ -14,11 +14,9 @@ import {
   PERF_SAMPLE_STACK_USER,
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
-  type PerfEvent,
-  type ReadLayout,
-  readLayout,
-  SampleFields,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
+import { type PerfEvent } from "@perfdata/format";
+import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
 import { type Piece, piece, putDecimal64, putHex, putHexBytes } from "@perfdata/format/text-bytes";
 import { putChain } from "./records_chain.ts";
 import type { RecordBytes } from "@perfdata/session/run";

@@ -4,9 +4,16 @@ import { parse, stringify } from "@std/csv";
 import {
   bytesSource,
   emptyAttr,
-  fixedPeriod,
   KERNEL_RECORDS,
   memorySink,
+  PerfDataError,
+  PerfDataReader,
+  PerfDataWriter,
+  PerfEvent,
+  RecordCodec,
+} from "@perfdata/format";
+import { fixedPeriod } from "@perfdata/format/attr";
+import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
@@ -15,16 +22,13 @@ import {
   PERF_SAMPLE_READ,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataError,
-  PerfDataReader,
-  PerfDataWriter,
-  PerfEvent,
-  RecordCodec,
-  safeCell,
-} from "@perfdata/format";
-import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+} from "@perfdata/format/perf-event";
+import { safeCell } from "@perfdata/format/visible";
+import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { withCsv } from "./csv_line.ts";
-import { CSV_COLUMNS, type RecordsOptions, writeRecords } from "../mod.ts";
+import { CSV_COLUMNS } from "./records_csv.ts";
+import { type RecordsOptions, writeRecords } from "../mod.ts";
 import { TextBuffer } from "./records_bytes.ts";
 import { csvRow, putCsvRow } from "./records_csv.ts";
 import { type AnyDecoded, FieldTree, lineMembers, type Members } from "./records_json.ts";

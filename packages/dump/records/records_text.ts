@@ -1,17 +1,20 @@
 import {
   eventName,
-  fixedPeriod,
   KERNEL_RECORDS,
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PERF_RECORD_SAMPLE,
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
-  safeCell,
-  USER_RECORD_NAMES,
 } from "@perfdata/format";
-import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import { fixedPeriod } from "@perfdata/format/attr";
+import {
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/record-types";
+import { safeCell } from "@perfdata/format/visible";
+import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
+import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
+import { USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { TextConsumer } from "@perfdata/session/workers";

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { Codec, Trace } from "@perfdata/format";
+import type { Codec } from "@perfdata/format/struct";
+import type { Trace } from "@perfdata/format/cursor";
 import {
   type Piece,
   piece,

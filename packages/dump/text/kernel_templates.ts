@@ -8,7 +8,7 @@ import {
   PERF_RECORD_MISC_MMAP_DATA,
   PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_AUX,
   PERF_RECORD_AUX_OUTPUT_HW_ID,

@@ -1,9 +1,6 @@
-import {
-  PERF_RECORD_SAMPLE,
-  PERF_SAMPLE_CPU,
-  PERF_SAMPLE_TIME,
-  type SampleLayout,
-} from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+import { type SampleLayout } from "@perfdata/format/sample-layout";
 import {
   type Piece,
   piece,

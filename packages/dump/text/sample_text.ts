@@ -1,5 +1,11 @@
 import {
   BRANCH_ENTRY,
+  type ReadLayout,
+  readLayout,
+  type SampleFields,
+  type SampleLayout,
+} from "@perfdata/format/sample-layout";
+import {
   PERF_BRANCH_TYPE_NAMES,
   PERF_CONTEXT_USER,
   PERF_SAMPLE_BRANCH_CALL_STACK,
@@ -16,13 +22,9 @@ import {
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
-  type PerfEvent,
-  type ReadLayout,
-  readLayout,
-  registerName,
-  type SampleFields,
-  type SampleLayout,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
+import { type PerfEvent } from "@perfdata/format";
+import { registerName } from "@perfdata/format/registers";
 import {
   Piece,
   piece,

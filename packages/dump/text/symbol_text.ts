@@ -1,4 +1,4 @@
-import type { SampleFields } from "@perfdata/format";
+import type { SampleFields } from "@perfdata/format/sample-layout";
 import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
 import type { Run } from "@perfdata/session/run";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";

@@ -1,5 +1,6 @@
 import type { AnyRecord } from "@perfdata/format";
-import { type CpuMapData, cpusOf, type USER_RECORDS } from "@perfdata/user-records";
+import { type CpuMapData, cpusOf } from "@perfdata/user-records/cpu-map";
+import { type USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceInfoText, hex } from "../aux_text/auxtrace_info_text.ts";
 
 /** A decoded record of perf's own. */

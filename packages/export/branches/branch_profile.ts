@@ -1,4 +1,5 @@
-import { type ElfFile, readRawSymbols, STT, type SymbolObject } from "@perfdata/symbols";
+import { type ElfFile, type SymbolObject } from "@perfdata/symbols";
+import { readRawSymbols, STT } from "@perfdata/symbols/elf";
 import type { BranchCounts } from "./branch_counts.ts";
 
 /** What is asked of places: of an engine's, or of those of a trace. */

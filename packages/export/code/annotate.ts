@@ -231,7 +231,7 @@ export type FunctionTest = (name: string, number: number) => boolean;
  *
  * @example
  * ```ts
- * import { codeCounts } from "@perfdata/export";
+ * import { codeCounts } from "@perfdata/export/annotate";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *

@@ -1,10 +1,12 @@
 /** The code of functions, instruction by instruction, with the samples that were taken at each. */
-import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt";
+import { InsnDecoder } from "@perfdata/intel-pt";
+import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import type { Profile } from "@perfdata/profile/profile";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { Places } from "@perfdata/session/places";
 import type { InsnText } from "@perfdata/session/pt";
-import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
+import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import type { AnnotatedCount, CodeCounts } from "./annotate.ts";
 import type { ListedFrame, ListedInsn } from "./code_listing.ts";
 

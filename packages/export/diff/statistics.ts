@@ -6,7 +6,7 @@ const SMALL = 200;
  *
  * @example
  * ```ts
- * import { logGamma } from "@perfdata/export";
+ * import { logGamma } from "@perfdata/export/statistics";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * assertAlmostEquals(Math.exp(logGamma(6)), 120, 1e-9);
@@ -87,7 +87,7 @@ export function normalTwoSided(z: number): number {
  *
  * @example
  * ```ts
- * import { shareTest } from "@perfdata/export";
+ * import { shareTest } from "@perfdata/export/statistics";
  * import { assert } from "@std/assert";
  *
  * assert(shareTest(50, 1000, 62, 1000) > 0.2); // 12 samples more are no news
@@ -206,7 +206,7 @@ function studentQuantile(chance: number, freedom: number): number {
  *
  * @example
  * ```ts
- * import { significant } from "@perfdata/export";
+ * import { significant } from "@perfdata/export/statistics";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(significant([0.0001, 0.004, 0.3]), [true, true, false]);

@@ -25,7 +25,7 @@ export function boxName(data: FlameData, tree: FlameTree, box: number): string {
  *
  * @example
  * ```ts
- * import { percentage } from "@perfdata/export";
+ * import { percentage } from "@perfdata/export/flame-text";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([percentage(1), percentage(0.123456), percentage(0.00001)], [

@@ -103,7 +103,8 @@ class Boxes {
  *
  * @example
  * ```ts
- * import { flameData, flameTree } from "@perfdata/export";
+ * import { flameData } from "@perfdata/export";
+ * import { flameTree } from "@perfdata/export/flame-tree";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *

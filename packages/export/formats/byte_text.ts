@@ -66,7 +66,7 @@ export class TextPool {
  *
  * @example
  * ```ts
- * import { ByteText } from "@perfdata/export";
+ * import { ByteText } from "@perfdata/export/byte-text";
  * import { assertEquals } from "@std/assert";
  *
  * const text = new ByteText();
@@ -228,7 +228,7 @@ export function encodeAll(texts: readonly string[]): Uint8Array<ArrayBuffer>[] {
  *
  * @example
  * ```ts
- * import { gzipped } from "@perfdata/export";
+ * import { gzipped } from "@perfdata/export/byte-text";
  * import { assertEquals } from "@std/assert";
  *
  * const packed = await Array.fromAsync(gzipped([new TextEncoder().encode("text")]));

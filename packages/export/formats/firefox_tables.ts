@@ -135,7 +135,7 @@ function library({ name, path, buildId }: Profile["objects"][number]) {
  *
  * @example
  * ```ts
- * import { breakpadId } from "@perfdata/export";
+ * import { breakpadId } from "@perfdata/export/firefox-tables";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(breakpadId("00112233445566778899aabbccddeeff"), "33221100554477668899AABBCCDDEEFF0");

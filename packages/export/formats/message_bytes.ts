@@ -12,7 +12,7 @@ const LONGEST = 10;
  *
  * @example
  * ```ts
- * import { MessageBytes } from "@perfdata/export";
+ * import { MessageBytes } from "@perfdata/export/message-bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = new MessageBytes();

@@ -1,5 +1,6 @@
 import { PERF_BRANCH_TYPE_NAMES, PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
-import { type PerfEvent, registerName } from "@perfdata/format";
+import { type PerfEvent } from "@perfdata/format";
+import { registerName } from "@perfdata/format/registers";
 import { dataSourceText, pageSizeText } from "@perfdata/format/data-source";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { PERF_EVENT_HEADER_SIZE } from "@perfdata/format/record-types";

@@ -148,7 +148,7 @@ export class FieldError extends Error {
  *
  * @example
  * ```ts
- * import { parseFields } from "@perfdata/export";
+ * import { parseFields } from "@perfdata/export/script-fields";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([...parseFields("+addr,-period").remove], ["period"]);

@@ -121,7 +121,8 @@ const percent = (part: number, whole: number): string =>
  *
  * @example
  * ```ts
- * import { callTree, treeLines } from "@perfdata/export";
+ * import { callTree } from "@perfdata/export";
+ * import { treeLines } from "@perfdata/export/tree-text";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *

@@ -218,7 +218,9 @@ export interface BpfProgArrays {
  *
  * @example
  * ```ts
- * import { bpfProgArrays, decodeFeature, HEADER_BPF_PROG_INFO } from "@perfdata/format";
+ * import { bpfProgArrays } from "@perfdata/format/features";
+ * import { decodeFeature } from "@perfdata/format";
+ * import { HEADER_BPF_PROG_INFO } from "@perfdata/format/feature-names";
  * import { assert, assertEquals } from "@std/assert";
  *
  * const section = new Uint8Array(4 + 16 + 64 + 8);

@@ -133,7 +133,7 @@ export const buildIds: Codec<BuildIdEvent[]> = unwrapped(
  *
  * @example
  * ```ts
- * import { buildIdText } from "@perfdata/format";
+ * import { buildIdText } from "@perfdata/format/features";
  * import { assertEquals } from "@std/assert";
  *
  * const build_id = new Uint8Array(20);

@@ -100,7 +100,8 @@ export type FeatureOf<N extends Feature["name"]> = Extract<Feature, { readonly n
  *
  * @example
  * ```ts
- * import { decodeFeature, encodeFeature, HEADER_NRCPUS } from "@perfdata/format";
+ * import { decodeFeature, encodeFeature } from "@perfdata/format";
+ * import { HEADER_NRCPUS } from "@perfdata/format/feature-names";
  * import { assert, assertEquals } from "@std/assert";
  *
  * const bytes = Uint8Array.of(8, 0, 0, 0, 6, 0, 0, 0);
@@ -131,7 +132,8 @@ export function decodeFeature(
  *
  * @example
  * ```ts
- * import { encodeFeature, HEADER_ARCH } from "@perfdata/format";
+ * import { encodeFeature } from "@perfdata/format";
+ * import { HEADER_ARCH } from "@perfdata/format/feature-names";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = encodeFeature({ id: HEADER_ARCH, name: "ARCH", value: "x86_64" });

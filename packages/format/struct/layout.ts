@@ -32,7 +32,8 @@ const placed = new WeakMap<object, Placed>();
  *
  * @example
  * ```ts
- * import { COMM, layoutOf, MMAP2 } from "@perfdata/format";
+ * import { COMM, MMAP2 } from "@perfdata/format/records";
+ * import { layoutOf } from "@perfdata/format/struct";
  * import { assertEquals } from "@std/assert";
  *
  * const { pid, ino, build_id, prot, filename } = layoutOf(MMAP2);
@@ -52,7 +53,8 @@ export function layoutOf<T>(declared: { readonly body: Codec<T> } | Codec<T>): L
  *
  * @example
  * ```ts
- * import { COMM, FORK, prefixSize } from "@perfdata/format";
+ * import { COMM, FORK } from "@perfdata/format/records";
+ * import { prefixSize } from "@perfdata/format/struct";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([prefixSize(FORK), prefixSize(COMM)], [32, 16]);

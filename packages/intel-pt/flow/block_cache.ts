@@ -38,7 +38,9 @@ const MODES: readonly InsnMode[] = [64, 32, 16];
  *
  * @example
  * ```ts
- * import { BlockCache, bytesRange, fixedSpace, InsnKind } from "@perfdata/intel-pt";
+ * import { BlockCache } from "@perfdata/intel-pt";
+ * import { bytesRange, fixedSpace } from "@perfdata/intel-pt/flow";
+ * import { InsnKind } from "@perfdata/intel-pt/x86";
  * import { assertEquals } from "@std/assert";
  *
  * // nop; je +0

@@ -248,7 +248,8 @@ const MAX_LENGTH = 15;
  *
  * @example
  * ```ts
- * import { InsnDecoder, InsnKind } from "@perfdata/intel-pt";
+ * import { InsnDecoder } from "@perfdata/intel-pt";
+ * import { InsnKind } from "@perfdata/intel-pt/x86";
  * import { assertEquals } from "@std/assert";
  *
  * const decoder = new InsnDecoder();

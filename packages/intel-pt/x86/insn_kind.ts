@@ -7,7 +7,8 @@
  *
  * @example
  * ```ts
- * import { InsnDecoder, InsnKind } from "@perfdata/intel-pt";
+ * import { InsnDecoder } from "@perfdata/intel-pt";
+ * import { InsnKind } from "@perfdata/intel-pt/x86";
  * import { assertEquals } from "@std/assert";
  *
  * const decoder = new InsnDecoder();

@@ -1,5 +1,6 @@
-import { searchPlaces, SymbolsError, windowedSource } from "@perfdata/symbols";
-import type { SearchPlaces, SymbolFiles } from "@perfdata/symbols";
+import { type SearchPlaces, searchPlaces } from "@perfdata/symbols/file-search";
+import { type SymbolFiles, SymbolsError } from "@perfdata/symbols";
+import { windowedSource } from "@perfdata/symbols/binary-source";
 import { nodeFs, ownProcess, type Stats } from "./node_fs.ts";
 import { pathSource } from "./path_source.ts";
 

@@ -6,7 +6,7 @@ import { enlarge } from "@perfdata/format/enlarge";
  *
  * @example
  * ```ts
- * import { NodeTable } from "@perfdata/profile";
+ * import { NodeTable } from "@perfdata/profile/node-table";
  * import { assertEquals } from "@std/assert";
  *
  * const nodes = new NodeTable();

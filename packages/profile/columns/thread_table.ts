@@ -8,7 +8,7 @@ import type { ProfileThread } from "./profile.ts";
  *
  * @example
  * ```ts
- * import { ThreadTable } from "@perfdata/profile";
+ * import { ThreadTable } from "@perfdata/profile/thread-table";
  * import { assertEquals } from "@std/assert";
  *
  * const threads = new ThreadTable();

@@ -8,7 +8,8 @@ import {
   type SymbolTrust,
   symbolTrust,
 } from "@perfdata/session/symbolize";
-import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
+import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 
 /** Which look-ups {@linkcode lookUpPlaces} makes. */
 export interface LookUpOptions {

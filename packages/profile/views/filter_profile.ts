@@ -15,7 +15,8 @@ export interface ProfileFilter {
  *
  * @example
  * ```ts
- * import { filterProfile, ProfileBuilder, totals } from "@perfdata/profile";
+ * import { filterProfile } from "@perfdata/profile/filter-profile";
+ * import { ProfileBuilder, totals } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

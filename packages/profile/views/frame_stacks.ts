@@ -28,7 +28,8 @@ export interface FrameStackOptions {
  *
  * @example
  * ```ts
- * import { frameStacks, ProfileBuilder } from "@perfdata/profile";
+ * import { frameStacks } from "@perfdata/profile/frame-stacks";
+ * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [] });
@@ -75,7 +76,7 @@ export function frameStacks(
  *
  * @example
  * ```ts
- * import { depthFirst } from "@perfdata/profile";
+ * import { depthFirst } from "@perfdata/profile/frame-stacks";
  * import { assertEquals } from "@std/assert";
  *
  * const stacks = { parent: Int32Array.of(-1, 0, 0, 1), item: Int32Array.of(0, 2, 1, 1) };

@@ -15,7 +15,8 @@ export interface SampleGroup {
  *
  * @example
  * ```ts
- * import { groupSamples, ProfileBuilder } from "@perfdata/profile";
+ * import { groupSamples } from "@perfdata/profile/group-samples";
+ * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

@@ -12,7 +12,9 @@ import { NodeTable } from "../columns/node_table.ts";
  *
  * @example
  * ```ts
- * import { functionLabels, ProfileBuilder, withStateFrames } from "@perfdata/profile";
+ * import { functionLabels } from "@perfdata/profile/profile";
+ * import { ProfileBuilder } from "@perfdata/profile";
+ * import { withStateFrames } from "@perfdata/profile/state-frames";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "wall", unit: "nanoseconds" }] });

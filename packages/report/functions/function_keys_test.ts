@@ -4,12 +4,10 @@ import {
   bytesSource,
   emptyAttr,
   memorySink,
-  PERF_SAMPLE_CPU,
-  PERF_SAMPLE_IP,
-  PERF_SAMPLE_TID,
   PerfDataReader,
   PerfDataWriter,
 } from "@perfdata/format";
+import { PERF_SAMPLE_CPU, PERF_SAMPLE_IP, PERF_SAMPLE_TID } from "@perfdata/format/perf-event";
 import { runEngine } from "@perfdata/session/engine";
 import { FUNCTION_KEYS, type FunctionKey, sampleKeys, type SortKey } from "./function_keys.ts";
 import { functionTable } from "./functions.ts";

@@ -1,4 +1,5 @@
-import type { Resolution, ResolvedFrame, SymbolInfo } from "@perfdata/symbols";
+import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
+import type { SymbolInfo } from "@perfdata/symbols/symbol-table";
 import { enlarge } from "@perfdata/format/enlarge";
 import { addressToHex } from "@perfdata/symbols/address";
 import { textRanks } from "../numbered_texts.ts";

@@ -9,7 +9,7 @@ import { jsonLine } from "../json_line.ts";
  *
  * @example
  * ```ts
- * import { percentText } from "@perfdata/report";
+ * import { percentText } from "@perfdata/report/function-text";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([1 / 32, 3 / 32, 2 / 3].map(percentText), ["3.12", "9.38", "66.67"]);

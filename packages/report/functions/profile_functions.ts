@@ -3,7 +3,7 @@ import { FUNCTION_KIND, type Profile, totals } from "@perfdata/profile/profile";
 import { UNMAPPED } from "@perfdata/session/places";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
-import { unresolved } from "@perfdata/symbols";
+import { unresolved } from "@perfdata/symbols/resolution";
 import { type ContextColumn, keysOf } from "./function_keys.ts";
 import { type NamedPlaces, type PlaceLookUps, PlaceNames } from "./function_names.ts";
 import {

@@ -3,11 +3,11 @@ import {
   HEADER_CLOCK_DATA,
   HEADER_CMDLINE,
   HEADER_DIR_FORMAT,
-  type PerfDataReader,
-} from "@perfdata/format";
+} from "@perfdata/format/feature-names";
+import { type PerfDataReader } from "@perfdata/format";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
 import { recordedFeatures } from "@perfdata/session/recorded-features";
-import { PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
+import { PERF_AUXTRACE_NAMES } from "@perfdata/user-records/auxtrace-info";
 import { emptyInfo, type EventInfo, InfoCounts, type StackInfo } from "./info_counts.ts";
 
 export type { EventInfo, StackInfo } from "./info_counts.ts";

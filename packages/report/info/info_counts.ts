@@ -1,12 +1,11 @@
 import {
   KERNEL_RECORDS,
-  PERF_SAMPLE_BRANCH_STACK,
-  PERF_SAMPLE_STACK_USER,
   type PerfDataReader,
   type RecordBatch,
   RecordCodec,
-  SampleFields,
 } from "@perfdata/format";
+import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import { SampleFields } from "@perfdata/format/sample-layout";
 import { enlarge } from "@perfdata/format/enlarge";
 import {
   PERF_RECORD_AUXTRACE,

@@ -74,7 +74,7 @@ const HOPS = 7 << 11;
  *
  * @example
  * ```ts
- * import { ACCESS_COUNTERS, countAccess } from "@perfdata/report";
+ * import { ACCESS_COUNTERS, countAccess } from "@perfdata/report/access-stats";
  * import { assertEquals } from "@std/assert";
  *
  * const numbers = new Float64Array(ACCESS_COUNTERS.length);

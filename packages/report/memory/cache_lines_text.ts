@@ -63,7 +63,9 @@ function table(rows: readonly (readonly string[])[], right: number): string[] {
  *
  * @example
  * ```ts
- * import { ACCESS_COUNTERS, type AccessSums, cacheLineText } from "@perfdata/report";
+ * import { ACCESS_COUNTERS } from "@perfdata/report/access-stats";
+ * import { type AccessSums } from "@perfdata/report/cache-lines";
+ * import { cacheLineText } from "@perfdata/report/cache-lines-text";
  * import { assertEquals } from "@std/assert";
  *
  * const total = Object.fromEntries(ACCESS_COUNTERS.map((name) => [name, 0])) as AccessSums;

@@ -430,8 +430,14 @@ function rateEvent(event: PerfEvent, name: string): RateEvent {
  *
  * @example
  * ```ts
- * import { bytesSource, emptyAttr, memorySink, PERF_SAMPLE_PERIOD, PERF_SAMPLE_TIME, PerfDataReader,
- *   PerfDataWriter } from "@perfdata/format";
+ * import {
+ *   bytesSource,
+ *   emptyAttr,
+ *   memorySink,
+ *   PerfDataReader,
+ *   PerfDataWriter,
+ * } from "@perfdata/format";
+ * import { PERF_SAMPLE_PERIOD, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
  * import { analyzeRate } from "@perfdata/report";
  * import { assertEquals } from "@std/assert";
  *

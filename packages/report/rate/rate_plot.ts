@@ -31,7 +31,7 @@ interface Kept {
  *
  * @example
  * ```ts
- * import { RatePlot } from "@perfdata/report";
+ * import { RatePlot } from "@perfdata/report/rate-plot";
  * import { assertMatch } from "@std/assert";
  *
  * const plot = new RatePlot();

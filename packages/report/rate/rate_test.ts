@@ -4,6 +4,12 @@ import {
   emptyAttr,
   KERNEL_RECORDS,
   memorySink,
+  PerfDataReader,
+  PerfDataWriter,
+  PerfEvent,
+  RecordCodec,
+} from "@perfdata/format";
+import {
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
@@ -13,11 +19,7 @@ import {
   PERF_SAMPLE_READ,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataReader,
-  PerfDataWriter,
-  PerfEvent,
-  RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 import { analyzeRate, type RateIncident } from "./rate.ts";
 import { RatePlot } from "./rate_plot.ts";
 import { jsonLine } from "../json_line.ts";

@@ -56,7 +56,7 @@ const INTERRUPT = -3;
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { Wakeups } from "@perfdata/report";
+ * import { Wakeups } from "@perfdata/report/sched-wakeups";
  * import { runEngine } from "@perfdata/session/engine";
  * import { assertEquals } from "@std/assert";
  *

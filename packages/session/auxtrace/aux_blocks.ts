@@ -1,5 +1,6 @@
-import { payloadBytes, type PerfDataReader } from "@perfdata/format";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { payloadBytes } from "@perfdata/format/batch";
+import { type PerfDataReader } from "@perfdata/format";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { AuxStitcher } from "./aux_stitch.ts";
 import { AuxCollector, type AuxCollectorOptions } from "./aux_streams.ts";
 import type { AuxPiece, AuxStream, AuxTrace } from "./aux_trace.ts";
@@ -32,7 +33,7 @@ export interface AuxBlockOptions extends Pick<AuxCollectorOptions, "diagnostics"
  * ```ts
  * import { bytesSource, memorySink, PerfDataReader, PerfDataWriter, RecordCodec } from "@perfdata/format";
  * import { AUXTRACE } from "@perfdata/user-records";
- * import { auxBlocks } from "@perfdata/session";
+ * import { auxBlocks } from "@perfdata/session/auxtrace";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

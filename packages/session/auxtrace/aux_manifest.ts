@@ -35,7 +35,7 @@ export interface AuxManifestInput {
  *
  * @example
  * ```ts
- * import { auxManifest } from "@perfdata/session";
+ * import { auxManifest } from "@perfdata/session/auxtrace";
  * import { assertEquals } from "@std/assert";
  *
  * const manifest = auxManifest({

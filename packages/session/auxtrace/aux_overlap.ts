@@ -47,7 +47,7 @@ export interface AuxOverlapOptions {
  *
  * @example
  * ```ts
- * import { findAuxOverlap } from "@perfdata/session";
+ * import { findAuxOverlap } from "@perfdata/session/auxtrace";
  * import { assertEquals } from "@std/assert";
  *
  * const ring = Uint8Array.from({ length: 64 }, (_, i) => i + 1);

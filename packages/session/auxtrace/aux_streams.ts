@@ -1,39 +1,35 @@
+import { AUX } from "@perfdata/format/records";
 import {
-  AUX,
   decodeFeature,
   type Diagnostics,
-  featureName,
-  HEADER_CMDLINE,
-  HEADER_CPUID,
   KERNEL_RECORDS,
-  layoutOf,
-  PERF_AUX_FLAG_OVERWRITE,
+  PerfDataError,
+  type PerfDataReader,
+  type PerfEvent,
+  type RecordBatch,
+  RecordCodec,
+} from "@perfdata/format";
+import { featureName, HEADER_CMDLINE, HEADER_CPUID } from "@perfdata/format/feature-names";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { PERF_AUX_FLAG_OVERWRITE, PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
+import {
   PERF_RECORD_AUX,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-  PERF_SAMPLE_AUX,
-  PerfDataError,
-  type PerfDataReader,
-  type PerfEvent,
-  prefixSize,
-  type RecordBatch,
-  RecordCodec,
-  SampleFields,
-  trailerEnd,
-} from "@perfdata/format";
+} from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import { trailerEnd } from "@perfdata/format/record";
 import {
   AUXTRACE,
   AUXTRACE_INFO,
   type AuxtraceInfo,
-  csEtmInfo,
-  intelBtsInfo,
   type IntelPtInfo,
   intelPtInfo,
-  PERF_AUXTRACE_NAMES,
 } from "@perfdata/user-records";
+import { csEtmInfo, intelBtsInfo, PERF_AUXTRACE_NAMES } from "@perfdata/user-records/auxtrace-info";
 import type { AuxPiece, AuxStream, AuxTrace, IntelPtConfig } from "./aux_trace.ts";
 import { streamFeature } from "../events/stream_feature.ts";
 
@@ -76,7 +72,7 @@ const codec = new RecordCodec([...KERNEL_RECORDS, AUXTRACE, AUXTRACE_INFO]);
  * ```ts
  * import { bytesSource, memorySink, PerfDataReader, PerfDataWriter, RecordCodec } from "@perfdata/format";
  * import { AUXTRACE } from "@perfdata/user-records";
- * import { AuxCollector } from "@perfdata/session";
+ * import { AuxCollector } from "@perfdata/session/auxtrace";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

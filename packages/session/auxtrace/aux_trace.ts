@@ -1,4 +1,4 @@
-import { PERF_AUX_FLAG_NAMES } from "@perfdata/format";
+import { PERF_AUX_FLAG_NAMES } from "@perfdata/format/perf-event";
 import type { AuxtraceInfo, IntelPtInfo } from "@perfdata/user-records";
 
 /** A run of AUX data as it lies in the file: what follows an AUXTRACE record, or part of a sample. */

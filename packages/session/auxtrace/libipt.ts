@@ -1,13 +1,11 @@
+import { MMAP, MMAP2 } from "@perfdata/format/records";
 import {
-  MMAP,
-  MMAP2,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_MMAP_DATA,
   PERF_RECORD_MISC_USER,
   PERF_SAMPLE_TIME,
-  type PerfDataReader,
-  RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
+import { type PerfDataReader, RecordCodec } from "@perfdata/format";
 import {
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
@@ -185,7 +183,8 @@ export function noSidebandReason(reader: PerfDataReader, trace: AuxTrace): strin
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { libiptOptions, readAuxTrace } from "@perfdata/session";
+ * import { libiptOptions } from "@perfdata/session/libipt";
+ * import { readAuxTrace } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);
@@ -233,7 +232,7 @@ export function libiptOptions(reader: PerfDataReader, trace: AuxTrace): string[]
  *
  * @example
  * ```ts
- * import { libiptSidebandOptions } from "@perfdata/session";
+ * import { libiptSidebandOptions } from "@perfdata/session/libipt";
  * import { assertEquals } from "@std/assert";
  *
  * const files = new Map([[0, "a"], [1, "b"]]);
@@ -264,7 +263,7 @@ export function libiptSidebandOptions(
  *
  * @example
  * ```ts
- * import { libiptImageOptions } from "@perfdata/session";
+ * import { libiptImageOptions } from "@perfdata/session/libipt";
  * import { assertEquals } from "@std/assert";
  *
  * const code = { pid: 7, path: "/bin/true", start: 0x401000n, length: 0x2000n, offset: 0x1000n };

@@ -1,6 +1,6 @@
-import type { Diagnostics, Feature, Payload, PerfDataReader } from "@perfdata/format";
+import type { Diagnostics, Feature, PerfDataReader } from "@perfdata/format";
+import { type Payload, payloadBlocks, payloadBytes } from "@perfdata/format/batch";
 import type { TracingData } from "@perfdata/format/features";
-import { payloadBlocks, payloadBytes } from "@perfdata/format/batch";
 import { PerfDataError } from "@perfdata/format/error";
 import { eventName } from "@perfdata/format/event-name";
 import {
@@ -34,7 +34,7 @@ const MAX_TRACING_DATA = 1 << 26;
  * @example
  * ```ts
  * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
- * import { EventNames } from "@perfdata/session";
+ * import { EventNames } from "@perfdata/session/event-names";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

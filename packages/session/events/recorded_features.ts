@@ -11,7 +11,8 @@ import { decodeFeature } from "@perfdata/format/features";
  *
  * @example
  * ```ts
- * import { bytesSource, HEADER_HOSTNAME, PerfDataReader } from "@perfdata/format";
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { HEADER_HOSTNAME } from "@perfdata/format/feature-names";
  * import { recordedFeatures } from "@perfdata/session/recorded-features";
  * import { assertEquals } from "@std/assert";
  *

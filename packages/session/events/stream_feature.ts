@@ -26,8 +26,8 @@ const FEATURE = layoutOf(HEADER_FEATURE);
  *
  * @example
  * ```ts
- * import { HEADER_BRANCH_STACK } from "@perfdata/format";
- * import { isLastFeature } from "@perfdata/session";
+ * import { HEADER_BRANCH_STACK } from "@perfdata/format/feature-names";
+ * import { isLastFeature } from "@perfdata/session/stream-feature";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([isLastFeature(32, 0), isLastFeature(HEADER_BRANCH_STACK, 0)], [true, false]);
@@ -55,7 +55,7 @@ export interface StreamFeature {
  *
  * @example
  * ```ts
- * import { streamFeature } from "@perfdata/session";
+ * import { streamFeature } from "@perfdata/session/stream-feature";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = Uint8Array.of(80, 0, 0, 0, 0, 0, 24, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8);

@@ -1,11 +1,6 @@
 import { trailerEnd } from "@perfdata/format/record";
-import type {
-  InflaterState,
-  PerfDataReader,
-  PerfEvent,
-  ReaderStats,
-  RecordBatch,
-} from "@perfdata/format";
+import type { InflaterState } from "@perfdata/format/inflater";
+import type { PerfDataReader, PerfEvent, ReaderStats, RecordBatch } from "@perfdata/format";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_COMPRESSED,

@@ -1,4 +1,5 @@
-import { type PerfDataReader, type PerfEvent, SampleFields } from "@perfdata/format";
+import { type PerfDataReader, type PerfEvent } from "@perfdata/format";
+import { SampleFields } from "@perfdata/format/sample-layout";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_EXIT,

@@ -1,9 +1,7 @@
 /** Recordings of the scheduler, laid out by hand: for tests. */
+import { emptyAttr, encodeFeature, memorySink, PerfDataWriter } from "@perfdata/format";
+import { HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
 import {
-  emptyAttr,
-  encodeFeature,
-  HEADER_TRACING_DATA,
-  memorySink,
   PERF_CONTEXT_KERNEL,
   PERF_CONTEXT_USER,
   PERF_SAMPLE_CALLCHAIN,
@@ -14,8 +12,7 @@ import {
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-  PerfDataWriter,
-} from "@perfdata/format";
+} from "@perfdata/format/perf-event";
 
 /** What happens, by a thread on a CPU at a time; a process has one thread. */
 export interface Happening {

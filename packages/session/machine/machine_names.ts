@@ -8,7 +8,7 @@ import { enlarge } from "@perfdata/format/enlarge";
  *
  * @example
  * ```ts
- * import { NameTable } from "@perfdata/session";
+ * import { NameTable } from "@perfdata/session/machine-names";
  * import { assertEquals } from "@std/assert";
  *
  * const names = new NameTable();

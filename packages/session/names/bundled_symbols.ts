@@ -1,11 +1,11 @@
+import { type BundleObject } from "@perfdata/symbols/bundle-object";
 import {
-  type BundleObject,
   Demangler,
   type Resolution,
-  resolution,
   type SymbolBundle,
   type SymbolObject,
 } from "@perfdata/symbols";
+import { resolution } from "@perfdata/symbols/resolution";
 import { type PlaceSymbol, placeSymbol } from "./place_symbols.ts";
 import type { Places } from "../places/places.ts";
 

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
-import { type Frame, resolution, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+import { type Frame, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+import { resolution } from "@perfdata/symbols/resolution";
 import { Machine } from "../machine/machine.ts";
 import { BundledSymbols, type BundledSymbolsOptions, Places, RecordedObjects } from "./symbols.ts";
 

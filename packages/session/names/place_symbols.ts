@@ -1,4 +1,5 @@
-import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
+import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import { KERNEL_HIDDEN, type Places } from "../places/places.ts";
 
 /** What is known of an address of a recording. */

@@ -1,5 +1,6 @@
 import { decodeFeature, type Diagnostics, type Feature } from "@perfdata/format";
-import type { SymbolInfo, SymbolObject } from "@perfdata/symbols";
+import type { SymbolInfo } from "@perfdata/symbols/symbol-table";
+import type { SymbolObject } from "@perfdata/symbols";
 import { addressFromBigInt } from "@perfdata/symbols/address";
 import { mapKind } from "@perfdata/symbols/map-name";
 

@@ -1,10 +1,6 @@
-import type {
-  ObjectSymbols,
-  RefusedFile,
-  Resolution,
-  SymbolObject,
-  SymbolResolver,
-} from "@perfdata/symbols";
+import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
+import type { RefusedFile } from "@perfdata/symbols/file-search";
+import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
 import { ADDRESS_USE } from "../places/address_table.ts";
 import type { RecordedAddresses } from "../places/addresses.ts";

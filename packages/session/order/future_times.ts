@@ -1,4 +1,5 @@
-import type { BatchOptions, PerfDataReader } from "@perfdata/format";
+import type { BatchOptions } from "@perfdata/format/reader";
+import type { PerfDataReader } from "@perfdata/format";
 import {
   PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_USER_TYPE_START,

@@ -1,4 +1,6 @@
-import type { BatchOptions, Payload, PerfDataReader, RecordBatch } from "@perfdata/format";
+import type { BatchOptions } from "@perfdata/format/reader";
+import type { Payload } from "@perfdata/format/batch";
+import type { PerfDataReader, RecordBatch } from "@perfdata/format";
 import { FutureTimes } from "./future_times.ts";
 import { RecordTime } from "./record_time.ts";
 import { ReorderBuffer } from "./reorder_buffer.ts";
@@ -89,7 +91,7 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { deliverRuns } from "@perfdata/session";
+ * import { deliverRuns } from "@perfdata/session/order";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(24);

@@ -5,11 +5,11 @@ import {
   bytesSource,
   emptyAttr,
   memorySink,
-  PERF_SAMPLE_TIME,
   PerfDataReader,
   PerfDataWriter,
-  type TempFile,
 } from "@perfdata/format";
+import { PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+import { type TempFile } from "@perfdata/format/source";
 import { deliverRuns, type OrderOptions } from "./order.ts";
 
 /** A record of a test file: a sample with a time, or the end of a round. */

@@ -1,4 +1,4 @@
-import type { TempFile } from "@perfdata/format";
+import type { TempFile } from "@perfdata/format/source";
 import { recordSize } from "@perfdata/format/record-header";
 import { RUN_ROWS } from "./run.ts";
 import type { RunWriter } from "./run_writer.ts";

@@ -1,10 +1,5 @@
-import {
-  type BinarySource,
-  JitSymbols,
-  openJitdump,
-  type SymbolObject,
-  SymbolsError,
-} from "@perfdata/symbols";
+import { type BinarySource, openJitdump, type SymbolObject, SymbolsError } from "@perfdata/symbols";
+import { JitSymbols } from "@perfdata/symbols/jit";
 import type { CodeFiles } from "../pt/pt_code.ts";
 import { kernelImages, type MemoryImage } from "../pt/pt_images.ts";
 

@@ -1,4 +1,5 @@
-import type { BuildIdEvent, Diagnostics, PerfDataReader } from "@perfdata/format";
+import type { BuildIdEvent } from "@perfdata/format/features";
+import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import { PerfDataError } from "@perfdata/format/error";
 import {
   featureName,
@@ -24,7 +25,8 @@ import {
 } from "@perfdata/format/record-types";
 import { MMAP, MMAP2 } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
-import type { RecordedSymbolsOf, SymbolObject } from "@perfdata/symbols";
+import type { RecordedSymbolsOf } from "@perfdata/symbols/resolver-options";
+import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
 import { mapKind } from "@perfdata/symbols/map-name";

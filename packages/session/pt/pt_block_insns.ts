@@ -1,4 +1,5 @@
-import { type BlockCache, offsetIn } from "@perfdata/intel-pt";
+import { type BlockCache } from "@perfdata/intel-pt";
+import { offsetIn } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
 

@@ -1,12 +1,11 @@
 import {
   type BinarySource,
-  type BundledFile,
-  partsSource,
   type SymbolBundle,
   type SymbolBundleWriter,
   type SymbolObject,
   type SymbolResolver,
 } from "@perfdata/symbols";
+import { type BundledFile, partsSource } from "@perfdata/symbols/bundle-code";
 import type { CodeFiles, PtCode } from "./pt_code.ts";
 
 /** Bytes of a file that were read, as ranges. */

@@ -1,11 +1,6 @@
-import {
-  type BlockCache,
-  type FlowDecoder,
-  FlowEvent,
-  InsnKind,
-  isRealCall,
-  type PathTable,
-} from "@perfdata/intel-pt";
+import { type BlockCache, type FlowDecoder, FlowEvent, type PathTable } from "@perfdata/intel-pt";
+import { InsnKind } from "@perfdata/intel-pt/x86";
+import { isRealCall } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import { CallEvents } from "./pt_call_events.ts";

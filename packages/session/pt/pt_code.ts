@@ -1,11 +1,6 @@
-import { type CodeRange, type CodeSpace, compareAddress, offsetIn } from "@perfdata/intel-pt";
-import {
-  type BinarySource,
-  JitSymbols,
-  openJitdump,
-  type SymbolObject,
-  SymbolsError,
-} from "@perfdata/symbols";
+import { type CodeRange, type CodeSpace, compareAddress, offsetIn } from "@perfdata/intel-pt/flow";
+import { type BinarySource, openJitdump, type SymbolObject, SymbolsError } from "@perfdata/symbols";
+import { JitSymbols } from "@perfdata/symbols/jit";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import { buildIdText } from "@perfdata/format/object-feature";
 import { KERNEL_HIDDEN, UNMAPPED } from "../places/places.ts";

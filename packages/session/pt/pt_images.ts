@@ -1,12 +1,6 @@
-import type { CodeRange, CodeWindow } from "@perfdata/intel-pt";
-import {
-  type BinarySource,
-  bytesSource,
-  ElfFile,
-  type KernelReference,
-  kernelRelocation,
-  SymbolsError,
-} from "@perfdata/symbols";
+import type { CodeRange, CodeWindow } from "@perfdata/intel-pt/flow";
+import { type BinarySource, bytesSource, ElfFile, SymbolsError } from "@perfdata/symbols";
+import { type KernelReference, kernelRelocation } from "@perfdata/symbols/address-map";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import type { TextPoke } from "./pt_sideband.ts";
 

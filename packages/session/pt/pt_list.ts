@@ -1,12 +1,6 @@
-import {
-  type BlockCache,
-  type FlowDecoder,
-  FlowEvent,
-  InsnKind,
-  type InsnMode,
-  offsetIn,
-  type PathTable,
-} from "@perfdata/intel-pt";
+import { type BlockCache, type FlowDecoder, FlowEvent, type PathTable } from "@perfdata/intel-pt";
+import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
+import { offsetIn } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "./pt_calls.ts";
 import type { PtCode } from "./pt_code.ts";

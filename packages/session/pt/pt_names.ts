@@ -1,4 +1,5 @@
-import type { ObjectSymbols, Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
+import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import {
   UNRESOLVED_CAUSES,
   type UnresolvedCause,

@@ -1,4 +1,5 @@
-import { type BlockCache, InsnKind, type PathTable } from "@perfdata/intel-pt";
+import { type BlockCache, type PathTable } from "@perfdata/intel-pt";
+import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 import { IP_FLAG, KIND_FLAGS } from "./pt_sample_rows.ts";
 

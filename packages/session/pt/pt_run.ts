@@ -1,11 +1,6 @@
 import type { RandomAccessSource } from "@perfdata/format";
-import {
-  type ClockRatios,
-  FlowCache,
-  type FlowCounts,
-  FlowDecoder,
-  FlowStatus,
-} from "@perfdata/intel-pt";
+import { type ClockRatios, FlowCache, type FlowCounts, FlowStatus } from "@perfdata/intel-pt/flow";
+import { FlowDecoder } from "@perfdata/intel-pt";
 import type { AuxStream, AuxTrace } from "../auxtrace/aux_trace.ts";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
 import type { PtSideband, Switches } from "./pt_sideband.ts";

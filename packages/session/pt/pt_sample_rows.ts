@@ -1,4 +1,5 @@
-import { FlowError, InsnKind } from "@perfdata/intel-pt";
+import { FlowError } from "@perfdata/intel-pt";
+import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 
 /** What a row of {@linkcode PtSampleRows} is: the events that perf makes of a trace. */

@@ -5,9 +5,9 @@ import {
   type FlowDecoder,
   FlowError,
   FlowEvent,
-  InsnKind,
   type PathTable,
 } from "@perfdata/intel-pt";
+import { InsnKind } from "@perfdata/intel-pt/x86";
 import type { ItraceOptions } from "./itrace.ts";
 import type { PtCode } from "./pt_code.ts";
 import type { PtHistory } from "./pt_history.ts";

@@ -9,7 +9,7 @@ import {
 import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
 import { ITRACE_START, SWITCH_CPU_WIDE, TEXT_POKE } from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import { SampleFields } from "@perfdata/format";
+import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine } from "../engine.ts";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { AuxTrace } from "../auxtrace/aux_trace.ts";

@@ -1,5 +1,6 @@
 import { visible } from "@perfdata/format/visible";
-import { FLOW_ERROR_TEXT, FlowEvent } from "@perfdata/intel-pt";
+import { FLOW_ERROR_TEXT } from "@perfdata/intel-pt/flow";
+import { FlowEvent } from "@perfdata/intel-pt";
 import type { CallEvents } from "./pt_call_events.ts";
 import type { CallRows } from "./pt_call_log.ts";
 import { latencyOf } from "./pt_latency.ts";

@@ -1,4 +1,5 @@
-import type { OffCpuFields, PerfEvent } from "@perfdata/format";
+import type { OffCpuFields } from "@perfdata/format/off-cpu";
+import type { PerfEvent } from "@perfdata/format";
 import {
   PERF_SAMPLE_BRANCH_CALL_STACK,
   PERF_SAMPLE_BRANCH_STACK,

@@ -17,7 +17,7 @@ export interface StacksPart {
  *
  * @example
  * ```ts
- * import { StackTable } from "@perfdata/session";
+ * import { StackTable } from "@perfdata/session/stacks";
  * import { assertEquals } from "@std/assert";
  *
  * const stacks = new StackTable();

@@ -4,16 +4,18 @@ import {
   emptyAttr,
   KERNEL_RECORDS,
   memorySink,
-  PERF_SAMPLE_BRANCH_STACK,
-  PERF_SAMPLE_CALLCHAIN,
-  PERF_SAMPLE_IP,
-  PERF_SAMPLE_TID,
-  PERF_SAMPLE_TIME,
   PerfDataReader,
   PerfDataWriter,
   type PerfEventAttr,
   RecordCodec,
 } from "@perfdata/format";
+import {
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+} from "@perfdata/format/perf-event";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { type Engine, runEngine } from "../engine.ts";
 import { wordsRecord } from "../../../fixtures/synthesize/recording.ts";

@@ -24,7 +24,7 @@ export interface RustOptions {
  *
  * @example
  * ```ts
- * import { demangleRustLegacy } from "@perfdata/symbols";
+ * import { demangleRustLegacy } from "@perfdata/symbols/demangle";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(

@@ -47,7 +47,8 @@ const FULL = 1 << 19;
  *
  * @example
  * ```ts
- * import { Addr2LineText, DwarfContext } from "@perfdata/symbols";
+ * import { Addr2LineText } from "@perfdata/symbols/dwarf";
+ * import { DwarfContext } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const nothing = DwarfContext.open({ littleEndian: true, get: () => undefined });

@@ -196,7 +196,8 @@ class Loaded extends Tables<FunctionTable> {
  *
  * @example
  * ```ts
- * import { DwarfContext, type DwarfSections } from "@perfdata/symbols";
+ * import { DwarfContext } from "@perfdata/symbols";
+ * import { type DwarfSections } from "@perfdata/symbols/dwarf";
  *
  * const sections: DwarfSections = { littleEndian: true, get: () => undefined };
  * const context = DwarfContext.open(sections);
@@ -317,7 +318,8 @@ export class DwarfContext {
    *
    * @example
    * ```ts
-   * import { DwarfContext, type DwarfSections } from "@perfdata/symbols";
+   * import { DwarfContext } from "@perfdata/symbols";
+   * import { type DwarfSections } from "@perfdata/symbols/dwarf";
    *
    * const sections: DwarfSections = { littleEndian: true, get: () => undefined };
    * const batch = DwarfContext.open(sections).findAll(Float64Array.of(0x1000, 0x1004));

@@ -7,7 +7,7 @@ import { SymbolsError } from "../errors.ts";
  *
  * @example
  * ```ts
- * import { DwarfError } from "@perfdata/symbols";
+ * import { DwarfError } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * const error = new DwarfError(".debug_info", 0x1a40, "abbreviation 7 is not in the table");

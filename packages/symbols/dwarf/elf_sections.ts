@@ -9,7 +9,8 @@ import type { DwarfSections } from "./sections.ts";
  *
  * @example
  * ```ts
- * import { DwarfContext, ElfFile, elfDwarfSections } from "@perfdata/symbols";
+ * import { DwarfContext, ElfFile } from "@perfdata/symbols";
+ * import { elfDwarfSections } from "@perfdata/symbols/dwarf";
  * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assertEquals } from "@std/assert";
  *

@@ -7,7 +7,8 @@ import type { BinarySource } from "../binary_source.ts";
  *
  * @example
  * ```ts
- * import { DwarfContext, type DwarfSections } from "@perfdata/symbols";
+ * import { DwarfContext } from "@perfdata/symbols";
+ * import { type DwarfSections } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * const sections: DwarfSections = { littleEndian: true, get: () => undefined };

@@ -17,7 +17,8 @@ import { ElfFile } from "./elf_file.ts";
  *
  * @example
  * ```ts
- * import { ElfFile, readElfSymbols, readMiniDebugInfo } from "@perfdata/symbols";
+ * import { ElfFile, readElfSymbols } from "@perfdata/symbols";
+ * import { readMiniDebugInfo } from "@perfdata/symbols/elf";
  * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assert } from "@std/assert";
  *

@@ -34,7 +34,8 @@ export interface RawSymbols {
  *
  * @example
  * ```ts
- * import { ElfFile, rawSymbolName, readRawSymbols } from "@perfdata/symbols";
+ * import { ElfFile } from "@perfdata/symbols";
+ * import { rawSymbolName, readRawSymbols } from "@perfdata/symbols/elf";
  * import { openFileSource } from "@perfdata/symbols/file-source";
  * import { assert } from "@std/assert";
  *

@@ -48,7 +48,11 @@ export class FileSymbols implements ObjectSymbols {
   readonly #opened: OpenedFiles;
   readonly #lookup: Lookup;
 
-  /** @param opened the files that `lookup` reads */
+  /**
+   * Symbols that `lookup` finds.
+   *
+   * @param opened the files that it reads
+   */
   constructor(object: SymbolObject, lookup: Lookup, opened: OpenedFiles) {
     this.object = object;
     this.#lookup = lookup;
@@ -104,7 +108,11 @@ export class BundledSymbols implements ObjectSymbols {
   readonly #inFiles: () => Promise<Lookup>;
   #lookup: Lookup | undefined;
 
-  /** @param inFiles opens the files */
+  /**
+   * Symbols of a bundle, with those of files where it has none.
+   *
+   * @param inFiles opens the files
+   */
   constructor(
     object: SymbolObject,
     bundled: BundleObject,

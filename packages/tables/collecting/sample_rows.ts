@@ -1,4 +1,5 @@
-import type { PerfEvent, SampleFields } from "@perfdata/format";
+import type { PerfEvent } from "@perfdata/format";
+import { BRANCH_ENTRY, type SampleFields } from "@perfdata/format/sample-layout";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_SAMPLE_BRANCH_STACK,
@@ -7,7 +8,6 @@ import {
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from "@perfdata/format/perf-event";
-import { BRANCH_ENTRY } from "@perfdata/format/sample-layout";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import type { PlaceIds } from "../ids/place_ids.ts";

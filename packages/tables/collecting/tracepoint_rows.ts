@@ -1,4 +1,5 @@
-import type { PerfEvent, SampleFields } from "@perfdata/format";
+import type { PerfEvent } from "@perfdata/format";
+import type { SampleFields } from "@perfdata/format/sample-layout";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import type { TracepointField } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";

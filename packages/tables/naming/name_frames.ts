@@ -1,7 +1,9 @@
 import { ShownNames } from "@perfdata/profile/look-up";
 import { ADDRESS_USE, type AddressTable } from "@perfdata/session/address-table";
 import { LookUpOutcomes, symbolizeWith, type SymbolTrust } from "@perfdata/session/symbolize";
-import type { ObjectKind, ObjectSymbols, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { ObjectKind } from "@perfdata/symbols/resolution";
+import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
+import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import { FrameRows } from "../collecting/frame_rows.ts";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
 import { objectKey } from "../ids/object_key.ts";
@@ -65,7 +67,9 @@ export interface UnnamedFrames {
  * @example
  * ```ts
  * import { memorySink } from "@perfdata/format";
- * import { FRAMES, ParquetFile, unnamedFrames } from "@perfdata/tables";
+ * import { FRAMES } from "@perfdata/tables/tables";
+ * import { ParquetFile } from "@perfdata/tables";
+ * import { unnamedFrames } from "@perfdata/tables/name-frames";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

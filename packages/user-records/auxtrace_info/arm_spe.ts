@@ -7,7 +7,7 @@ import {
   type StructValue,
   u64,
   x64,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
 import { cpuBlocks, type PrivCodec, restWords } from "./words.ts";
 
 /** First word of the block of a CPU. */

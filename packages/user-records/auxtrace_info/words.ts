@@ -9,11 +9,11 @@ import {
   type OptionalCodec,
   paddedText,
   type Scope,
-  type StructContext,
   type Test,
   u64,
   within,
-} from "@perfdata/format";
+} from "@perfdata/format/struct";
+import { type StructContext } from "@perfdata/format/cursor";
 
 /** What comes after the words that have a name: a later perf's, or not what their count says. */
 export const restWords: OptionalCodec<bigint[]> = doc(

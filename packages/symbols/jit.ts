@@ -1,0 +1,8 @@
+/**
+ * Code that was made at run time: jitdump files, their symbols, and ELF files made of them.
+ *
+ * @module
+ */
+export * from "./jit_elf.ts";
+export * from "./jit_symbols.ts";
+export * from "./jitdump.ts";

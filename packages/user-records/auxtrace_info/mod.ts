@@ -1,0 +1,11 @@
+/**
+ * AUXTRACE_INFO: which hardware wrote a trace, and the words that each of them adds.
+ *
+ * @module
+ */
+export * from "../auxtrace_info.ts";
+export * from "./arm_spe.ts";
+export * from "./cs_etm.ts";
+export * from "./intel_bts.ts";
+export * from "./intel_pt.ts";
+export type { PrivCodec } from "./words.ts";
