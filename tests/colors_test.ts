@@ -67,6 +67,7 @@ const TABLES: readonly (readonly string[])[] = [
   ["annotate", FILE, "clear_page_erms"],
   ["hex", "--at", "0x100", FILE],
   ["rate", FILE],
+  ["stat", FILE.replace("callchain", "stat")],
   ["pt", FILE.replace("recorded/callchain", "synthesized/pt-cpus")],
   ["sched", "latency", FILE.replace("callchain", "switch")],
 ];

@@ -62,7 +62,7 @@ Deno.test("commands of perf are answered with the command to run, and nothing is
     ],
     [["record"], "perf record -g -- ./program; then: perfdata report"],
     [["stat", "-e", "cycles:u", "sh", "-c", "a b"], "perf stat -e cycles:u sh -c 'a b'"],
-    [["stat"], "perf stat -- ./program"],
+    [["stat", "record", "-a", "true"], "perf stat record -a true"],
   ];
   for (const [args, line] of cases) {
     const { code, out, err } = await tool("perfdata", args);

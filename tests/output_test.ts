@@ -7,6 +7,8 @@ const ROOT = new URL("../", import.meta.url).pathname;
 const RECORDING = `${ROOT}fixtures/recorded/clock.perf.data`;
 const PT = `${ROOT}fixtures/synthesized/pt-cpus.perf.data`;
 
+const COUNTS = RECORDING.replace(/[^/]+$/, "stat.perf.data");
+
 interface Writer {
   readonly name: string;
   /** Arguments that make it write into a folder. */
@@ -25,6 +27,11 @@ const WRITERS: readonly Writer[] = [
     name: "rate",
     args: (folder) => ["--svg", `${folder}/rate.svg`, RECORDING],
     files: ["rate.svg"],
+  },
+  {
+    name: "stat",
+    args: (folder) => ["--svg", `${folder}/stat.svg`, COUNTS],
+    files: ["stat.svg"],
   },
   {
     name: "symbols",

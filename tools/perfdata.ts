@@ -90,6 +90,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         needs: ["write", "symbols"],
       },
       {
+        name: "stat",
+        about: "What perf stat record counted, with intervals and metrics",
+        needs: ["write"],
+      },
+      {
         name: "sched",
         about: "How long threads waited for a CPU",
         verbs: ["latency", "timehist", "map", "wakeups"],
@@ -297,11 +302,19 @@ async function man(args: readonly string[]): Promise<number> {
 }
 
 /** What perf does and perfdata does not: it reads what they made. */
-const OF_PERF: ReadonlySet<string> = new Set(["record", "stat", "top", "trace", "list", "probe"]);
+const OF_PERF: ReadonlySet<string> = new Set(["record", "top", "trace", "list", "probe"]);
+
+/** What of `perf stat` is no flag of `stat` here: it counts, and starts programs. */
+const COUNTING: ReadonlySet<string> = new Set(["record", "report", "--", "-e", "-a", "-p", "-I"]);
+
+/** Whether a command of perf was meant that perfdata does not have. */
+function isOfPerf(name: string, args: readonly string[]): boolean {
+  return OF_PERF.has(name) || (name === "stat" && args.some((word) => COUNTING.has(word)));
+}
 
 /** Says which command of perf was meant. */
 function answerForPerf(name: string, args: readonly string[]): number {
-  const words = args.length > 0 || (name !== "record" && name !== "stat")
+  const words = args.length > 0 || name !== "record"
     ? args
     : name === "record"
     ? ["-g", "--", "./program"]
@@ -368,7 +381,7 @@ async function run([name, ...args]: readonly string[]): Promise<number> {
       if (args.includes("--help") || args.includes("-h")) return await help([]);
       return await completion(args);
     default: {
-      if (OF_PERF.has(name)) return answerForPerf(name, args);
+      if (isOfPerf(name, args)) return answerForPerf(name, args);
       const { needs, load } = entryOf(name);
       giveUp(args, needs);
       const { tool } = await load();

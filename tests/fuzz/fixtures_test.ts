@@ -40,7 +40,8 @@ Deno.test("what the fuzzer once found ends in an answer", async () => {
 });
 
 Deno.test("the fuzzer calls the tools in ways in which they do their jobs", async () => {
-  const recordings = ["recorded/callchain", "recorded/tracepoint", "synthesized/pt-cpus"]
+  const recordings = ["callchain", "tracepoint", "stat"].map((name) => `recorded/${name}`)
+    .concat("synthesized/pt-cpus")
     .map((name) => new URL(`../../fixtures/${name}.perf.data`, import.meta.url).pathname);
   const folder = await Deno.makeTempDir({ prefix: "perfdata-calls-" });
   const failed: string[] = [];

@@ -206,6 +206,10 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
     ["folded", "speedscope", "pprof", "firefox", "chrome", "perfetto", "callgrind"].map((
       format,
     ) => [format, "--symfs", folder, "-f", "-o", `${folder}/exported`, path]),
+  stat: ({ path, folder }) => [
+    [path],
+    ["--by", "core", "--json", "-f", "--svg", `${folder}/stat.svg`, path],
+  ],
   sched: ({ path }) => [["latency", path], ["latency", "--threads", "--json", path]],
   addr2line: () => [],
 };

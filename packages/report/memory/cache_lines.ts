@@ -1,18 +1,17 @@
 import type { PerfEvent } from "@perfdata/format";
 import { enlarge } from "@perfdata/format/enlarge";
-import { HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feature-names";
 import { PERF_SAMPLE_DATA_SRC, PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { recordedFeatures } from "@perfdata/session/recorded-features";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { streamFeature } from "@perfdata/session/stream-feature";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { addressToHex } from "@perfdata/symbols/address";
+import { recordedNodes } from "../cpu_topology.ts";
 import { lookUpUses, PlaceNames } from "../functions/function_names.ts";
 import {
   ACCESS_COUNTERS,
@@ -379,7 +378,7 @@ export class CacheLines implements Consumer {
       { dso: true, symbol: true, line: withLines, file: false, cacheline: true, inline: false },
       resolver.show,
     );
-    const nodes = await this.#nodes();
+    const nodes = await recordedNodes((this.#engine as Engine).reader, this.#features);
     const cpusOf = this.#cpusOf();
     return {
       total: this.#total.all(0),
@@ -458,32 +457,7 @@ export class CacheLines implements Consumer {
     for (const list of cpus) list?.sort((a, b) => a - b);
     return cpus;
   }
-
-  /** By CPU: its NUMA node, where the recording says so. */
-  async #nodes(): Promise<Map<number, number>> {
-    const wanted = new Set([HEADER_NUMA_TOPOLOGY]);
-    const features = await recordedFeatures(
-      (this.#engine as Engine).reader,
-      wanted,
-      this.#features,
-    );
-    const found = features.get(HEADER_NUMA_TOPOLOGY) as
-      | { readonly nodes: readonly { readonly node: number; readonly cpus: string }[] }
-      | undefined;
-    const nodes = new Map<number, number>();
-    for (const { node, cpus } of found?.nodes ?? []) {
-      for (const range of cpus.split(",")) {
-        const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(range.trim()) ?? [];
-        if (from === undefined) continue;
-        const last = Math.min(Number(to), MOST_CPUS);
-        for (let cpu = Number(from); cpu <= last; cpu++) nodes.set(cpu, node);
-      }
-    }
-    return nodes;
-  }
 }
 
 /** The root of paths that are accesses. */
 const ACCESSES = 0x7fffffff;
-/** More than any machine has: a list of a damaged file ends there. */
-const MOST_CPUS = 1 << 16;

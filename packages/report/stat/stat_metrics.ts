@@ -1,0 +1,222 @@
+import type { PerfEventAttr } from "@perfdata/format";
+
+/** What a metric needs to know of an event. */
+export interface MetricEvent {
+  readonly name: string;
+  readonly attr: PerfEventAttr;
+}
+
+/** A figure that is computed of several counts, as `perf stat` prints it after `#`. */
+export interface StatMetric {
+  readonly value: number;
+  /** What it is: `GHz`, `insn per cycle`, `K/sec`. */
+  readonly unit: string;
+  /** Digits after the point, as perf prints it. */
+  readonly digits: number;
+  /** What stands between figure and unit. */
+  readonly sign?: "%" | " ";
+}
+
+/** What is counted of a group of CPUs: the sums by what they are of. */
+export type MetricSums = ReadonlyMap<string, number>;
+
+/** The role of an event in metrics, by type and config (`linux/perf_event.h`). */
+const HARDWARE = [
+  ...["cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses"],
+  ...["bus-cycles", "stalled-frontend", "stalled-backend"],
+];
+/** Caches: what accesses are called in text; a metric is of the misses of loads. */
+const CACHES = ["L1-dcache", "L1-icache", "LL-cache", "dTLB cache", "iTLB cache"];
+/** `PERF_COUNT_HW_CACHE_RESULT_MISS` of a load. */
+const LOAD_MISS = 1 << 16;
+/** Events of a processor by name: the shares of its slots, and those of transactions. */
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ["topdown-retiring", "td-retiring"],
+  ["topdown-bad-spec", "td-bad-spec"],
+  ["topdown-fe-bound", "td-fe-bound"],
+  ["topdown-be-bound", "td-be-bound"],
+  ["cpu/cycles-t/", "cycles-in-tx"],
+  ["cpu/cycles-ct/", "cycles-in-tx-committed"],
+  ["cpu/tx-start/", "tx-start"],
+  ["cpu/el-start/", "el-start"],
+]);
+/** The shares of slots: what they are called. */
+const TOPDOWN: ReadonlyMap<string, string> = new Map([
+  ["td-retiring", "Retiring"],
+  ["td-bad-spec", "Bad Speculation"],
+  ["td-fe-bound", "Frontend Bound"],
+  ["td-be-bound", "Backend Bound"],
+]);
+
+/**
+ * The role of an event: what other events' metrics are computed of.
+ *
+ * @example
+ * ```ts
+ * import { statRole } from "@perfdata/report/stat-metrics";
+ * import { emptyAttr } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const attr = { ...emptyAttr(), type: 0, config: 0n };
+ * assertEquals(statRole({ name: "cycles:u", attr }), "cycles");
+ * ```
+ */
+export function statRole({ name, attr: { type, config } }: MetricEvent): string | undefined {
+  if (type === 1) return config < 2n ? "clock" : undefined;
+  // The upper half says which of the processor's kinds of cores is counted.
+  const low = Number(config & 0xffffffffn);
+  if (type === 0) return HARDWARE[low];
+  if (type === 3) {
+    const cache = CACHES[low & 0xff];
+    if (cache === undefined) return undefined;
+    return low >> 8 === LOAD_MISS >> 8 ? `${cache} misses` : low >> 8 === 0 ? cache : undefined;
+  }
+  return NAMED.get(name);
+}
+
+/**
+ * What may be computed with what: events of the same kind of core that count in the same modes. Clocks go
+ * with all of them.
+ */
+function scopeOf({ attr: { type, config, flags } }: MetricEvent): string {
+  const modes = [
+    flags.exclude_kernel,
+    flags.exclude_user,
+    flags.exclude_hv,
+    flags.exclude_host,
+    flags.exclude_idle,
+  ].map((is) => is ? 1 : 0).join("");
+  return type === 0 || type === 3 ? `${modes} ${config >> 32n}` : `${modes} 0`;
+}
+
+/** The name of a sum: what it is of, and in which modes it was counted. */
+function sumName(role: string, scope: string): string {
+  return role === "clock" ? role : `${role} ${scope}`;
+}
+
+/**
+ * What metrics are computed of: for each role the mean of the events that have it, as perf takes it.
+ *
+ * @param counts What the events have counted, in their order.
+ */
+export function metricSums(
+  events: readonly MetricEvent[],
+  counts: readonly (number | undefined)[],
+): MetricSums {
+  const sums = new Map<string, { sum: number; count: number }>();
+  events.forEach((event, i) => {
+    const role = statRole(event);
+    const count = counts[i];
+    if (role === undefined || count === undefined) return;
+    const name = sumName(role, scopeOf(event));
+    const known = sums.get(name) ?? { sum: 0, count: 0 };
+    sums.set(name, { sum: known.sum + count, count: known.count + 1 });
+  });
+  return new Map([...sums].map(([name, { sum, count }]) => [name, sum / count]));
+}
+
+/** A rate with the unit in which it has few digits. */
+function rate(perSecond: number): StatMetric {
+  let value = perSecond;
+  let prefix = "";
+  for (const larger of ["K", "M", "G"]) {
+    if (value <= 1000) break;
+    value /= 1000;
+    prefix = larger;
+  }
+  return { value, unit: `${prefix}/sec`, digits: 3 };
+}
+
+/** What a count stands over, and what that is. */
+type Ratio = readonly [of: string, unit: string, digits?: number];
+
+/** What stands over what: the metrics of an event by its role. */
+const RATIOS: ReadonlyMap<string, Ratio> = new Map<string, Ratio>([
+  ["branch-misses", ["branches", "of all branches"]],
+  ["cache-misses", ["cache-references", "of all cache refs", 3]],
+  ["stalled-frontend", ["cycles", "frontend cycles idle"]],
+  ["stalled-backend", ["cycles", "backend cycles idle"]],
+  ["cycles-in-tx", ["cycles", "transactional cycles"]],
+  ...CACHES.map((cache) => [`${cache} misses`, [cache, `of all ${cache} accesses`]] as const),
+]);
+
+/**
+ * The metrics of an event, as `perf stat` computes them.
+ *
+ * @param count What it has counted.
+ * @param sums What the same CPUs have counted: {@link metricSums}.
+ * @param wall How long was counted, in ns, where that is known.
+ *
+ * @example
+ * ```ts
+ * import { metricSums, metricsOf } from "@perfdata/report/stat-metrics";
+ * import { emptyAttr } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const events = [0n, 1n].map((config) => ({ name: "", attr: { ...emptyAttr(), type: 0, config } }));
+ * const sums = metricSums(events, [1000, 2500]);
+ * const [metric] = metricsOf(events[1]!, 2500, sums, undefined);
+ * assertEquals([metric?.value, metric?.unit], [2.5, "insn per cycle"]);
+ * ```
+ */
+export function metricsOf(
+  event: MetricEvent,
+  count: number,
+  sums: MetricSums,
+  wall: number | undefined,
+): StatMetric[] {
+  const role = statRole(event);
+  const scope = scopeOf(event);
+  const sum = (of: string) => sums.get(sumName(of, scope)) ?? 0;
+  const has = (of: string) => sums.has(sumName(of, scope));
+  const ratio = role === undefined ? undefined : RATIOS.get(role);
+  if (role === "clock") {
+    return wall ? [{ value: count / wall, unit: "CPUs utilized", digits: 3 }] : [];
+  }
+  if (role === "cycles") {
+    const time = sum("clock");
+    return time > 0 ? [{ value: count / time, unit: "GHz", digits: 3 }] : [];
+  }
+  if (role === "instructions") {
+    const cycles = sum("cycles");
+    const stalled = Math.max(sum("stalled-frontend"), sum("stalled-backend"));
+    const metrics: StatMetric[] = [];
+    if (cycles > 0) {
+      metrics.push({ value: count / cycles, unit: "insn per cycle", digits: 2, sign: " " });
+    }
+    if (stalled > 0 && count > 0) {
+      metrics.push({
+        value: stalled / count,
+        unit: "stalled cycles per insn",
+        digits: 2,
+        sign: " ",
+      });
+    }
+    return metrics;
+  }
+  if (ratio !== undefined) {
+    const [of, unit, digits = 2] = ratio;
+    if (!has(of)) return [];
+    const whole = sum(of);
+    return [{ value: whole > 0 ? count / whole * 100 : 0, unit, digits, sign: "%" }];
+  }
+  if (role === "cycles-in-tx-committed") {
+    const [cycles, inside] = [sum("cycles"), Math.max(sum("cycles-in-tx"), count)];
+    if (cycles === 0) return [];
+    const value = 100 * (inside - count) / cycles;
+    return [{ value, unit: "aborted cycles", digits: 2, sign: "%" }];
+  }
+  if (role === "tx-start" || role === "el-start") {
+    if (!has("cycles-in-tx")) return [];
+    const value = count > 0 ? sum("cycles-in-tx") / count : 0;
+    const unit = role === "tx-start" ? "cycles / transaction" : "cycles / elision";
+    return [{ value, unit, digits: 0 }];
+  }
+  const bound = role === undefined ? undefined : TOPDOWN.get(role);
+  if (bound !== undefined && [...TOPDOWN.keys()].every((of) => sum(of) > 0)) {
+    const slots = [...TOPDOWN.keys()].reduce((all, of) => all + sum(of), 0);
+    return [{ value: sum(role as string) / slots * 100, unit: bound, digits: 1, sign: "%" }];
+  }
+  const time = sum("clock");
+  return has("clock") ? [rate(time > 0 ? 1e9 * count / time : 0)] : [];
+}

@@ -1,0 +1,126 @@
+/** Prints what `perf stat record` counted: `deno run stat FILE`. */
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { jsonLine } from "@perfdata/report/json-line";
+import { analyzeStat, STAT_GROUPINGS } from "@perfdata/report/stat";
+import { STAT_COLUMNS, statCells, statRow, StatText } from "@perfdata/report/stat-text";
+import {
+  about,
+  aboutAsync,
+  type Command,
+  command,
+  complain,
+  Complaints,
+  type FlagsOf,
+  giveUpWriting,
+  main,
+  oneFile,
+  openOutput,
+  parseWord,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { csvText } from "./_csv.ts";
+import { featuresFirst } from "./_spool.ts";
+import { writeRow } from "./_styled.ts";
+
+const HELP = `stat: prints what perf stat record counted, as perf stat report does
+
+usage: perfdata stat [flags] [FILE]
+
+FILE is a file of perf stat record, or - for a pipe (default: perf.data).
+
+Each event has its count, extrapolated where it had a counter for a part of the time only, and
+what follows from several counts: GHz, instructions per cycle, shares of misses, rates. Of a
+recording with intervals (perf stat record -I) each interval is printed.
+
+      --by WHAT        sum up by all, cpu, core, die, socket, node or thread (default: as recorded)
+      --json           print a line of JSON for each count, with all of its metrics
+      --csv            print a row of CSV for each count
+      --svg FILE       also draw what was counted per second over the intervals
+  -f, --force          overwrite the file if it exists
+      --color WHEN     color tables: auto, on a terminal (default), always, never
+      --debug          print the stack trace of an error
+  -h, --help           print this help
+
+examples:
+  perf stat record -I 100 -a -o perf.data -- sleep 10
+  perfdata stat perf.data
+  perfdata stat --by core --svg counts.svg perf.data
+  perfdata stat --json perf.data | jq 'select(.event == "cycles") | .value'
+
+Exit codes: 0 done; 1 the file is damaged, or has no counts; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["json", "csv", "force"],
+  string: ["by", "svg", "color"],
+  alias: { f: "force" },
+} as const;
+
+async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
+  if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
+  const by = parseWord("by", value.by, STAT_GROUPINGS);
+  giveUpWriting(value.svg);
+  const name = oneFile(operands);
+  return await aboutAsync(name, async () => {
+    using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);
+    const complaints = new Complaints(`stat: ${name}`);
+    const source = await featuresFirst(openSource(name, { interruptible: svg !== undefined }));
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const progress = new Progress("stat", reader.fileSize);
+    const plot = svg === undefined
+      ? undefined
+      : new (await import("@perfdata/report/stat-plot")).StatPlot();
+    const text = new StatText();
+    let isFirst = true;
+    const report = await analyzeStat(reader, {
+      by,
+      progress: progress.add,
+      round: (counts, about) => {
+        plot?.round(counts);
+        if (on.json) {
+          for (const row of counts.rows) writeOut(`${jsonLine(statRow(counts, row))}\n`);
+        } else if (on.csv) {
+          const head = isFirst ? [[...STAT_COLUMNS]] : [];
+          writeOut(csvText([...head, ...counts.rows.flatMap((row) => statCells(counts, row))]));
+        } else for (const line of text.round(counts, about)) writeRow(line);
+        isFirst = false;
+      },
+    });
+    progress.finish();
+    if (svg !== undefined && plot !== undefined) {
+      svg.write(new TextEncoder().encode(plot.svg()));
+      about(value.svg ?? "", () => svg.commit());
+    }
+    complaints.finish();
+    if (report.rounds === 0) {
+      complain(`stat: ${name}: no counts; record with perf stat record`);
+      return 1;
+    }
+    if (report.wanted !== "") {
+      complain(
+        `stat: ${name}: the recording does not say what counts by ${report.wanted} are; ` +
+          `they are by ${report.by}`,
+      );
+    }
+    if (svg !== undefined && report.interval === 0) {
+      complain(
+        `stat: ${name}: there are no intervals to draw; record with perf stat record -I 100`,
+      );
+    }
+    if (report.isCut) {
+      complain(`stat: ${name}: the recording was cut off; the counts are the last ones in it`);
+    }
+    if (report.unknown > 0) {
+      complain(`stat: ${name}: ${report.unknown} counts are of no known event, and left out`);
+    }
+    return complaints.count > 0 || report.isCut || report.unknown > 0 ? 1 : 0;
+  });
+}
+
+/** The command. */
+export const tool: Command = command({ name: "stat", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
