@@ -1,4 +1,5 @@
-import type { CommandLine, PerfDataReader, PerfEvent } from "@perfdata/format";
+import { type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
+import type { CommandLine } from "@perfdata/format/features";
 import { HEADER_CMDLINE, HEADER_VERSION } from "@perfdata/format/feature-names";
 import {
   PERF_RECORD_CPU_MAP,
@@ -8,19 +9,13 @@ import {
   PERF_RECORD_STAT_ROUND,
   PERF_RECORD_THREAD_MAP,
 } from "@perfdata/format/record-types";
-import { RecordCodec } from "@perfdata/format";
 import { EventNames } from "@perfdata/session/event-names";
 import { recordedFeatures } from "@perfdata/session/recorded-features";
 import { streamFeature } from "@perfdata/session/stream-feature";
-import {
-  CPU_MAP,
-  cpusOf,
-  EVENT_UPDATE,
-  STAT,
-  STAT_CONFIG,
-  STAT_ROUND,
-  THREAD_MAP,
-} from "@perfdata/user-records";
+import { CPU_MAP, cpusOf } from "@perfdata/user-records/cpu-map";
+import { EVENT_UPDATE } from "@perfdata/user-records/event-update";
+import { STAT, STAT_CONFIG, STAT_ROUND } from "@perfdata/user-records/stat";
+import { THREAD_MAP } from "@perfdata/user-records/thread-map";
 import { type CpuPlace, recordedCpus, recordedNodes } from "../cpu_topology.ts";
 import {
   type MetricEvent,
