@@ -6,7 +6,10 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/perf-event";
+import { CodeSteps } from "@perfdata/export/branches";
+import { bytesSource, ElfFile } from "@perfdata/symbols";
 import { assertEquals } from "@std/assert";
+import type { SteppedProgram } from "../fixtures/stepped/program.ts";
 import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
 
 const SOURCE = `
@@ -72,8 +75,26 @@ function branchesOf(listing: string, numbers: Numbers): { from: number; to: numb
   return branches;
 }
 
+/** The branches of a program that was stepped through, which is where it was linked to be. */
+export function steppedBranches({ path, steps }: SteppedProgram): { from: number; to: number }[] {
+  const code = new CodeSteps(ElfFile.open(bytesSource(Deno.readFileSync(path))));
+  const branches: { from: number; to: number }[] = [];
+  for (let i = 0; i + 1 < steps.count; i++) {
+    const [from, to] = [Number(steps.ip[i]), Number(steps.ip[i + 1])];
+    // What was not executed, and what is repeated, is no branch.
+    if (((steps.flags[i] ?? 0) & 1) === 0 && to !== from && to !== from + code.step(from)) {
+      branches.push({ from, to });
+    }
+  }
+  return branches;
+}
+
 /** A recording of the branches, where the program was loaded at `base`. */
-async function recording(path: string, branches: { from: number; to: number }[], base: number) {
+export async function recordingOf(
+  path: string,
+  branches: readonly { readonly from: number; readonly to: number }[],
+  base: number = 0,
+): Promise<Uint8Array> {
   const flags = { in_tx: false, abort: false, cycles: 0, type: 0, spec: 0, new_type: 0, priv: 0 };
   const items: Item[] = [
     { record: { type: 3, name: "COMM", misc: 0, body: { pid: 7, tid: 7, comm: "work" } } },
@@ -153,15 +174,22 @@ export function segments(
   });
 }
 
-/** Makes a program and a recording of its branches. */
+/**
+ * Makes a program and a recording of its branches.
+ *
+ * @param compiler With its flags.
+ */
 export async function branchRecording(
   folder: string,
   pie: boolean,
+  compiler: readonly string[] = ["gcc", "-g", "-O1", "-fcf-protection=none", "-Wl,-q"],
 ): Promise<{ program: string; data: string }> {
   const program = `${folder}/work`;
   Deno.writeTextFileSync(`${folder}/work.c`, SOURCE);
+  const [command = "", ...flags] = compiler;
   run(
-    ...["gcc", "-g", "-O1", "-fcf-protection=none", "-Wl,-q"] as const,
+    command,
+    ...flags,
     ...(pie ? ["-fpie", "-pie"] : ["-fno-pie", "-no-pie"]),
     ...["-o", program, `${folder}/work.c`],
   );
@@ -169,6 +197,6 @@ export async function branchRecording(
   const branches = branchesOf(listing, new Numbers(3));
   assertEquals(branches.length, SAMPLES * ENTRIES);
   const data = `${folder}/work.data`;
-  Deno.writeFileSync(data, await recording(program, branches, pie ? 0x555555554000 : 0));
+  Deno.writeFileSync(data, await recordingOf(program, branches, pie ? 0x555555554000 : 0));
   return { program, data };
 }

@@ -1,14 +1,15 @@
 /** Branches for the optimisers of LLVM: what these make of them, and of the text of perf. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { branchRecording, found, run } from "./branch_recording.ts";
+import { branchRecording, found, recordingOf, run, steppedBranches } from "./branch_recording.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
-import { ignored } from "./ignored.ts";
+import { ignored, notInstalled } from "./ignored.ts";
 import { noPerf, perfText, perfVersion } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
 
 const perf2bolt = found("perf2bolt");
 const profgen = found("llvm-profgen");
+const profdata = found("llvm-profdata");
 const canMake = perfVersion() !== undefined && found("gcc") !== undefined &&
   found("objdump") !== undefined;
 
@@ -138,6 +139,108 @@ Deno.test({
         "--use-offset=0",
       ]);
       assertStringIncludes(Deno.readTextFileSync(profile), "fib:");
+    }),
+});
+
+/** Compilers whose debug information differs: inlining, discriminators, copies of loops, split units. */
+const COMPILERS: Readonly<Record<string, readonly string[]>> = {
+  "g++, unrolled loops, DWARF 4": ["g++", "-O3", "-funroll-loops", "-gdwarf-4"],
+  "clang++, split DWARF": ["clang++", "-O2", "-gsplit-dwarf", "-fdebug-info-for-profiling"],
+  "clang++, discriminators of late passes": [
+    ...["clang++", "-O2", "-fdebug-info-for-profiling", "-Xclang", "-mllvm", "-Xclang"],
+    "-enable-fs-discriminator=true",
+  ],
+};
+
+for (const [name, [compiler = "", ...flags]] of Object.entries(COMPILERS)) {
+  Deno.test({
+    name: `export autofdo: the profile that llvm-profgen makes, of LBR and of Intel PT (${name})`,
+    ...ignored(
+      cannotStep() ?? noPerf() ?? notInstalled(compiler) ??
+        (profgen === undefined || profdata === undefined
+          ? "llvm-profgen and llvm-profdata are not installed (llvm-19)"
+          : undefined),
+    ),
+    fn: () =>
+      inFolder(async (folder) => {
+        const at = (file: string) => `${folder}/${file}`;
+        const text = (file: string) => Deno.readTextFileSync(at(file));
+        const how = [...flags, "-static", "-fno-pie", "-no-pie", "-fno-jump-tables"];
+        const program = stepProgram(folder, { program: "inlined", compiler, flags: how });
+        const judge = (to: string, ...of: string[]) =>
+          run(profgen as string, "-o", at(to), `--binary=${program.path}`, "--format=text", ...of);
+        const ours = async (format: string, to: string, data: string, ...more: string[]) => {
+          const args = [format, "--binary", program.path, "-f", "-o", at(to), ...more, at(data)];
+          const { code, err } = await tool("export", args);
+          assertEquals(code, 0, err);
+          return err;
+        };
+        // Each recorded branch stack of 16 leaves out what ran before it: fewer ranges than branches.
+        const branches = steppedBranches(program);
+        Deno.writeFileSync(at("lbr.data"), await recordingOf(program.path, branches));
+        const said = await ours("autofdo", "lbr.ours", "lbr.data");
+        assertStringIncludes(said, "% of what ran there has debug information");
+        judge("lbr.theirs", `--perfdata=${at("lbr.data")}`);
+        assertEquals(text("lbr.ours"), text("lbr.theirs"));
+        await ours("autofdo", "lbr.ext", "lbr.data", "--form", "extbinary");
+        const { size } = Deno.statSync(at("lbr.ext"));
+        assert(size < text("lbr.ours").length / 1.5, `${size} bytes`);
+        const merge = ["merge", "--sample", "--text", "-o"];
+        run(profdata as string, ...merge, at("lbr.merged"), at("lbr.ext"));
+        run(profdata as string, ...merge, at("lbr.judged"), at("lbr.theirs"));
+        assertEquals(text("lbr.merged"), text("lbr.judged"));
+        const show = (file: string) =>
+          run(profdata as string, "show", "--sample", "--detailed-summary", at(file));
+        assertEquals(show("lbr.ext"), show("lbr.theirs"));
+        const variant = { psbEvery: 3000, tsc: true, mtc: true };
+        const traced = await steppedFile(program, encodeProgram(program, variant), variant);
+        Deno.writeFileSync(at("pt.data"), traced);
+        await ours("autofdo", "pt.ours", "pt.data");
+        await ours("profgen", "pt.counts", "pt.data");
+        judge("pt.theirs", `--unsymbolized-profile=${at("pt.counts")}`, "--use-offset=0");
+        assertEquals(text("pt.ours"), text("pt.theirs"));
+        const lines = text("pt.ours").split("\n").length;
+        console.log(`${lines} lines compared, of ${branches.length} branches`);
+        assert(lines > 300 && branches.length > 5000);
+      }),
+  });
+}
+
+Deno.test({
+  name: "export autofdo: static functions of one name, position-independent code",
+  ...ignored(
+    notInstalled("clang") ?? notInstalled("objdump") ?? noPerf() ??
+      (profgen === undefined ? "llvm-profgen is not installed (llvm-19)" : undefined),
+  ),
+  fn: () =>
+    inFolder(async (folder) => {
+      const flags = ["-O2", "-g", "-fdebug-info-for-profiling", "-funique-internal-linkage-names"];
+      const { program, data } = await branchRecording(folder, true, ["clang", ...flags]);
+      const { code, out, err } = await tool("export", ["autofdo", "--binary", program, data]);
+      assertEquals(code, 0, err);
+      const to = `${folder}/theirs`;
+      run(
+        ...[profgen as string, "-o", to, `--binary=${program}`] as const,
+        ...["--format=text", `--perfdata=${data}`],
+      );
+      assertEquals(out, Deno.readTextFileSync(to));
+      assertStringIncludes(out, "work:");
+    }),
+});
+
+Deno.test({
+  name: "export autofdo: a program without debug information is named",
+  ...ignored(notInstalled("gcc") ?? notInstalled("objdump") ?? notInstalled("readelf")),
+  fn: () =>
+    inFolder(async (folder) => {
+      const how = ["gcc", "-O1", "-fcf-protection=none"];
+      const { program, data } = await branchRecording(folder, false, how);
+      const { code, out, err } = await tool("export", ["autofdo", "--binary", program, data]);
+      assertEquals([code, out], [1, ""]);
+      assertStringIncludes(err, `${program}: no debug information; compile it with -g`);
+      const form = await tool("export", ["profgen", "--form", "text", "--binary", program, data]);
+      assertEquals(form.code, 2);
+      assertStringIncludes(form.err, "--form is not for profgen");
     }),
 });
 

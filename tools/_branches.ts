@@ -1,10 +1,14 @@
-/** `export bolt` and `export profgen`: branches of one binary, for the optimisers of LLVM. */
+/** `export bolt`, `export profgen` and `export autofdo`: branches of one binary, for optimisers. */
 import {
+  autofdoBinary,
+  autofdoText,
+  type BinaryBranches,
   binaryBranches,
   bolt,
   BranchCounts,
   type BranchPlaces,
   profgen,
+  sampleProfile,
 } from "@perfdata/export/branches";
 import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
@@ -12,12 +16,14 @@ import { PerfDataReader } from "@perfdata/format/reader";
 import { runEngine } from "@perfdata/session/engine";
 import { ElfFile, type SymbolObject, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
+import { openDwarf } from "@perfdata/symbols/open-dwarf";
 import {
   about,
   complain,
   Complaints,
   type Flags,
   InputError,
+  parseWord,
   Progress,
   UsageError,
 } from "./_cli.ts";
@@ -29,7 +35,11 @@ import { sampleFilter } from "./_sample_flags.ts";
 export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
   bolt: "branches of --binary, for perf2bolt -pa",
   profgen: "branches of --binary, for llvm-profgen, which makes profiles for clang",
+  autofdo: "a profile by functions and lines, for clang -fprofile-sample-use",
 };
+
+/** What one of them can be written as, the default first. */
+const FORMS: Readonly<Record<string, readonly string[]>> = { autofdo: ["text", "extbinary"] };
 
 /** Names the branches of a recording that are of one binary, and writes them. */
 export async function exportBranches(
@@ -37,12 +47,17 @@ export async function exportBranches(
   name: string,
   flags: Flags<
     typeof PROFILE_FLAGS.boolean[number] | "force" | "pt",
-    typeof PROFILE_FLAGS.string[number] | "binary"
+    typeof PROFILE_FLAGS.string[number] | "binary" | "form"
   >,
   output: string,
 ): Promise<number> {
   const { on, value } = flags;
   const { binary } = value;
+  const forms = FORMS[format];
+  if (value.form !== undefined && forms === undefined) {
+    throw new UsageError(`--form is not for ${format}, which has one`);
+  }
+  const form = forms === undefined ? undefined : parseWord("form", value.form, forms) ?? forms[0];
   if (binary === undefined) throw new UsageError(`export ${format}: --binary FILE is missing`);
   using source = about(binary, () => openFileSource(binary));
   const elf = about(binary, () => {
@@ -64,17 +79,53 @@ export async function exportBranches(
       : `; ${same.path} there has build id ${same.buildId}`;
     throw new InputError(`${name}: no branches of ${binary}${why}`);
   }
-  const bytes = await writeChunks(
-    output,
-    on.force,
-    format === "bolt" ? bolt(found) : profgen(found),
-  );
+  const chunks = format === "bolt"
+    ? bolt(found)
+    : format === "profgen"
+    ? profgen(found)
+    : compilerProfile(binary, found, form === "extbinary");
+  const bytes = await writeChunks(output, on.force, chunks);
   complain(
     `export: ${name}: ${of}; ${(100 * found.share).toFixed(1)}% of their branches ` +
       `are of ${binary}${isUnverified ? ", known by its name only: no build id was recorded" : ""}`,
   );
   if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${BRANCH_FORMATS[format]}`);
   return report();
+}
+
+/** A profile for compilers, by the debug information of a binary. */
+function* compilerProfile(
+  binary: string,
+  found: BinaryBranches,
+  isBinary: boolean,
+): Generator<Uint8Array> {
+  let faults = 0;
+  using opened = openDwarf(binary, {
+    diagnostics: (error) => {
+      if (faults++ === 0) complain(`export: ${binary}: ${error.message}`);
+    },
+  });
+  if (opened.debug.debugSection(".debug_info") === undefined) {
+    throw new InputError(`${binary}: no debug information; compile it with -g`);
+  }
+  const profile = sampleProfile(found, opened.elf, opened.dwarf, opened.debug);
+  if (profile.functions.length === 0) {
+    throw new InputError(`${binary}: no debug information of what ran; compile all of it with -g`);
+  }
+  yield* isBinary ? autofdoBinary(profile) : autofdoText(profile);
+  const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
+  const functions = profile.functions.length;
+  complain(
+    `export: ${binary}: ${functions} functions; ${percent(profile.named)} of what ran there has ` +
+      "debug information",
+  );
+  if (faults > 1) complain(`export: ${binary}: and ${faults - 1} more faults in it`);
+  if (profile.impossible > 0) {
+    complain(
+      `export: ${binary}: ${percent(profile.impossible)} of what ran goes over a jump, a call or ` +
+        "a return, and is left out",
+    );
+  }
 }
 
 /** What was counted, what it is of, and what says at the end what could not be read. */

@@ -69,7 +69,7 @@ const FLAGS = {
     "pt-calls",
     ...PROFILE_FLAGS.boolean,
   ],
-  string: ["output", "event", "binary", "partition", "weight", ...PROFILE_FLAGS.string],
+  string: ["output", "event", "binary", "form", "partition", "weight", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -195,9 +195,10 @@ describes the tables.
       --with-tid         folded: the first frame is command-pid/tid
       --pt               what ran, by time, from the Intel PT of the recording instead of samples;
                          the default where it has none. firefox, chrome and perfetto have each call;
-                         bolt and profgen count all branches
+                         bolt, profgen and autofdo count all branches
       --no-inline        the others: leave inlined functions out
-      --binary FILE      bolt, profgen: the program or library whose branches are written
+      --binary FILE      bolt, profgen, autofdo: the program or library whose branches are written
+      --form WORD        autofdo: text (default), or extbinary, which clang reads faster
       --names            tables: frames get their functions and lines, as far as they are found
       --pt-calls         tables: each call in the Intel PT of a recording is a row of pt_calls
       --partition LIST   tables: folders below each table: date, or KEY=VALUE as service=web
@@ -228,7 +229,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     giveUpWriting(output, value.temp);
     return await aboutAsync(name, () => exportBranches(format, name, flags, output));
   }
-  if (value.binary !== undefined) throw new UsageError("--binary is for bolt and profgen");
+  for (const flag of ["binary", "form"] as const) {
+    if (value[flag] === undefined) continue;
+    throw new UsageError(`--${flag} is for ${listed(Object.keys(BRANCH_FORMATS))}`);
+  }
   if (chosen === undefined) {
     const known = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS), ...TABLES];
     throw new UsageError(

@@ -7,3 +7,7 @@ export * from "./branch_counts.ts";
 export * from "./branch_profile.ts";
 export * from "./branch_trace.ts";
 export * from "../code/code_blocks.ts";
+export * from "./code_steps.ts";
+export * from "./sample_profile.ts";
+export { autofdoText } from "./sample_profile_text.ts";
+export { autofdoBinary } from "./sample_profile_binary.ts";

@@ -100,7 +100,7 @@ const SCOPE_TYPE_TAGS = new Set<number>([
 ]);
 
 /** Attributes that are read of types alone. */
-const OF_TYPES = new Set<number>([DW_AT.decl_line, DW_AT.decl_column]);
+const OF_TYPES = new Set<number>([DW_AT.decl_column]);
 
 /**
  * Tags whose children hold no function with code. Classes are not among them: GCC puts the function

@@ -11,10 +11,10 @@ import {
   FunctionNames,
   type StringPlace,
 } from "./function_names.ts";
-import { FunctionTable } from "./subprograms.ts";
+import { FunctionTable, FunctionWalk } from "./subprograms.ts";
 import { LineTable } from "./line_table.ts";
 import { PackageIndex } from "./package_index.ts";
-import { type Cells, orderOf } from "./paint.ts";
+import { type Cells, orderOf, RangeList } from "./paint.ts";
 import type { Section } from "./section.ts";
 import type { DwarfSections } from "./sections.ts";
 import type { Unit } from "./unit.ts";
@@ -81,6 +81,8 @@ export interface FrameBatch {
   readonly column: Int32Array;
   /** Of each frame, the discriminator, 0 where there is none. */
   readonly discriminator: Int32Array;
+  /** Of each frame, the line that declares its function, 0 where it is not known: if it was asked for. */
+  readonly declLine?: Int32Array;
   /**
    * Every function that a look-up of this context has met; it grows, indices stay. Two of them can
    * have equal names.
@@ -88,6 +90,16 @@ export interface FrameBatch {
   readonly functions: readonly FunctionName[];
   /** Every source path that a look-up of this context has met; it grows, indices stay. */
   readonly files: readonly string[];
+}
+
+/** The code of functions, a row a range. */
+export interface FunctionRanges {
+  /** Where each range begins, in ascending order. */
+  readonly low: Float64Array;
+  /** Where it ends: the first address after it. */
+  readonly high: Float64Array;
+  /** Of each range, the number of its function, as in {@linkcode FrameBatch.functions}. */
+  readonly function: Int32Array;
 }
 
 const DEFAULT_CACHE = 512 * 1024 * 1024;
@@ -103,10 +115,13 @@ class FrameSink {
   line: Int32Array;
   column: Int32Array;
   discriminator: Int32Array;
+  /** Lines that declare the functions, where they are wanted. */
+  declLine: Int32Array | undefined;
   count = 0;
 
   /** Begins with room for so many frames. */
-  constructor(room: number) {
+  constructor(room: number, declLines = false) {
+    if (declLines) this.declLine = new Int32Array(room);
     this.function = new Int32Array(room);
     this.file = new Int32Array(room);
     this.line = new Int32Array(room);
@@ -133,6 +148,7 @@ class FrameSink {
       this.line = wider(this.line);
       this.column = wider(this.column);
       this.discriminator = wider(this.discriminator);
+      if (this.declLine !== undefined) this.declLine = wider(this.declLine);
     }
     this.function[n] = functionId;
     this.file[n] = file;
@@ -316,6 +332,8 @@ export class DwarfContext {
    * which {@link functions} and {@link functionName} read when they are asked: then the file has to
    * be open, and they throw or report as this does. No function has its scope then.
    *
+   * With `declLines`, frames have the line that declares their function.
+   *
    * @example
    * ```ts
    * import { DwarfContext } from "@perfdata/symbols";
@@ -328,7 +346,11 @@ export class DwarfContext {
    */
   findAll(
     addresses: Float64Array,
-    options: { readonly keep?: boolean; readonly names?: "all" | "linkage" } = {},
+    options: {
+      readonly keep?: boolean;
+      readonly names?: "all" | "linkage";
+      readonly declLines?: boolean;
+    } = {},
   ): FrameBatch {
     const n = addresses.length;
     const index = this.#unitIndex();
@@ -357,7 +379,7 @@ export class DwarfContext {
       sorted[place] = addresses[number] as number;
       next[unit] = place + 1;
     }
-    const sink = new FrameSink(Math.max(16, 4 * n));
+    const sink = new FrameSink(Math.max(16, 4 * n), options.declLines);
     const first = new Uint32Array(n), count = new Uint32Array(n);
     for (let u = 0; u < units.length; u++) {
       const from = starts[u] as number, to = starts[u + 1] as number;
@@ -384,11 +406,48 @@ export class DwarfContext {
       line: sink.line.subarray(0, total),
       column: sink.column.subarray(0, total),
       discriminator: sink.discriminator.subarray(0, total),
+      ...(sink.declLine === undefined ? {} : { declLine: sink.declLine.subarray(0, total) }),
       // Decoded on demand.
       get functions() {
         return functions();
       },
       files: this.#files,
+    };
+  }
+
+  /**
+   * The code of all functions of the units that cover one of these addresses, with what the compiler moved
+   * elsewhere. Code that several functions share is there once for each.
+   */
+  functionRanges(addresses: Float64Array): FunctionRanges {
+    const index = this.#unitIndex();
+    const ranges = new RangeList();
+    for (const number of new Set(addresses.map((address) => index.find(address)))) {
+      if (number < 0) continue;
+      const unit = this.#main.units.unit(number);
+      const code = this.#tolerant(() => this.#split(unit)) ?? unit;
+      code.borrow();
+      try {
+        const first = ranges.count;
+        this.#tolerant(() => {
+          code.resetRangeBudget();
+          const walk = new FunctionWalk(code);
+          for (let at = walk.next(); at >= 0; at = walk.next()) code.ranges(walk.die, ranges, at);
+        });
+        for (let i = first; i < ranges.count; i++) {
+          const entry = code.offset + (ranges.owner[i] as number);
+          ranges.owner[i] = this.#functionId(code.file, entry);
+        }
+      } finally {
+        code.giveBack();
+      }
+    }
+    this.#names.read(this.#report, false);
+    const order = orderOf(ranges.low, 0, ranges.count).slice(0, ranges.count);
+    return {
+      low: Float64Array.from(order, (i) => ranges.low[i] as number),
+      high: Float64Array.from(order, (i) => ranges.high[i] as number),
+      function: Int32Array.from(order, (i) => ranges.owner[i] as number),
     };
   }
 
@@ -608,6 +667,7 @@ export class DwarfContext {
         calls.function[call] = id;
       }
       sink.push(id, file, line, column, discriminator);
+      this.#declare(code.file, calls.origin[call] as number, sink);
       file = this.#fileId(tables, calls.file[call] as number);
       line = calls.line[call] as number;
       column = calls.column[call] as number;
@@ -616,6 +676,33 @@ export class DwarfContext {
     }
     const id = this.#functionId(code.file, functions.entryOffset(f));
     sink.push(id, file, line, column, discriminator);
+    this.#declare(code.file, functions.entryOffset(f), sink);
+  }
+
+  /** Gives the last frame the line that declares its function, where it is wanted. */
+  #declare(file: DwarfFile, origin: number, sink: FrameSink): void {
+    if (sink.declLine === undefined) return;
+    sink.declLine[sink.count - 1] = this.#declLine(file, origin);
+  }
+
+  /** The line that declares the function that the entry at `origin` of `file` names, or 0. */
+  #declLine(file: DwarfFile, origin: number): number {
+    if (Number.isNaN(origin)) return 0;
+    if (origin < 0) {
+      const { supplementary } = file;
+      return supplementary === undefined ? 0 : this.#declLine(supplementary, -1 - origin);
+    }
+    const known = file.declLines.get(origin);
+    if (known >= 0) return known - 1;
+    let line = 0;
+    try {
+      line = findName(file, origin).declLine;
+    } catch (error) {
+      if (!(error instanceof DwarfError)) throw error;
+      // What is wrong was said when the name was read.
+    }
+    file.declLines.add(origin, line + 1);
+    return line;
   }
 
   /** Id of file number `index` of the unit's line table, or -1. */
@@ -666,20 +753,22 @@ const scratch = new FrameSink(64);
 const die = new Die();
 
 // What findName has found; the next function overwrites it.
-const found: FoundName = {
+const found: FoundName & { declLine: number } = {
   name: { unit: undefined, form: 0, value: 0 },
   linkageName: { unit: undefined, form: 0, value: 0 },
   unit: undefined,
   at: 0,
   external: false,
   artificial: false,
+  declLine: 0,
 };
 
 /** Follows `DW_AT_abstract_origin` and `DW_AT_specification` to both names, or to their end. */
-function findName(file: DwarfFile, origin: number): FoundName {
+function findName(file: DwarfFile, origin: number): FoundName & { readonly declLine: number } {
   const { name, linkageName } = found;
   name.unit = linkageName.unit = found.unit = undefined;
   found.external = found.artificial = false;
+  found.declLine = 0;
   let at = origin;
   for (let steps = 0; !Number.isNaN(at); steps++) {
     if (at < 0) {
@@ -705,6 +794,7 @@ function findName(file: DwarfFile, origin: number): FoundName {
     found.at = at - unit.offset;
     if (die.constant(SLOT.EXTERNAL) !== 0) found.external = true;
     if (die.constant(SLOT.ARTIFICIAL) !== 0) found.artificial = true;
+    if (found.declLine === 0) found.declLine = die.constant(SLOT.DECL_LINE);
     if (linkageName.unit === undefined) place(linkageName, unit, SLOT.LINKAGE_NAME);
     if (name.unit === undefined) place(name, unit, SLOT.NAME);
     if (name.unit !== undefined && linkageName.unit !== undefined) break;

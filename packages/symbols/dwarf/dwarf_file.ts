@@ -31,6 +31,8 @@ export class DwarfFile {
   #units: UnitList | undefined;
   /** By the offset of an entry: one more than the number of the function that it names, or 0. */
   readonly functionIds: NumberMap = new NumberMap();
+  /** By the offset of an entry: one more than the line that declares its function. */
+  readonly declLines: NumberMap = new NumberMap();
 
   constructor(sections: DwarfSections, options: {
     /** The sections are named `.debug_info.dwo` and so on. */

@@ -10,6 +10,7 @@ export {
   type DwoRequest,
   type Frame,
   type FrameBatch,
+  type FunctionRanges,
 } from "./dwarf_context.ts";
 export { DwarfError } from "./dwarf_error.ts";
 export { elfDwarfSections } from "./elf_sections.ts";

@@ -1,0 +1,101 @@
+import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
+import { type ElfFile, SymbolsError } from "@perfdata/symbols";
+import { EM, PT } from "@perfdata/symbols/elf";
+
+/** Bytes of code that are read at once, and of the longest instruction. */
+const WINDOW = 1 << 16, LONGEST = 15;
+const PF_X = 1;
+
+/** Instructions after which the next one in memory does not run: calls go on elsewhere as well. */
+const ENDS: ReadonlySet<number> = new Set([
+  InsnKind.JMP,
+  InsnKind.CALL,
+  InsnKind.CALL_INDIRECT,
+  InsnKind.RET,
+  InsnKind.FAR_CALL,
+  InsnKind.FAR_RET,
+  InsnKind.IRET,
+]);
+
+/**
+ * The code of an ELF file, instruction by instruction, at the addresses that it was linked for. Of x86 and
+ * AArch64.
+ *
+ * @example
+ * ```ts
+ * import { CodeSteps } from "@perfdata/export/branches";
+ * import { ElfFile } from "@perfdata/symbols";
+ * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { assert } from "@std/assert";
+ *
+ * using source = openFileSource(Deno.execPath());
+ * const elf = ElfFile.open(source);
+ * assert(new CodeSteps(elf).step(elf.entry) > 0);
+ * ```
+ */
+export class CodeSteps {
+  /** Whether the instruction that was stepped over always leads elsewhere: a jump, a call, a return. */
+  ends = false;
+  readonly #elf: ElfFile;
+  readonly #mode: InsnMode | undefined;
+  readonly #decoder = new InsnDecoder();
+  #bytes: Uint8Array = new Uint8Array(0);
+  #first = 0;
+
+  /**
+   * Reads nothing yet.
+   *
+   * @throws {SymbolsError} Where the file is of another processor.
+   */
+  constructor(elf: ElfFile) {
+    this.#elf = elf;
+    const { machine } = elf;
+    if (machine !== EM.X86_64 && machine !== EM.I386 && machine !== EM.AARCH64) {
+      throw new SymbolsError(0, `code of machine ${machine}: x86 and AArch64 are known`);
+    }
+    this.#mode = machine === EM.X86_64 ? 64 : machine === EM.I386 ? 32 : undefined;
+  }
+
+  /** Whether the file has code there. */
+  hasCode(address: number): boolean {
+    return this.#segment(address) !== undefined;
+  }
+
+  /** Bytes of the instruction at an address; 0 where none is. */
+  step(address: number): number {
+    this.ends = false;
+    let at = address - this.#first;
+    if (!(at >= 0 && at + LONGEST <= this.#bytes.length)) {
+      at = 0;
+      const segment = this.#segment(address);
+      if (segment === undefined) return 0;
+      const distance = address - segment.vaddr;
+      this.#first = address;
+      this.#bytes = this.#elf.source.read(
+        segment.offset + distance,
+        Math.min(WINDOW, segment.filesz - distance),
+      );
+    }
+    if (this.#mode === undefined) return this.#arm(at);
+    const size = this.#decoder.decode(this.#bytes, at, this.#bytes.length, this.#mode);
+    if (size <= 0) return 0;
+    this.ends = ENDS.has(this.#decoder.kind);
+    return size;
+  }
+
+  /** Branches of AArch64: B, BL, BLR, RET (Arm ARM, C4.1, "Branches"). */
+  #arm(at: number): number {
+    const bytes = this.#bytes;
+    if (at + 4 > bytes.length) return 0;
+    const high = bytes[at + 3] as number;
+    const third = bytes[at + 2] as number;
+    this.ends = (high & 0x7c) === 0x14 || (high === 0xd6 && (third === 0x3f || third === 0x5f));
+    return 4;
+  }
+
+  #segment(address: number): { vaddr: number; offset: number; filesz: number } | undefined {
+    return this.#elf.segments.find(({ type, flags, vaddr, filesz }) =>
+      type === PT.LOAD && (flags & PF_X) !== 0 && address >= vaddr && address < vaddr + filesz
+    );
+  }
+}

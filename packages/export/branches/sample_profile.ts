@@ -1,0 +1,428 @@
+import type { DwarfContext, ElfFile } from "@perfdata/symbols";
+import type { FrameBatch, FunctionName, FunctionRanges } from "@perfdata/symbols/dwarf";
+import { rawSymbolName, readRawSymbols } from "@perfdata/symbols/elf";
+import type { BinaryBranches } from "./branch_profile.ts";
+import { CodeSteps } from "./code_steps.ts";
+
+/** What ran at a place of a function. */
+export interface LineSamples {
+  /** How often. */
+  count: number;
+  /** How often it called each function, by the number of its name. */
+  targets: Map<number, number> | undefined;
+}
+
+/**
+ * What ran of a function, or of what was inlined at one place. Places are lines from the one that declares the
+ * function on, with discriminators: `locationOf` makes one number of both.
+ */
+export interface FunctionSamples {
+  /** Number of its name. */
+  readonly name: number;
+  /** Bytes of instructions that ran, with those of what was inlined. */
+  total: number;
+  /** How often it was entered. */
+  head: number;
+  /** By place, what ran there. */
+  readonly lines: Map<number, LineSamples>;
+  /** By place, and by name, what was inlined there. */
+  readonly inlined: Map<number, Map<number, FunctionSamples>>;
+}
+
+/** A profile by functions and lines, which compilers read. */
+export interface SampleProfile {
+  /** Names of functions, by number. */
+  readonly names: readonly string[];
+  /** The functions, those that most ran of first. */
+  readonly functions: readonly FunctionSamples[];
+  /** Whether discriminators are those of the compiler's late passes (`-enable-fs-discriminator`). */
+  readonly isFlowSensitive: boolean;
+  /** Share of what ran without a branch that cannot have: it goes over a jump, a call or a return. */
+  readonly impossible: number;
+  /** Share of the rest that began in functions with debug information. */
+  readonly named: number;
+}
+
+/** How many discriminators there can be. */
+const DISCRIMINATORS = 2 ** 32;
+
+/** A line from the start of a function, and a discriminator, as one number. */
+export function locationOf(lineOffset: number, discriminator: number): number {
+  return lineOffset * DISCRIMINATORS + discriminator;
+}
+
+/** The line of such a number. */
+export function lineOffsetOf(location: number): number {
+  return Math.floor(location / DISCRIMINATORS);
+}
+
+/** Its discriminator. */
+export function discriminatorOf(location: number): number {
+  return location % DISCRIMINATORS;
+}
+
+/** Addresses that are looked up at once. */
+const BATCH = 1 << 18;
+/** Functions that stand for several of other files, and that no profile can tell apart. */
+const AMBIGUOUS = /^(?:__cxx_global_var_init|__tls_init)/;
+
+/**
+ * Makes a profile for compilers of what ran of a binary, as `llvm-profgen` does: of several instructions of a
+ * line the one counts that ran most often, of a function the bytes of all.
+ *
+ * @param elf The binary, whose code is read.
+ * @param dwarf Its debug information.
+ * @param symbols The file that has its symbol table.
+ */
+export function sampleProfile(
+  { branches, ranges }: BinaryBranches,
+  elf: ElfFile,
+  dwarf: DwarfContext,
+  symbols: ElfFile = elf,
+): SampleProfile {
+  const steps = new CodeSteps(elf);
+  const kept = straightRanges(ranges, steps);
+  const sum = (of: readonly { readonly count: number }[]) =>
+    of.reduce((n, { count }) => n + count, 0);
+  const ends = [...kept, ...branches].flatMap(({ from, to }) => [from, to]);
+  const functions = new Functions(dwarf, Float64Array.from(new Set(ends)), steps);
+  const isFlowSensitive = hasObject(symbols, "__llvm_fs_discriminator__");
+  const builder = new Builder(dwarf, functions, isFlowSensitive);
+  const named = builder.addRanges(kept, steps);
+  builder.addBranches(branches, symbols);
+  const all = sum(ranges), straight = sum(kept);
+  return {
+    names: functions.names,
+    functions: builder.finish(),
+    isFlowSensitive,
+    impossible: all === 0 ? 0 : 1 - straight / all,
+    named: straight === 0 ? 0 : named / straight,
+  };
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}
+
+/** Ranges that can have run without a branch: some processors repeat entries, which makes others. */
+function straightRanges(ranges: BinaryBranches["ranges"], steps: CodeSteps): Range[] {
+  const kept: Range[] = [];
+  let start = NaN, at = NaN, ended = false;
+  for (const range of ranges) {
+    if (range.from !== start) {
+      start = at = range.from;
+      ended = false;
+    }
+    while (!ended && at < range.to) {
+      const size = steps.step(at);
+      ended = size === 0 || steps.ends;
+      if (!ended) at += size;
+    }
+    if (at >= range.to) kept.push(range);
+  }
+  return kept;
+}
+
+/** The functions around some addresses, and their names. */
+class Functions {
+  readonly names: string[] = [];
+  readonly ranges: FunctionRanges;
+  readonly #dwarf: DwarfContext;
+  readonly #numbers = new Map<string, number>();
+  /** By the number of a function, that of its name; -1 for none. */
+  readonly #ofFunction = new Map<number, number>();
+  /** By the number of a name as it is in the file, the ranges that have it. */
+  readonly #ofName = new Map<string, number[]>();
+  /** The first range of those that begin at an address. */
+  readonly #at = new Map<number, number>();
+
+  constructor(dwarf: DwarfContext, addresses: Float64Array, steps: CodeSteps) {
+    this.#dwarf = dwarf;
+    this.ranges = dwarf.functionRanges(addresses);
+    const { low } = this.ranges;
+    for (let i = 0; i < low.length; i++) {
+      const own = this.#own(i);
+      // What the linker dropped is where no code is.
+      if (own === undefined || !steps.hasCode(low[i] as number)) continue;
+      const others = this.#ofName.get(own);
+      if (others === undefined) this.#ofName.set(own, [i]);
+      else others.push(i);
+      if (!this.#at.has(low[i] as number)) this.#at.set(low[i] as number, i);
+    }
+  }
+
+  /** Number of the name of a function, without what compilers add for copies of it; -1 for none. */
+  name(number: number): number {
+    let name = this.#ofFunction.get(number);
+    if (name === undefined) {
+      const own = ownName(this.#dwarf.functionName(number));
+      name = own === undefined ? -1 : this.number(own);
+      this.#ofFunction.set(number, name);
+    }
+    return name;
+  }
+
+  /** Number of a name. */
+  number(own: string): number {
+    const name = canonicalName(own);
+    let number = this.#numbers.get(name);
+    if (number === undefined) this.#numbers.set(name, number = this.names.push(name) - 1);
+    return number;
+  }
+
+  #own(range: number): string | undefined {
+    return ownName(this.#dwarf.functionName(this.ranges.function[range] as number));
+  }
+
+  /** All ranges of the function that has code at an address. */
+  around(address: number): readonly number[] {
+    const { low, high } = this.ranges;
+    let first = 0, end = low.length;
+    while (first < end) {
+      const middle = first + end >> 1;
+      if ((low[middle] as number) <= address) first = middle + 1;
+      else end = middle;
+    }
+    if (first === 0) return [];
+    const range = this.#at.get(low[first - 1] as number);
+    if (range === undefined || address >= (high[range] as number)) return [];
+    return this.#ofName.get(this.#own(range) ?? "") ?? [];
+  }
+
+  /** The range that begins at an address. */
+  at(address: number): { readonly name: string; readonly isOnly: boolean } | undefined {
+    const range = this.#at.get(address);
+    const name = range === undefined ? undefined : this.#own(range);
+    if (name === undefined) return undefined;
+    return { name, isOnly: this.#ofName.get(name)?.length === 1 };
+  }
+}
+
+function ownName(function_: FunctionName | undefined): string | undefined {
+  return function_?.linkageName ?? function_?.function;
+}
+
+/** A name without what LLVM adds to those of copies and parts of a function. */
+function canonicalName(name: string): string {
+  for (const suffix of [".llvm.", ".part."]) {
+    const at = name.lastIndexOf(suffix);
+    if (at >= 0 && name.lastIndexOf(".") === at + suffix.length - 1) name = name.slice(0, at);
+  }
+  return name;
+}
+
+/** Adds up what ran, and where it was called. */
+class Builder {
+  readonly #dwarf: DwarfContext;
+  readonly #functions: Functions;
+  readonly #isFlowSensitive: boolean;
+  readonly #top = new Map<number, FunctionSamples>();
+  /** What {@link Builder.leaf} has found: a place of the innermost function. */
+  #location = 0;
+  #factor = 1;
+
+  constructor(dwarf: DwarfContext, functions: Functions, isFlowSensitive: boolean) {
+    this.#dwarf = dwarf;
+    this.#functions = functions;
+    this.#isFlowSensitive = isFlowSensitive;
+  }
+
+  /** Counts instructions of functions; returns how much of what ran began in one. */
+  addRanges(ranges: readonly Range[], steps: CodeSteps): number {
+    const { low, high } = this.#functions.ranges;
+    // Of functions that ran, what did not run counts 0.
+    const shown = new Uint8Array(low.length);
+    let named = 0;
+    for (const { from, count } of ranges) {
+      const own = this.#functions.around(from);
+      for (const range of own) shown[range] = 1;
+      if (own.length > 0) named += count;
+    }
+    const starts = [...ranges];
+    const ends = [...ranges].sort((a, b) => a.to - b.to);
+    let started = 0, ended = 0, running = 0;
+    const address = new Float64Array(BATCH);
+    const count = new Float64Array(BATCH);
+    const size = new Uint8Array(BATCH);
+    let length = 0;
+    const flush = () => {
+      const frames = this.#look(address.subarray(0, length));
+      for (let i = 0; i < length; i++) {
+        const bytes = (count[i] as number) * (size[i] as number);
+        const leaf = this.leaf(frames, i, bytes);
+        if (leaf === undefined) continue;
+        const line = lineOf(leaf, this.#location);
+        line.count = Math.max(line.count, (count[i] as number) * this.#factor);
+      }
+      length = 0;
+    };
+    let done = 0;
+    for (let i = 0; i < low.length; i++) {
+      let at = Math.max(done, low[i] as number);
+      const until = high[i] as number;
+      while (at < until) {
+        while (started < starts.length && (starts[started] as Range).from <= at) {
+          running += (starts[started++] as Range).count;
+        }
+        while (ended < ends.length && (ends[ended] as Range).to < at) {
+          running -= (ends[ended++] as Range).count;
+        }
+        if (running === 0 && shown[i] === 0) {
+          // Nothing of it counts before the next range begins.
+          const next = started < starts.length ? (starts[started] as Range).from : Infinity;
+          if (next >= until) break;
+          at = next;
+          continue;
+        }
+        const bytes = steps.step(at);
+        if (bytes > 0) {
+          address[length] = at;
+          count[length] = running;
+          size[length] = bytes;
+          if (++length === BATCH) flush();
+        }
+        at += Math.max(1, bytes);
+      }
+      done = Math.max(done, until);
+    }
+    flush();
+    return named;
+  }
+
+  /** Counts calls: branches to where a function begins. */
+  addBranches(branches: BinaryBranches["branches"], symbols: ElfFile): void {
+    const calls: { readonly from: number; readonly name: string; readonly count: number }[] = [];
+    const unsure = new Map<number, string[]>();
+    const entered = branches.flatMap(({ from, to, taken }) => {
+      const entry = to === 0 ? undefined : this.#functions.at(to);
+      if (entry === undefined) return [];
+      if (!entry.isOnly) unsure.set(to, []);
+      return [{ from, to, count: taken, ...entry }];
+    });
+    // Of a function in several parts, the one with the symbol of its name is where it is entered.
+    if (unsure.size > 0) symbolsAt(symbols, unsure);
+    for (const { from, to, count, name, isOnly } of entered) {
+      const own = canonicalName(name);
+      if (isOnly || unsure.get(to)?.some((symbol) => canonicalName(symbol) === own)) {
+        calls.push({ from, name, count });
+      }
+    }
+    const frames = this.#look(Float64Array.from(calls, ({ from }) => from));
+    for (const [i, { from, name, count }] of calls.entries()) {
+      const callee = this.#functions.number(name);
+      const leaf = from === 0 ? undefined : this.leaf(frames, i, 0);
+      if (leaf !== undefined) {
+        const line = lineOf(leaf, this.#location);
+        line.targets ??= new Map();
+        line.targets.set(callee, (line.targets.get(callee) ?? 0) + count);
+      }
+      samplesOf(this.#top, callee).head += count;
+    }
+  }
+
+  #look(addresses: Float64Array): FrameBatch {
+    return this.#dwarf.findAll(addresses, { names: "linkage", declLines: true });
+  }
+
+  /** The innermost function of an address, and where in it, with `bytes` that ran; `undefined` for none. */
+  leaf(frames: FrameBatch, number: number, bytes: number): FunctionSamples | undefined {
+    const first = frames.first[number] as number;
+    let samples: FunctionSamples | undefined;
+    for (let i = first + (frames.count[number] as number) - 1; i >= first; i--) {
+      const function_ = frames.function[i] as number;
+      const name = function_ < 0 ? -1 : this.#functions.name(function_);
+      if (name < 0) break;
+      let level = this.#top;
+      if (samples !== undefined) {
+        let there = samples.inlined.get(this.#location);
+        if (there === undefined) samples.inlined.set(this.#location, there = new Map());
+        level = there;
+      }
+      samples = samplesOf(level, name);
+      samples.total += bytes;
+      const discriminator = (frames.discriminator[i] as number) >>> 0;
+      const line = (frames.line[i] as number) - (frames.declLine?.[i] ?? 0) & 0xffff;
+      this.#location = locationOf(line, this.#base(discriminator));
+      this.#factor = this.#isFlowSensitive ? 1 : component(next(discriminator)) || 1;
+    }
+    return samples;
+  }
+
+  /** What of a discriminator tells blocks of a line apart: the rest may say how often code was copied. */
+  #base(discriminator: number): number {
+    return this.#isFlowSensitive ? discriminator : component(discriminator);
+  }
+
+  /** The functions, the largest first. */
+  finish(): FunctionSamples[] {
+    const { names } = this.#functions;
+    const isAmbiguous = ({ name }: FunctionSamples) => AMBIGUOUS.test(names[name] as string);
+    const filter = ({ inlined }: FunctionSamples) => {
+      for (const there of inlined.values()) {
+        for (const [name, samples] of there) {
+          if (isAmbiguous(samples)) there.delete(name);
+          else filter(samples);
+        }
+      }
+    };
+    const found = [...this.#top.values()].filter((samples) => !isAmbiguous(samples));
+    for (const samples of found) {
+      filter(samples);
+      for (const line of samples.lines.values()) {
+        let called = 0;
+        for (const count of line.targets?.values() ?? []) called += count;
+        line.count = Math.max(line.count, called);
+      }
+    }
+    return found.sort((a, b) =>
+      b.total - a.total || ((names[a.name] as string) < (names[b.name] as string) ? -1 : 1)
+    );
+  }
+}
+
+function samplesOf(level: Map<number, FunctionSamples>, name: number): FunctionSamples {
+  let samples = level.get(name);
+  if (samples === undefined) {
+    level.set(name, samples = { name, total: 0, head: 0, lines: new Map(), inlined: new Map() });
+  }
+  return samples;
+}
+
+function lineOf({ lines }: FunctionSamples, location: number): LineSamples {
+  let line = lines.get(location);
+  if (line === undefined) lines.set(location, line = { count: 0, targets: undefined });
+  return line;
+}
+
+/** The lowest number in a discriminator of LLVM's: none, or one of 5 or 12 bits. */
+function component(discriminator: number): number {
+  if ((discriminator & 1) !== 0) return 0;
+  const rest = discriminator >>> 1;
+  return (rest & 0x20) === 0 ? rest & 0x1f : rest >>> 1 & 0xfe0 | rest & 0x1f;
+}
+
+/** A discriminator without its lowest number. */
+function next(discriminator: number): number {
+  if ((discriminator & 1) !== 0) return discriminator >>> 1;
+  return discriminator >>> ((discriminator & 0x40) === 0 ? 7 : 14);
+}
+
+/** Adds the names of the symbols at some addresses. */
+function symbolsAt(elf: ElfFile, addresses: Map<number, string[]>): void {
+  const section = elf.section(".symtab") ?? elf.section(".dynsym");
+  if (section === undefined) return;
+  const symbols = readRawSymbols(elf, section);
+  for (let i = 1; i < symbols.count; i++) {
+    addresses.get(symbols.value[i] as number)?.push(rawSymbolName(symbols, i));
+  }
+}
+
+function hasObject(elf: ElfFile, name: string): boolean {
+  const section = elf.section(".symtab");
+  if (section === undefined) return false;
+  const symbols = readRawSymbols(elf, section);
+  for (let i = 1; i < symbols.count; i++) if (rawSymbolName(symbols, i) === name) return true;
+  return false;
+}
