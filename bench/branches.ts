@@ -3,8 +3,10 @@
 //   deno run -A bench/branches.ts [RECORDING BINARY] [--runs 3]
 //
 // A program whose hot code lies far apart is stepped through, which makes a recording with Intel PT; llvm-bolt
-// (bolt-19) lays the program out by the branches that `export bolt` counts in it, and both run in turns. With a
-// recording of `perf record -b` and its binary, `export bolt` takes turns with perf2bolt on these.
+// (bolt-19) lays the program out by the branches that `export bolt` counts in it, and both run in turns. A program of
+// calls that data decides on is stepped through as well, and compiled again (clang) by the profile of
+// `export autofdo`. With a recording of `perf record -b` and its binary, `export bolt` takes turns with perf2bolt,
+// and `export autofdo` with llvm-profgen (llvm-19), on these.
 
 import { parseArgs } from "@std/cli";
 import { encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
@@ -17,15 +19,19 @@ const [recording, binary] = flags._.map(String);
 const config = new URL("../deno.json", import.meta.url).pathname;
 const llvm = "/usr/lib/llvm-19/bin";
 
-function exportBolt(program: string, file: string, output: string): string[] {
+function exported(format: string, program: string, file: string, output: string): string[] {
   const tool = new URL("../tools/export.ts", import.meta.url).pathname;
-  const how = ["bolt", "--binary", program, "-f", "-o", output, file];
+  const how = [format, "--binary", program, "-f", "-o", output, file];
   return [Deno.execPath(), "run", "-A", "--config", config, tool, ...how];
 }
 
 function run(command: string, ...args: readonly string[]): void {
   const { success, stderr } = new Deno.Command(command, { args: [...args] }).outputSync();
   if (!success) throw new Error(`${command}: ${new TextDecoder().decode(stderr)}`);
+}
+
+function runAll([command = "", ...args]: readonly string[]): void {
+  run(command, ...args);
 }
 
 function compare(contestants: Record<string, Contestant>, files: readonly string[]): void {
@@ -50,8 +56,7 @@ try {
     string,
     string,
   ];
-  const [command = "", ...args] = exportBolt(program.path, data, counted);
-  run(command, ...args);
+  runAll(exported("bolt", program.path, data, counted));
   run(`${llvm}/perf2bolt`, program.path, "-p", counted, "-pa", "-o", profile);
   const layout = ["-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions"];
   run(`${llvm}/llvm-bolt`, program.path, "-data", profile, "-o", faster, ...layout);
@@ -59,6 +64,19 @@ try {
   compare({
     "as compiled": { command: [program.path, "x"] },
     "laid out": { command: [faster, "x"] },
+  }, []);
+  const options = "-O2 -g -fdebug-info-for-profiling -fno-pie -static".split(" ");
+  const called = stepProgram(folder, {
+    ...{ program: "dispatch", compiler: "clang", flags: options, limit: 100_000 },
+  });
+  Deno.writeFileSync(data, await steppedFile(called, encodeProgram(called, variant), variant));
+  runAll(exported("autofdo", called.path, data, profile));
+  const source = new URL("../fixtures/stepped/programs/dispatch.c", import.meta.url).pathname;
+  run("clang", ...options, `-fprofile-sample-use=${profile}`, "-o", faster, source);
+  console.log("another, and the same compiled with its profile:");
+  compare({
+    "as compiled": { command: [called.path, "x"] },
+    "with profile": { command: [faster, "x"] },
   }, []);
   if (recording !== undefined && binary !== undefined) {
     console.log(`${recording}, ${(Deno.statSync(recording).size / 1e6).toFixed(0)} MB`);
@@ -74,7 +92,15 @@ try {
     ];
     compare({
       "perf2bolt": { command: theirs, warmUp },
-      "export bolt": { command: exportBolt(binary, recording, counted) },
+      "export bolt": { command: exported("bolt", binary, recording, counted) },
+    }, [recording]);
+    const judge = [`${llvm}/llvm-profgen`, `--binary=${binary}`, `--perfdata=${recording}`];
+    compare({
+      "llvm-profgen": {
+        command: [...judge, "-o", profile],
+        warmUp: [...judge.slice(0, 1), "--version"],
+      },
+      "export autofdo": { command: exported("autofdo", binary, recording, counted) },
     }, [recording]);
   }
 } finally {

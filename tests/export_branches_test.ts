@@ -10,6 +10,7 @@ import { inFolder, tool } from "./tool.ts";
 const perf2bolt = found("perf2bolt");
 const profgen = found("llvm-profgen");
 const profdata = found("llvm-profdata");
+const stepping = cannotStep();
 const canMake = perfVersion() !== undefined && found("gcc") !== undefined &&
   found("objdump") !== undefined;
 
@@ -103,7 +104,7 @@ function boltLines(text: string): string[] {
 
 Deno.test({
   name: "export bolt, export profgen: of Intel PT all branches that perf finds in it",
-  ...ignored(cannotStep() ?? noPerf()),
+  ...ignored(stepping ?? noPerf()),
   fn: () =>
     inFolder(async (folder) => {
       const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
@@ -156,7 +157,7 @@ for (const [name, [compiler = "", ...flags]] of Object.entries(COMPILERS)) {
   Deno.test({
     name: `export autofdo: the profile that llvm-profgen makes, of LBR and of Intel PT (${name})`,
     ...ignored(
-      cannotStep() ?? noPerf() ?? notInstalled(compiler) ??
+      stepping ?? noPerf() ?? notInstalled(compiler) ??
         (profgen === undefined || profdata === undefined
           ? "llvm-profgen and llvm-profdata are not installed (llvm-19)"
           : undefined),
