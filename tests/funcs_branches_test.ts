@@ -32,6 +32,8 @@ const KEYS = [
   "symbol_from,symbol_to",
   "mispredict,in_tx,abort",
   "dso_to,symbol_to",
+  "addr_from,addr_to",
+  "addr_to,mispredict",
   // perf writes `sym` without a name as an address in the process here, and elsewhere as one in the object.
   "comm,dso",
 ];
@@ -39,6 +41,8 @@ const KEYS = [
 const FUNCTIONS = new Map([
   ["symbol_from", "level_from"],
   ["symbol_to", "level_to"],
+  ["addr_from", "level_addr_from"],
+  ["addr_to", "level_addr_to"],
 ]);
 
 /** Adds up rows of one text: perf has a row for each address, also where its offset in the object is the same. */
@@ -87,6 +91,10 @@ async function perfRows(path: string, keys: string, kallsyms: string): Promise<s
     rows.add(
       cells.map((cell, i) => {
         const key = keys.split(",")[i];
+        // It writes no distance of 0.
+        if (key === "addr_from" || key === "addr_to") {
+          return cell.replace(/^(\[.\] \w+)$/, "$1+0x0");
+        }
         // Its `pid` is TID:COMM.
         if (key === "tid") return cell.replace(/:.*/, "");
         if (key !== "cycles") return byItself(cell);

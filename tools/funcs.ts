@@ -39,6 +39,7 @@ import {
 } from "./_cli.ts";
 import { writeTable } from "./_styled.ts";
 import { complainRounded } from "./_periods.ts";
+import { parseLength } from "./_time.ts";
 import { tableFolders } from "./_table_folders.ts";
 import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
@@ -65,6 +66,21 @@ const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
 /** The keys of `--mem`. */
 const MEM_SORT = "mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked";
 
+/** Keys for the help, in lines of a column; the first one has less room. */
+function keyLines(isOf: (key: SortKey) => boolean, indent = 0): string {
+  const ROOM = 70;
+  const lines: string[] = [];
+  let line = " ".repeat(indent);
+  for (const key of SORT_KEYS.filter(isOf)) {
+    if (line.length + key.length + 1 > ROOM) {
+      lines.push(line);
+      line = "";
+    }
+    line += `${key},`;
+  }
+  return [...lines, line.slice(0, -1)].join(`\n${" ".repeat(25)}`).trimStart();
+}
+
 const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
 
 usage: perfdata funcs [flags] [FILE]
@@ -76,16 +92,14 @@ A row has the share, samples, period, command, object and function; with --no-in
 those of perf report --no-children -g none. docs/funcs.md explains the columns.
 
       --sort KEYS        group rows by these (default: comm,dso,sym); any of
-                         ${[...SORT_KEYS.slice(0, 8), ...SORT_KEYS.slice(32)].join(",")}
-                         or of branches: ${SORT_KEYS.slice(8, 12).join(",")},
-                         ${SORT_KEYS.slice(12, 18).join(",")}
-                         or of memory: ${SORT_KEYS.slice(18, 25).join(",")},
-                         ${SORT_KEYS.slice(25, 30).join(",")},
-                         ${SORT_KEYS.slice(30, 32).join(",")}
+                         ${keyLines((key) => !areOfBranches([key]) && !areOfMemory([key]))}
+                         or of branches: ${keyLines((key) => areOfBranches([key]), 13)}
+                         or of memory: ${keyLines((key) => areOfMemory([key]), 11)}
   -b, --branches         count the branches of branch stacks instead of samples, as perf report -b
                          (default with it: ${BRANCH_SORT})
       --mem              count accesses to memory, each with its weight, as perf mem report (default
                          with it: ${MEM_SORT})
+      --time-quantum T   how long the stretches of --sort time are (default: 100ms)
       --srcline          also group by source file and line: --sort …,srcline
       --children         also count callees, from call chains
       --no-inline        count a sample for the function that the code was inlined into, which is
@@ -159,6 +173,7 @@ const FLAGS = {
     "weight",
     "jobs",
     "call-graph",
+    "time-quantum",
     "temp",
     ...SAMPLE_FLAGS.string,
     ...SYMBOL_FLAGS.string,
@@ -212,7 +227,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const what = branches ? "branches" : "accesses to memory";
     throw new UsageError(`${what} are counted by themselves: without --${other}`);
   }
-  const [detail] = sampleKeys(sort).details?.columns ?? [];
+  const quantum = value["time-quantum"] === undefined
+    ? undefined
+    : Number(parseLength("time-quantum", value["time-quantum"]));
+  if (quantum === 0) throw new UsageError("--time-quantum is 0");
+  if (quantum !== undefined && !sort.includes("time")) {
+    throw new UsageError("--time-quantum is for --sort time");
+  }
+  const keys = sampleKeys(sort);
+  const [detail] = keys.details?.columns ?? [];
   if (detail !== undefined && (isTime || branches)) {
     throw new UsageError(`${detail} is of samples: without ${isTime ? "--weight" : "branches"}`);
   }
@@ -267,8 +290,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const { profileFunctions } = await import("@perfdata/report/profile-functions");
       const profile = await tablesProfile(name, flags, { timed: sort.includes("cpu") });
       const lacking = sort.find((key) =>
-        key === "cpu"
-          ? profile.samples.cpu === undefined
+        key === "socket" || key === "cpu"
+          ? key === "socket" || profile.samples.cpu === undefined
           : (key === "pid" || key === "tid") && profile.threads.pid(0) < 0
       );
       if (lacking !== undefined) {
@@ -301,7 +324,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       branches,
       memory,
       ...(isTime ? { weight, filter } : {}),
-      keys: sampleKeys(sort),
+      keys: keys.details === undefined || quantum === undefined
+        ? keys
+        : { ...keys, details: { ...keys.details, quantum } },
       stacks: on.children || order !== undefined,
     };
     const counts = new SampleCounts(how);
@@ -352,6 +377,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const { types, recordedBy } = DETAIL_SOURCES[column];
       if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
       complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);
+    }
+    if (sort.includes("socket") && (counts.sockets ?? []).length === 0) {
+      complain(`funcs: ${name}: the recording does not say which socket a CPU is of`);
     }
     reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
     const stacks = counts.stacks

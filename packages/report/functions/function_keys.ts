@@ -40,7 +40,7 @@ export interface FunctionKey {
 }
 
 /** What can be collected of the names of places. */
-export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline";
+export type NameColumn = "dso" | "symbol" | "line" | "file" | "offset" | "size" | "cacheline";
 
 /** What can be collected of samples. */
 export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn;
@@ -70,7 +70,7 @@ export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   );
   const parts = new Set(keys.flatMap(({ part }) => part ?? []));
   return {
-    ...{ pid: by("pid"), tid: by("tid"), cpu: by("cpu"), branch },
+    ...{ pid: by("pid"), tid: by("tid"), cpu: by("cpu"), branch, sockets: sort.includes("socket") },
     ...(columns.size === 0 ? {} : { details: { columns: [...columns], parts: [...parts] } }),
   };
 }
@@ -132,7 +132,24 @@ function endKeys(end: BranchEnd): FunctionKey[] {
       text: (table, number) => table.names.texts.text(number),
       full: (table, number) => table.names.linePaths[number],
     },
+    offsetKey(`addr_${end}`, end),
   ];
+}
+
+/** An instruction by its function and the offset in that. */
+function offsetKey(name: "symoff" | "addr_from" | "addr_to", end: BranchEnd): FunctionKey {
+  return {
+    ...{ name, needs: "offset", ...(name === "symoff" ? {} : { end }) },
+    number: (table, row) => table.name(row, "offset", end),
+    text: markedText,
+    shown: (table, number) => `[${levelText(table, number)}] ${markedText(table, number)}`,
+    more: (table, number) => ({
+      ...(table.names.unverified.has(number) ? { [`verified_${name}`]: false } : {}),
+      [name]: table.names.functions.text(number),
+      [`level_${name}`]: levelText(table, number),
+    }),
+    order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
+  };
 }
 
 /** A flag of branches. */
@@ -171,6 +188,12 @@ function weightKey(name: SortKey, context: DetailColumn): FunctionKey {
   };
 }
 
+/** The sum of a weight over the samples of a row: rows are of samples of one weight each, as with perf. */
+function sumKey(name: SortKey, context: DetailColumn): FunctionKey {
+  const { number, ...rest } = weightKey(name, context);
+  return { ...rest, number: (table, row) => number(table, row) * table.samples(row) };
+}
+
 /** A value of samples that has a text. */
 function textKey(
   name: SortKey,
@@ -184,6 +207,12 @@ function textKey(
     join: (number, table) => text(table, number),
     number: (table, row) => table.context(row, context),
   };
+}
+
+/** When a stretch of time began, in seconds, as perf writes it. */
+function timeText(time: bigint): string {
+  const us = time / 1000n;
+  return `${us / 1_000_000n}.${String(us % 1_000_000n).padStart(6, "0")}`;
 }
 
 /** Bits of what a transaction says (`PERF_TXN_*`), as perf writes them. */
@@ -312,6 +341,24 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
   ),
   textKey("transaction", "transaction", transactionText),
   textKey("addr", "ip", (address) => `0x${address.toString(16)}`),
+  {
+    name: "socket",
+    context: "cpu",
+    join: (cpu, { sockets }) => sockets[cpu] ?? -1,
+    number: (table, row) => table.sockets[table.context(row, "cpu")] ?? -1,
+  },
+  textKey("time", "time", timeText),
+  offsetKey("symoff", "to"),
+  {
+    name: "symbol_size",
+    needs: "size",
+    number: (table, row) => table.name(row, "size"),
+  },
+  sumKey("weight", "weight"),
+  sumKey("ins_lat", "ins_lat"),
+  sumKey("retire_lat", "retire_lat"),
+  weightKey("local_p_stage_cyc", "retire_lat"),
+  sumKey("p_stage_cyc", "retire_lat"),
 ];
 
 /** Where a function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
@@ -375,4 +422,15 @@ export type SortKey =
   | "code_page_size"
   | "cgroup"
   | "transaction"
-  | "addr";
+  | "addr"
+  | "addr_from"
+  | "addr_to"
+  | "socket"
+  | "time"
+  | "symoff"
+  | "symbol_size"
+  | "weight"
+  | "ins_lat"
+  | "retire_lat"
+  | "local_p_stage_cyc"
+  | "p_stage_cyc";

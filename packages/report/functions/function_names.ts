@@ -22,6 +22,10 @@ export interface NameNeeds {
   readonly line: boolean;
   /** The source file: that of the line, or that of the function. */
   readonly file: "line" | "function" | false;
+  /** The function and the offset in it. */
+  readonly offset?: boolean;
+  /** How large the function is. */
+  readonly size?: boolean;
   /** The cache line of data. */
   readonly cacheline?: boolean;
   /** Whether a place is the function that is inlined there, and not the one that it is inlined into. */
@@ -131,6 +135,9 @@ export class PlaceNames {
   #file: Int32Array<ArrayBuffer>;
   /** By entry: the cache line. */
   #cacheline = new Int32Array(1);
+  /** By entry: the function with an offset, and how large it is. */
+  #offset = new Int32Array(1);
+  #size = new Int32Array(1);
   /** By place of data: its entry. */
   readonly #data = new Map<number, number>();
   readonly #places: NamedPlaces;
@@ -197,6 +204,10 @@ export class PlaceNames {
       ? this.#line
       : name === "file"
       ? this.#file
+      : name === "offset"
+      ? this.#offset
+      : name === "size"
+      ? this.#size
       : this.#cacheline;
   }
 
@@ -308,7 +319,61 @@ export class PlaceNames {
         ? ""
         : found?.frames.at(-1)?.file ?? frame.file,
     );
-    return this.#entry(needs.dso ? dso : 0, symbol, line, file);
+    const entry = this.#entry(needs.dso ? dso : 0, symbol, line, file);
+    if (!needs.offset && !needs.size) return entry;
+    return this.#finer(entry, place, found, { dso, inObject, base });
+  }
+
+  /** The entry of an address, or of functions of a size, among those that are equal otherwise. */
+  #finer(
+    entry: number,
+    place: number,
+    found: Resolution | undefined,
+    { dso, inObject, base }: {
+      readonly dso: number;
+      readonly inObject: number;
+      readonly base: number;
+    },
+  ): number {
+    const { offset: isOffset, size: isSize } = this.#needs;
+    const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
+    const level = mode === PERF_RECORD_MISC_KERNEL
+      ? LEVEL.KERNEL
+      : mode === PERF_RECORD_MISC_USER
+      ? LEVEL.USER
+      : LEVEL.OTHER;
+    const symbol = found?.symbol;
+    let offset = 0;
+    if (isOffset) {
+      offset = found === undefined || symbol === undefined
+        ? this.functions.address(dso, inObject + base, hexOf(this.#places, place, base), level)
+        : this.functions.point(dso, found, inObject, level);
+      if (symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
+        this.unverified.add(offset);
+      }
+    }
+    const size = isSize && symbol !== undefined && symbol.end > symbol.start
+      ? symbol.end - symbol.start
+      : 0;
+    const key = `finer ${entry} ${offset} ${size}`;
+    let finer = this.#entries.get(key);
+    if (finer === undefined) {
+      const [dsos, symbols, lines, files] = [this.#dso, this.#symbol, this.#line, this.#file];
+      finer = this.#add(
+        dsos[entry] as number,
+        symbols[entry] as number,
+        lines[entry] as number,
+        files[entry] as number,
+      );
+      this.#entries.set(key, finer);
+      if (finer >= this.#offset.length) {
+        this.#offset = enlarge(this.#offset, finer + 1);
+        this.#size = enlarge(this.#size, finer + 1);
+      }
+      this.#offset[finer] = offset;
+      this.#size[finer] = size;
+    }
+    return finer;
   }
 
   /** The object that a place was looked up in; its own where it was not. */

@@ -93,6 +93,21 @@ export class FunctionNumbers {
     return this.#lower(number, level);
   }
 
+  /** An address in a function or a variable: each is one by itself. */
+  point(dso: number, found: Resolution, address: number, level: number): number {
+    const { start, end, name } = found.symbol as SymbolInfo;
+    const key = `${dso} ${start} ${end} ${address} point`;
+    let number = this.#byKey.get(key);
+    if (number === undefined) {
+      number = this.#add(address, level, NAMED);
+      this.#names[number] = name;
+      // Where a function begins is not known of all that has a name.
+      if (!Number.isNaN(start)) this.#offsets.set(number, address - start);
+      this.#byKey.set(key, number);
+    }
+    return this.#lower(number, level);
+  }
+
   /** A function that is inlined at an address: known by its name, wherever it is inlined. */
   inlined(dso: number, { name }: ResolvedFrame, address: number, level: number): number {
     const key = `${dso} ${name} inlined`;

@@ -35,6 +35,8 @@ export interface CountedSamples extends
     SampleCounts,
     "histogram" | "totals" | "stacks" | "kind" | "pairs" | "details" | "cgroups" | "collects"
   > {
+  /** By CPU: its socket. */
+  readonly sockets?: readonly number[] | undefined;
   /** Names of commands, and the threads of those without one. */
   readonly comms: Pick<NonNullable<SampleCounts["comms"]>, "name" | "tid"> | undefined;
 }
@@ -70,6 +72,8 @@ export class FunctionTable {
   readonly details: SampleDetails | undefined;
   /** Paths of cgroups by id. */
   readonly cgroups: ReadonlyMap<bigint, string>;
+  /** By CPU: its socket, where rows are grouped by that. */
+  readonly sockets: readonly number[];
   /** Numbers of the events that have rows; all where it is `undefined`. */
   readonly events: ReadonlySet<number> | undefined;
   readonly #sums = new SampleHistogram();
@@ -99,6 +103,7 @@ export class FunctionTable {
     this.kind = counts.kind;
     this.details = counts.details;
     this.cgroups = counts.cgroups;
+    this.sockets = counts.sockets ?? [];
     this.events = options.events;
     const contexts = this.#contextsOf = this.#contexts(counts);
     const isKept = this.#isKept = this.#filter(options.only);
@@ -275,7 +280,7 @@ export class FunctionTable {
   /** Entries by the keys of rows: filters and stacks may need more of them. */
   #projection(end: End = "to"): (entry: number) => number {
     const { names } = this;
-    const needed = (["dso", "symbol", "line", "file", "cacheline"] as const)
+    const needed = (["dso", "symbol", "line", "file", "offset", "size", "cacheline"] as const)
       .filter((column) => this.keys.some((key) => key.needs === column && endOf(key) === end));
     const first = new Map<string, number>();
     const projected = new Map<number, number>();
@@ -515,7 +520,9 @@ export async function functionTable(
   options: FunctionOptions = {},
 ): Promise<FunctionTable> {
   const needs = nameNeeds(options);
-  const lookUps = resolver !== undefined && (needs.symbol || needs.line || needs.file !== false)
+  const isNamed = needs.symbol || needs.line || needs.file !== false || needs.offset ||
+    needs.size;
+  const lookUps = resolver !== undefined && isNamed
     ? await lookUpCounted(engine, counts, resolver, options.progress)
     : undefined;
   const show = resolver?.show ?? ((name) => name);
@@ -533,6 +540,8 @@ export function nameNeeds(options: FunctionOptions): NameNeeds {
     symbol: filtered || options.chains === true || by("symbol"),
     line: by("line"),
     file: by("file") && (options.srcfile ?? "line"),
+    offset: by("offset"),
+    size: by("size"),
     cacheline: by("cacheline"),
     inline: options.inline === true,
   };

@@ -6,13 +6,19 @@ import {
 } from "@perfdata/format/perf-event";
 import { CGROUP } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
-import { PERF_RECORD_CGROUP, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import {
+  PERF_RECORD_CGROUP,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
 import type { ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
+import { streamFeature } from "@perfdata/session/stream-feature";
+import { recordedCpus } from "../cpu_topology.ts";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
@@ -31,6 +37,8 @@ export interface SampleKeys {
   readonly cpu?: boolean | undefined;
   /** Bits of the flags of branches (`BRANCH` of the session), where branches are counted. */
   readonly branch?: number | undefined;
+  /** Sockets of CPUs. */
+  readonly sockets?: boolean | undefined;
   /** Other values of samples. */
   readonly details?: DetailKeys | undefined;
 }
@@ -113,6 +121,9 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly details: SampleDetails | undefined;
   /** Paths of cgroups by id, as far as they were recorded. */
   readonly cgroups: Map<bigint, string> = new Map();
+  /** By CPU: its socket, where rows are grouped by that and the recording says it. */
+  sockets: readonly number[] | undefined;
+  readonly #features = new Map<number, Uint8Array>();
   /** Where memory is asked for: samples whose event has data sources. */
   accesses = 0;
   #histogram = new SampleHistogram(1 << 14);
@@ -209,9 +220,12 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   }
 
   /** Ends what is under way. */
-  finish(): void {
+  async finish(): Promise<void> {
     this.#intervals?.finish();
     this.#histogram.settle();
+    if (this.#options.keys?.sockets !== true || this.#engine === undefined) return;
+    const cpus = await recordedCpus(this.#engine.reader, this.#features);
+    this.sockets = cpus.map(({ socket }) => socket);
   }
 
   /** Counts the samples of a run. */
@@ -245,6 +259,10 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
         }
       } else {
         comms.record(run, i);
+        if (kind === PERF_RECORD_HEADER_FEATURE) {
+          const { bytes, view } = run.at(i);
+          this.#feature(bytes, view, run.start[i] as number, run.end[i] as number);
+        }
         if (kind !== PERF_RECORD_CGROUP) continue;
         const { bytes, view } = run.at(i);
         this.#cgroup(
@@ -264,6 +282,12 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     if (batch.type(i) !== PERF_RECORD_CGROUP) return;
     const start = batch.start(i);
     this.#cgroup(batch.bytes, batch.view, start, start + batch.size(i), batch.littleEndian);
+  }
+
+  #feature(bytes: Uint8Array, view: DataView, start: number, end: number): void {
+    if (this.#options.keys?.sockets !== true || this.#engine === undefined) return;
+    const feature = streamFeature(this.#engine.reader, bytes, view, start, end);
+    if (feature !== undefined) this.#features.set(feature.id, feature.payload.slice());
   }
 
   #cgroup(bytes: Uint8Array, view: DataView, start: number, end: number, le: boolean): void {

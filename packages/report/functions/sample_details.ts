@@ -12,6 +12,7 @@ import {
   PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_TIME,
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
@@ -30,12 +31,13 @@ export type DetailColumn =
   | "code_page_size"
   | "cgroup"
   | "transaction"
-  | "ip";
+  | "ip"
+  | "time";
 
 /** All of them. */
 export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   ...["data_src", "weight", "ins_lat", "retire_lat", "phys_addr"] as const,
-  ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip"] as const,
+  ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip", "time"] as const,
 ];
 
 /** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
@@ -52,6 +54,7 @@ export const DETAIL_SOURCES: Readonly<
   cgroup: { types: PERF_SAMPLE_CGROUP, recordedBy: "--all-cgroups" },
   transaction: { types: PERF_SAMPLE_TRANSACTION, recordedBy: "--transaction" },
   ip: { types: PERF_SAMPLE_IP, recordedBy: "-e cycles" },
+  time: { types: PERF_SAMPLE_TIME, recordedBy: "-T" },
 };
 
 /** Which of them rows are grouped by: plain data, for threads. */
@@ -60,7 +63,12 @@ export interface DetailKeys {
   readonly columns: readonly DetailColumn[];
   /** Which parts of data sources, where these are among them. */
   readonly parts: readonly DataSourcePart[];
+  /** Into stretches of how many ns times are divided, where these are among them; 100 ms by default. */
+  readonly quantum?: number;
 }
+
+/** What perf divides times into by default, in ns. */
+const QUANTUM = 100_000_000;
 
 /** Low words of `perf_sample_weight`: `var1_dw`, `var2_w`, `var3_w`. */
 const LOW_16 = 0xffff;
@@ -81,11 +89,16 @@ export class SampleDetails {
   readonly #now: Int32Array<ArrayBuffer>;
   readonly #fields: (SampleFields | undefined)[] = [];
   #le = true;
+  readonly #quantum: bigint;
+  /** The stretch of time of the last sample: words of its first and its last ns. */
+  readonly #stretch = new Uint32Array(4);
+  #hasStretch = false;
   #events: readonly PerfEvent[] = [];
 
   /** Collects nothing yet. */
-  constructor({ columns, parts }: DetailKeys) {
+  constructor({ columns, parts, quantum = QUANTUM }: DetailKeys) {
     this.#columns = columns;
+    this.#quantum = BigInt(quantum);
     this.#size = 2 * columns.length;
     this.#now = new Int32Array(this.#size);
     this.#words = new Int32Array(this.#size << 6);
@@ -119,10 +132,15 @@ export class SampleDetails {
     const isStruct = (event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
     for (let k = 0; k < this.#columns.length; k++) {
       const column = this.#columns[k] as DetailColumn;
-      const at = column === "ip"
-        ? event.layout.ip < 0 ? -1 : (run.start[i] as number) + event.layout.ip
+      const fixed = column === "ip"
+        ? event.layout.ip
+        : column === "time"
+        ? event.layout.time
+        : undefined;
+      const at = fixed !== undefined
+        ? fixed < 0 ? -1 : (run.start[i] as number) + fixed
         : found
-        ? positionOf(fields, column)
+        ? positionOf(fields, column as Exclude<DetailColumn, "ip" | "time">)
         : -1;
       let lo = at < 0 ? 0 : view.getInt32(le ? at : at + 4, le);
       let hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
@@ -131,6 +149,10 @@ export class SampleDetails {
       } else if (column === "ins_lat" || column === "retire_lat") {
         lo = isStruct ? column === "ins_lat" ? hi & LOW_16 : hi >>> 16 : 0;
         hi = 0;
+      } else if (column === "time" && at >= 0) {
+        this.#divide(lo >>> 0, hi >>> 0);
+        lo = this.#stretch[0] as number;
+        hi = this.#stretch[1] as number;
       } else if (column === "data_src" && at < 0) {
         lo = Number(NO_DATA_SOURCE);
       }
@@ -138,6 +160,22 @@ export class SampleDetails {
       this.#now[2 * k + 1] = hi & (this.#masks[2 * k + 1] as number);
     }
     return this.#intern(this.#now, 0);
+  }
+
+  /** Finds the stretch of a time; most are in that of the sample before. */
+  #divide(lo: number, hi: number): void {
+    const stretch = this.#stretch;
+    const [firstLo = 0, firstHi = 0, lastLo = 0, lastHi = 0] = stretch;
+    const isBefore = hi < firstHi || (hi === firstHi && lo < firstLo);
+    const isAfter = hi > lastHi || (hi === lastHi && lo > lastLo);
+    if (this.#hasStretch && !isBefore && !isAfter) return;
+    this.#hasStretch = true;
+    const time = BigInt(hi) << 32n | BigInt(lo);
+    const first = time - time % this.#quantum;
+    const last = first + this.#quantum - 1n;
+    [first, first >> 32n, last, last >> 32n].forEach((word, k) => {
+      stretch[k] = Number(word & 0xffffffffn);
+    });
   }
 
   /** A value as it was recorded; of data sources, the parts that rows are grouped by. */
@@ -193,7 +231,10 @@ export class SampleDetails {
   }
 }
 
-function positionOf(fields: SampleFields, column: Exclude<DetailColumn, "ip">): number {
+function positionOf(
+  fields: SampleFields,
+  column: Exclude<DetailColumn, "ip" | "time">,
+): number {
   switch (column) {
     case "data_src":
       return fields.dataSrc;
