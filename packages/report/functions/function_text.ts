@@ -16,10 +16,12 @@ import { jsonLine } from "../json_line.ts";
  * ```
  */
 export function percentText(share: number): string {
-  const percent = share * 100;
-  // Only these have a binary fraction that ends in the middle.
-  const down = percent * 8 % 8;
-  return (down === 1 || down === 5 ? percent - 0.001 : percent).toFixed(2);
+  const eighths = share * 800;
+  const nearest = Math.round(eighths);
+  // Only odd eighths are in the middle. A share is rounded before it is multiplied, and may be beside one.
+  const isMiddle = nearest % 2 !== 0 && Math.abs(eighths - nearest) <= 4 * Number.EPSILON * nearest;
+  if (!isMiddle) return (share * 100).toFixed(2);
+  return (nearest / 8 + (nearest % 4 === 1 ? -0.001 : 0.001)).toFixed(2);
 }
 
 /** A column of numbers before the keys. */

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { functionTable } from "./functions.ts";
-import { functionText } from "./function_text.ts";
+import { functionText, percentText } from "./function_text.ts";
 import { SampleCounts } from "./sample_counts.ts";
 
 Deno.test("a table on a terminal of any width has the last column, which says what a row is of", async () => {
@@ -51,4 +51,29 @@ Deno.test("a table on a terminal of any width has the last column, which says wh
     ).length;
   }
   assert(shortened > 50, `${shortened} names shortened`);
+});
+
+Deno.test("shares are rounded as C rounds their exact values: what lies in the middle, to even", () => {
+  let [compared, middles] = [0, 0];
+  for (const scale of [1n, 500_000n, 2n ** 40n + 1n]) {
+    for (let whole = 1n; whole <= 480n; whole++) {
+      for (let part = 0n; part <= whole; part++) {
+        // Hundredths of a percent, in whole numbers.
+        const [most, least] = [part * 10_000n / whole, part * 10_000n % whole * 2n];
+        const isMiddle = least === whole;
+        const up = least > whole || (isMiddle && most % 2n === 1n);
+        const rounded = most + (up ? 1n : 0n);
+        const expected = `${rounded / 100n}.${`${rounded % 100n}`.padStart(2, "0")}`;
+        const share = Number(part * scale) / Number(whole * scale);
+        // What is in the middle, and no fraction of a power of two, is rounded before it is printed, in C as well.
+        if (isMiddle && part * 800n % whole !== 0n) continue;
+        if (percentText(share) !== expected) {
+          assertEquals(percentText(share), expected, `${part} of ${whole}, times ${scale}`);
+        }
+        compared++;
+        if (isMiddle) middles++;
+      }
+    }
+  }
+  assert(compared > 300_000 && middles > 1000, `${compared} shares, ${middles} in the middle`);
 });
