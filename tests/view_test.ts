@@ -51,11 +51,12 @@ async function viewed(
     if (done) break;
     line += new TextDecoder().decode(value);
   }
-  assertMatch(line, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/\n$/, line);
+  assertMatch(line, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/(?:#counts=[a-z-]+)?\n$/, line);
   await withPage(`${line.trim()}${hash}`, async (page, report) => {
     await ready(page, tableFolders(args.at(-1) ?? "").length === 0);
     await use(page, report);
-    const own = report.requests.filter((url) => !url.startsWith(line.trim()));
+    const address = line.trim().split("#", 1)[0] as string;
+    const own = report.requests.filter((url) => !url.startsWith(address));
     assertEquals([report.errors, own], [[], []]);
   }, options);
   child.kill("SIGINT");
@@ -690,6 +691,22 @@ Deno.test({
         await page.keyboard.press("u");
         await counted(page, "wall");
         assertStringIncludes(page.url(), "counts=wall");
+      });
+      // The flag begins with one, and a report has that alone.
+      await viewed(["--weight", "off-cpu", file], "&view=functions", async (page) => {
+        await counted(page, "off-cpu");
+        await compare(page);
+      });
+      await tool("view", ["--weight", "wall", "-o", `${folder}/report.html`, file]);
+      await withPage(`${folder}/report.html#view=functions`, async (page, report) => {
+        await counted(page, "wall");
+        assertEquals(await page.getByText("Of threads").count(), 0);
+        const download = page.waitForEvent("download");
+        await page.selectOption(".save select", "folded");
+        await (await download).saveAs(`${folder}/folded`);
+        const { out } = await tool("export", ["--inline", "--weight", "wall", "folded", file]);
+        assertEquals(Deno.readTextFileSync(`${folder}/folded`), out, "a report");
+        assertEquals([report.errors, report.requests], [[], []]);
       });
       const parts = await viewParts("files");
       if (parts === undefined) return;

@@ -30,7 +30,15 @@ import { insnText } from "./_insn_text.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 import { Sources } from "./_source_lines.ts";
 import { tableFolders } from "./_table_folders.ts";
-import { PROFILE_FLAGS, PROFILE_HELP, readProfile, titleOf, writeChunks } from "./_profile.ts";
+import {
+  parseWeight,
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  titleOf,
+  WEIGHT_HELP,
+  writeChunks,
+} from "./_profile.ts";
 
 const HELP = `view: shows a recording in a browser: timeline, flame graph, functions, tree, records
 
@@ -52,7 +60,7 @@ but the records. ? in the page lists the keys. docs/view.md says more.
       --no-inline        do not look for lines and inlined functions, which is quicker
       --pt               what ran, from the Intel PT of the recording instead of samples; the
                          default where it has none
-${PROFILE_HELP}
+${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata view perf.data
   perfdata view -o report.html perf.data
@@ -65,7 +73,7 @@ Exit codes: 0 done, or ended with Ctrl-C; 1 the recording cannot be read, or par
 
 const FLAGS = {
   boolean: ["open", "force", "no-inline", "pt", ...PROFILE_FLAGS.boolean],
-  string: ["output", "port", "source", ...PROFILE_FLAGS.string],
+  string: ["output", "port", "source", "weight", ...PROFILE_FLAGS.string],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -80,6 +88,10 @@ async function run(flags: ViewFlags): Promise<number> {
   }
   if (base === "-") throw new UsageError("BASE is a file, not a pipe");
   giveUpWriting(value.output, value.temp);
+  const weight = parseWeight(value.weight);
+  if (weight !== "period" && on.pt) {
+    throw new UsageError("--weight counts what context switches say, and --pt what Intel PT does");
+  }
   if (value.output !== undefined) {
     for (const flag of ["open", "port"] as const) {
       if (flag === "open" ? on.open : value.port !== undefined) {
@@ -88,13 +100,13 @@ async function run(flags: ViewFlags): Promise<number> {
         );
       }
     }
-    return await aboutAsync(name, () => report(name, base, value.output as string, flags));
+    return await aboutAsync(name, () => report(name, base, value.output as string, weight, flags));
   }
   const port = value.port === undefined ? 0 : Number(value.port);
   if (!(Number.isInteger(port) && port >= 0 && port < 65536)) {
     throw new UsageError(`--port is ${value.port}, expected a number below 65536`);
   }
-  return await aboutAsync(name, () => serve(name, base, port, flags));
+  return await aboutAsync(name, () => serve(name, base, port, weight, flags));
 }
 
 /** What answers about records, where they can be read again. */
@@ -164,20 +176,23 @@ async function report(
   name: string,
   base: string | undefined,
   output: string,
+  weight: ProfileWeight,
   flags: ViewFlags,
 ): Promise<number> {
   const recording = recordingOf(name);
   const index = await recording?.index();
+  const switched = await recording?.switched();
   const { info: _, ...info } = await recording?.info() ?? { info: undefined };
-  const { profile, isWhole } = await profileOf(name, flags);
+  const { profile, isWhole } = await profileOf(name, flags, weight);
   const other = base === undefined
     ? undefined
-    : await aboutAsync(base, () => profileOf(base, flags));
+    : await aboutAsync(base, () => profileOf(base, flags, weight));
   const text = await reportText(VIEW_PARTS, {
     profile,
     base: other?.profile,
     why: undefined,
     index,
+    switched,
     info: "lines" in info ? info : undefined,
   });
   const bytes = await writeChunks(output, flags.on.force, [new TextEncoder().encode(text)]);
@@ -190,6 +205,7 @@ async function serve(
   name: string,
   base: string | undefined,
   port: number,
+  weight: ProfileWeight,
   flags: ViewFlags,
 ): Promise<number> {
   const recording = recordingOf(name);
@@ -238,7 +254,8 @@ async function serve(
       onListen: () => {},
       onError: () => new Response("the server failed\n", { status: 500 }),
     }, handler));
-  const address = `http://127.0.0.1:${server.addr.port}/${token}/`;
+  const hash = weight === "period" ? "" : `#counts=${weight}`;
+  const address = `http://127.0.0.1:${server.addr.port}/${token}/${hash}`;
   writeLine(address);
   complain(`view: ${titleOf(name)} is shown at this address until Ctrl-C`);
   if (flags.on.open) openBrowser(address);

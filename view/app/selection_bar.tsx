@@ -81,7 +81,7 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
           </select>
         </label>
       )}
-      {open?.index?.switches === true && (
+      {open?.index?.switches === true && open.listed && (
         <label>
           Of threads{" "}
           <select

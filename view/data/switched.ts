@@ -14,20 +14,24 @@ export interface Switched {
 /** Times that threads had a CPU: `from, to, from, to, …` in order of their beginnings. */
 export type Ran = Float64Array;
 
+/** A time that a thread had a CPU. */
+export interface Running {
+  readonly tid: number;
+  readonly pid: number;
+  readonly cpu: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
- * When each thread, process or CPU ran: from where a thread got a CPU to where it left it. What began before the
- * first switch of a thread, or goes on after its last one, is not known.
+ * Times from where a thread got a CPU to where it left it, in order of their ends. What began before the first switch
+ * of a thread, or goes on after its last one, is not known.
  */
-export function ranOf(
-  switched: Switched,
-  by: "cpu" | "process" | "thread",
-): ReadonlyMap<number, Ran> {
-  const { time, pid, tid, cpu, out } = switched;
+export function* runnings({ time, pid, tid, cpu, out }: Switched): Generator<Running, void, void> {
   const order = Int32Array.from(time.keys()).sort((a, b) =>
     (time[a] as number) - (time[b] as number) || a - b
   );
   const since = new Map<number, number>();
-  const found = new Map<number, number[]>();
   for (const row of order) {
     const of = tid[row] as number;
     if (of <= 0) continue;
@@ -38,10 +42,27 @@ export function ranOf(
     const from = since.get(of);
     since.delete(of);
     if (from === undefined) continue;
-    const key = by === "thread" ? of : (by === "cpu" ? cpu : pid)[row] as number;
+    yield {
+      tid: of,
+      pid: pid[row] as number,
+      cpu: cpu[row] as number,
+      from,
+      to: time[row] as number,
+    };
+  }
+}
+
+/** When each thread, process or CPU ran. */
+export function ranOf(
+  switched: Switched,
+  by: "cpu" | "process" | "thread",
+): ReadonlyMap<number, Ran> {
+  const found = new Map<number, number[]>();
+  for (const { tid, pid, cpu, from, to } of runnings(switched)) {
+    const key = by === "thread" ? tid : by === "cpu" ? cpu : pid;
     const list = found.get(key);
-    if (list === undefined) found.set(key, [from, time[row] as number]);
-    else list.push(from, time[row] as number);
+    if (list === undefined) found.set(key, [from, to]);
+    else list.push(from, to);
   }
   // Of several threads, what began first may end last.
   return new Map([...found].map(([key, list]) => {

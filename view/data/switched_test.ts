@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileSource } from "@perfdata/format/file-source";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
+import { corpusFiles } from "../../tests/corpus.ts";
 import { ignored } from "../../tests/ignored.ts";
 import { noPerf, perfText } from "../../tests/perf.ts";
 import { testSeed } from "../../tests/seed.ts";
@@ -81,12 +82,69 @@ Deno.test({
       ) ?? [],
     ].map(([, tid, seconds, ns, way]) => `${tid} ${BigInt(`${seconds}${ns}`)} ${way}`);
     using source = fileSource(file);
-    const { switched, start, switches } = await new RecordingService(source, file).index();
+    const service = new RecordingService(source, file);
+    const { start, switches } = await service.index();
+    const switched = await service.switched();
     const found = [...switched.time.keys()].map((row) =>
       `${switched.tid[row]} ${BigInt(start ?? 0) + BigInt(switched.time[row] as number)} ` +
       (switched.out[row] === 1 ? "OUT" : "IN")
     );
     assertEquals(found.sort(), wanted.sort());
     assert(switches && found.length >= 4, `${found.length} switches`);
+  },
+});
+
+/** Records who gets the CPUs; `undefined` where that is not allowed. */
+function scheduled(folder: string): string | undefined {
+  const path = `${folder}/data`;
+  const { success } = new Deno.Command("perf", {
+    args: ["record", "-q", "-B", "-a", "-c", "1", "-m", "1024", "-e", "sched:sched_switch"]
+      .concat("-o", path, "--", "sh", "-c", "for i in 1 2 3; do sleep 0.01; ls / | cat; done"),
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).outputSync();
+  return success ? path : undefined;
+}
+
+Deno.test({
+  name: "without records of context switches, those of sched_switch say who had a CPU",
+  ...ignored(noPerf()),
+  async fn() {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-switched-" });
+    try {
+      const files = corpusFiles().filter(({ path }) => path.includes("symbol-tests.trace.zip.d"))
+        .map(({ path }) => path);
+      const own = scheduled(folder);
+      if (own !== undefined) files.push(own);
+      let compared = 0;
+      for (const file of files) {
+        const fields = "comm,pid,tid,cpu,time,event,trace";
+        const printed = await perfText(["script", "--ns", "-F", fields], file);
+        const wanted = [
+          ...printed?.stdout.matchAll(
+            /^.*?\s(-?\d+)\/-?\d+\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s+sched:sched_switch: .*? prev_pid=(\d+) .*? next_pid=(\d+) /gm,
+          ) ?? [],
+        ].flatMap(([, pid, cpu, seconds, ns, from, to]) => [
+          `${BigInt(`${seconds}${ns}`)} ${Number(cpu)} ${from} of ${pid} OUT`,
+          `${BigInt(`${seconds}${ns}`)} ${Number(cpu)} ${to} of -1 IN`,
+        ]);
+        using source = fileSource(file);
+        const service = new RecordingService(source, file);
+        const { start, switches } = await service.index();
+        const switched = await service.switched();
+        const found = [...switched.time.keys()].map((row) =>
+          `${BigInt(start ?? 0) + BigInt(switched.time[row] as number)} ${switched.cpu[row]} ` +
+          `${switched.tid[row]} of ${switched.pid[row]} ${switched.out[row] === 1 ? "OUT" : "IN"}`
+        );
+        assertEquals(found.sort(), wanted.sort(), file);
+        assert(switches && !switched.more);
+        compared += found.length;
+      }
+      console.log(`${compared} switches of ${files.length} recordings`);
+      assert(files.length === 0 || compared >= 20, `${compared} switches`);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
   },
 });

@@ -107,6 +107,7 @@ export async function openFiles(
       const { info: _, ...shown } = await service.info();
       return shown;
     },
+    switched: () => service.switched(),
     async profile(progress) {
       // First what takes no time.
       await service.index();

@@ -49,7 +49,12 @@ export interface PtFacts {
   /** Why it has no times. */
   readonly untimed: string | undefined;
   /** The buffers; times count from the start. */
-  readonly buffers: readonly (PtGrowth & { readonly label: string })[];
+  readonly buffers: readonly (PtGrowth & {
+    readonly label: string;
+    /** The CPU or the thread that wrote it, -1 for none. */
+    readonly cpu: number;
+    readonly tid: number;
+  })[];
 }
 
 /** Which part of the trace is decoded: ns from its start. */
@@ -321,6 +326,8 @@ export class PtService {
       // What comes after the last PSB that was looked for was written up to the end.
       buffers.push({
         label,
+        cpu: stream.cpu ?? -1,
+        tid: stream.cpu === undefined ? stream.tid ?? -1 : -1,
         at: Float64Array.from([...at, size]),
         time: Float64Array.from([...time, Math.max(last, time.at(-1) ?? last)], (ns) => ns - first),
         size,

@@ -16,6 +16,7 @@ import { EventNames } from "@perfdata/session/event-names";
 import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import type { Switched } from "../data/switched.ts";
+import { scheduledSwitches } from "./scheduled_switches.ts";
 import { RecordFacts } from "./record_facts.ts";
 import { type Advice, adviceOf } from "@perfdata/report/advice";
 import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
@@ -38,8 +39,6 @@ export interface IndexAnswer {
   readonly types: readonly { readonly name: string; readonly count: number }[];
   /** What happened besides samples: ns from the start, and the type of the record. */
   readonly marks: { readonly time: Float64Array; readonly type: Int32Array };
-  /** Records of context switches. */
-  readonly switched: Switched;
   /** Whether it says when threads got and left a CPU, so that times without one can be counted. */
   readonly switches: boolean;
   /** Set where records are shown as they are when they are inflated: offsets are not those of the file. */
@@ -105,6 +104,7 @@ export class RecordingService {
   #opened: Promise<Opened> | undefined;
   #list: Promise<{ readonly list?: RecordList }> | undefined;
   #index: Promise<IndexAnswer> | undefined;
+  #scheduled: Promise<Switched> | undefined;
   #info: Promise<InfoAnswer & { readonly info: RecordingInfo }> | undefined;
 
   /** @param name What suggestions call it. */
@@ -116,6 +116,21 @@ export class RecordingService {
   /** What the headers of records say. */
   index(): Promise<IndexAnswer> {
     return this.#index ??= this.#indexed();
+  }
+
+  /** Context switches: of the kernel's records, or of `sched:sched_switch` where there are none of them. */
+  async switched(): Promise<Switched> {
+    const { switches, start } = await this.index();
+    const { switched } = await this.#main();
+    const by = Number(start ?? 0);
+    if (switched.time.length > 0 || !switches || start === undefined) {
+      return { ...switched, time: switched.time.map((time) => time - by) };
+    }
+    return await (this.#scheduled ??= scheduledSwitches(
+      this.#source,
+      BigInt(start),
+      MOST_SWITCHES,
+    ));
   }
 
   /** What `info` says, and what could be better. */
@@ -217,7 +232,7 @@ export class RecordingService {
   }
 
   async #indexed(): Promise<IndexAnswer> {
-    const { reader, index, marks, switched } = await this.#main();
+    const { reader, index, marks } = await this.#main();
     const names = await new EventNames(reader, () => {}).all();
     const timed = index.blocks.filter(({ youngest, samples }) => youngest > 0n && samples > 0);
     const least = (a: bigint, { oldest }: IndexBlock) => oldest < a ? oldest : a;
@@ -236,7 +251,6 @@ export class RecordingService {
       types: [...index.types].sort(([, a], [, b]) => b - a)
         .map(([type, count]) => ({ name: RecordList.typeName(type), count })),
       marks: { time: marks.time.map((time) => time - Number(start)), type: marks.type },
-      switched: { ...switched, time: switched.time.map((time) => time - Number(start)) },
       switches: index.types.has(PERF_RECORD_SWITCH) ||
         index.types.has(PERF_RECORD_SWITCH_CPU_WIDE) || names.some((name) => SCHEDULED.test(name)),
       isInflated: index.isCompressed,

@@ -104,6 +104,8 @@ export function viewHandler(
           });
         case "index":
           return value(await recording?.index());
+        case "switched":
+          return value(await recording?.switched());
         case "info": {
           const { info: _, ...shown } = await recording?.info() ?? { info: undefined };
           return value(recording === undefined ? undefined : shown);

@@ -1,4 +1,6 @@
+import type { PtGrowth } from "@perfdata/session/pt";
 import { LEVELS } from "../data/tracks.ts";
+import { bytesUpTo } from "../pt/growth.ts";
 import type { PageColors } from "../ui/page_colors.ts";
 
 /** Colors of user, kernel, JIT and other code: those of `flame`, told apart by all kinds of eyes. */
@@ -95,6 +97,37 @@ export function drawRan(
     if (right <= drawn) continue;
     drawn = Math.max(right, left + 0.7);
     context.fillRect(left, height - RAN + 1, drawn - left, RAN - 2);
+  }
+}
+
+/** Height of the bars that say how much Intel PT was written. */
+export const TRACED = 8;
+
+/** Draws how much of buffers was written when: bars as high as the most of one. */
+export function drawTraced(
+  context: CanvasRenderingContext2D,
+  buffers: readonly PtGrowth[],
+  [first, last]: readonly [number, number],
+  width: number,
+  bottom: number,
+  colors: PageColors,
+): void {
+  const count = Math.max(1, Math.floor(width / 2));
+  const bytes = new Float64Array(count);
+  for (const buffer of buffers) {
+    let before = bytesUpTo(buffer, first);
+    for (let bin = 0; bin < count; bin++) {
+      const after = bytesUpTo(buffer, first + (bin + 1) / count * (last - first));
+      bytes[bin] = (bytes[bin] as number) + after - before;
+      before = after;
+    }
+  }
+  const most = bytes.reduce((a, b) => Math.max(a, b), 0);
+  context.fillStyle = colors.mark;
+  for (const [bin, of] of bytes.entries()) {
+    if (of <= 0) continue;
+    const tall = Math.max(1, of / most * (TRACED - 1));
+    context.fillRect(bin * width / count, bottom - tall, width / count, tall);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Ran, ranOf } from "../data/switched.ts";
+import { tracedBy } from "../data/traced.ts";
 import type { Track } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { type ProfileViewProps, unitOf } from "../ui/context.ts";
@@ -6,6 +7,7 @@ import { amount, duration, grouped, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { VirtualList } from "../ui/virtual_list.tsx";
+import type { PtGrowth } from "@perfdata/session/pt";
 import { type Brush, type Range, useBrush } from "./brush.ts";
 import { HeatMap } from "./heat_map.tsx";
 import {
@@ -13,11 +15,13 @@ import {
   drawBins,
   drawRan,
   drawRange,
+  drawTraced,
   LEVEL_COLORS,
   LEVEL_NAMES,
   mostOf,
   RAN,
   stepOf,
+  TRACED,
 } from "./time_canvas.ts";
 
 /** Most tracks that are shown; the line below says how many there are. */
@@ -102,13 +106,22 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
       : [track.id];
     store.set({ [name]: next.length === 0 ? undefined : next, zoom: [] });
   };
+  const { index, pt } = open;
+  const { value: switched } = useQuery(
+    index?.switches === true && !isHeat ? "switched" : undefined,
+    () => open.client.call("switched"),
+  );
   // As far from the first sample as from the start of the index.
-  const { index } = open;
   const ran = useMemo(() => {
-    if (index?.start === undefined || index.switched.time.length === 0) return undefined;
+    if (index?.start === undefined || !(Number(switched?.time.length) > 0)) return undefined;
     const by = Number(BigInt(index.start) - BigInt(facts.start));
-    return { ...index.switched, time: index.switched.time.map((time) => time + by) };
-  }, [index, facts]);
+    return switched && { ...switched, time: switched.time.map((time) => time + by) };
+  }, [index, switched, facts]);
+  const traced = useMemo(() => {
+    if (pt === undefined || pt.untimed !== undefined) return undefined;
+    const by = Number(BigInt(pt.start) - BigInt(facts.start));
+    return tracedBy(pt.buffers, by, facts.threads, ran);
+  }, [pt, facts, ran]);
   const ranBy = useMemo(() => ran === undefined ? undefined : ranOf(ran, by), [ran, by]);
   const unit = unitOf(props);
   const tall = Math.max(LOW, Math.min(HIGH, Math.floor(ROOM / (value?.tracks.length ?? 1))));
@@ -116,7 +129,13 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
     drawAxis(context, window[0], window[1], wide, high, colors, seconds);
   }, [window]);
   if (!facts.timed) {
-    return <p class="empty">Samples have no times: perf record -T records them.</p>;
+    return (
+      <p class="empty">
+        {pt === undefined
+          ? "Samples have no times: perf record -T records them."
+          : "This is the sum of what ran. When it ran is in the view Intel PT."}
+      </p>
+    );
   }
   return (
     <section
@@ -227,6 +246,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
                           window={window}
                           range={range}
                           ran={ranBy?.get(track.id)}
+                          traced={traced?.[by].get(track.id)}
                           brush={brush}
                         />
                       </div>
@@ -242,9 +262,11 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
               ? `The ${grouped(value.tracks.length)} of ${grouped(value.count)} with most samples. `
               : `${several(value.count, by)}. `}
             {ran !== undefined &&
-              `The line below a track is when it had a CPU${
+              `The line below a track is when ${by === "cpu" ? "a thread had it" : "it had a CPU"}${
                 ran.more ? ", as far as the first 100,000 context switches say" : ""
               }. `}
+            {traced !== undefined &&
+              "The bars at the bottom of a track are the Intel PT that was written. "}
             {brush.at === undefined
               ? "Ctrl and wheel zoom; drag to select."
               : seconds(brush.at, stepOf(window[1] - window[0], 2000))}
@@ -262,28 +284,34 @@ function several(count: number, by: "cpu" | "process" | "thread"): string {
 }
 
 function TrackCanvas(
-  { track, most, window, range, ran, brush }: {
+  { track, most, window, range, ran, traced, brush }: {
     readonly track: Track;
     readonly most: number;
     readonly window: Range;
     readonly range: Range | undefined;
     /** When it had a CPU, where that is known. */
     readonly ran: Ran | undefined;
+    /** How the Intel PT that it wrote grew. */
+    readonly traced: readonly PtGrowth[] | undefined;
     readonly brush: Brush;
   },
 ): JSX.Element {
   const known = useRef(window);
   known.current = window;
   const draw = useMemo<Draw>(() => (context, width, height, colors) => {
-    const room = ran === undefined ? 0 : RAN;
+    const below = ran === undefined ? 0 : RAN;
+    const room = below + (traced === undefined ? 0 : TRACED);
     drawBins(context, track.bins, most, width, height - room);
     if (ran !== undefined) drawRan(context, ran, known.current, width, height, colors);
+    if (traced !== undefined) {
+      drawTraced(context, traced, known.current, width, height - below, colors);
+    }
     if (range !== undefined) drawRange(context, range, known.current, width, height, colors);
     if (brush.at !== undefined) {
       const [from, to] = known.current;
       context.fillStyle = colors.soft;
       context.fillRect((brush.at - from) / (to - from) * width, 0, 1, height);
     }
-  }, [track, most, ran, range?.[0], range?.[1], brush.at]);
+  }, [track, most, ran, traced, range?.[0], range?.[1], brush.at]);
   return <Canvas draw={draw} aria-hidden="true" {...brush.handlers} />;
 }

@@ -12,6 +12,7 @@ import type { Heat, HeatQuery } from "../data/heat.ts";
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import type { Selection } from "../data/selection.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
+import type { Switched } from "../data/switched.ts";
 import type { Track, TrackQuery } from "../data/tracks.ts";
 import type { CodeAnswer } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
@@ -69,6 +70,8 @@ export interface Calls {
   /** `undefined` where the recording itself is not there. */
   index(): IndexAnswer | undefined;
   info(): InfoAnswer | undefined;
+  /** When threads got a CPU and left it; `undefined` where the recording itself is not there. */
+  switched(): Switched | undefined;
   profile(): ProfileFacts;
   flame(shown: Shown, query: FlameQuery): FlameBoxes;
   /** `undefined` where there is nothing to compare with. */

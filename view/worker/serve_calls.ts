@@ -50,6 +50,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
         return await from.index();
       case "info":
         return await from.info();
+      case "switched":
       case "records":
       case "position":
       case "slice":

@@ -1,5 +1,6 @@
 import { fromBase64, inflate, unpack } from "../data/pack.ts";
 import type { Selection } from "../data/selection.ts";
+import type { Switched } from "../data/switched.ts";
 import type { ViewProfile } from "../data/view_profile.ts";
 import type { CodeAnswer } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
@@ -11,6 +12,7 @@ import type { Opening, ProgressState } from "./protocol.ts";
 export interface ViewSource {
   index(): Promise<IndexAnswer | undefined>;
   info(): Promise<InfoAnswer | undefined>;
+  switched(): Promise<Switched | undefined>;
   /** @throws {Error} Where there is none, with the reason. */
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
   /** What it is compared with; `undefined` where that is nothing. */
@@ -38,6 +40,7 @@ export interface ReportData {
   readonly base?: ViewProfile | undefined;
   readonly index: IndexAnswer | undefined;
   readonly info: InfoAnswer | undefined;
+  readonly switched?: Switched | undefined;
 }
 
 /** A report: the profile is in the page, records are not. */
@@ -47,6 +50,7 @@ export async function reportSource(packed: string): Promise<ViewSource> {
   return {
     index: () => Promise.resolve(data.index),
     info: () => Promise.resolve(data.info),
+    switched: () => Promise.resolve(data.switched),
     profile: () =>
       data.profile === undefined
         ? Promise.reject(new Error(data.why ?? "no samples"))
@@ -103,6 +107,7 @@ export function serverSource(
   return {
     index: () => ask("index"),
     info: () => ask("info"),
+    switched: () => ask("switched"),
     profile: profile(`profile?counts=${counts}`),
     base: compared ? profile(`base?counts=${counts}`) : undefined,
     records: (query, from, count) =>

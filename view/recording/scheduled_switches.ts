@@ -1,0 +1,92 @@
+import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
+import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
+import { SchedulerEvents, type SchedulerListener } from "@perfdata/session/intervals";
+import type { Run } from "@perfdata/session/run";
+import type { Switched } from "../data/switched.ts";
+
+/** Collects who left a CPU, and who got it. */
+class Collector implements Consumer, SchedulerListener {
+  readonly needs = { machine: true };
+  readonly #most: number;
+  readonly #start: bigint;
+  #events: SchedulerEvents | undefined;
+  #count = 0;
+  readonly #time = new FloatColumn();
+  readonly #pid = new IntColumn();
+  readonly #tid = new IntColumn();
+  readonly #cpu = new IntColumn();
+  readonly #out = new IntColumn();
+
+  constructor(start: bigint, most: number) {
+    this.#start = start;
+    this.#most = most;
+  }
+
+  async start(engine: Engine): Promise<void> {
+    this.#events = await SchedulerEvents.open(engine);
+  }
+
+  rows(run: Run): void {
+    for (let i = 0; i < run.count; i++) this.#events?.row(run, i, this);
+  }
+
+  done(): boolean {
+    return this.#count > this.#most;
+  }
+
+  switched(
+    time: number,
+    cpu: number,
+    from: number,
+    _state: number,
+    to: number,
+    run: Run,
+    i: number,
+  ): void {
+    if (this.#count++ >= this.#most) return;
+    this.#push(time, run.pid[i] as number, from, cpu, 1);
+    // Which process it belongs to is said where it leaves the CPU.
+    this.#push(time, -1, to, cpu, 0);
+  }
+
+  woken(): void {}
+  ran(): void {}
+
+  #push(time: number, pid: number, tid: number, cpu: number, out: number): void {
+    this.#time.push(time);
+    this.#pid.push(pid);
+    this.#tid.push(tid);
+    this.#cpu.push(cpu);
+    this.#out.push(out);
+  }
+
+  found(): Switched {
+    const by = Number((this.#events?.base ?? 0n) - this.#start);
+    return {
+      time: this.#time.array().map((time) => time + by),
+      pid: this.#pid.array().slice(),
+      tid: this.#tid.array().slice(),
+      cpu: this.#cpu.array().slice(),
+      out: Uint8Array.from(this.#out.array()),
+      more: this.#count > this.#most,
+    };
+  }
+}
+
+/**
+ * Context switches as `sched:sched_switch` says them: the samples have to be read for that, which the index does not.
+ *
+ * @param start What times count from, ns.
+ * @param most How many switches are kept, each with who left the CPU and who got it.
+ */
+export async function scheduledSwitches(
+  source: RandomAccessSource,
+  start: bigint,
+  most: number,
+): Promise<Switched> {
+  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+  const collector = new Collector(start, most);
+  await runEngine(reader, [collector]);
+  return collector.found();
+}
