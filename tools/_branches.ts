@@ -143,16 +143,20 @@ export function hasBranches(reader: PerfDataReader): boolean {
   );
 }
 
+/** Whether a file has Intel PT and no branch stacks. */
+export async function hasOnlyTracedBranches(name: string): Promise<boolean> {
+  return name !== "-" && await hasIntelPt(name) &&
+    !hasBranches(await PerfDataReader.open(openSource(name), { diagnostics: () => {} }));
+}
+
 /** The branches of branch stacks; of a recording that has Intel PT instead, or with `--pt`, those of the trace. */
 async function countedBranches(
   name: string,
   flags: Parameters<typeof exportBranches>[2],
 ): Promise<Counted> {
-  const isTraced = flags.on.pt || (name !== "-" && await hasIntelPt(name) &&
-    !hasBranches(await PerfDataReader.open(openSource(name), { diagnostics: () => {} })));
-  if (isTraced) {
+  if (flags.on.pt || await hasOnlyTracedBranches(name)) {
     const { traceBranches } = await import("./_branches_pt.ts");
-    return { ...await traceBranches(name, flags), of: "all of its Intel PT" };
+    return { ...await traceBranches("export", name, flags), of: "all of its Intel PT" };
   }
   const complaints = new Complaints(`export: ${name}`);
   const counted = await countStacks(name, flags, complaints, "export", flags.value.jobs);

@@ -1,27 +1,45 @@
-/** Branches of Intel PT, for `export bolt` and `export profgen`. */
+/** Branches of Intel PT, for exports of branches, and for what counts them. */
 import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
-import { clockRatios, decodePt, PtClock, PtNames, PtSamples } from "@perfdata/session/pt";
+import {
+  clockRatios,
+  decodePt,
+  PtClock,
+  type PtCode,
+  type PtHistory,
+  PtNames,
+  type PtSampleRows,
+  PtSamples,
+  type PtSideband,
+} from "@perfdata/session/pt";
 import { InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
-/** What was counted, and the places that it is of. */
-export interface TraceCounts {
-  readonly counts: BranchCounts;
-  readonly places: BranchPlaces;
+type TraceFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
+
+/** A trace that was decoded. */
+export interface DecodedBranches {
+  readonly code: PtCode;
+  readonly sideband: PtSideband;
   /** Says what is missing; returns the exit code. */
   readonly report: () => number;
 }
 
-/** Counts all branches of the Intel PT of a recording. */
-export async function traceBranches(
+/**
+ * Goes through all branches of the Intel PT of a recording, buffer by buffer.
+ *
+ * @param open Gets the names of threads; returns what takes samples of branches and errors in their order.
+ */
+export async function decodeBranches(
+  tool: string,
   name: string,
-  flags: Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0],
-): Promise<TraceCounts> {
+  flags: TraceFlags,
+  open: (history: PtHistory) => (rows: PtSampleRows) => void,
+): Promise<DecodedBranches> {
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
   const { trace, source, sideband, complaints, engine } = await openPt(
-    "export",
+    tool,
     name,
     [],
     async (reader) => chosen = await sampleFilter(flags, reader),
@@ -34,11 +52,10 @@ export async function traceBranches(
     BigInt(attr.type) === trace.intelPt?.pmu_type
   );
   if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
-  const counts = new BranchCounts();
-  const branches = new TraceBranches(counts);
+  const taker = open(sideband.history);
   const { time, tids, cpus } = chosen ?? {};
   const take = () => {
-    branches.take(samples.rows);
+    taker(samples.rows);
     samples.rows.drop(samples.rows.count);
   };
   const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
@@ -60,7 +77,7 @@ export async function traceBranches(
     idle: take,
   });
   const progress = new Progress(
-    "export",
+    tool,
     trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
   );
   const found = await decodePt(trace, source, sideband, code, samples, {
@@ -71,7 +88,35 @@ export async function traceBranches(
   take();
   progress.finish();
   names.close();
-  const { table, objects } = code;
+  return {
+    code,
+    sideband,
+    report: () => reportLoss(tool, name, found, code, names, complaints, clock),
+  };
+}
+
+/** What was counted, and the places that it is of. */
+export interface TraceCounts {
+  readonly counts: BranchCounts;
+  readonly places: BranchPlaces;
+  /** Says what is missing; returns the exit code. */
+  readonly report: () => number;
+}
+
+/** Counts all branches of the Intel PT of a recording, and what ran between them. */
+export async function traceBranches(
+  tool: string,
+  name: string,
+  flags: TraceFlags,
+): Promise<TraceCounts> {
+  const counts = new BranchCounts();
+  const branches = new TraceBranches(counts);
+  const { code: { table, objects }, report } = await decodeBranches(
+    tool,
+    name,
+    flags,
+    () => (rows) => branches.take(rows),
+  );
   return {
     counts,
     places: {
@@ -79,6 +124,6 @@ export async function traceBranches(
       object: (place) => table.object[place] as number,
       address: (place) => table.address[place] as number,
     },
-    report: () => reportLoss("export", name, found, code, names, complaints, clock),
+    report,
   };
 }

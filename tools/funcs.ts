@@ -97,6 +97,8 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
                          or of memory: ${keyLines((key) => areOfMemory([key]), 11)}
   -b, --branches         count the branches of branch stacks instead of samples, as perf report -b
                          (default with it: ${BRANCH_SORT})
+      --pt               count all branches of the Intel PT of the recording; the default of -b
+                         where it has no branch stacks
       --mem              count accesses to memory, each with its weight, as perf mem report (default
                          with it: ${MEM_SORT})
       --time-quantum T   how long the stretches of --sort time are (default: 100ms)
@@ -161,6 +163,7 @@ const FLAGS = {
     "verbose",
     "stitch-lbr",
     "branches",
+    "pt",
     "mem",
     ...SYMBOL_FLAGS.boolean,
   ],
@@ -206,6 +209,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   );
   const branches = on.branches || areOfBranches(sort);
   const memory = on.mem || areOfMemory(sort);
+  if (on.pt && !branches) {
+    throw new UsageError("--pt counts branches: with -b; perfdata pt prints what ran");
+  }
   if (branches && memory) {
     throw new UsageError("branches and accesses to memory exclude each other");
   }
@@ -281,6 +287,34 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       else writeTable(text);
     }
   };
+  const tracedBranches = async (): Promise<number> => {
+    const { decodeBranches } = await import("./_branches_pt.ts");
+    const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report/trace-branches");
+    let counts: CountedSamples | undefined;
+    const { code, sideband, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
+      const samples = new TraceBranchSamples(names, sampleKeys(sort));
+      counts = samples;
+      return (rows) => samples.take(rows);
+    });
+    if (counts === undefined) throw new InputError(`${name}: no Intel PT`);
+    const resolver = await resolverOf(flags, name, {
+      ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+      parameters: false,
+      debugInformation: inline && sort.includes("sym") ||
+        sort.some((key) => key.startsWith("src")),
+    });
+    const eventNames = ["branches"];
+    const places = tracePlaces(code);
+    const table = await functionTable(places, counts, resolver, wantedOf(eventNames));
+    await print(places, counts, table, eventNames);
+    reportTrust("funcs", table.trust, on.verbose, "ends of branches");
+    const status = report();
+    const [{ samples } = { samples: 0 }] = counts.totals;
+    if (samples === 0) throw new InputError(`${name}: no branches in its Intel PT`);
+    if (table.rows.length > 0 || limit === 0) return status;
+    complain(`funcs: ${name}: no row is left of ${samples} branches`);
+    return 1;
+  };
   if (tableFolders(name).length > 0) {
     if (branches || memory || isTime || detail !== undefined) {
       throw new UsageError(`${name} has tables: only samples are counted`);
@@ -310,6 +344,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
   }
   return await aboutAsync(name, async () => {
+    if (branches) {
+      const { hasOnlyTracedBranches } = await import("./_branches.ts");
+      if (on.pt || await hasOnlyTracedBranches(name)) return await tracedBranches();
+    }
     const complaints = new Complaints(`funcs: ${name}`);
     const opened = openSource(name, { interruptible: true });
     // What context switches look like is said at the end of a file.

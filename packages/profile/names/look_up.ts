@@ -1,4 +1,9 @@
-import { ADDRESS_USE, type AddressTable, type PlaceUses } from "@perfdata/session/address-table";
+import {
+  ADDRESS_USE,
+  type AddressedPlaces,
+  type AddressTable,
+  type PlaceUses,
+} from "@perfdata/session/address-table";
 import { KERNEL_UNMAPPED, type Places } from "@perfdata/session/places";
 import {
   LookUpOutcomes,
@@ -61,7 +66,7 @@ export interface FoundPlaces {
  * ```
  */
 export async function lookUpPlaces(
-  places: Places,
+  places: AddressedPlaces,
   uses: PlaceUses,
   resolver: SymbolResolver,
   take: (found: FoundPlaces) => void,

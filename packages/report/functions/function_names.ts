@@ -1,7 +1,6 @@
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { lookUpPlaces } from "@perfdata/profile/look-up";
-import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
-import type { Engine } from "@perfdata/session/engine";
+import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
 import { enlarge } from "@perfdata/format/enlarge";
 import { type Places, UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
@@ -50,14 +49,25 @@ export interface PlaceLookUps {
   readonly trust: SymbolTrust | undefined;
 }
 
+/** What places are looked up of: an engine, or the code of a trace. */
+export interface LookedUpCode {
+  /** The places. */
+  readonly places: AddressedPlaces;
+  /** Its stacks. */
+  readonly stacks: {
+    readonly count: number;
+    readonly parent: Int32Array;
+    readonly place: Int32Array;
+  };
+}
+
 /** Looks up all places that samples were taken at, and those of their stacks. */
 export async function lookUpCounted(
-  engine: Engine,
-  counts: SampleCounts,
+  { places, stacks }: LookedUpCode,
+  counts: Pick<SampleCounts, "histogram" | "pairs" | "kind" | "stacks">,
   resolver: SymbolResolver,
   progress?: LookUpProgress,
 ): Promise<PlaceLookUps> {
-  const { places, stacks } = engine;
   const { histogram } = counts;
   const uses = new PlaceUses();
   const seen = new Uint8Array(counts.stacks ? stacks.count : 0);
@@ -91,7 +101,7 @@ export async function lookUpCounted(
  * @param bootCode Whether callers next to what is mapped of the kernel are looked up in it.
  */
 export async function lookUpUses(
-  places: Places,
+  places: AddressedPlaces,
   uses: PlaceUses,
   resolver: SymbolResolver,
   bootCode: boolean,

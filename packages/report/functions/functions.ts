@@ -1,5 +1,4 @@
 import { CommTable } from "./comm_table.ts";
-import type { Engine } from "@perfdata/session/engine";
 import { enlarge } from "@perfdata/format/enlarge";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
@@ -16,7 +15,13 @@ import {
 } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
-import { lookUpCounted, type NamedPlaces, type NameNeeds, PlaceNames } from "./function_names.ts";
+import {
+  type LookedUpCode,
+  lookUpCounted,
+  type NamedPlaces,
+  type NameNeeds,
+  PlaceNames,
+} from "./function_names.ts";
 import type { EventTotal, SampleCounts } from "./sample_counts.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
@@ -491,8 +496,8 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
 /**
  * Names the places of the samples that were counted, and sums them up by function.
  *
- * @param engine What the pass over the recording left.
- * @param counts A consumer of that pass.
+ * @param engine What the pass over the recording left, or the code of a trace.
+ * @param counts A consumer of that pass, or what was counted of the trace.
  * @param resolver Finds symbols: with `parameters: false`, as perf shows names; with
  * `debugInformation: false`, which saves time, where neither source lines nor inlined functions are
  * asked for. Without one, functions are addresses.
@@ -514,8 +519,8 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
  * ```
  */
 export async function functionTable(
-  engine: Engine,
-  counts: SampleCounts,
+  engine: CountedCode & LookedUpCode,
+  counts: CountedSamples,
   resolver: SymbolResolver | undefined,
   options: FunctionOptions = {},
 ): Promise<FunctionTable> {

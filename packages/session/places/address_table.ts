@@ -34,6 +34,9 @@ export interface AddressTable {
   readonly times: Float64Array;
 }
 
+/** What is looked up: the places of an engine, or of a trace. */
+export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "address" | "times">;
+
 /**
  * Counts where places occur: a row a place of the engine.
  *
@@ -73,7 +76,7 @@ export class PlaceUses {
   }
 
   /** The counts together with the addresses: a row a place, those that do not occur included. */
-  table(places: Places): AddressTable {
+  table(places: AddressedPlaces): AddressTable {
     const { count } = places;
     if (count > 0) this.use(count - 1, 0, 0, 0);
     const object = new Int32Array(count);

@@ -9,7 +9,7 @@ export class PtPlaces {
   /** Address of each place, as its object counts. */
   address: Float64Array = new Float64Array(1024);
   /** When it was met first, ns. */
-  time: Float64Array = new Float64Array(1024);
+  time: Float64Array<ArrayBuffer> = new Float64Array(1024);
 
   readonly #byObject = new Map<number, Map<number, number>>();
 

@@ -1,0 +1,115 @@
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { NodeTable } from "@perfdata/profile/node-table";
+import {
+  IP_FLAG,
+  type PtCode,
+  type PtHistory,
+  type PtSampleRows,
+  SAMPLE,
+  SAMPLE_WORD,
+  SAMPLE_WORDS,
+} from "@perfdata/session/pt";
+import { BRANCH } from "@perfdata/session/run";
+import { SampleHistogram } from "@perfdata/session/sample-histogram";
+import type { LookedUpCode } from "./function_names.ts";
+import type { CountedCode, CountedSamples } from "./functions.ts";
+import type { EventTotal, SampleKeys } from "./sample_counts.ts";
+
+/**
+ * Counts the branches of an Intel PT trace as those of branch stacks are counted: each that was taken is a
+ * sample with a period of 1, of one event.
+ */
+export class TraceBranchSamples implements CountedSamples {
+  /** Branches by context and pair. */
+  readonly histogram: SampleHistogram = new SampleHistogram();
+  /** All branches. */
+  readonly totals: EventTotal[] = [{ samples: 0, period: 0 }];
+  /** Nodes are pairs of places. */
+  readonly stacks: boolean = false;
+  /** What rows are about. */
+  readonly kind: "branches" = "branches";
+  /** Branches by the places that they lead from and to. */
+  readonly pairs: NodeTable = new NodeTable();
+  /** A trace has no other values. */
+  readonly details: undefined = undefined;
+  /** Nor cgroups. */
+  readonly cgroups: Map<bigint, string> = new Map();
+  /** Names of commands. */
+  readonly comms: NonNullable<CountedSamples["comms"]>;
+  readonly #keys: SampleKeys;
+
+  /** Counts nothing yet. */
+  constructor(names: PtHistory["names"], keys: SampleKeys = {}) {
+    this.#keys = keys;
+    // Even numbers are names, odd ones threads without a name.
+    this.comms = {
+      name: (comm) => (comm & 1) === 0 ? names.text(comm >> 1) : undefined,
+      tid: (comm) => comm >> 1,
+    };
+  }
+
+  /** Whether a part of contexts is collected. */
+  collects(column: Parameters<CountedSamples["collects"]>[0]): boolean {
+    if (column === "branch") return (this.#keys.branch ?? 0) !== 0;
+    if (column === "comm") return true;
+    return (column === "pid" || column === "tid" || column === "cpu") &&
+      this.#keys[column] === true;
+  }
+
+  /** Takes samples of branches; others do not count. */
+  take({ words, count }: PtSampleRows): void {
+    const [total] = this.totals as [EventTotal];
+    const { pid, tid, cpu, branch: mask = 0 } = this.#keys;
+    for (let at = 0; at < count * SAMPLE_WORDS; at += SAMPLE_WORDS) {
+      if (words[at + SAMPLE_WORD.KIND] !== SAMPLE.BRANCHES) continue;
+      total.samples++;
+      total.period++;
+      const comm = words[at + SAMPLE_WORD.COMM] as number;
+      const thread = words[at + SAMPLE_WORD.TID] as number;
+      const flags = words[at + SAMPLE_WORD.FLAGS] as number;
+      const context = this.histogram.context(
+        0,
+        comm >= 0 ? 2 * comm : 2 * thread + 1,
+        pid ? words[at + SAMPLE_WORD.PID] as number : 0,
+        tid ? thread : 0,
+        cpu ? words[at + SAMPLE_WORD.CPU] as number : 0,
+        ((flags & IP_FLAG.IN_TX) === 0 ? 0 : BRANCH.IN_TX & mask) |
+          ((flags & IP_FLAG.TX_ABORT) === 0 ? 0 : BRANCH.ABORT & mask),
+      );
+      const from = words[at + SAMPLE_WORD.FROM] as number;
+      const to = words[at + SAMPLE_WORD.TO] as number;
+      this.histogram.addLater(context, this.pairs.node(from, to), 1);
+    }
+    this.histogram.settle();
+  }
+}
+
+/** The places of a trace's code, as those of an engine. */
+export function tracePlaces(code: PtCode): CountedCode & LookedUpCode {
+  const { table, objects } = code;
+  const inKernel = objects.map(({ kind }) => kind === "kernel" || kind === "module");
+  const high = (place: number): number =>
+    Math.floor((table.address[place] as number) / 2 ** 32) | 0;
+  return {
+    places: {
+      count: table.count,
+      mapped: objects.map(({ kind, path }, number) => ({
+        name: kind === "kernel" && path.startsWith("[") ? path.replace(/\].*$/, "]") : path,
+        kernel: inKernel[number] === true,
+      })),
+      objects,
+      object: (place) => table.object[place] as number,
+      address: (place) => table.address[place] as number,
+      times: table.time,
+      hi: high,
+      lo: (place) => (table.address[place] as number) % 2 ** 32 | 0,
+      cpumode(place) {
+        const object = table.object[place] as number;
+        return (object < 0 ? high(place) < 0 : inKernel[object] === true)
+          ? PERF_RECORD_MISC_KERNEL
+          : PERF_RECORD_MISC_USER;
+      },
+    },
+    stacks: { count: 0, parent: new Int32Array(0), place: new Int32Array(0) },
+  };
+}
