@@ -35,6 +35,7 @@ import { kernelField, putKernelText } from "./text/kernel_text.ts";
 import { isFiltered, isWanted } from "./records/record_filter.ts";
 import { RecordHead } from "./text/record_head.ts";
 import { SampleNames } from "./records/sample_names.ts";
+import { IbsText } from "./text/ibs_text.ts";
 import { SampleText } from "./text/sample_text.ts";
 import { statsText } from "./text/stats_text.ts";
 import { SYMBOLS_ROOM, SymbolText } from "./text/symbol_text.ts";
@@ -90,6 +91,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly #isPart: boolean;
   #engine: Engine | undefined;
   #names: SampleNames | undefined;
+  #ibs: IbsText | undefined;
   readonly #base: number;
   readonly #filtered: boolean;
   readonly #limit: number;
@@ -122,8 +124,9 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     this.#ordered = isTimeOrdered(reader);
   }
 
-  start(engine: Engine): void {
+  async start(engine: Engine): Promise<void> {
     this.#engine = engine;
+    this.#ibs = await IbsText.of(this.#reader);
     this.#options.symbols?.start(engine);
     this.#names = new SampleNames(engine.view, this.#threads);
     this.#events.begin();
@@ -339,10 +342,14 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     const slot = names.slotOf(run, row);
     const binary = names.binaryOf(run, row);
     if (!isRead) state.samples += this.#samplesOf(text);
+    const { raw, rawSize } = text.fields;
+    const explained = raw < 0 || this.#ibs === undefined
+      ? ""
+      : this.#ibs.text(state.event.attr.type, view, raw, rawSize, le);
     if (!isRead && this.#symbols === undefined) {
-      out.p = text.put(out.view, out.p, source, start, end, place, slot, binary);
+      out.p = text.put(out.view, out.p, source, start, end, place, slot, binary, explained);
     } else {
-      const p = this.#head.putSample(out.view, out.p, source, start, end, place, layout);
+      const p = this.#head.putSample(out.view, out.p, source, start, end, place, layout, explained);
       out.p = isRead
         ? putAscii(out.view, p, `${run.pid[row]}/${run.tid[row]}: `)
         : this.#threads.putIds(out.view, p, slot);

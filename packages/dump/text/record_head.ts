@@ -50,7 +50,11 @@ export class RecordHead {
     this.#le = littleEndian;
   }
 
-  /** Writes the beginning of a sample, up to its ids. */
+  /**
+   * Writes the beginning of a sample, up to its ids.
+   *
+   * @param explained Lines after its bytes, which say what raw data are.
+   */
   putSample(
     out: DataView,
     p: number,
@@ -59,6 +63,7 @@ export class RecordHead {
     end: number,
     place: number,
     { cpu, time }: SampleLayout,
+    explained = "",
   ): number {
     const { view } = source;
     const le = this.#le;
@@ -70,6 +75,7 @@ export class RecordHead {
     const placeEnd = putPrefixedHex(out, placeAt, placeHi, placeLo);
     p = text.head.put(out, placeEnd);
     if (this.#hex) p = putRawEvent(out, p, source.bytes, source.words, start, end);
+    if (explained !== "") p = putAscii(out, p, explained);
     const cpuNumber = cpu < 0 ? -1 : view.getInt32(start + cpu, le);
     p = this.putMoment(out, p, cpuNumber, view, time < 0 ? -1 : start + time);
     // The place again.

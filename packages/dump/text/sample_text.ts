@@ -155,6 +155,7 @@ export class SampleText {
    * @param place File offset that is printed.
    * @param slot That of its thread's text.
    * @param binary The number of the binary of its address.
+   * @param explained Lines that say what its raw data are.
    */
   put(
     out: DataView,
@@ -165,9 +166,10 @@ export class SampleText {
     place: number,
     slot: number,
     binary: number,
+    explained = "",
   ): number {
     const threads = this.#threads;
-    p = this.#head.putSample(out, p, source, start, end, place, this.layout);
+    p = this.#head.putSample(out, p, source, start, end, place, this.layout, explained);
     p = this.putFields(out, threads.putIds(out, p, slot), source.view, start, end);
     return threads.putBinary(out, threads.putLine(out, p, slot), binary);
   }
