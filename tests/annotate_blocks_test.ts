@@ -1,5 +1,7 @@
 /** How often instructions ran by branch stacks: `annotate` beside what perf and objdump say of them. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { branchRecording, found, run } from "./branch_recording.ts";
 import { ignored } from "./ignored.ts";
 import { noPerf, perfText } from "./perf.ts";
@@ -74,5 +76,52 @@ Deno.test({
       assert(compared >= 30 && timed >= 8 && blocks >= 10, `${compared}, ${timed}, ${blocks}`);
       const { out } = await tool("annotate", [data, "work"]);
       assertStringIncludes(out, "EXECUTED  CYCLES  INSTRUCTION");
+    }),
+});
+
+Deno.test({
+  name: "annotate: executions of Intel PT are those of the processor, step by step",
+  ...ignored(cannotStep()),
+  fn: () =>
+    inFolder(async (folder) => {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      const variant = { psbEvery: 2000, compressReturns: true, tsc: true, mtc: true };
+      const data = `${folder}/perf.data`;
+      Deno.writeFileSync(
+        data,
+        await steppedFile(program, encodeProgram(program, variant), variant),
+      );
+      const executions = new Map<number, number>();
+      const { steps } = program;
+      for (let i = 0; i < steps.count; i++) {
+        // What was not executed was interrupted, and is repeated.
+        if (((steps.flags[i] ?? 0) & 1) !== 0) continue;
+        const at = Number(steps.ip[i]);
+        executions.set(at, (executions.get(at) ?? 0) + 1);
+      }
+      let [compared, ran] = [0, 0];
+      // Before the first branch and after the last one nothing is counted: not in these.
+      for (const name of ["fib", "choose", "deep", "_int_malloc"]) {
+        const { code, out, err } = await tool("annotate", ["--insns", "--json", data, name]);
+        assertEquals(code, 0, err);
+        assertStringIncludes(err, "each instruction that ran counts as a sample");
+        const blocks = new Map<string, number>();
+        for (const insn of out.trimEnd().split("\n").map((line) => JSON.parse(line))) {
+          const expected = executions.get(Number(insn.address)) ?? 0;
+          assertEquals(insn.executions, expected, `${name} ${insn.address}`);
+          assertEquals(insn.samples, expected, `${name} ${insn.address}`);
+          assertEquals(blocks.get(insn.block) ?? expected, expected, `${name} ${insn.block}`);
+          blocks.set(insn.block, expected);
+          compared++;
+          ran += expected;
+        }
+      }
+      console.log(`${compared} instructions compared, which ran ${ran} times`);
+      assert(compared > 200 && ran > 2000, `${compared}, ${ran}`);
+      const lines = await tool("annotate", ["--lines", data, "fib"]);
+      assertEquals(lines.code, 0, lines.err);
+      assertStringIncludes(lines.out, "calls.c:");
+      const comm = await tool("annotate", ["--comm", "calls", data, "fib"]);
+      assertEquals(comm.code, 2);
     }),
 });

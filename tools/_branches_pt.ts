@@ -1,5 +1,6 @@
 /** Branches of Intel PT, for exports of branches, and for what counts them. */
 import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
+import type { Engine } from "@perfdata/session/engine";
 import {
   clockRatios,
   decodePt,
@@ -20,6 +21,7 @@ type TraceFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolve
 
 /** A trace that was decoded. */
 export interface DecodedBranches {
+  readonly engine: Engine;
   readonly code: PtCode;
   readonly sideband: PtSideband;
   /** Says what is missing; returns the exit code. */
@@ -89,6 +91,7 @@ export async function decodeBranches(
   progress.finish();
   names.close();
   return {
+    engine,
     code,
     sideband,
     report: () => reportLoss(tool, name, found, code, names, complaints, clock),
@@ -99,6 +102,8 @@ export async function decodeBranches(
 export interface TraceCounts {
   readonly counts: BranchCounts;
   readonly places: BranchPlaces;
+  /** What it was counted in. */
+  readonly decoded: DecodedBranches;
   /** Says what is missing; returns the exit code. */
   readonly report: () => number;
 }
@@ -111,14 +116,16 @@ export async function traceBranches(
 ): Promise<TraceCounts> {
   const counts = new BranchCounts();
   const branches = new TraceBranches(counts);
-  const { code: { table, objects }, report } = await decodeBranches(
+  const decoded = await decodeBranches(
     tool,
     name,
     flags,
     () => (rows) => branches.take(rows),
   );
+  const { code: { table, objects }, report } = decoded;
   return {
     counts,
+    decoded,
     places: {
       objects,
       object: (place) => table.object[place] as number,

@@ -8,8 +8,10 @@ import {
 } from "@perfdata/profile/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
 import { isRandomAccess } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
+import type { AddressedPlaces } from "@perfdata/session/address-table";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -88,8 +90,11 @@ export interface ReadProfile {
   readonly isWhole: boolean;
   /** Whether it is of Intel PT: what ran, with durations, instead of samples. */
   readonly isPt: boolean;
-  /** What it was made of, where it is not of Intel PT: objects have the same numbers in both. */
-  readonly source?: { readonly engine: Engine; readonly resolver: SymbolResolver };
+  /** What it was made of, where it is not of calls of Intel PT: objects have the same numbers in both. */
+  readonly source?: {
+    readonly engine: Pick<Engine, "reader" | "recorded"> & { readonly places: AddressedPlaces };
+    readonly resolver: SymbolResolver;
+  };
 }
 
 /**
@@ -233,6 +238,18 @@ export async function hasIntelPt(name: string): Promise<boolean> {
   const { isIntelPt } = await import("./_pt.ts");
   const source = openSource(name);
   return isRandomAccess(source) && await isIntelPt(source);
+}
+
+/** Whether a file has Intel PT and no samples. */
+export async function hasOnlyPt(name: string): Promise<boolean> {
+  if (name === "-" || !await hasIntelPt(name)) return false;
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: () => {} });
+  for await (const batch of reader.batches({ quiet: true })) {
+    for (let i = 0; i < batch.count; i++) {
+      if (batch.type(i) === PERF_RECORD_SAMPLE) return false;
+    }
+  }
+  return true;
 }
 
 /** The recording as its profile calls it: the name of the file without its directories. */

@@ -1,9 +1,17 @@
 /** How often instructions ran, of the branch stacks of a recording: for `annotate` and `report`. */
-import { codeRuns, type InsnRuns, insnRuns } from "@perfdata/export/branches";
+import {
+  type BranchCounts,
+  type BranchPlaces,
+  codeRuns,
+  type InsnRuns,
+  insnRuns,
+} from "@perfdata/export/branches";
 import type { ReadCode } from "@perfdata/export/function-code";
 import type { PerfDataReader } from "@perfdata/format/reader";
 import { countStacks, hasBranches } from "./_branches.ts";
 import { complain, Complaints } from "./_cli.ts";
+import type { traceBranches } from "./_branches_pt.ts";
+import { hasIntelPt } from "./_profile.ts";
 
 /** Says of code how often each of its instructions ran. */
 export type RecordedRuns = (piece: ReadCode) => InsnRuns[];
@@ -17,10 +25,15 @@ export type RecordedRuns = (piece: ReadCode) => InsnRuns[];
 export async function recordedRuns(
   name: string,
   reader: PerfDataReader,
-  flags: Parameters<typeof countStacks>[1],
+  flags: Parameters<typeof traceBranches>[2],
   progress?: string,
 ): Promise<RecordedRuns | undefined> {
-  if (!hasBranches(reader)) return undefined;
+  if (!hasBranches(reader)) {
+    // It is decoded whole, which takes a while: where that is seen.
+    if (progress === undefined || name === "-" || !await hasIntelPt(name)) return undefined;
+    const traces = await import("./_branches_pt.ts");
+    return runsOf(await traces.traceBranches(progress, name, flags));
+  }
   if (name === "-") {
     complain("annotate: how often code ran is counted in files alone, not in a stream");
     return undefined;
@@ -29,7 +42,13 @@ export async function recordedRuns(
   const complaints = new Complaints(name);
   complaints.muted = true;
   const { counts, places } = await countStacks(name, flags, complaints, progress);
-  if (counts.samples === 0) return undefined;
+  return counts.samples === 0 ? undefined : runsOf({ counts, places });
+}
+
+/** What was counted, by the code that it is of. */
+export function runsOf(
+  { counts, places }: { readonly counts: BranchCounts; readonly places: BranchPlaces },
+): RecordedRuns {
   return ({ path, start, insns }) => {
     const runs = codeRuns(counts, places, (object) => places.objects[object]?.path === path);
     return insnRuns(insns, start, runs);

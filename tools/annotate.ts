@@ -20,13 +20,16 @@ import {
 import { disassembler } from "./_disassembler.ts";
 import { codeJson, codeLines } from "./_insns.ts";
 import { codeFiles, imagesOf, KERNEL_FILE_NOTE } from "./_pt.ts";
+import type { TraceCounts } from "./_branches_pt.ts";
 import {
   eventNumber,
+  hasOnlyPt,
   PROFILE_FLAGS,
   PROFILE_HELP,
   type ReadProfile,
   readProfile,
   reportOtherEvents,
+  titleOf,
 } from "./_profile.ts";
 import { sourceLines, Sources } from "./_source_lines.ts";
 import { findFunctions, noSuchFunction, parseWanted } from "./_wanted_function.ts";
@@ -48,6 +51,8 @@ as with --lines. docs/annotate.md says more.
       --lines            source lines alone, with what is called from each or inlined there;
                          each begins with path:line, so that editors can jump to it
       --insns            instructions, or an error where they cannot be read
+      --pt               what ran by the Intel PT of the recording instead of samples: each
+                         instruction counts; the default where it has no samples
       --event NAME       the event (default: the first that has samples)
       --source DIR       look for source files there, by all or the last parts of their path
       --context N        print N instructions (default: 8) or lines (default: 2) around those that
@@ -65,7 +70,7 @@ Exit codes: 0 done; 1 the recording is damaged, or has no samples in such a func
 `;
 
 const FLAGS = {
-  boolean: ["insns", "lines", "full-names", "json", ...PROFILE_FLAGS.boolean],
+  boolean: ["insns", "lines", "full-names", "json", "pt", ...PROFILE_FLAGS.boolean],
   string: ["color", "event", "source", "context", ...PROFILE_FLAGS.string],
 } as const;
 
@@ -80,6 +85,8 @@ interface Shown {
   /** Sum of all periods of the event. */
   readonly whole: number;
   readonly sources: Sources;
+  /** What ran, where that was decoded. */
+  readonly traced: TraceCounts | undefined;
 }
 
 async function run(flags: AnnotateFlags): Promise<number> {
@@ -94,9 +101,13 @@ async function run(flags: AnnotateFlags): Promise<number> {
   const asked = parseWanted(wanted);
   const name = oneFile(operands.slice(0, -1));
   return await aboutAsync(name, async () => {
-    const { profile, isWhole, source } = await readProfile("annotate", name, flags, {
-      debugInformation: true,
-    });
+    const traced = on.pt || (name !== "-" && await hasOnlyPt(name))
+      ? await (await import("./_annotate_pt.ts")).readTracedInsns(
+        ...["annotate", name, flags, titleOf(name)] as const,
+      )
+      : undefined;
+    const { profile, isWhole, source } = traced ??
+      await readProfile("annotate", name, flags, { debugInformation: true });
     const event = eventNumber(profile, value.event);
     reportOtherEvents("annotate", name, profile, event, value.event);
     const found = await findFunctions(profile, source, asked);
@@ -107,6 +118,7 @@ async function run(flags: AnnotateFlags): Promise<number> {
       eventName: profile.events[event]?.name ?? "",
       whole: totals(profile)[event]?.period ?? 0,
       sources: new Sources(value.source),
+      traced: traced?.traced,
     };
     const annotations = annotate(profile, event, found.lines);
     if (annotations.length === 0) {
@@ -133,7 +145,7 @@ async function run(flags: AnnotateFlags): Promise<number> {
  * @returns Whether all of the code could be read; `undefined` where none can, and nobody insists on it.
  */
 async function codeOf(
-  { name, profile, event, eventName, whole, sources }: Shown,
+  { name, profile, event, eventName, whole, sources, traced }: Shown,
   matches: Parameters<typeof codeCounts>[2],
   source: ReadProfile["source"],
   flags: AnnotateFlags,
@@ -144,7 +156,7 @@ async function codeOf(
     if (on.insns) throw new InputError(`${name}: ${reason}`);
     complain(`annotate: ${name}: source lines alone: ${reason}`);
   };
-  if (source === undefined) return without("nothing was sampled; pt --insns shows what was traced");
+  if (source === undefined) return without("no code is known");
   const found = codeCounts(profile, event, matches);
   if (found.length === 0) {
     return without("it is always inlined: the function around it has the code");
@@ -168,11 +180,13 @@ async function codeOf(
   }
   const read = pieces.filter(({ missing }) => missing === undefined);
   if (read.length === 0 && !on.insns) return undefined;
-  const { recordedRuns } = await import("./_recorded_runs.ts");
-  const runsOf = await recordedRuns(name, source.engine.reader, flags, "annotate");
+  const { recordedRuns, runsOf } = await import("./_recorded_runs.ts");
+  const runsIn = traced === undefined
+    ? await recordedRuns(name, source.engine.reader, flags, "annotate")
+    : runsOf(traced);
   const room = on["full-names"] ? Infinity : Deno.stdout.isTerminal() ? 30 : 60;
   for (const [i, piece] of read.entries()) {
-    const runs = runsOf?.(piece);
+    const runs = runsIn?.(piece);
     if (on.json) {
       for (const line of codeJson(piece, eventName, runs)) writeOut(`${line}\n`);
       continue;

@@ -1,9 +1,6 @@
 /** `export`: writes the samples of a recording in a format that other tools read. */
 import type { Profile } from "@perfdata/profile/profile";
 import { newFile } from "@perfdata/format/file-sink";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import {
   about,
   aboutAsync,
@@ -23,7 +20,7 @@ import type { CallFormat } from "./_pt_profile.ts";
 import { parseJobs } from "./_record_flags.ts";
 import {
   eventNumber,
-  hasIntelPt,
+  hasOnlyPt,
   parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
@@ -313,18 +310,6 @@ async function writeTables(
   complain(`export: ${folder}: ${done.samples} samples${of}, ${done.bytes} bytes`);
   if (done.failed > 0) complain(`export: ${done.failed} of ${names.length} files were left out`);
   return done.failed === 0 && done.isWhole ? 0 : 1;
-}
-
-/** Whether a file has Intel PT and no samples that could be exported instead. */
-async function hasOnlyPt(name: string): Promise<boolean> {
-  if (name === "-" || !await hasIntelPt(name)) return false;
-  const reader = await PerfDataReader.open(openSource(name), { diagnostics: () => {} });
-  for await (const batch of reader.batches({ quiet: true })) {
-    for (let i = 0; i < batch.count; i++) {
-      if (batch.type(i) === PERF_RECORD_SAMPLE) return false;
-    }
-  }
-  return true;
 }
 
 /** Writes the calls of a trace as they are decoded. */

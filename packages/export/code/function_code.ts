@@ -3,7 +3,7 @@ import { InsnDecoder } from "@perfdata/intel-pt";
 import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import type { Profile } from "@perfdata/profile/profile";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
-import type { Places } from "@perfdata/session/places";
+import type { AddressedPlaces } from "@perfdata/session/address-table";
 import type { InsnText } from "@perfdata/session/pt";
 import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
 import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
@@ -62,7 +62,7 @@ const MOST_CODE = 1 << 22;
 /** What instructions are read with. */
 export interface CodeOptions {
   /** What was run. */
-  readonly engine: { readonly places: Places };
+  readonly engine: { readonly places: AddressedPlaces };
   /** Finds symbols. */
   readonly resolver: SymbolResolver;
   /** Where the code is read from. */

@@ -1,5 +1,5 @@
 import type { Engine } from "@perfdata/session/engine";
-import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
+import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
 import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
@@ -24,7 +24,9 @@ export type NamedPlaces =
  * @param samples Decide how much each place counts in the report of trust.
  */
 export async function namePlaces(
-  { places }: Engine,
+  { places }: {
+    readonly places: AddressedPlaces & Pick<Engine["places"], "mapped" | "cpumode">;
+  },
   stacks: StackColumns,
   samples: SampleColumns,
   resolver: SymbolResolver,
