@@ -220,9 +220,15 @@ async function serve(
     const made = await profileOf(of, flags, counts, (bytes) => {
       done += bytes;
       const now = performance.now();
-      if (now - said >= 100) {
-        said = now;
-        progress({ what: `Reading ${titleOf(of)}`, done: Math.min(done, total), total });
+      const isRead = total > 0 && done >= total;
+      if (now - said >= 100 || isRead) {
+        // Names are looked up when all is read; how many there are is not known.
+        said = isRead ? Infinity : now;
+        progress(
+          isRead
+            ? { what: `Naming the functions of ${titleOf(of)}`, done: 0, total: 0 }
+            : { what: `Reading ${titleOf(of)}`, done, total },
+        );
       }
       if (now - paused < 20) return;
       // What the page asks meanwhile is answered.

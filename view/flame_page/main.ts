@@ -1,5 +1,11 @@
 /** The page of a flame graph. */
-import { functionColors, KIND_COLORS } from "../../packages/export/flame/flame_colors.ts";
+import {
+  changeColor,
+  functionColors,
+  KIND_COLORS,
+  PLAIN_COLOR,
+  shareChange,
+} from "../../packages/export/flame/flame_colors.ts";
 import { unpackFlameData } from "../../packages/export/flame/flame_codec.ts";
 import type { FlameData } from "../../packages/export/flame/flame_data.ts";
 import {
@@ -14,8 +20,8 @@ import {
   flameTree,
   matchedWeight,
 } from "../../packages/export/flame/flame_tree.ts";
-import { Graph } from "./graph.ts";
-import { searchNames } from "./search.ts";
+import { Graph, neighbour } from "../flame/graph.ts";
+import { searchNames } from "../flame/search.ts";
 import { Times } from "./times.ts";
 
 function element<T extends HTMLElement>(id: string): T {
@@ -168,14 +174,23 @@ class FlamePage {
   #draw(): void {
     const coloring = select("coloring").value as "object" | "kind" | "change";
     this.#legend(coloring);
+    const tree = this.#tree;
+    const matched = this.#matched;
+    const colors = coloring === "change" ? undefined : functionColors(this.#data, coloring);
     this.#graph.show({
-      data: this.#data,
-      tree: this.#tree,
-      colors: coloring === "change" ? undefined : functionColors(this.#data, coloring),
-      matched: this.#matched,
+      boxes: tree,
+      nameOf: (box) => boxName(this.#data, tree, box),
+      colorOf: (box) => {
+        const item = tree.item[box] as number;
+        if (item < 0) return PLAIN_COLOR;
+        return colors === undefined
+          ? changeColor(shareChange(tree, box))
+          : colors[item] ?? PLAIN_COLOR;
+      },
+      isMatch: matched && ((box) => matched[box] === 1),
       zoom: this.#zoom,
-      focus: this.#focus,
-      icicle: select("layout").value === "icicle",
+      marked: [this.#focus],
+      isUpward: select("layout").value === "flame",
     });
     this.#tell(this.#focus >= 0 ? this.#focus : this.#zoom);
   }
@@ -227,7 +242,7 @@ class FlamePage {
     const { canvas } = this.#graph;
     const tip = element("tip");
     canvas.addEventListener("pointermove", (event) => {
-      const box = this.#graph.at(event.offsetX, event.offsetY);
+      const box = this.#graph.at(event);
       tip.hidden = box < 0;
       if (box < 0) return;
       const name = document.createElement("b");
@@ -250,13 +265,12 @@ class FlamePage {
       this.#tell(this.#focus >= 0 ? this.#focus : this.#zoom);
     });
     canvas.addEventListener("click", (event) => {
-      const box = this.#graph.at(event.offsetX, event.offsetY);
+      const box = this.#graph.at(event);
       if (box < 0) return;
       this.#focus = box;
       this.#zoomTo(box === this.#zoom ? this.#tree.parent[box] as number : box);
     });
     document.addEventListener("keydown", (event) => this.#key(event));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
   }
 
   #reset(): void {
@@ -284,7 +298,6 @@ class FlamePage {
       return;
     }
     if (typing || element<HTMLDialogElement>("keys").open) return;
-    const upwards = select("layout").value === "flame" ? "in" : "out";
     const actions: Record<string, () => void> = {
       "/": () => element("search").focus(),
       "?": () => element<HTMLDialogElement>("keys").showModal(),
@@ -295,10 +308,10 @@ class FlamePage {
       "n": () => this.#nextMatch(1),
       "N": () => this.#nextMatch(-1),
       "Enter": () => this.#focus >= 0 && this.#zoomTo(this.#focus),
-      "ArrowUp": () => this.#move(upwards),
-      "ArrowDown": () => this.#move(upwards === "in" ? "out" : "in"),
-      "ArrowLeft": () => this.#move("before"),
-      "ArrowRight": () => this.#move("after"),
+      "ArrowUp": () => this.#move(event.key),
+      "ArrowDown": () => this.#move(event.key),
+      "ArrowLeft": () => this.#move(event.key),
+      "ArrowRight": () => this.#move(event.key),
     };
     const action = actions[event.key];
     if (action === undefined || (event.key === "Enter" && target instanceof HTMLButtonElement)) {
@@ -337,30 +350,10 @@ class FlamePage {
     }
   }
 
-  #move(way: "in" | "out" | "before" | "after"): void {
-    const { parent, x, value, length } = this.#tree;
-    const from = this.#focus;
-    const larger = (a: number, b: number) =>
-      b < 0 || (value[a] as number) > (value[b] as number) ? a : b;
-    const left = (box: number) => x[box] as number;
-    let best = -1;
-    if (way === "out" && from >= 0) best = parent[from] as number;
-    for (let box = 0; box < length; box++) {
-      if (from < 0) {
-        if ((parent[box] as number) < 0) best = larger(box, best);
-      } else if (way === "in") {
-        if (parent[box] === from) best = larger(box, best);
-      } else if (way !== "out") {
-        if (parent[box] !== parent[from] || !((value[box] as number) > 0)) continue;
-        if (way === "after" && left(box) > left(from) && (best < 0 || left(box) < left(best))) {
-          best = box;
-        }
-        if (way === "before" && left(box) < left(from) && (best < 0 || left(box) > left(best))) {
-          best = box;
-        }
-      }
-    }
-    if (best >= 0) this.#focusOn(best);
+  #move(key: string): void {
+    const isUpward = select("layout").value === "flame";
+    const box = neighbour(this.#tree, this.#tree.value, this.#focus, key, isUpward);
+    if (box >= 0) this.#focusOn(box);
   }
 }
 

@@ -5,7 +5,7 @@ import { shortName, shortNames } from "@perfdata/profile/short-names";
 import { NO_STACK } from "../data/call_graph.ts";
 import { rowsIn, rowTest } from "../data/selection.ts";
 import type { ProfileFacts, Shown, ViewEngine } from "../data/view_engine.ts";
-import { searchNames } from "../flame_page/search.ts";
+import { searchNames } from "../flame/search.ts";
 import { amount, duration, grouped } from "../ui/format.ts";
 import { FIRST, type ViewState } from "../ui/state.ts";
 import { bar, cells, cut, left, type Line, type Span, textOf } from "./lines.ts";

@@ -1,4 +1,4 @@
-import { searchNames } from "../flame_page/search.ts";
+import { searchNames } from "../flame/search.ts";
 
 /** By function, whether its name matches; `undefined` for no search. */
 export function matches(names: readonly string[], query: string): Uint8Array | undefined {
