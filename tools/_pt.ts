@@ -1,6 +1,7 @@
 /** What the commands that decode Intel PT have in common: opening, code, and what is left to say. */
 import {
   type ByteSource,
+  type Diagnostics,
   isRandomAccess,
   PerfDataError,
   PerfDataReader,
@@ -201,15 +202,39 @@ export async function openPt(
         : `${name}: AUX data is ${trace.typeName}, not Intel PT; extract-pt --all-aux extracts it`,
     );
   }
-  await stitchAuxTrace(trace, source);
   complaints.muted = true;
-  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const read = await sidebandOf(trace, source, complaints.take, consumers, filter);
+  return { trace, source, complaints, ...read };
+}
+
+/** Reads the records beside a trace, and cuts off what its pieces have in common. */
+async function sidebandOf(
+  trace: OpenedPt["trace"],
+  source: RandomAccessSource,
+  diagnostics: Diagnostics,
+  consumers: readonly Consumer[] = [],
+  filter?: (reader: PerfDataReader) => Promise<EngineOptions["filter"]>,
+): Promise<{ readonly sideband: PtSideband; readonly engine: Engine }> {
+  await stitchAuxTrace(trace, source);
+  const reader = await PerfDataReader.open(source, { diagnostics });
   const sideband = new PtSideband(trace);
   const engine = await runEngine(reader, [sideband, ...consumers], {
-    diagnostics: complaints.take,
+    diagnostics,
     filter: await filter?.(reader),
   });
-  return { trace, source, sideband, complaints, engine };
+  return { sideband, engine };
+}
+
+/** Opens a recording that another thread has opened, and says what is wrong with it. */
+export async function openPtAgain(
+  name: string,
+): Promise<Pick<OpenedPt, "trace" | "source" | "sideband">> {
+  const source = await held(openSource(name));
+  const diagnostics = () => {};
+  const reader = await PerfDataReader.open(source, { diagnostics });
+  const trace = await readAuxTrace(reader, { diagnostics });
+  const { sideband } = await sidebandOf(trace, source, diagnostics);
+  return { trace, source, sideband };
 }
 
 /** Where the files with the code of a recording are: in a bundle, or on this machine. */
@@ -263,16 +288,15 @@ export const KERNEL_FILE_NOTE =
   '"perf record --kcore" copies what ran';
 
 /** Says whose names nothing verifies, and their share of all places. */
-function reportUnverifiedPlaces(
-  about: string,
-  { unverified, unverifiedObjects, names }: PtNames,
-): void {
-  if (unverified === 0) return;
-  const objects = [...unverifiedObjects];
+function reportUnverifiedPlaces(about: string, names: PtNames): void {
+  const paths = names.unverified;
+  if (paths.length === 0) return;
+  const { count } = names;
+  const objects = [...new Set(paths)].sort();
   const more = objects.length > 3 ? ` and ${objects.length - 3} more` : "";
   complain(
-    `${about}: the functions of ${unverified} of ${names.length} places ` +
-      `(${(100 * unverified / names.length).toFixed(2)}%) are not verified, and marked ` +
+    `${about}: the functions of ${paths.length} of ${count} places ` +
+      `(${(100 * paths.length / count).toFixed(2)}%) are not verified, and marked ` +
       `"${UNVERIFIED_MARK}", since the recording has no build id of ` +
       objects.slice(0, 3).join(", ") + more,
   );

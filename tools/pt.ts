@@ -4,12 +4,11 @@
  */
 import {
   callJson,
-  callRowsOf,
   decodePt,
   type DecodePtOptions,
-  functionRows,
   type FunctionTime,
   functionTimes,
+  joinPt,
   latencyJson,
   latencyLines,
   packetsText,
@@ -39,11 +38,12 @@ import {
 import { writeTable } from "./_styled.ts";
 import { markedName } from "@perfdata/profile/profile";
 import { whyNothing } from "./_nothing.ts";
-import { parseCount } from "./_record_flags.ts";
+import { parseCount, parseJobs } from "./_record_flags.ts";
 import { insnText } from "./_insn_text.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { packetLines } from "./_pt_packets.ts";
 import { CallText } from "@perfdata/export/call-text";
+import { ofCpus, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
 import { EventTimes, partOf, partWish, snapshotsText } from "./_pt_window.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
@@ -78,6 +78,8 @@ read from the files that were mapped, if their build ids are those of the record
                          start), the last sample of an event (sched:sched_process_exit±1ms), or
                          a snapshot (snapshot:2)
       --limit N          of the table of functions, at most N rows
+      --jobs N           threads that decode for functions and --latency (default: all processors
+                         for large traces)
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
                          segments (a core file, kcore; ADDR is added). Several: comma between them
@@ -125,6 +127,7 @@ const FLAGS = {
     "last",
     "around",
     "limit",
+    "jobs",
     "image",
     ...SYMBOL_FLAGS.string,
   ],
@@ -212,6 +215,7 @@ async function run(flags: PtFlags): Promise<number> {
   if (value.limit !== undefined && (modes.length > 0 || value.latency !== undefined)) {
     throw new UsageError("--limit is for the table of functions alone");
   }
+  const jobs = parseJobs(value.jobs);
   const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
@@ -233,15 +237,16 @@ async function run(flags: PtFlags): Promise<number> {
     const part = { tids, ...times };
     // Of calls it matters what came before.
     const isShort = note !== undefined || lists.length > 0 || on.packets;
-    const progress = new Progress(
-      "pt",
-      trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
+    const bytes = trace.streams.reduce(
+      (sum, { pieces }) => sum + pieces.reduce((n, { size }) => n + size, 0),
+      0,
     );
+    const progress = new Progress("pt", bytes);
     const options: DecodePtOptions = {
       ...(on.packets ? { quick: 1 } : {}),
       ...(isShort ? times : {}),
       progress: progress.add,
-      wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
+      wants: ofCpus(cpus),
     };
     let counts: PtCounts;
     let printed = 0;
@@ -298,13 +303,27 @@ async function run(flags: PtFlags): Promise<number> {
         else text.rows(events, writeOut);
         events.clear();
       };
-      const calls: PtCalls = new PtCalls(code, clock, {
-        filter: part,
-        rows: value.latency === undefined ? functionRows(names) : callRowsOf(value.latency, names),
-        ...(on.calls ? { idle: print } : {}),
-      });
-      counts = await decodePt(trace, source, sideband, code, calls, options);
-      calls.finish();
+      const rows = ptRows(names, value.latency);
+      const wants = ofCpus(cpus);
+      // A pipe cannot be read by others, and of a short part there is little to share.
+      const threads = on.calls || isShort || name === "-" ? 1 : ptJobs(jobs, bytes);
+      const joined = threads === 1 ? undefined : await joinPt(
+        { trace, source, sideband, code, filter: part, rows, wants },
+        ptWorkers(
+          threads,
+          { name, flags, image: value.image, filter: part, cpus, latency: value.latency },
+          progress.add,
+        ),
+      );
+      const calls: PtCalls = joined?.calls ??
+        new PtCalls(code, clock, { filter: part, rows, ...(on.calls ? { idle: print } : {}) });
+      if (joined === undefined) {
+        counts = await decodePt(trace, source, sideband, code, calls, options);
+        calls.finish();
+      } else {
+        ({ counts } = joined);
+        names.limitTo(calls.met);
+      }
       await names.resolve();
       if (on.calls) {
         await print();

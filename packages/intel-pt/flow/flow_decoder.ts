@@ -59,6 +59,8 @@ export interface FlowOptions {
    * (TIP, FUP, TIP.PGE), where 1; with those that PSB+ have, where 2.
    */
   readonly quick?: 0 | 1 | 2;
+  /** Offset in the stream of the first byte that is fed; 0 by default. */
+  readonly offset?: number;
 }
 
 /** What {@linkcode FlowDecoder.run} returns. */
@@ -69,6 +71,8 @@ export const FlowStatus = {
   END: 1,
   /** The time asked for is reached. */
   TIME: 2,
+  /** The PSB+ that was asked for has ended: {@linkcode FlowDecoder.seam}. */
+  SEAM: 3,
 } as const;
 
 /** One of the numbers of {@linkcode FlowStatus}. */
@@ -93,8 +97,10 @@ const BIND_FIRST = BIND_TSX | BIND_PTW | BIND_ABORT;
 /** Those that an event may follow which the same FUP belongs to. */
 const BIND_EVENT = BIND_ABORT | BIND_CFE;
 
-/** Of how many flushes the instructions of one are counted. */
-const SAMPLED = 16;
+/** Of the stretches between two PSBs, the instructions of one of 2^4 are counted; */
+const SAMPLED_BITS = 4;
+/** before this offset in the stream, of all. */
+const ALL_SAMPLED = 1 << 16;
 
 /** Events at most between two calls of the sink; {@linkcode Walker.out} is as long. */
 const EVENTS = 4096;
@@ -216,8 +222,11 @@ export class FlowDecoder {
   private readonly packets: PacketDecoder = new PacketDecoder({ start: "psb", recover: "byte" });
   private readonly walker: Walker;
   private readonly quick: 0 | 1 | 2;
+  /** Offset in the stream of the first byte that was fed. */
+  private readonly first: number;
   private events = 0;
-  private flushes = 0;
+  /** Whether instructions are counted, up to the next PSB. */
+  private sampled = true;
   /** Branches that were followed up to the last flush. */
   private branchesBefore = 0;
   private generation: number;
@@ -229,7 +238,7 @@ export class FlowDecoder {
   private psbHasIp = false;
   private psbLow = 0;
   private psbHigh = 0;
-  /** Where the PSB was in the stream. */
+  /** Where the PSB was in the bytes that were fed. */
   private psbOffset = 0;
   /** The time before it. */
   private timeBefore = -1;
@@ -259,7 +268,8 @@ export class FlowDecoder {
     this.blocks = this.cache.blocks;
     this.paths = this.cache.paths;
     this.sink = sink;
-    this.clock = new TimeKeeper(options.clocks, options.timeBase);
+    this.first = options.offset ?? 0;
+    this.clock = new TimeKeeper(options.clocks, options.timeBase, this.first > 0);
     this.quick = options.quick ?? 0;
     const Follower = this.quick === 0 ? Walker : HopWalker;
     this.walker = new Follower(this.blocks, this.paths, options.space, () => this.flush());
@@ -350,7 +360,45 @@ export class FlowDecoder {
     this.events = 0;
   }
 
-  /** Now and then, counts the instructions that are about to be handed out. */
+  /**
+   * Offset in the stream of a PSB: `run` stops where its PSB+ ends, or that of the next one where there is no
+   * such PSB.
+   */
+  seam: number = Infinity;
+
+  /** Offset in the stream of the last PSB. */
+  get psbAt(): number {
+    return this.first + this.psbOffset;
+  }
+
+  /**
+   * All that decides what follows after a PSB+: where two decoders have the same, they go on the same way. What
+   * was called is forgotten there, and addresses are whole.
+   */
+  stateAfterPsb(): number[] {
+    const isOn = this.state === ON;
+    return [
+      this.psbAt,
+      this.state,
+      isOn ? this.atLow : 0,
+      isOn ? this.atHigh : 0,
+      this.walker.mode,
+      this.nextMode,
+      this.interrupts,
+      Number(this.synced),
+      Number(this.inPsb),
+      Number(this.async),
+      Number(this.overflown),
+      this.bound,
+      this.deferred.length,
+      ...this.clock.state(),
+    ];
+  }
+
+  /**
+   * Now and then, counts the instructions that are about to be handed out: of stretches that are always the same,
+   * wherever decoding began.
+   */
   private sample(): void {
     const { entries, count, counts } = this;
     const { insns } = this.paths;
@@ -358,7 +406,7 @@ export class FlowDecoder {
     const { branches } = this.walker;
     const since = branches - this.branchesBefore;
     this.branchesBefore = branches;
-    if (this.flushes++ % SAMPLED !== 0) return;
+    if (!this.sampled) return;
     counts.insnBranches += since;
     let sum = 0;
     for (let i = 0; i < count; i++) {
@@ -400,6 +448,16 @@ export class FlowDecoder {
       }
       if (this.state === LOST && !this.isPadding(kind)) counts.lostBytes += packets.size;
       this.packet(kind);
+      if (kind === PacketKind.PSBEND) {
+        this.flush();
+        const at = this.psbAt;
+        this.sampled = at < ALL_SAMPLED ||
+          Math.imul(at, 0x9e3779b1) >>> (32 - SAMPLED_BITS) === 0;
+        if (at >= this.seam) {
+          counts.bytes = packets.offset + packets.size;
+          return FlowStatus.SEAM;
+        }
+      }
       if (this.clock.time >= limit && kind >= PacketKind.TSC && kind <= PacketKind.CYC) {
         counts.bytes = packets.offset + packets.size;
         return FlowStatus.TIME;

@@ -45,6 +45,7 @@ export class TimeKeeper {
    */
   #reference = -1;
   #cycles = 0;
+  #isMidway: boolean;
   #isCyc = false;
   #wasCyc = false;
   #cyclesAtMtc = -1;
@@ -62,8 +63,9 @@ export class TimeKeeper {
    * Makes a keeper.
    *
    * @param base What times count from; the first TSC value by default.
+   * @param isMidway Whether there are packets before the first one: the first CYC packet counts from those.
    */
-  constructor(ratios: ClockRatios = {}, base?: bigint) {
+  constructor(ratios: ClockRatios = {}, base?: bigint, isMidway = false) {
     const { mtcShift = 0, tscCtcN = 0, tscCtcD = 0, maxNonTurboRatio = 0 } = ratios;
     this.#mtcShift = mtcShift;
     // The field has four bits. Of a recording that says more, MTC packets give no time.
@@ -71,6 +73,7 @@ export class TimeKeeper {
     this.#tscPerCtc = isKnown ? tscCtcN / tscCtcD : 0;
     this.#maxNonTurboRatio = maxNonTurboRatio;
     this.base = base ?? 0n;
+    this.#isMidway = isMidway;
     this.#based = base !== undefined;
   }
 
@@ -140,7 +143,7 @@ export class TimeKeeper {
     if (ratio !== 0 && this.#maxNonTurboRatio !== 0) {
       const ticks = this.#maxNonTurboRatio / ratio;
       // Another frequency from here on.
-      if (ratio !== this.#ratio) {
+      if (ratio !== this.#ratio && !this.#isMidway) {
         this.#reference = this.time;
         this.#cycles = 0;
       }
@@ -159,12 +162,43 @@ export class TimeKeeper {
     this.#ticksPerCycle = this.#measured ? 0 : this.#ticksPerCycle;
   }
 
+  /**
+   * All that decides the times of what follows, but for how many cycles were counted: where two keepers have the
+   * same, they go on the same way.
+   */
+  state(): number[] {
+    const isClocked = this.cycles > 0;
+    const isAtMtc = this.#cyclesAtMtc >= 0;
+    return [
+      this.time,
+      this.uncertainty,
+      this.#exact,
+      Number(this.#isCyc),
+      Number(this.#wasCyc),
+      isAtMtc ? this.cycles - this.#cyclesAtMtc : -1,
+      isAtMtc ? this.#timeAtMtc : 0,
+      Number(this.#haveTma),
+      ...this.#haveTma ? [this.#lastMtc, this.#ctcTime, this.#ctcDelta] : [0, 0, 0],
+      // Without CYC packets, nothing counts from a reference.
+      ...isClocked
+        ? [
+          this.#reference,
+          this.#reference < 0 ? 0 : this.#cycles,
+          this.#ticksPerCycle,
+          Number(this.#measured),
+          this.#ratio,
+        ]
+        : [0, 0, 0, 0, 0],
+    ];
+  }
+
   #set(exact: number): void {
     // The error of the estimate shows how far to trust the next.
     this.uncertainty = this.time >= 0 ? Math.abs(exact - this.time) : 0;
     this.#exact = exact;
     if (exact > this.time) this.time = exact;
-    if (this.#wasCyc || this.#reference < 0) {
+    if (this.#wasCyc || (this.#reference < 0 && !this.#isMidway)) {
+      this.#isMidway = false;
       this.#reference = this.time;
       this.#cycles = 0;
     }

@@ -1,4 +1,5 @@
 import { enlarge } from "@perfdata/format/enlarge";
+import type { OwnSums } from "./pt_call_part.ts";
 import type { LatencyTable } from "./pt_latency.ts";
 
 /** The row that a called place is counted in. */
@@ -13,6 +14,8 @@ export interface CallRows {
 export const PLACE_ROWS: CallRows = { resolve: () => {}, of: (place) => place };
 
 const CALL = 0;
+/** In place of a kind: what came before has a number, `place`; what was open is somebody else's. */
+const END = 3;
 
 /** What counts calls, and which part of them counts. */
 export interface CallCounting {
@@ -24,6 +27,8 @@ export interface CallCounting {
   readonly from: number;
   /** Time of calls is that up to here, ns. */
   readonly to: number;
+  /** What of it others have to decide who know what is open around it. */
+  readonly own?: OwnSums | undefined;
 }
 
 /**
@@ -43,6 +48,8 @@ export class CallLog {
   #counts = new Uint8Array(256);
   /** How often each row is open, by thread. */
   readonly #open: Int32Array[] = [];
+  /** Rows that were opened since the last {@linkcode CallLog.handOver}. */
+  readonly #opened: number[] = [];
   readonly #tids: number[] = [];
 
   /** Begins with nothing. */
@@ -85,6 +92,24 @@ export class CallLog {
     else this.#finish(row, kind, thread, since, end, insns, counts);
   }
 
+  /** What is open of a thread is handed over, and what was added before has a number. */
+  handOver(thread: number, number: number): void {
+    if (this.#count === 0) this.#handOver(thread, number);
+    else this.#add(END, thread, number, -1, -1, 0, false);
+  }
+
+  /** Whether a call of a row is open in a thread. */
+  isOpen(thread: number, row: number): boolean {
+    return ((this.#open[thread] as Int32Array)[row] ?? 0) > 0;
+  }
+
+  #handOver(thread: number, number: number): void {
+    const open = this.#open[thread] as Int32Array;
+    for (const row of this.#opened) open[row] = 0;
+    this.#opened.length = 0;
+    this.#counting.own?.end(number);
+  }
+
   #add(
     kind: number,
     thread: number,
@@ -109,9 +134,13 @@ export class CallLog {
   settle(): void {
     const { rows } = this.#counting;
     for (let n = 0; n < this.#count; n++) {
-      const row = rows.of(this.#place[n] as number) as number;
       const kind = this.#kind[n] as number;
       const thread = this.#thread[n] as number;
+      if (kind === END) {
+        this.#handOver(thread, this.#place[n] as number);
+        continue;
+      }
+      const row = rows.of(this.#place[n] as number) as number;
       if (kind === CALL) this.#begin(row, thread);
       else {
         this.#finish(
@@ -132,6 +161,7 @@ export class CallLog {
     if (row < 0) return;
     let open = this.#open[thread] as Int32Array;
     if (row >= open.length) open = this.#open[thread] = enlarge(open, row + 1);
+    if (this.#counting.own !== undefined && open[row] === 0) this.#opened.push(row);
     open[row] = (open[row] as number) + 1;
   }
 
@@ -145,7 +175,7 @@ export class CallLog {
     counts: boolean,
   ): void {
     if (row < 0) return;
-    const { latency, from, to } = this.#counting;
+    const { latency, from, to, own } = this.#counting;
     const open = this.#open[thread] as Int32Array;
     const others = open[row] = (open[row] as number) - 1;
     const isKnown = since >= 0 && end >= 0;
@@ -153,13 +183,11 @@ export class CallLog {
     const time = isKnown && others === 0
       ? Math.max(0, Math.min(end, to) - Math.max(since, from))
       : 0;
-    if (!counts) {
-      if (time > 0) latency.addTime(row, time);
-      return;
-    }
+    const ownInsns = counts && others === 0 ? insns : 0;
+    if (time > 0 || ownInsns > 0) (own ?? latency).addOwn(row, time, ownInsns);
+    if (!counts) return;
     const tid = this.#tids[thread] as number;
-    const own = others === 0 ? insns : 0;
-    latency.add(row, tid, since, isKnown ? end - since : -1, own, time, kind === 1);
+    latency.add(row, tid, since, isKnown ? end - since : -1, kind === 1);
   }
 
   #grow(): void {

@@ -4,7 +4,19 @@ import { enlarge } from "@perfdata/format/enlarge";
 const MAX_SEARCH = 4096;
 
 /** How the last block of a thread ended. */
-export const PENDING = { NONE: 0, CALL: 1, RETURN: 2, LEAVE: 3, COME_BACK: 4, JUMP: 5 } as const;
+export const PENDING = {
+  NONE: 0,
+  CALL: 1,
+  RETURN: 2,
+  LEAVE: 3,
+  COME_BACK: 4,
+  JUMP: 5,
+  /** Another thread of this program decodes what came before. */
+  UNKNOWN: 6,
+} as const;
+
+/** Whether it is known where execution goes on after user space was left. */
+export const RESUMES = { NO: 0, YES: 1, UNKNOWN: 2 } as const;
 
 /** The calls of a thread. */
 export class CallStack {
@@ -33,9 +45,17 @@ export class CallStack {
   pendingLow = 0;
   pendingHigh = 0;
   /** Where execution goes on after user space was left; only `resumes` says whether it is known. */
-  resumes = false;
+  resumes: number = RESUMES.NO;
   resumeLow = 0;
   resumeHigh = 0;
+  /** Most calls that were open at once since {@linkcode CallStack.empty}. */
+  peak = 0;
+  /** Calls that were made since then, by the number of the call. */
+  readonly sites: number[] = [];
+  /** How many calls were around each call when it was made last, and in which epoch that was. */
+  #siteDepth = new Int32Array(0);
+  #siteEpoch = new Int32Array(0);
+  #epoch = 1;
   /** Its number in the `CallLog`. */
   readonly number: number;
 
@@ -44,8 +64,41 @@ export class CallStack {
     this.number = number;
   }
 
+  /** Remembers how many calls are around a call that is made. */
+  noteSite(site: number, depth: number): void {
+    if (site >= this.#siteDepth.length) {
+      this.#siteDepth = enlarge(this.#siteDepth, site + 1);
+      this.#siteEpoch = enlarge(this.#siteEpoch, site + 1);
+    }
+    this.#siteDepth[site] = depth;
+    this.#siteEpoch[site] = this.#epoch;
+  }
+
+  /** How many calls were around a call when it was made last; -1 where it was not. */
+  depthOf(site: number): number {
+    return this.#siteEpoch[site] === this.#epoch ? this.#siteDepth[site] as number : -1;
+  }
+
+  /** Forgets all calls: they are somebody else's. */
+  empty(): void {
+    this.depth = 0;
+    this.peak = 0;
+    this.sites.length = 0;
+    this.#epoch++;
+  }
+
+  /** Nothing is known of what came before. */
+  restart(): void {
+    this.empty();
+    this.insns = 0;
+    this.cycles = 0;
+    this.pending = PENDING.UNKNOWN;
+    this.resumes = RESUMES.UNKNOWN;
+  }
+
   push(place: number, low: number, high: number, time: number): void {
     const n = this.depth++;
+    if (n >= this.peak) this.peak = n + 1;
     if (n === this.place.length) {
       this.place = enlarge(this.place, n + 1);
       this.returnLow = enlarge(this.returnLow, n + 1);
@@ -76,6 +129,11 @@ export class CallStack {
       ]
     ) column.copyWithin(0, n, this.depth);
     this.depth -= n;
+  }
+
+  /** Whether a return that ends none of these frames may end one that is below them. */
+  get isOpenBelow(): boolean {
+    return this.depth < MAX_SEARCH;
   }
 
   /** How many frames a return to an address ends; 0 where none returns there. */

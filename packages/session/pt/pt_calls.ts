@@ -1,18 +1,28 @@
 import { type BlockCache, type FlowDecoder, FlowEvent, type PathTable } from "@perfdata/intel-pt";
 import { InsnKind } from "@perfdata/intel-pt/x86";
-import { isRealCall } from "@perfdata/intel-pt/flow";
+import { isRealCall, offsetIn } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import { CallEvents } from "./pt_call_events.ts";
 import { CallLog, type CallRows, PLACE_ROWS } from "./pt_call_log.ts";
-import { CallStack, PENDING } from "./pt_call_stack.ts";
+import { CALL_OP, CallOpReader, CallOps, OwnSums } from "./pt_call_part.ts";
+import { CallStack, PENDING, RESUMES } from "./pt_call_stack.ts";
 import { CallTimeline, CallTree } from "./pt_call_tree.ts";
-import { LatencyTable } from "./pt_latency.ts";
-import type { PtCode } from "./pt_code.ts";
+import { type LatencyPart, LatencyTable } from "./pt_latency.ts";
+import type { PtCode, ThreadCode } from "./pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "./pt_run.ts";
 
 /** Calls that are open at once at most; beyond that, the outer half is forgotten. */
 const MAX_DEPTH = 1 << 16;
+/**
+ * Sums of time and cycles are of multiples of 2^-10: as long as they are below 2^43 (ns: two hours) they are exact,
+ * and the same in whichever order they are added.
+ */
+const GRAIN = 1.5 * 2 ** 42;
+const EXACT = 2 ** 43;
+/** Distances from the end of a call to its opcode: E8, or FF of an indirect call by its kinds of operand. */
+const DIRECT_CALL = 5;
+const INDIRECT_CALLS = [2, 3, 4, 6, 7];
 /** Paths of a buffer since its last time. */
 class OpenPaths {
   time = -1;
@@ -26,6 +36,37 @@ class OpenPaths {
   nodeInsns = new Float64Array(256);
   readonly nodes: number[] = [];
 }
+
+/** A multiple of 2^-10 next to a number. */
+function grained(value: number): number {
+  return value + GRAIN - GRAIN;
+}
+
+/** What a {@linkcode PtCalls} found in a range of a buffer. */
+export interface CallPart {
+  /** By place: its number, instructions, ns, core clocks. */
+  readonly places: Float64Array<ArrayBuffer>;
+  /** Places that were met. */
+  readonly met: Int32Array<ArrayBuffer>;
+  /** What was counted of calls, by row. */
+  readonly latency: LatencyPart;
+  /** A place of each row that is named in it: row, place. */
+  readonly rows: Float64Array<ArrayBuffer>;
+  /** Time and instructions that depend on what is open; see {@linkcode OwnSums}. */
+  readonly own: Float64Array<ArrayBuffer>;
+  /** What depends on what came before; see {@linkcode CallOps}. */
+  readonly ops: Float64Array<ArrayBuffer>;
+  /** Instructions and time in all. */
+  readonly insns: number;
+  /** See there. */
+  readonly time: number;
+}
+
+/**
+ * Only one thread can do it: so many calls are open that the outer ones have to be forgotten, or times are so long
+ * (damaged ones are) that sums are not exact.
+ */
+export class OneThreadOnly extends Error {}
 
 /** Which part of a trace counts. */
 export interface CallFilter {
@@ -61,6 +102,8 @@ export class PtCalls implements PtSink {
   cyclesOf: Float64Array = new Float64Array(1024);
   /** Instructions in all. */
   insns = 0;
+  /** 1 for each place that was met, where parts are made or joined: others may be of what was decoded twice. */
+  met: Uint8Array = new Uint8Array(1024);
   /** Time in all that was given to instructions, ns. */
   time = 0;
 
@@ -79,11 +122,18 @@ export class PtCalls implements PtSink {
   #blockEnd = new Uint8Array(0);
   /** By return address: the number of a call, for jumps that end frames (longjmp). */
   readonly #sites = new Map<number, number>();
+  readonly #siteAddress: number[] = [];
   /** By block that ends with a call: the number of the call, + 1. */
   #blockSite = new Int32Array(0);
-  /** Who made each call last, and how many calls were around it. */
-  #siteThread = new Int32Array(256);
-  #siteDepth = new Int32Array(256);
+  /** Of each block whether what is before it may be a call: 1 no, 2 yes; 0 not known yet. */
+  #blockAfterCall = new Uint8Array(0);
+  /** What others have to decide who know what came before; only where there are others. */
+  readonly #ops: CallOps | undefined;
+  readonly #own: OwnSums | undefined;
+  /** Number of the next operation SUMS. */
+  #handed = 0;
+  /** Whose calls the operations are of. */
+  #current: CallStack | undefined;
   #blocks: BlockCache | undefined;
   #paths: PathTable | undefined;
   #idle: (() => Promise<void> | void) | undefined;
@@ -110,6 +160,8 @@ export class PtCalls implements PtSink {
       readonly tree?: boolean;
       /** Whether to fill {@linkcode PtCalls.timeline}, which grows with the calls. */
       readonly timeline?: boolean;
+      /** Whether others have what comes before; see {@linkcode PtCalls.takePart}. */
+      readonly part?: boolean;
     } = {},
   ) {
     this.tree = options.tree === true ? new CallTree() : undefined;
@@ -120,7 +172,11 @@ export class PtCalls implements PtSink {
     this.#idle = options.idle;
     this.#rows = options.rows ?? PLACE_ROWS;
     const { from = -Infinity, to = Infinity } = this.#filter;
-    this.#log = new CallLog({ rows: this.#rows, latency: this.latency, from, to });
+    if (options.part === true) {
+      this.#ops = new CallOps();
+      this.#own = new OwnSums();
+    }
+    this.#log = new CallLog({ rows: this.#rows, latency: this.latency, from, to, own: this.#own });
     this.#sums = options.idle === undefined;
     this.events = options.idle === undefined ? undefined : new CallEvents();
   }
@@ -138,6 +194,7 @@ export class PtCalls implements PtSink {
     for (const open of this.#open.values()) this.#fold(open, 0, 0);
     this.#blockPlace.fill(-1);
     this.#blockSite.fill(0);
+    this.#blockAfterCall.fill(0);
     this.#pathKind.fill(0);
   }
 
@@ -250,6 +307,7 @@ export class PtCalls implements PtSink {
       this.#blockPlace = places;
       this.#blockSite = enlarge(this.#blockSite, places.length);
       this.#blockEnd = enlarge(this.#blockEnd, places.length);
+      this.#blockAfterCall = enlarge(this.#blockAfterCall, places.length);
     }
     if (this.#pathKind.length < paths.count) {
       this.#pathKind = enlarge(this.#pathKind, paths.count);
@@ -264,11 +322,22 @@ export class PtCalls implements PtSink {
     let kind = 1;
     for (let k = start[path] as number; k < (start[path + 1] as number); k++) {
       const block = of[k] as number;
-      this.#placeOf(buffer, block);
+      this.#meet(this.#placeOf(buffer, block));
       const end = this.#blockEnd[block] = pendingOf(blocks, block);
       if (end !== PENDING.NONE) kind = 2;
     }
     this.#pathKind[path] = kind;
+  }
+
+  #placeAt(code: ThreadCode, low: number, high: number): number {
+    const place = this.#code.place(code, low, high);
+    this.#meet(place);
+    return place;
+  }
+
+  #meet(place: number): void {
+    if (place >= this.met.length) this.met = enlarge(this.met, place + 1);
+    this.met[place] = 1;
   }
 
   #placeOf(buffer: PtBuffer, block: number): number {
@@ -276,7 +345,7 @@ export class PtCalls implements PtSink {
     if (known >= 0) return known;
     const blocks = this.#blocks as BlockCache;
     const low = blocks.low[block] as number;
-    return this.#blockPlace[block] = this.#code.place(
+    return this.#blockPlace[block] = this.#placeAt(
       buffer.code,
       low,
       blocks.high[block] as number,
@@ -298,7 +367,7 @@ export class PtCalls implements PtSink {
 
   /** Time has passed, and cycles, of which a share is in the part that counts. */
   #run(stack: CallStack, open: OpenPaths, cycles: number, time: number, share: number): void {
-    const passed = open.isOn ? share * (cycles - open.cycles) : 0;
+    const passed = open.isOn ? grained(share * (cycles - open.cycles)) : 0;
     open.cycles = cycles;
     stack.cycles += passed;
     this.#fold(open, time, passed);
@@ -330,8 +399,8 @@ export class PtCalls implements PtSink {
         const place = this.#blockPlace[block] as number;
         const insns = times * (blocks.insns[block] as number);
         this.insnsOf[place] = (this.insnsOf[place] as number) + insns;
-        this.timeOf[place] = (this.timeOf[place] as number) + insns * share;
-        this.cyclesOf[place] = (this.cyclesOf[place] as number) + insns * clocks;
+        this.timeOf[place] = (this.timeOf[place] as number) + grained(insns * share);
+        this.cyclesOf[place] = (this.cyclesOf[place] as number) + grained(insns * clocks);
       }
     }
     touched.length = 0;
@@ -340,7 +409,7 @@ export class PtCalls implements PtSink {
       open.nodeInsns[node] = 0;
       if (tree === undefined) continue;
       tree.insns[node] = (tree.insns[node] as number) + insns;
-      tree.time[node] = (tree.time[node] as number) + insns * share;
+      tree.time[node] = (tree.time[node] as number) + grained(insns * share);
     }
     open.nodes.length = 0;
     this.insns += total;
@@ -414,38 +483,85 @@ export class PtCalls implements PtSink {
     switch (pending) {
       case PENDING.NONE:
         return;
+      case PENDING.UNKNOWN:
+        return this.#defer(CALL_OP.GO_ON, stack, low, high, now, counts);
       case PENDING.JUMP:
-        return this.#jump(buffer, stack, low, high, now, counts);
+        return this.#jump(buffer, stack, low, high, block, now, counts);
       case PENDING.CALL:
       case PENDING.LEAVE: {
         if (pending === PENDING.CALL) this.#noteSite(stack);
         const place = block < 0
-          ? this.#code.place(buffer.code, low, high)
+          ? this.#placeAt(buffer.code, low, high)
           : this.#placeOf(buffer, block);
         this.#push(buffer, stack, place, stack.pendingLow, stack.pendingHigh, now, counts);
         return;
       }
-      default:
-        this.#popFrames(buffer, stack, stack.returnsTo(low, high), now, counts);
+      default: {
+        const frames = stack.returnsTo(low, high);
+        if (frames > 0) this.#popFrames(buffer, stack, frames, now, counts);
+        else if (stack.isOpenBelow) this.#defer(CALL_OP.RETURN, stack, low, high, now, counts);
+      }
     }
+  }
+
+  /** Where others have what comes before: hands over what is open, and what is to be done with it. */
+  #defer(
+    kind: number,
+    stack: CallStack,
+    low: number,
+    high: number,
+    now: number,
+    counts: boolean,
+  ): void {
+    if (this.#ops === undefined) return;
+    this.#handOver(this.#ops, stack);
+    this.#ops.add(kind, low, high, now, stack.insns, stack.cycles, counts ? 1 : 0);
+  }
+
+  /** Hands over the calls that are open. */
+  #handOver(ops: CallOps, stack: CallStack): void {
+    if (stack.peak === 0 && stack.sites.length === 0) return;
+    const number = this.#handed++;
+    ops.add(CALL_OP.SUMS, 0, 0, -1, stack.insns, stack.cycles, number, stack.peak);
+    this.#log.handOver(stack.number, number);
+    for (const site of new Set(stack.sites)) {
+      const address = this.#siteAddress[site] as number;
+      ops.add(CALL_OP.SITE, 0, 0, address, stack.insns, stack.cycles, stack.depthOf(site));
+    }
+    for (let n = 0; n < stack.depth; n++) {
+      ops.add(
+        CALL_OP.FRAME,
+        stack.returnLow[n] as number,
+        stack.returnHigh[n] as number,
+        stack.since[n] as number,
+        stack.sinceInsns[n] as number,
+        stack.sinceCycles[n] as number,
+        stack.place[n] as number,
+      );
+    }
+    stack.empty();
   }
 
   /** Remembers who made a call, and how deep. */
   #noteSite(stack: CallStack): void {
     const { pendingBlock } = stack;
-    let site = (this.#blockSite[pendingBlock] as number) - 1;
+    let site = pendingBlock < 0 ? -1 : (this.#blockSite[pendingBlock] as number) - 1;
     if (site < 0) {
-      const address = addressFromHalves(stack.pendingHigh, stack.pendingLow);
-      site = this.#sites.get(address) ?? this.#sites.size;
-      this.#sites.set(address, site);
-      this.#blockSite[pendingBlock] = site + 1;
-      if (site === this.#siteThread.length) {
-        this.#siteThread = enlarge(this.#siteThread, site + 1);
-        this.#siteDepth = enlarge(this.#siteDepth, site + 1);
-      }
+      site = this.#siteOf(addressFromHalves(stack.pendingHigh, stack.pendingLow));
+      if (pendingBlock >= 0) this.#blockSite[pendingBlock] = site + 1;
     }
-    this.#siteThread[site] = stack.number;
-    this.#siteDepth[site] = stack.depth;
+    if (this.#ops !== undefined && stack.depthOf(site) < 0) stack.sites.push(site);
+    stack.noteSite(site, stack.depth);
+  }
+
+  /** The number of the call before an address. */
+  #siteOf(address: number): number {
+    let site = this.#sites.get(address);
+    if (site === undefined) {
+      site = this.#siteAddress.push(address) - 1;
+      this.#sites.set(address, site);
+    }
+    return site;
   }
 
   /**
@@ -457,15 +573,30 @@ export class PtCalls implements PtSink {
     stack: CallStack,
     low: number,
     high: number,
+    block: number,
     now: number,
     counts: boolean,
   ): void {
     const site = this.#sites.get(addressFromHalves(high, low));
-    if (site === undefined || this.#siteThread[site] !== stack.number) return;
-    const cpu = buffer.stream.cpu ?? -1;
-    while (stack.depth > (this.#siteDepth[site] as number)) {
-      this.#pop(buffer.tid, cpu, stack, 2, now, counts);
+    const depth = site === undefined ? -1 : stack.depthOf(site);
+    if (depth < 0) {
+      if (this.#ops !== undefined && this.#isAfterCall(buffer, low, high, block)) {
+        this.#defer(CALL_OP.JUMP, stack, low, high, now, counts);
+      }
+      return;
     }
+    const cpu = buffer.stream.cpu ?? -1;
+    while (stack.depth > depth) this.#pop(buffer.tid, cpu, stack, 2, now, counts);
+  }
+
+  /** Whether what is before an address may be a call. */
+  #isAfterCall(buffer: PtBuffer, low: number, high: number, block: number): boolean {
+    const known = block < 0 ? 0 : this.#blockAfterCall[block] as number;
+    if (known !== 0) return known === 2;
+    const may = mayFollowCall(buffer.code, low, high) ||
+      this.#code.isPokedBefore(addressFromHalves(high, low), 8);
+    if (block >= 0) this.#blockAfterCall[block] = may ? 2 : 1;
+    return may;
   }
 
   #push(
@@ -559,35 +690,26 @@ export class PtCalls implements PtSink {
       case FlowEvent.DISABLED:
         // Time that is spent elsewhere belongs to nothing here.
         this.#off(this.#openPaths(buffer.index));
-        stack.resumes = true;
         if (((run.detail[event] as number) & 2) !== 0) {
           // The way there was gone, though nothing was executed.
           this.#resolve(buffer, stack, low, high, -1, now, counts);
+          stack.resumes = RESUMES.YES;
           stack.resumeLow = low;
           stack.resumeHigh = high;
-        } else if (stack.pending === PENDING.LEAVE) {
-          stack.resumeLow = stack.pendingLow;
-          stack.resumeHigh = stack.pendingHigh;
-        } else stack.resumes = false;
-        stack.pending = PENDING.NONE;
+          stack.pending = PENDING.NONE;
+        } else this.#leave(stack);
         break;
       case FlowEvent.SYNC:
         this.#on(buffer, run, event);
         break;
       case FlowEvent.ENABLED: {
         this.#on(buffer, run, event);
-        if (!stack.resumes || (low === stack.resumeLow && high === stack.resumeHigh)) break;
-        const frames = stack.returnsTo(low, high);
-        if (frames > 0) this.#popFrames(buffer, stack, frames, now, counts);
-        else {
-          const place = this.#code.place(buffer.code, low, high);
-          this.#push(buffer, stack, place, stack.resumeLow, stack.resumeHigh, now, counts);
-        }
+        this.#resume(buffer, stack, low, high, now, counts);
         break;
       }
       case FlowEvent.ASYNC: {
         this.#resolve(buffer, stack, low, high, -1, now, counts);
-        const place = this.#code.place(
+        const place = this.#placeAt(
           buffer.code,
           run.low[event] as number,
           run.high[event] as number,
@@ -598,9 +720,304 @@ export class PtCalls implements PtSink {
       }
       case FlowEvent.ERROR:
         stack.pending = PENDING.NONE;
-        stack.resumes = false;
+        stack.resumes = RESUMES.NO;
     }
   }
+
+  /** Tracing ends, by what the last block did. */
+  #leave(stack: CallStack): void {
+    const { pending } = stack;
+    stack.pending = PENDING.NONE;
+    if (pending === PENDING.LEAVE) {
+      stack.resumes = RESUMES.YES;
+      stack.resumeLow = stack.pendingLow;
+      stack.resumeHigh = stack.pendingHigh;
+    } else if (pending === PENDING.UNKNOWN) {
+      stack.resumes = RESUMES.UNKNOWN;
+      this.#ops?.add(CALL_OP.DISABLED, 0, 0, -1, stack.insns, stack.cycles, 0);
+    } else stack.resumes = RESUMES.NO;
+  }
+
+  /** Tracing begins again at an address: where it was left, after a return, or in a handler. */
+  #resume(
+    buffer: PtBuffer,
+    stack: CallStack,
+    low: number,
+    high: number,
+    now: number,
+    counts: boolean,
+  ): void {
+    const { resumes, resumeLow, resumeHigh } = stack;
+    if (resumes === RESUMES.UNKNOWN) {
+      return this.#defer(CALL_OP.ENABLED, stack, low, high, now, counts);
+    }
+    if (resumes === RESUMES.NO || (low === resumeLow && high === resumeHigh)) return;
+    const frames = stack.returnsTo(low, high);
+    if (frames > 0) this.#popFrames(buffer, stack, frames, now, counts);
+    else if (this.#ops !== undefined && stack.isOpenBelow) {
+      this.#handOver(this.#ops, stack);
+      this.#ops.add(CALL_OP.RESUMES, resumeLow, resumeHigh, -1, stack.insns, stack.cycles, resumes);
+      this.#defer(CALL_OP.ENABLED, stack, low, high, now, counts);
+    } else {
+      const place = this.#placeAt(buffer.code, low, high);
+      this.#push(buffer, stack, place, resumeLow, resumeHigh, now, counts);
+    }
+  }
+
+  /** Where others have what comes before: what follows may come after what they have of other buffers. */
+  step(buffer: PtBuffer): void {
+    if (this.#ops === undefined) return;
+    this.#endStep(this.#ops);
+    const stack = this.#current = this.#stack(buffer);
+    stack.restart();
+    this.#ops.add(CALL_OP.STEP, 0, 0, buffer.position, 0, 0, buffer.tid);
+  }
+
+  /** Hands over the calls of the thread that ran. */
+  #endStep(ops: CallOps): void {
+    const stack = this.#current;
+    if (stack === undefined) return;
+    this.#handOver(ops, stack);
+    const { insns, cycles, pending, resumes } = stack;
+    ops.add(
+      CALL_OP.LEFT,
+      stack.pendingLow,
+      stack.pendingHigh,
+      -1,
+      insns,
+      cycles,
+      pending === PENDING.UNKNOWN ? -1 : pending,
+    );
+    if (resumes === RESUMES.UNKNOWN) return;
+    ops.add(CALL_OP.RESUMES, stack.resumeLow, stack.resumeHigh, -1, insns, cycles, resumes);
+  }
+
+  /**
+   * All of a buffer that decides what follows: where two have the same, they go on the same way. `undefined`
+   * where what was executed still waits for its time.
+   */
+  stateOf(buffer: PtBuffer): number[] | undefined {
+    const open = this.#openPaths(buffer.index);
+    if (open.touched.length > 0) return undefined;
+    return [open.time, Number(open.isOn), buffer.cycles - open.cycles];
+  }
+
+  /** The last time of a buffer, ns. */
+  timeOfBuffer(index: number): number {
+    return this.#openPaths(index).time;
+  }
+
+  /** A range of a buffer begins: nothing is known of it yet. */
+  beginBuffer(index: number): void {
+    this.#open.delete(index);
+    this.#current = undefined;
+  }
+
+  /** Hands out what was found since the call before, where others have what comes before. */
+  async takePart(buffer: PtBuffer): Promise<CallPart> {
+    const ops = this.#ops as CallOps;
+    this.#endStep(ops);
+    await this.idle();
+    const { latency: of, insns, time } = this;
+    const own = (this.#own as OwnSums).take();
+    const latency = of.take();
+    const places: number[] = [];
+    for (let place = 0; place < this.insnsOf.length; place++) {
+      if (this.insnsOf[place] === 0) continue;
+      places.push(
+        place,
+        this.insnsOf[place] as number,
+        this.timeOf[place] as number,
+        this.cyclesOf[place] as number,
+      );
+    }
+    for (const sums of [this.insnsOf, this.timeOf, this.cyclesOf]) sums.fill(0);
+    this.insns = this.time = 0;
+    const rows: number[] = [];
+    for (let place = 0, seen = new Set<number>(); place < this.#code.table.count; place++) {
+      const row = this.#rows.of(place) ?? -1;
+      if (row >= 0 && !seen.has(row)) {
+        seen.add(row);
+        rows.push(row, place);
+      }
+    }
+    const met: number[] = [];
+    for (let place = 0; place < this.met.length; place++) {
+      if (this.met[place] === 1) met.push(place);
+    }
+    // Paths that were met before are met anew in the next range.
+    this.met.fill(0);
+    this.#pathKind.fill(0);
+    const part = {
+      places: Float64Array.from(places),
+      met: Int32Array.from(met),
+      latency,
+      rows: Float64Array.from(rows),
+      own,
+      ops: ops.take(),
+      insns,
+      time,
+    };
+    // The thread that runs goes on, but nobody here knows what it has called.
+    this.#current = this.#stack(buffer);
+    this.#current.restart();
+    return part;
+  }
+
+  /**
+   * Adds the sums of a part; its operations are still to be applied.
+   *
+   * @param placeOf The place here of one there.
+   */
+  join(part: CallPart, placeOf: Int32Array): JoinedCalls {
+    const { table } = this.#code;
+    if (this.insnsOf.length < table.count) {
+      this.insnsOf = enlarge(this.insnsOf, table.count);
+      this.timeOf = enlarge(this.timeOf, table.count);
+      this.cyclesOf = enlarge(this.cyclesOf, table.count);
+    }
+    const { places } = part;
+    for (let i = 0; i < places.length; i += 4) {
+      const place = placeOf[places[i] as number] as number;
+      this.insnsOf[place] = (this.insnsOf[place] as number) + (places[i + 1] as number);
+      this.timeOf[place] = (this.timeOf[place] as number) + (places[i + 2] as number);
+      this.cyclesOf[place] = (this.cyclesOf[place] as number) + (places[i + 3] as number);
+    }
+    for (const place of part.met) this.#meet(placeOf[place] as number);
+    this.insns += part.insns;
+    this.time += part.time;
+    const rowOf = new Map<number, number>();
+    for (let i = 0; i < part.rows.length; i += 2) {
+      const place = placeOf[part.rows[i + 1] as number] as number;
+      rowOf.set(part.rows[i] as number, this.#rows.of(place) as number);
+    }
+    this.latency.join(part.latency, (row) => rowOf.get(row) as number);
+    return new JoinedCalls(part, placeOf, rowOf);
+  }
+
+  /**
+   * Applies the operations of a step.
+   *
+   * @param buffer Who runs, where and when.
+   * @throws {OneThreadOnly} Where one thread has to do all.
+   */
+  apply(calls: JoinedCalls, buffer: PtBuffer): void {
+    const { tids } = this.#filter;
+    const { ops } = calls;
+    if (tids !== undefined && !tids.has(buffer.tid)) {
+      while (ops.following > CALL_OP.STEP) ops.next();
+      return;
+    }
+    const stack = this.#stack(buffer);
+    const { insns, cycles } = stack;
+    while (ops.following > CALL_OP.STEP && ops.next()) {
+      const { low, high, time, a } = ops;
+      stack.insns = insns + ops.insns;
+      stack.cycles = cycles + ops.cycles;
+      switch (ops.kind) {
+        case CALL_OP.SUMS:
+          if (stack.depth + ops.b > MAX_DEPTH) throw new OneThreadOnly();
+          calls.own(a, (row, ns, own) => {
+            if (!this.#log.isOpen(stack.number, row)) this.latency.addOwn(row, ns, own);
+          });
+          break;
+        case CALL_OP.SITE:
+          stack.noteSite(this.#siteOf(time), stack.depth + a);
+          break;
+        case CALL_OP.FRAME: {
+          const place = calls.placeOf[a] as number;
+          stack.push(place, low, high, time);
+          this.#log.call(stack.number, place);
+          break;
+        }
+        case CALL_OP.GO_ON:
+          this.#resolve(buffer, stack, low, high, -1, time, a === 1);
+          break;
+        case CALL_OP.RETURN:
+          this.#popFrames(buffer, stack, stack.returnsTo(low, high), time, a === 1);
+          break;
+        case CALL_OP.JUMP:
+          this.#jump(buffer, stack, low, high, -1, time, a === 1);
+          break;
+        case CALL_OP.ENABLED:
+          this.#resume(buffer, stack, low, high, time, a === 1);
+          break;
+        case CALL_OP.DISABLED:
+          this.#leave(stack);
+          break;
+        case CALL_OP.LEFT:
+          if (a < 0) break;
+          stack.pending = a;
+          stack.pendingBlock = -1;
+          stack.pendingLow = low;
+          stack.pendingHigh = high;
+          break;
+        case CALL_OP.RESUMES:
+          stack.resumes = a;
+          stack.resumeLow = low;
+          stack.resumeHigh = high;
+      }
+    }
+  }
+
+  /** Whether all sums are exact, and so the same in whichever order they were added. */
+  get isExact(): boolean {
+    const isSmall = (sum: number) => sum < EXACT;
+    return Number.isSafeInteger(this.time) && this.timeOf.every(isSmall) &&
+      this.cyclesOf.every(isSmall);
+  }
+
+  /** Says when the trace of a buffer ended, ns. */
+  endBuffer(index: number, time: number): void {
+    this.#openPaths(index).time = time;
+  }
+}
+
+/** A part whose sums were added, on the way to its operations being applied. */
+export class JoinedCalls {
+  /** The operations. */
+  readonly ops: CallOpReader;
+  /** The place here of one there. */
+  readonly placeOf: Int32Array;
+  readonly #own: Float64Array;
+  readonly #rowOf: ReadonlyMap<number, number>;
+  #at = 0;
+
+  /** Use {@linkcode PtCalls.join}. */
+  constructor(part: CallPart, placeOf: Int32Array, rowOf: ReadonlyMap<number, number>) {
+    this.ops = new CallOpReader(part.ops);
+    this.placeOf = placeOf;
+    this.#own = part.own;
+    this.#rowOf = rowOf;
+  }
+
+  /** What was noted under a number: row, ns, instructions. */
+  own(number: number, take: (row: number, ns: number, insns: number) => void): void {
+    const words = this.#own;
+    for (; this.#at < words.length && (words[this.#at] as number) <= number; this.#at += 4) {
+      const row = this.#rowOf.get(words[this.#at + 1] as number) as number;
+      take(row, words[this.#at + 2] as number, words[this.#at + 3] as number);
+    }
+  }
+}
+
+/** Whether the bytes before an address may be a call. */
+function mayFollowCall(code: ThreadCode, low: number, high: number): boolean {
+  const byte = (before: number): number => {
+    const at = low - before | 0;
+    const of = (low >>> 0) < before ? high - 1 | 0 : high;
+    const range = code.find(at, of);
+    if (range === undefined) return -1;
+    const offset = offsetIn(range, at, of);
+    const window = range.window(offset);
+    return window?.bytes[offset - window.from] ?? -1;
+  };
+  const direct = byte(DIRECT_CALL);
+  // Where nothing can be read, there may have been anything.
+  if (direct === 0xe8 || direct < 0) return true;
+  return INDIRECT_CALLS.some((before) =>
+    byte(before) === 0xff && (byte(before - 1) >> 3 & 7) === 2
+  );
 }
 
 /** How a block ends, as far as calls go. */

@@ -71,6 +71,7 @@ export class PtCode {
   readonly #objectNumbers = new Map<string, number>();
   readonly #jit = new Map<string, readonly JitPiece[]>();
   #nextRange = 1;
+  #poked: Set<number> | undefined;
 
   /** Prepares for what the sideband says. */
   constructor(sideband: PtSideband, files: CodeFiles, images: readonly MemoryImage[] = []) {
@@ -140,6 +141,15 @@ export class PtCode {
       else to = middle;
     }
     return from;
+  }
+
+  /** Whether code was changed that begins at most so many bytes before an address. */
+  isPokedBefore(address: number, most: number): boolean {
+    const { pokes } = this.#sideband;
+    if (pokes.length === 0) return false;
+    this.#poked ??= new Set(pokes.map(({ high, low }) => addressFromHalves(high, low)));
+    for (let n = 1; n <= most; n++) if (this.#poked.has(address - n)) return true;
+    return false;
   }
 
   /** The code of a mapping at an address, or `undefined` where it cannot be had. */
@@ -238,15 +248,20 @@ export class PtCode {
       start: addressFromHalves(data.startHi[map] as number, data.startLo[map] as number),
       end: addressFromHalves(data.endHi[map] as number, data.endLo[map] as number),
     });
-    const key = `${object.kind}\0${object.path}\0${object.buildId ?? ""}\0${
-      object.loadAddress ?? ""
-    }`;
-    number = this.#objectNumbers.get(key);
+    number = this.numberOf(object);
+    this.#objectOfMap.set(map, number);
+    return number;
+  }
+
+  /** Number of an object: those of the same file and build are one. */
+  numberOf(object: SymbolObject): number {
+    const { kind, path, buildId = "", loadAddress = "" } = object;
+    const key = `${kind}\0${path}\0${buildId}\0${loadAddress}`;
+    let number = this.#objectNumbers.get(key);
     if (number === undefined) {
       number = this.objects.push(object) - 1;
       this.#objectNumbers.set(key, number);
     }
-    this.#objectOfMap.set(map, number);
     return number;
   }
 

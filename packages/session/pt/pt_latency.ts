@@ -40,6 +40,34 @@ class Row {
   insns = 0;
   histogram: Float64Array | undefined;
   readonly slowest: SlowCall[] = [];
+
+  /** Remembers a call if it is one of the slowest: of those that are as slow, the first ones. */
+  slow(tid: number, time: number, duration: number): void {
+    const { slowest } = this;
+    const last = slowest[SLOWEST - 1];
+    if (last !== undefined && !isSlower(duration, time, tid, last)) return;
+    let at = slowest.length;
+    while (at > 0 && isSlower(duration, time, tid, slowest[at - 1] as SlowCall)) at--;
+    slowest.splice(at, 0, { duration, time, tid });
+    if (slowest.length > SLOWEST) slowest.pop();
+  }
+}
+
+/** Whether a call comes before another one in the list of the slowest, whichever was met first. */
+function isSlower(duration: number, time: number, tid: number, other: SlowCall): boolean {
+  return duration - other.duration > 0 ||
+    (duration === other.duration &&
+      (time < other.time || (time === other.time && tid < other.tid)));
+}
+
+/** Columns of a {@linkcode LatencyTable}: what another thread adds to its own. */
+export interface LatencyPart {
+  /** By row: its number, calls, and those without an end. */
+  readonly rows: Float64Array<ArrayBuffer>;
+  /** By row and bucket: the row's number, the bucket, calls. */
+  readonly buckets: Float64Array<ArrayBuffer>;
+  /** Of the slowest: the row's number, ns, when, the thread. */
+  readonly slowest: Float64Array<ArrayBuffer>;
 }
 
 /**
@@ -51,22 +79,21 @@ class Row {
  * import { assertEquals } from "@std/assert";
  *
  * const table = new LatencyTable();
- * table.add(3, 7, 1000, 50, 20, 50, true);
- * table.add(3, 7, 2000, 70, 20, 70, true);
+ * table.add(3, 7, 1000, 50, true);
+ * table.add(3, 7, 2000, 70, true);
+ * table.addOwn(3, 120, 40);
  * const stats = table.of(3);
  * assertEquals([stats?.calls, stats?.time, stats?.slowest[0]?.duration], [2, 120, 70]);
  * ```
  */
 export class LatencyTable {
-  readonly #rows: (Row | undefined)[] = [];
+  #rows: (Row | undefined)[] = [];
 
   /**
    * Adds a call that ended.
    *
    * @param since When it began, ns.
    * @param duration ns, or -1 where it is not known.
-   * @param insns Instructions in it, as far as they are in no other call of the row.
-   * @param time ns in it, as far as they are in no other call of the row, and are asked for.
    * @param ended Whether its return was seen.
    */
   add(
@@ -74,32 +101,69 @@ export class LatencyTable {
     tid: number,
     since: number,
     duration: number,
-    insns: number,
-    time: number,
     ended: boolean,
   ): void {
     const row = this.#rows[number] ??= new Row();
     row.calls++;
-    row.insns += insns;
-    row.time += time;
     if (!ended) row.open++;
     if (!ended || duration < 0) return;
     row.histogram ??= new Float64Array(BUCKETS);
     const bucket = latencyBucket(duration);
     row.histogram[bucket] = (row.histogram[bucket] as number) + 1;
-    const { slowest } = row;
-    if (slowest.length === SLOWEST && duration <= (slowest[SLOWEST - 1] as SlowCall).duration) {
-      return;
-    }
-    let at = slowest.length;
-    while (at > 0 && (slowest[at - 1] as SlowCall).duration < duration) at--;
-    slowest.splice(at, 0, { duration, time: since, tid });
-    if (slowest.length > SLOWEST) slowest.pop();
+    row.slow(tid, since, duration);
   }
 
-  /** Adds time, ns, of a call that ended after the time that was asked for. */
-  addTime(number: number, time: number): void {
-    (this.#rows[number] ??= new Row()).time += time;
+  /** Adds time (ns) and instructions of calls to a row: those that are in no other call of the row. */
+  addOwn(number: number, time: number, insns: number): void {
+    const row = this.#rows[number] ??= new Row();
+    row.time += time;
+    row.insns += insns;
+  }
+
+  /** Hands out what was added, but for {@linkcode LatencyTable.addOwn}, and is empty then. */
+  take(): LatencyPart {
+    const rows: number[] = [];
+    const buckets: number[] = [];
+    const slow: number[] = [];
+    // Not all numbers have a row.
+    this.#rows.forEach((row, number) => {
+      if (row === undefined) return;
+      rows.push(number, row.calls, row.open);
+      for (const [bucket, n] of row.histogram?.entries() ?? []) {
+        if (n > 0) buckets.push(number, bucket, n);
+      }
+      for (const { duration, time, tid } of row.slowest) slow.push(number, duration, time, tid);
+    });
+    this.#rows = [];
+    return {
+      rows: Float64Array.from(rows),
+      buckets: Float64Array.from(buckets),
+      slowest: Float64Array.from(slow),
+    };
+  }
+
+  /**
+   * Adds what another one has handed out.
+   *
+   * @param rowOf The row here of one there.
+   */
+  join({ rows, buckets, slowest }: LatencyPart, rowOf: (number: number) => number): void {
+    const of = (number: number) => this.#rows[rowOf(number)] ??= new Row();
+    for (let i = 0; i < rows.length; i += 3) {
+      const row = of(rows[i] as number);
+      row.calls += rows[i + 1] as number;
+      row.open += rows[i + 2] as number;
+    }
+    for (let i = 0; i < buckets.length; i += 3) {
+      const row = of(buckets[i] as number);
+      row.histogram ??= new Float64Array(BUCKETS);
+      const bucket = buckets[i + 1] as number;
+      row.histogram[bucket] = (row.histogram[bucket] as number) + (buckets[i + 2] as number);
+    }
+    for (let i = 0; i < slowest.length; i += 4) {
+      const [number, duration, time, tid] = slowest.subarray(i, i + 4);
+      of(number as number).slow(tid as number, time as number, duration as number);
+    }
   }
 
   /** What is known of a row; `undefined` where it was not called. */

@@ -32,13 +32,12 @@ export class PtNames {
   readonly functions: number[] = [];
   /** Name and object of each function. */
   readonly functionNames: PtFunction[] = [];
-  /** Places with the name of a file that nothing verifies. */
-  unverified = 0;
-  /** Paths of the objects that they are in. */
-  readonly unverifiedObjects: Set<string> = new Set();
-  /** Places without a function, by cause. */
-  readonly unresolved: Map<UnresolvedCause, number> = new Map();
-
+  /** Why places have no function. */
+  readonly #causes: (UnresolvedCause | undefined)[] = [];
+  /** Whether the name of a place is of a file that nothing verifies, and the path of its object. */
+  readonly #unverified: (string | undefined)[] = [];
+  /** 1 for each place that counts, where not all do. */
+  #met: Uint8Array | undefined;
   readonly #code: PtCode;
   readonly #resolver: SymbolResolver;
   readonly #open = new Map<number, ObjectSymbols>();
@@ -109,10 +108,7 @@ export class PtNames {
     // Where there is no name, there is nothing to verify.
     const isUnverified = !verified && (known || resolution?.symbol !== undefined);
     this.labels[place] = isUnverified && known ? name + UNVERIFIED_MARK : name;
-    if (isUnverified) {
-      this.unverified++;
-      this.unverifiedObjects.add(object);
-    }
+    this.#unverified[place] = isUnverified ? object : undefined;
     const symbol = resolution?.symbol;
     this.symbols[place] = symbol === undefined
       ? undefined
@@ -123,9 +119,7 @@ export class PtNames {
     if (inner?.file !== undefined && inner.line > 0) {
       this.#lines.set(place, `${inner.file}:${inner.line}`);
     }
-    if (!known && cause !== undefined) {
-      this.unresolved.set(cause, (this.unresolved.get(cause) ?? 0) + 1);
-    }
+    this.#causes[place] = known ? undefined : cause;
     const function_ = known ? name : "[unknown]";
     const key = `${object}\0${function_}\0${isUnverified}`;
     let number = this.#numbers.get(key);
@@ -196,10 +190,43 @@ export class PtNames {
     return text;
   }
 
+  /**
+   * Says which places were met: of others, nothing is said.
+   *
+   * @param met 1 for each.
+   */
+  limitTo(met: Uint8Array): void {
+    this.#met = met;
+  }
+
+  #isMet(place: number): boolean {
+    return this.#met === undefined || this.#met[place] === 1;
+  }
+
+  /** How many places there are. */
+  get count(): number {
+    return this.names.reduce((sum, _, place) => sum + Number(this.#isMet(place)), 0);
+  }
+
+  /** Of each place with the name of a file that nothing verifies, the path of its object. */
+  get unverified(): string[] {
+    const paths: string[] = [];
+    for (const [place, path] of this.#unverified.entries()) {
+      if (path !== undefined && this.#isMet(place)) paths.push(path);
+    }
+    return paths;
+  }
+
   /** Causes of missing functions, most first: `file missing (12)`. */
   causes(): string {
-    return UNRESOLVED_CAUSES.filter((cause) => this.unresolved.has(cause))
-      .map((cause) => `${cause} (${this.unresolved.get(cause)})`).join(", ");
+    const counts = new Map<UnresolvedCause, number>();
+    for (const [place, cause] of this.#causes.entries()) {
+      if (cause !== undefined && this.#isMet(place)) {
+        counts.set(cause, (counts.get(cause) ?? 0) + 1);
+      }
+    }
+    return UNRESOLVED_CAUSES.filter((cause) => counts.has(cause))
+      .map((cause) => `${cause} (${counts.get(cause)})`).join(", ");
   }
 
   /** Closes the files. */
@@ -211,7 +238,7 @@ export class PtNames {
 
 /** The objects that no code was found for; for a message. */
 export function missingCode({ missing }: PtCode): string {
-  return [...missing].map(([path, why]) => `${path}: ${why}`).join(", ");
+  return [...missing].map(([path, why]) => `${path}: ${why}`).sort().join(", ");
 }
 
 /** An address as its object counts it, as hexadecimal digits. */

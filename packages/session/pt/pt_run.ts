@@ -1,17 +1,12 @@
 import type { RandomAccessSource } from "@perfdata/format";
-import { type ClockRatios, FlowCache, type FlowCounts, FlowStatus } from "@perfdata/intel-pt/flow";
-import { FlowDecoder } from "@perfdata/intel-pt";
+import { type ClockRatios, FlowCache, type FlowCounts } from "@perfdata/intel-pt/flow";
+import type { FlowDecoder } from "@perfdata/intel-pt";
 import type { AuxStream, AuxTrace } from "../auxtrace/aux_trace.ts";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
-import type { PtSideband, Switches } from "./pt_sideband.ts";
-import { pieceEnd } from "./pt_pieces.ts";
-import { PtSeeker } from "./pt_seek.ts";
+import { DecodedBuffer } from "./pt_buffer.ts";
+import type { PtSideband } from "./pt_sideband.ts";
 import { TimeOrigin } from "./pt_time.ts";
 
-/** Bytes that are read at once. */
-const READ = 1 << 18;
-/** Bytes that are fed to a decoder before `idle` is called: what they say takes a thousand times as much. */
-const FEED = 1 << 13;
 /** Ticks between the first TSC that is expected and the first of the trace: three hours. */
 const BEFORE = 1n << 45n;
 
@@ -40,6 +35,8 @@ export interface PtSink {
   flow(buffer: PtBuffer, run: FlowDecoder): void;
   /** Another thread runs on the buffer's CPU, or other code is there. */
   thread?(buffer: PtBuffer): void;
+  /** What comes next of a buffer comes after what other buffers have before its `position`. */
+  step?(buffer: PtBuffer): void;
   /** The numbers of blocks and paths are about to be used anew. */
   forget?(): void;
   /** Called now and then, between packets: time for what cannot be done in the calls above. */
@@ -54,6 +51,41 @@ export interface PtSink {
 export interface PtCounts extends FlowCounts {
   /** Branches of TNT packets that were followed; of packets alone, those that came. */
   branches: number;
+}
+
+/** The members of {@linkcode PtCounts} that are numbers. */
+const SUMS = [
+  "bytes",
+  "lostBytes",
+  "lostBranches",
+  "addresses",
+  "insns",
+  "insnBranches",
+  "unsureInsns",
+  "branches",
+] as const;
+
+/** Figures of nothing. */
+export function noPtCounts(): PtCounts {
+  return {
+    bytes: 0,
+    lostBytes: 0,
+    lostBranches: 0,
+    addresses: 0,
+    insns: 0,
+    insnBranches: 0,
+    unsureInsns: 0,
+    branches: 0,
+    errors: new Float64Array(10),
+  };
+}
+
+/** Adds figures to others, or takes them away. */
+export function addPtCounts(to: PtCounts, counts: PtCounts, sign: 1 | -1 = 1): void {
+  for (const member of SUMS) to[member] += sign * counts[member];
+  for (const [error, n] of counts.errors.entries()) {
+    to.errors[error] = (to.errors[error] as number) + sign * n;
+  }
 }
 
 /** How TSC values and perf's times convert. */
@@ -189,16 +221,10 @@ export async function decodePt(
   const ratios = clockRatios(trace);
   const buffers = trace.streams.filter((stream) => options.wants?.(stream) ?? true)
     .map((stream, index) =>
-      new Buffer(
+      new DecodedBuffer(
         stream,
         index,
-        source,
-        sideband,
-        code,
-        sink,
-        clock,
-        cache,
-        ratios,
+        { source, sideband, code, sink, clock, cache, ratios },
         options,
       )
     );
@@ -209,7 +235,7 @@ export async function decodePt(
   const waiting = new Set(buffers);
   while (waiting.size > 0 && sink.done?.() !== true) {
     // The buffer that is least far goes on up to its next change.
-    let next: Buffer | undefined;
+    let next: DecodedBuffer | undefined;
     for (const buffer of waiting) {
       if (next === undefined || buffer.position < next.position) next = buffer;
     }
@@ -224,210 +250,7 @@ export async function decodePt(
     }
   }
   await sink.idle?.();
-  const counts: PtCounts = {
-    bytes: 0,
-    lostBytes: 0,
-    lostBranches: 0,
-    addresses: 0,
-    insns: 0,
-    insnBranches: 0,
-    unsureInsns: 0,
-    branches: 0,
-    errors: new Float64Array(10),
-  };
-  for (const { flow } of buffers) {
-    counts.bytes += flow.counts.bytes;
-    counts.lostBytes += flow.counts.lostBytes;
-    counts.lostBranches += flow.counts.lostBranches;
-    counts.addresses += flow.counts.addresses;
-    counts.insns += flow.counts.insns;
-    counts.insnBranches += flow.counts.insnBranches;
-    counts.unsureInsns += flow.counts.unsureInsns;
-    counts.branches += flow.branches;
-    for (let i = 0; i < counts.errors.length; i++) {
-      counts.errors[i] = (counts.errors[i] as number) + (flow.counts.errors[i] as number);
-    }
-  }
+  const counts = noPtCounts();
+  for (const { flow } of buffers) addPtCounts(counts, { ...flow.counts, branches: flow.branches });
   return counts;
-}
-
-const NO_SWITCHES = { count: 0, time: new Float64Array(0), tid: new Int32Array(0) } as const;
-
-/** The trace of one buffer on its way through the decoder. */
-class Buffer implements PtBuffer {
-  readonly stream: AuxStream;
-  readonly index: number;
-  readonly flow: FlowDecoder;
-  tid: number;
-  code: ThreadCode;
-  /** ns up to which it is decoded. */
-  position = -Infinity;
-  ended = false;
-
-  readonly #source: RandomAccessSource;
-  readonly #places: PtCode;
-  readonly #sink: PtSink;
-  readonly #clock: PtClock;
-  readonly #switches: Pick<Switches, "count" | "time" | "tid">;
-  readonly #changes: readonly number[];
-  readonly #pokes: PtSideband["pokes"];
-  readonly #bytes = new Uint8Array(READ);
-  /** What was read and not fed yet. */
-  #from = 0;
-  #to = 0;
-  readonly #slice: number;
-  readonly #until: number;
-  #switch = 0;
-  #change = 0;
-  #poke = 0;
-  #piece = 0;
-  #at = 0;
-  /** The next stop: ns, and the same in ticks. */
-  #stop = -Infinity;
-  #limit = Infinity;
-
-  constructor(
-    stream: AuxStream,
-    index: number,
-    source: RandomAccessSource,
-    sideband: PtSideband,
-    code: PtCode,
-    sink: PtSink,
-    clock: PtClock,
-    cache: FlowCache,
-    ratios: ClockRatios,
-    { slice = Infinity, quick = 0, to = Infinity }: DecodePtOptions,
-  ) {
-    this.#slice = slice;
-    this.#until = to;
-    this.stream = stream;
-    this.index = index;
-    this.#source = source;
-    this.#places = code;
-    this.#sink = sink;
-    this.#clock = clock;
-    this.#switches = stream.cpu === undefined
-      ? NO_SWITCHES
-      : sideband.switches.get(stream.cpu) ?? NO_SWITCHES;
-    this.#changes = sideband.history.changes;
-    this.#pokes = sideband.pokes;
-    // Only where a thread has a buffer of its own does the trace's record say who ran.
-    this.tid = stream.cpu === undefined
-      ? stream.tid ?? sideband.firstThread(-1)
-      : sideband.firstThread(stream.cpu, stream.tid);
-    this.code = code.space(this.tid, clock.known ? 0 : Infinity);
-    this.flow = new FlowDecoder({
-      space: this.code,
-      cache,
-      clocks: ratios,
-      timeBase: clock.base,
-      quick,
-    }, {
-      flow: (run) => sink.flow(this, run),
-      forget: () => sink.forget?.(),
-    });
-    sink.thread?.(this);
-    this.#advance();
-  }
-
-  /** Core clocks that CYC packets have counted. */
-  get cycles(): number {
-    return this.flow.clock.cycles;
-  }
-
-  /** Begins before a time instead of at the beginning. */
-  async seek(ns: number): Promise<void> {
-    const { piece, at } = await new PtSeeker(this.stream, this.#source, this.#clock).before(ns);
-    this.#piece = piece;
-    if (at > 0) this.#at = at + (this.stream.pieces[piece]?.overlap ?? 0);
-  }
-
-  /** Decodes what was fed, up to the next change; false where more is to be fed. */
-  step(): boolean {
-    for (;;) {
-      const status = this.flow.run(this.#limit);
-      if (status === FlowStatus.TIME) {
-        this.#advance();
-        return true;
-      }
-      if (status === FlowStatus.END) this.ended = true;
-      else if (!this.flow.isWaiting) this.flow.flush();
-      return false;
-    }
-  }
-
-  /** Another thread, or another state of the machine. */
-  #advance(): void {
-    const { flow } = this;
-    // What was decoded comes before what another buffer has from now on.
-    flow.flush();
-    const ns = this.#clock.ns(flow.clock.time);
-    const switches = this.#switches;
-    let { tid } = this;
-    while (this.#switch < switches.count && (switches.time[this.#switch] as number) <= ns) {
-      tid = switches.tid[this.#switch++] as number;
-    }
-    const changes = this.#changes;
-    const before = this.#change + this.#poke;
-    while ((changes[this.#change] ?? Infinity) <= ns) this.#change++;
-    while (this.#poke < this.#pokes.length && (this.#pokes[this.#poke]?.time ?? 0) <= ns) {
-      this.#poke++;
-    }
-    this.position = ns;
-    if (tid !== this.tid || this.#change + this.#poke !== before) {
-      this.tid = tid;
-      this.code = this.#places.space(tid, ns < 0 ? 0 : ns);
-      flow.setSpace(this.code);
-      this.#sink.thread?.(this);
-    }
-    if (!this.#clock.known) return;
-    // What comes after the time of a PSB+ in it has the time before.
-    if (ns > this.#until && !flow.isInPsb) this.ended = true;
-    this.#stop = Math.min(
-      this.#until + 1,
-      this.#switch < switches.count ? switches.time[this.#switch] as number : Infinity,
-      changes[this.#change] ?? Infinity,
-      this.#pokes[this.#poke]?.time ?? Infinity,
-      ns < 0 ? Infinity : ns + this.#slice,
-    );
-    this.#limit = this.#clock.ticks(this.#stop);
-    // What rounds down to the same tick has come already.
-    if (this.#limit <= flow.clock.time) this.#limit = flow.clock.time + 1;
-  }
-
-  /** Gives the decoder more bytes; returns how many, 0 at the end. */
-  async feed(): Promise<number> {
-    const { pieces } = this.stream;
-    for (;;) {
-      if (this.#from < this.#to) {
-        const part = this.#bytes.subarray(this.#from, Math.min(this.#from + FEED, this.#to));
-        this.#from += part.length;
-        this.flow.feed(part);
-        return part.length;
-      }
-      const piece = pieces[this.#piece];
-      if (piece === undefined) {
-        this.flow.end();
-        if (this.step() === false) this.ended = true;
-        return 0;
-      }
-      if (this.#at === 0) {
-        this.#at = piece.overlap;
-        if (this.#piece > 0 && piece.gap !== 0n) this.flow.gap();
-      }
-      const end = pieceEnd(piece, pieces[this.#piece + 1]);
-      const n = this.#at >= end ? 0 : await this.#source.readAt(
-        this.#bytes.subarray(0, Math.min(READ, end - this.#at)),
-        piece.fileOffset + this.#at,
-      );
-      if (n === 0) {
-        this.#piece++;
-        this.#at = 0;
-        continue;
-      }
-      this.#at += n;
-      this.#from = 0;
-      this.#to = n;
-    }
-  }
 }

@@ -2,6 +2,7 @@ import type { RandomAccessSource } from "@perfdata/format";
 import { findPsb, PacketDecoder, PacketKind, PSB_SIZE } from "@perfdata/intel-pt";
 import type { AuxStream } from "../auxtrace/aux_trace.ts";
 import type { PtClock } from "./pt_run.ts";
+import type { StreamPlace } from "./pt_buffer.ts";
 import { pieceEnd } from "./pt_pieces.ts";
 
 /** Bytes that are searched at once. */
@@ -25,6 +26,16 @@ export interface PtGrowth {
   readonly time: Float64Array;
   /** Bytes of the stream. */
   readonly size: number;
+}
+
+/** Where the trace of a stream can be cut. */
+export interface PtCut {
+  /** Offset in the stream of the PSB. */
+  readonly seam: number;
+  /** About the time of the PSB; times only grow, ns since the clock's origin. */
+  readonly time: number;
+  /** Where to begin so that the clocks are known at the seam: at a PSB before it. */
+  readonly begin: StreamPlace & { readonly offset: number };
 }
 
 /** Where a piece is in a stream. */
@@ -65,6 +76,11 @@ export class PtSeeker {
       return { piece: i, start: from, end: start, fileOffset: piece.fileOffset + piece.overlap };
     });
     this.#size = start;
+  }
+
+  /** Bytes of the stream. */
+  get size(): number {
+    return this.#size;
   }
 
   /** When the stream begins, ns; `undefined` where no PSB has a time. */
@@ -116,6 +132,44 @@ export class PtSeeker {
     return place === undefined
       ? { piece: 0, at: 0 }
       : { piece: place.piece, at: older - place.start };
+  }
+
+  /** PSBs that are about so many bytes apart; each has others before it that belong to no other part. */
+  async cuts(bytes: number): Promise<PtCut[]> {
+    const cuts: PtCut[] = [];
+    for (let last = 0; last + bytes < this.#size;) {
+      const found = await this.#next(last + bytes, this.#size);
+      if (found === undefined) break;
+      const begin = await this.#before(found.at, last);
+      const place = begin === undefined ? undefined : this.#placeOf(begin);
+      if (begin !== undefined && place !== undefined) {
+        const { piece, start } = place;
+        cuts.push({
+          seam: found.at,
+          // Of damaged ones, times may go back.
+          time: Math.max(found.time, cuts.at(-1)?.time ?? -Infinity),
+          begin: { piece, at: begin - start, offset: begin },
+        });
+      }
+      last = found.at;
+    }
+    return cuts;
+  }
+
+  /** The second PSB before another one, or else the first, from an offset on. */
+  async #before(psb: number, from: number): Promise<number | undefined> {
+    for (let distance = CHUNK;; distance *= 4) {
+      const low = Math.max(from, psb - distance);
+      let [last, older]: (number | undefined)[] = [];
+      for (let at = low;;) {
+        const found = await this.#next(at, psb);
+        if (found === undefined) break;
+        older = last;
+        last = found.at;
+        at = found.at + PSB_SIZE;
+      }
+      if (older !== undefined || low === from) return older ?? last;
+    }
   }
 
   #placeOf(at: number): Placed | undefined {

@@ -297,8 +297,13 @@ export function functionTimes(
     ...row,
     ...(places.cyclesOf === undefined ? {} : { cycles: Math.round(cycles) }),
   })).filter(({ calls, insns }) => calls > 0 || insns > 0).sort((a, b) =>
-    b.self - a.self || b.insns - a.insns || b.total - a.total || (a.name < b.name ? -1 : 1)
+    b.self - a.self || b.insns - a.insns || b.total - a.total || inOrder(a.name, b.name) ||
+    inOrder(a.object, b.object)
   );
+}
+
+function inOrder(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }
 
 /** Rows of calls for {@linkcode functionTimes}: one a function. */

@@ -8,3 +8,4 @@ export * from "./serve_blocks.ts";
 export * from "./serve_text.ts";
 export * from "./text_part.ts";
 export * from "./text_workers.ts";
+export * from "./turns.ts";

@@ -5,6 +5,7 @@ import { type IndexBlock, memoryOf, type RecordingIndex } from "../index/recordi
 import { openPass } from "../pass.ts";
 import { Joiner, type Shareable, type StretchPart, type ThreadTotals } from "./part.ts";
 import type { Answer, Stretch, ThreadTask } from "./serve_blocks.ts";
+import { Turns } from "./turns.ts";
 
 /** Blocks of a stretch, at most. */
 const STRETCH = 16;
@@ -68,27 +69,6 @@ export async function runWorkers(
     for (const other of others) other.end();
   }
   reader.stats = index.stats;
-}
-
-/** Lets messages of other threads arrive, in a hundredth of the time that a timer takes. */
-class Turns {
-  readonly #channel = new MessageChannel();
-  #resolve: (() => void) | undefined;
-
-  constructor() {
-    this.#channel.port1.onmessage = () => this.#resolve?.();
-  }
-
-  next(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#resolve = resolve;
-      this.#channel.port2.postMessage(0);
-    });
-  }
-
-  end(): void {
-    this.#channel.port1.close();
-  }
 }
 
 /** Who takes which stretch. */

@@ -4,6 +4,7 @@ import type { Consumer, Engine, EngineOptions } from "../engine.ts";
 import type { BlockRange, HistoryPart } from "../index/recording_index.ts";
 import type { SampleFilter } from "../resolve.ts";
 import { BlockTaker } from "./block_taker.ts";
+import { buffersOf } from "./buffers.ts";
 import { historyIndexOf, openEngine } from "./open_engine.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 
@@ -91,18 +92,6 @@ export function serveBlocks<About>(service: BlockService<About>): void {
       }, fail);
     }
   };
-}
-
-/** The memory of all columns in a value: handed over, it need not be copied. */
-function buffersOf(value: unknown, found: Set<ArrayBuffer> = new Set()): Set<ArrayBuffer> {
-  if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
-  } else if (typeof value === "object" && value !== null && !(value instanceof Map)) {
-    for (const member of Object.values(value)) {
-      if (typeof member === "object") buffersOf(member, found);
-    }
-  }
-  return found;
 }
 
 async function openTaker<About>(

@@ -1,0 +1,22 @@
+/** Lets messages of other threads arrive, in a hundredth of the time that a timer takes. */
+export class Turns {
+  readonly #channel = new MessageChannel();
+  #resolve: (() => void) | undefined;
+
+  constructor() {
+    this.#channel.port1.onmessage = () => this.#resolve?.();
+  }
+
+  /** Goes on when those have arrived that were sent. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#channel.port2.postMessage(0);
+    });
+  }
+
+  /** Closes it. */
+  end(): void {
+    this.#channel.port1.close();
+  }
+}

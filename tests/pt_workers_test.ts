@@ -1,0 +1,296 @@
+/**
+ * Intel PT that several threads decode: the same functions, calls and figures as of one thread, whatever the
+ * number of threads and wherever the trace is cut, also of bytes that are damaged.
+ */
+import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { readAuxTrace } from "@perfdata/session";
+import { stitchAuxTrace } from "@perfdata/session/auxtrace";
+import { runEngine, type WorkerThread } from "@perfdata/session/engine";
+import {
+  type CallFilter,
+  decodePt,
+  functionRows,
+  functionTimes,
+  type JoinedPt,
+  joinPt,
+  PtCalls,
+  PtClock,
+  PtCode,
+  type PtCounts,
+  PtNames,
+  PtRangeDecoder,
+  PtSideband,
+  type PtWhole,
+} from "@perfdata/session/pt";
+import { localResolver } from "@perfdata/symbols/local-resolver";
+import { openCodeFile } from "@perfdata/symbols/code-file";
+import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
+import { assert, assertEquals } from "@std/assert";
+import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
+import {
+  cannotStep,
+  encodeOnCpus,
+  encodeProgram,
+  stepProgram,
+} from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
+import { Numbers } from "../fixtures/synthesize/recording.ts";
+import { ignored } from "./ignored.ts";
+import { testSeed } from "./seed.ts";
+import { tool } from "./tool.ts";
+
+/** The packets of time that a trace has. */
+const VARIANTS: readonly EncodeOptions[] = [
+  { psbEvery: 400, compressReturns: true, tsc: true, mtc: true, cyc: true },
+  { psbEvery: 300, compressReturns: true, tsc: true, mtc: true },
+  { psbEvery: 300, tsc: true, longTnt: true },
+  { psbEvery: 300, tsc: true, cyc: true, compressReturns: true, events: true },
+  { psbEvery: 300, compressReturns: true },
+];
+const JOBS = [1, 2, 3, 7];
+/** Bytes of a range: some PSBs. */
+const RANGE = 1500;
+
+const cannot = cannotStep();
+
+async function wholeOf(
+  source: RandomAccessSource,
+  filter: CallFilter,
+): Promise<PtWhole & { names: PtNames }> {
+  const diagnostics = () => {};
+  const trace = await readAuxTrace(await PerfDataReader.open(source, { diagnostics }));
+  await stitchAuxTrace(trace, source);
+  const sideband = new PtSideband(trace);
+  await runEngine(await PerfDataReader.open(source, { diagnostics }), [sideband], { diagnostics });
+  const code = new PtCode(sideband, {
+    open: (object) => openCodeFile(localFiles, object, defaultPlaces()),
+    file: (path) => localFiles.open(path),
+  });
+  const names = new PtNames(code, localResolver());
+  return {
+    trace,
+    source,
+    sideband,
+    code,
+    filter,
+    rows: functionRows(names),
+    wants: () => true,
+    names,
+  };
+}
+
+/** A thread that takes turns with this one; what is sent is copied as between threads. */
+function turnThread(source: RandomAccessSource, filter: CallFilter): WorkerThread {
+  let last: Promise<unknown> = Promise.resolve();
+  let decoder: PtRangeDecoder | undefined;
+  const thread: WorkerThread = {
+    onmessage: null,
+    onerror: null,
+    terminate: () => {},
+    postMessage(message) {
+      const data = structuredClone(message) as { number?: number; range?: never };
+      last = last.then(async () => {
+        const answer = (sent: unknown) =>
+          thread.onmessage?.(new MessageEvent("message", { data: structuredClone(sent) }));
+        if (data.range === undefined) {
+          decoder = new PtRangeDecoder(await wholeOf(source, filter));
+          return answer({ kind: "ready" });
+        }
+        const part = await (decoder as PtRangeDecoder).decode(data.range);
+        part.places = decoder?.takePlaces();
+        answer({ kind: "part", number: data.number, part });
+      });
+    },
+  };
+  return thread;
+}
+
+/** All that can be said of calls. */
+function described(calls: PtCalls, counts: PtCounts, names: PtNames): string[] {
+  const rows = functionTimes(calls, calls.latency, names);
+  const lines = rows.map((row) => JSON.stringify(row)).sort();
+  for (const [number, { name, object }] of names.functionNames.entries()) {
+    const stats = calls.latency.of(number);
+    if (stats === undefined) continue;
+    const { histogram, slowest, calls: count, open, time, insns } = stats;
+    lines.push(
+      `${name} ${object} ${JSON.stringify({ count, open, time, insns, slowest })} ${
+        [...histogram ?? []].join(" ")
+      }`,
+    );
+  }
+  const { errors, ...others } = counts;
+  lines.push(`${JSON.stringify(others)} ${errors.join(" ")} ${calls.insns} ${calls.time}`);
+  lines.push(`${names.causes()} ${names.count} places`);
+  return lines.sort();
+}
+
+interface Compared {
+  rows: number;
+  ranges: number;
+  again: number;
+  /** How often one thread has to do all. */
+  alone: number;
+}
+
+/** Compares all numbers of threads with one that knows of no ranges. */
+async function compare(
+  file: Uint8Array,
+  what: string,
+  found: Compared,
+  jobs: readonly number[] = JOBS,
+  filter: CallFilter = {},
+): Promise<void> {
+  const source = bytesSource(file as Uint8Array<ArrayBuffer>);
+  const one = await wholeOf(source, filter);
+  const alone = new PtCalls(one.code, new PtClock(one.trace), { filter, rows: one.rows });
+  const counts = await decodePt(one.trace, source, one.sideband, one.code, alone);
+  alone.finish();
+  await one.names.resolve();
+  const wanted = described(alone, counts, one.names);
+  for (const n of jobs) {
+    const whole = await wholeOf(source, filter);
+    const start = () => turnThread(source, filter);
+    const joined: JoinedPt | undefined = await joinPt(whole, {
+      jobs: n,
+      about: undefined,
+      start,
+      rangeBytes: RANGE + n,
+    });
+    if (joined === undefined) {
+      found.alone++;
+      continue;
+    }
+    whole.names.limitTo(joined.calls.met);
+    const got = described(joined.calls, joined.counts, whole.names);
+    const at = wanted.findIndex((line, i) => line !== got[i]);
+    assertEquals(got[at], wanted[at], `${what}: ${n} threads`);
+    assertEquals(got.length, wanted.length, `${what}: ${n} threads`);
+    found.rows += wanted.length;
+    found.ranges += joined.ranges;
+    found.again += joined.again;
+  }
+}
+
+async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-workers-" });
+  try {
+    await use(folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+Deno.test(
+  "pt: several threads find the functions, calls and figures of one: signals, longjmp, recursion",
+  ignored(cannot),
+  async () => {
+    const found = { rows: 0, ranges: 0, again: 0, alone: 0 };
+    await inFolder(async (folder) => {
+      for (const name of ["calls", "signals"]) {
+        const program = stepProgram(folder, {
+          program: name,
+          flags: ["-O1", "-static"],
+          limit: 40_000,
+        });
+        for (const [i, variant] of VARIANTS.entries()) {
+          const file = await steppedFile(program, encodeProgram(program, variant), variant);
+          const jobs = i === 0 ? JOBS : [3];
+          await compare(file, `${name}, variant ${i}`, found, jobs);
+        }
+      }
+    });
+    const { rows, ranges, again, alone } = found;
+    assertEquals(alone, 0);
+    console.log(`${rows} lines of ${ranges} ranges compared, ${again} ranges decoded again`);
+    assert(rows > 500 && ranges > 200, `${rows} lines, ${ranges} ranges`);
+    assert(again < ranges / 10, `${again} of ${ranges} decoded again`);
+  },
+);
+
+Deno.test(
+  "pt: several threads find what one does: threads and forks on several CPUs, parts, damaged bytes",
+  ignored(cannot),
+  async () => {
+    const found = { rows: 0, ranges: 0, again: 0, alone: 0 };
+    const hurt = { rows: 0, ranges: 0, again: 0, alone: 0 };
+    await inFolder(async (folder) => {
+      const program = stepProgram(folder, {
+        program: "family",
+        flags: ["-O1", "-static"],
+        executes: ["calls"],
+        limit: 60_000,
+      });
+      const workload = program.events.find(({ kind }) => kind === "X")?.pid as number;
+      const [options] = VARIANTS as [EncodeOptions];
+      const parts = encodeOnCpus(program, options, 3, (turn) => turn * 7 % 3);
+      for (const witness of ["SWITCH_CPU_WIDE", "sched_switch", "ITRACE_START"] as const) {
+        const file = await steppedFile(program, parts, options, { witness, workload });
+        await compare(file, witness, found, witness === "SWITCH_CPU_WIDE" ? JOBS : [2]);
+        if (witness !== "SWITCH_CPU_WIDE") continue;
+        await compare(file, "threads", found, [3], { tids: new Set([workload]) });
+        const trace = await readAuxTrace(
+          await PerfDataReader.open(bytesSource(file as Uint8Array<ArrayBuffer>)),
+        );
+        const clock = new PtClock(trace);
+        const middle = clock.ns(Number(0x5_0010_0000n - clock.base));
+        await compare(file, "time", found, [3], { from: middle, to: middle + 300_000 });
+        const numbers = new Numbers(testSeed());
+        const payloads = trace.streams.flatMap(({ pieces }) => pieces);
+        for (let n = 0; n < 40; n++) {
+          const damaged = file.slice();
+          for (let i = 0; i <= n; i++) {
+            const { fileOffset, size } = payloads[numbers.below(payloads.length)] as {
+              fileOffset: number;
+              size: number;
+            };
+            damaged[fileOffset + numbers.below(size)] = numbers.below(256);
+          }
+          await compare(damaged, `damage ${n}`, hurt, [2 + n % 2]);
+        }
+      }
+    });
+    const { rows, ranges, again, alone } = found;
+    assertEquals(alone, 0);
+    console.log(`${rows} lines of ${ranges} ranges compared, ${again} ranges decoded again`);
+    console.log(
+      `damaged: ${hurt.rows} lines of ${hurt.ranges} ranges, ${hurt.again} decoded again`,
+    );
+    assert(rows > 300 && ranges > 100, `${rows} lines, ${ranges} ranges`);
+    assert(again < ranges / 10, `${again} of ${ranges} decoded again`);
+    assert(hurt.rows > 1000, `${hurt.rows} lines`);
+  },
+);
+
+Deno.test(
+  "pt --jobs: the tool prints the same with one thread and with three",
+  ignored(cannot),
+  async () => {
+    await inFolder(async (folder) => {
+      const program = stepProgram(folder, {
+        program: "family",
+        flags: ["-O1", "-static"],
+        executes: ["calls"],
+        limit: 30_000,
+      });
+      const [options] = VARIANTS as [EncodeOptions];
+      const parts = encodeOnCpus(program, options, 3, (turn) => turn * 7 % 3);
+      const path = `${folder}/perf.data`;
+      Deno.writeFileSync(path, await steppedFile(program, parts, options, {}));
+      let lines = 0;
+      for (
+        const flags of [[], ["--json"], ["--latency", "main"], ["--cpu", "0,2"], [
+          "--time",
+          "10%-70%",
+        ]]
+      ) {
+        const one = await tool("pt", [...flags, "--jobs", "1", path]);
+        const three = await tool("pt", [...flags, "--jobs", "3", path]);
+        assertEquals(three, one, flags.join(" "));
+        lines += one.out.split("\n").length;
+      }
+      console.log(`${lines} lines compared`);
+      assert(lines > 50, `${lines} lines`);
+    });
+  },
+);

@@ -1,0 +1,7 @@
+// Decodes parts of a trace for `pt` (see pt.ts).
+import { guardHeap } from "@perfdata/format/heap-guard";
+import { servePt } from "@perfdata/session/pt";
+import { openWhole, type PtAbout } from "./_pt_workers.ts";
+
+guardHeap();
+servePt<PtAbout>(openWhole);
