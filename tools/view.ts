@@ -221,7 +221,7 @@ async function serve(
       done += bytes;
       const now = performance.now();
       const isRead = total > 0 && done >= total;
-      if (now - said >= 100 || isRead) {
+      if (isRead ? said !== Infinity : now - said >= 100) {
         // Names are looked up when all is read; how many there are is not known.
         said = isRead ? Infinity : now;
         progress(

@@ -237,7 +237,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
                           }; click to select, with Ctrl another one`}
                           onClick={(event) => choose(track, event.ctrlKey || event.metaKey)}
                         >
-                          <span>{track.label}</span>
+                          <TrackName {...track} />
                           <small class="soft">{amount(track.sum, unit)}</small>
                         </button>
                         <TrackCanvas
@@ -274,6 +274,16 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
         </>
       )}
     </section>
+  );
+}
+
+/** What a track is called; where there is little room, its number stays. */
+function TrackName({ label, id }: Track): JSX.Element {
+  return (
+    <span class="track-name">
+      <span>{label.slice(0, label.length - `${id}`.length)}</span>
+      <span>{id}</span>
+    </span>
   );
 }
 
