@@ -5,9 +5,11 @@
  */
 export * from "./itrace.ts";
 export * from "./pt_added_lists.ts";
+export type { StreamPlace } from "./pt_buffer.ts";
 export * from "./pt_bundle.ts";
 export * from "./pt_call_events.ts";
 export * from "./pt_call_log.ts";
+export * from "./pt_call_part.ts";
 export * from "./pt_call_tree.ts";
 export * from "./pt_calls.ts";
 export * from "./pt_code.ts";
