@@ -1,6 +1,6 @@
 /** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import type { BundledSymbols } from "@perfdata/session/symbols";
+import type { BundlePlaceSymbols } from "@perfdata/session/symbols";
 import { about, complain } from "./_cli.ts";
 import { isRecording, notBundle } from "./_not_bundle.ts";
 
@@ -14,15 +14,15 @@ export { isRecording };
 export async function bundledSymbols(
   path: string,
   demangle: boolean,
-): Promise<BundledSymbols> {
+): Promise<BundlePlaceSymbols> {
   const bytes = about(path, () => Deno.readFileSync(path));
   // A command that needs no names should not load their readers.
-  const { BundledSymbols } = await import("@perfdata/session/symbols");
+  const { BundlePlaceSymbols } = await import("@perfdata/session/symbols");
   const { BundleError, SymbolBundle } = await import("@perfdata/symbols");
 
   try {
     const bundle = SymbolBundle.open(bytes);
-    return new BundledSymbols(bundle, { demangle });
+    return new BundlePlaceSymbols(bundle, { demangle });
   } catch (error) {
     throw error instanceof BundleError ? notBundle(path, error) : error;
   }
@@ -32,7 +32,7 @@ export async function bundledSymbols(
 export function reportUnnamed(
   tool: string,
   path: string,
-  { addresses, unnamed, unverified, otherBuilds }: BundledSymbols,
+  { addresses, unnamed, unverified, otherBuilds }: BundlePlaceSymbols,
 ): void {
   if (unverified > 0) {
     complain(
@@ -41,6 +41,7 @@ export function reportUnnamed(
     );
   }
   for (const object of otherBuilds) complain(`${tool}: ${path}: has another build of ${object}`);
-  if (unnamed === 0) return;
-  complain(`${tool}: ${path}: no function for ${unnamed} of ${addresses} addresses`);
+  const count = [...unnamed.values()].reduce((sum, some) => sum + some, 0);
+  if (count === 0) return;
+  complain(`${tool}: ${path}: no function for ${count} of ${addresses} addresses`);
 }

@@ -1,6 +1,6 @@
 /** `records --symbols` and `--unwind`: loaded where they are asked for. */
 import type { Engine } from "@perfdata/session/engine";
-import { PlaceSymbols } from "@perfdata/session/symbols";
+import { FilePlaceSymbols } from "@perfdata/session/symbols";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { complain, type Flags } from "./_cli.ts";
@@ -17,13 +17,13 @@ export class RecordLookUps {
   readonly #file: string;
   #resolver: Promise<SymbolResolver> | undefined;
   /** Names of places, where they are looked up on this machine. */
-  readonly names: PlaceSymbols<Engine>;
+  readonly names: FilePlaceSymbols<Engine>;
 
   /** Knows the flags, and the recording by its name. */
   constructor(flags: RecordFlags, file: string) {
     this.#flags = flags;
     this.#file = file;
-    this.names = new PlaceSymbols(this.resolverFor);
+    this.names = new FilePlaceSymbols(this.resolverFor);
   }
 
   /** For `runEngine`. */

@@ -1,7 +1,7 @@
 import type { Diagnostics, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import type { OrderStats } from "@perfdata/session/order";
-import type { BundledSymbols } from "@perfdata/session/symbols";
+import type { BundlePlaceSymbols } from "@perfdata/session/symbols";
 import { readBefore } from "./text/before.ts";
 import { DumpConsumer } from "./dump_consumer.ts";
 import type { RecordFilter } from "./records/record_filter.ts";
@@ -27,7 +27,7 @@ export interface DumpOptions extends RecordFilter {
   /** Whether packets of AUX data have their offset in the file in place of that in their data. */
   readonly fileOffsets?: boolean;
   /** Symbols of the recording, which are printed with the addresses of samples. */
-  readonly symbols?: BundledSymbols;
+  readonly symbols?: BundlePlaceSymbols;
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
   /** Gets what is wrong with features that names come from; the text goes on without them. */

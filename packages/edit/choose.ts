@@ -12,7 +12,7 @@ import {
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { shortName } from "@perfdata/session/short-name";
-import { lookUpPlaces, ShownNames } from "@perfdata/profile/look-up";
+import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 
 /** Conditions on the names that a sample has: those that are there must all hold. */

@@ -2,7 +2,7 @@ import type { SampleFields } from "@perfdata/format/sample-layout";
 import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
 import type { Run } from "@perfdata/session/run";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import type { BundledSymbols, PlaceSymbol } from "@perfdata/session/symbols";
+import type { BundlePlaceSymbols, PlaceSymbol } from "@perfdata/session/symbols";
 import { putIndex } from "./address_lines.ts";
 
 /** Most bytes of what is written of an address; what is longer ends with `…`. */
@@ -14,7 +14,7 @@ const LINE = piece(" ...... sym: ");
 
 /** Writes the symbols of a sample's addresses: what `dump --symbols` prints beyond `perf`. */
 export class SymbolText {
-  readonly #symbols: BundledSymbols;
+  readonly #symbols: BundlePlaceSymbols;
   readonly #littleEndian: boolean;
   readonly #encoder = new TextEncoder();
   // By place: of call chains, of them the ip, and of the line of the ip.
@@ -25,7 +25,7 @@ export class SymbolText {
   #row = 0;
 
   /** @param littleEndian Byte order of the records. */
-  constructor(symbols: BundledSymbols, littleEndian: boolean) {
+  constructor(symbols: BundlePlaceSymbols, littleEndian: boolean) {
     this.#symbols = symbols;
     this.#littleEndian = littleEndian;
   }

@@ -8,7 +8,7 @@ import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type ByteText, TextPool } from "../formats/byte_text.ts";
 import { shortName } from "@perfdata/session/short-name";
-import { PlaceLookUps, ShownNames } from "@perfdata/profile/look-up";
+import { PlaceLookUps, ShownNames } from "@perfdata/session/look-up";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
 import type { JoinedNumbers } from "@perfdata/session/workers";
@@ -134,7 +134,7 @@ export class ScriptPlaces {
       const own = samples[place] ?? 0;
       if (own > 0) uses.use(place, ADDRESS_USE.IP, own, own);
     }
-    return this.#lookUps.trust(uses);
+    return this.#lookUps.trust(this.#engine.places, uses);
   }
 
   #addObject(number: number): void {

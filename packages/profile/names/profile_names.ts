@@ -11,7 +11,7 @@ import {
   type SampleColumns,
   type StackColumns,
 } from "../columns/profile.ts";
-import { lookUpPlaces, ShownNames } from "./look_up.ts";
+import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 
 /** What of a profile {@linkcode namePlaces} makes. */
 export type NamedPlaces =

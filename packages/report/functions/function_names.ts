@@ -1,5 +1,5 @@
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { lookUpPlaces } from "@perfdata/profile/look-up";
+import { lookUpPlaces } from "@perfdata/session/look-up";
 import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
 import { enlarge } from "@perfdata/format/enlarge";
 import { type Places, UNMAPPED } from "@perfdata/session/places";
@@ -32,13 +32,13 @@ export interface NameNeeds {
 }
 
 /** What names are of: the places of an engine, or those of a profile that has names already. */
-export type NamedPlaces = Pick<
+export type CodePlaces = Pick<
   Places,
   "count" | "mapped" | "objects" | "object" | "address" | "lo" | "hi" | "cpumode"
 >;
 
 /** What became of the addresses of places. */
-export interface PlaceLookUps {
+export interface LookedUpPlaces {
   /** By place; `undefined` where it was not looked up. */
   readonly resolutions: readonly (Resolution | undefined)[];
   /** By place: the object that it was looked up in, -1 for none. */
@@ -67,7 +67,7 @@ export async function lookUpCounted(
   counts: Pick<SampleCounts, "histogram" | "pairs" | "kind" | "stacks">,
   resolver: SymbolResolver,
   progress?: LookUpProgress,
-): Promise<PlaceLookUps> {
+): Promise<LookedUpPlaces> {
   const { histogram } = counts;
   const uses = new PlaceUses();
   const seen = new Uint8Array(counts.stacks ? stacks.count : 0);
@@ -106,7 +106,7 @@ export async function lookUpUses(
   resolver: SymbolResolver,
   bootCode: boolean,
   progress?: LookUpProgress,
-): Promise<PlaceLookUps> {
+): Promise<LookedUpPlaces> {
   const resolutions = new Array<Resolution | undefined>(places.count);
   const object = new Int32Array(places.count).fill(-1);
   const unverified = new Uint8Array(places.count);
@@ -150,8 +150,8 @@ export class PlaceNames {
   #size = new Int32Array(1);
   /** By place of data: its entry. */
   readonly #data = new Map<number, number>();
-  readonly #places: NamedPlaces;
-  readonly #lookUps: PlaceLookUps | undefined;
+  readonly #places: CodePlaces;
+  readonly #lookUps: LookedUpPlaces | undefined;
   readonly #needs: NameNeeds;
   readonly #unknown: number;
   readonly #dsoOf: readonly number[];
@@ -169,8 +169,8 @@ export class PlaceNames {
 
   /** Names the places of an engine; without look-ups, functions are addresses. */
   constructor(
-    places: NamedPlaces,
-    lookUps: PlaceLookUps | undefined,
+    places: CodePlaces,
+    lookUps: LookedUpPlaces | undefined,
     needs: NameNeeds,
     show: Show,
   ) {
@@ -463,7 +463,7 @@ function modulo(address: number, by: number): number {
 export type Show = (name: string) => string;
 
 /** An address that a double does not hold exactly, with all its digits. */
-function hexOf(places: NamedPlaces, place: number, base: number): string | undefined {
+function hexOf(places: CodePlaces, place: number, base: number): string | undefined {
   if (place < 0 || base !== 0 || Number.isSafeInteger(places.address(place))) return undefined;
   const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
   return `0x${half(places.hi(place))}${half(places.lo(place))}`;

@@ -16,9 +16,9 @@ import {
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import {
+  type CodePlaces,
   type LookedUpCode,
   lookUpCounted,
-  type NamedPlaces,
   type NameNeeds,
   PlaceNames,
 } from "./function_names.ts";
@@ -29,7 +29,7 @@ export type { FunctionOptions, FunctionRow, NameFilter } from "./function_option
 /** What samples were counted of: an engine, or a profile. */
 export interface CountedCode {
   /** Its places. */
-  readonly places: NamedPlaces;
+  readonly places: CodePlaces;
   /** Its stacks. */
   readonly stacks: { readonly parent: Int32Array; readonly place: Int32Array };
 }

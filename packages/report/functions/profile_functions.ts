@@ -5,7 +5,7 @@ import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
 import { unresolved } from "@perfdata/symbols/resolution";
 import { type ContextColumn, keysOf } from "./function_keys.ts";
-import { type NamedPlaces, type PlaceLookUps, PlaceNames } from "./function_names.ts";
+import { type CodePlaces, type LookedUpPlaces, PlaceNames } from "./function_names.ts";
 import {
   type CountedCode,
   type CountedSamples,
@@ -58,7 +58,7 @@ export function profileFunctions(
 }
 
 /** The places, by their numbers. */
-function placesOf({ places, frames, functions, objects }: Profile): NamedPlaces {
+function placesOf({ places, frames, functions, objects }: Profile): CodePlaces {
   const { object, address, start } = places;
   const hi = (place: number): number => Math.floor((address[place] as number) / 2 ** 32) | 0;
   return {
@@ -80,7 +80,7 @@ function placesOf({ places, frames, functions, objects }: Profile): NamedPlaces 
 }
 
 /** What the profile says of its places, as if it had been looked up. */
-function namesOf({ places, frames, functions, files }: Profile): PlaceLookUps {
+function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces {
   const { object, start } = places;
   const count = object.length;
   const resolutions: Resolution[] = [];

@@ -1,6 +1,14 @@
-import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
-import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { BundleObject } from "@perfdata/symbols/bundle-object";
+import { bundledResolution } from "@perfdata/symbols/object-symbols";
+import {
+  Demangler,
+  type Resolution,
+  type SymbolBundle,
+  type SymbolObject,
+  type SymbolResolver,
+} from "@perfdata/symbols";
 import { KERNEL_HIDDEN, type Places } from "../places/places.ts";
+import { type LookUpRows, PlaceLookUps } from "./look_up.ts";
 
 /** What is known of an address of a recording. */
 export interface PlaceSymbol {
@@ -27,12 +35,12 @@ export interface PlaceSymbol {
  * @param show Makes the name of a symbol readable.
  * @param verified Whether the file that names it is known to be the one that ran.
  */
-export function placeSymbol(
+function placeSymbol(
   object: SymbolObject | undefined,
   address: number,
   found: Resolution | undefined,
   show: (name: string) => string,
-  verified = true,
+  verified: boolean,
 ): PlaceSymbol {
   const frames = found?.frames.map(({ name, file, line }) => ({
     name,
@@ -51,14 +59,43 @@ export function placeSymbol(
   };
 }
 
+/** What was asked of the places of a recording, and what became of it. */
+export abstract class PlaceSymbols {
+  /** How many places were asked for, apart from callers. */
+  addresses: number = 0;
+  /** How many of them have no function, by the reason. */
+  readonly unnamed: Map<string, number> = new Map();
+  /** How many have a function that nothing verifies. */
+  unverified: number = 0;
+
+  /** What is known of a place. */
+  abstract symbol(place: number): PlaceSymbol;
+
+  /**
+   * What is known of the byte before: a return address is after the call whose line it is to be shown
+   * with.
+   */
+  abstract caller(place: number): PlaceSymbol;
+
+  /** Counts a place that is asked for the first time. */
+  protected count({ name, verified }: PlaceSymbol, object: number, found?: Resolution): void {
+    this.addresses++;
+    if (!verified) this.unverified++;
+    if (name !== undefined) return;
+    const otherwise = object === KERNEL_HIDDEN ? "kallsyms restricted" : "unmapped";
+    const cause = found?.cause ?? (object < 0 ? otherwise : "no symbols");
+    this.unnamed.set(cause, (this.unnamed.get(cause) ?? 0) + 1);
+  }
+}
+
 /**
- * Names places of a recording while it goes by: those that are wanted are looked up together, from
- * time to time, and their objects stay open until the end.
+ * Names places of a recording while it goes by, from files: those that are wanted are looked up together,
+ * from time to time.
  *
  * @example
  * ```ts
  * import { Machine } from "@perfdata/session";
- * import { Places, PlaceSymbols, RecordedObjects } from "@perfdata/session/symbols";
+ * import { FilePlaceSymbols, Places, RecordedObjects } from "@perfdata/session/symbols";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
@@ -66,29 +103,25 @@ export function placeSymbol(
  * const places = new Places(machine, new RecordedObjects({ littleEndian: true, isGoogleDialect: false }));
  * const place = places.find(machine.thread(7, 7), 2, 0, 0x401136);
  * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
- * using symbols = new PlaceSymbols(() => resolver);
+ * using symbols = new FilePlaceSymbols(() => resolver);
  * symbols.start({ places });
  * symbols.want(place, false);
  * await symbols.learn();
  * assertEquals(symbols.symbol(place).dso, undefined);
  * ```
  */
-export class PlaceSymbols<E extends { readonly places: Places } = { readonly places: Places }> {
-  /** How many places were looked up, apart from callers. */
-  addresses: number = 0;
-  /** How many of them have no function, by the reason. */
-  readonly unnamed: Map<string, number> = new Map();
-  /** How many have a function that nothing verifies. */
-  unverified: number = 0;
+export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly places: Places }>
+  extends PlaceSymbols {
   readonly #resolverFor: (engine: E) => SymbolResolver | Promise<SymbolResolver>;
   #engine: E | undefined;
   #resolver: SymbolResolver | undefined;
-  readonly #opened: (ObjectSymbols | undefined)[] = [];
+  #lookUps: PlaceLookUps | undefined;
+  /** Places that are wanted; those of callers as `-1 - place`. */
+  readonly #wanted: number[] = [];
+  #learned = 0;
   // By place: of the place itself, and of the byte before.
   readonly #symbols: (PlaceSymbol | undefined)[] = [];
   readonly #callers: (PlaceSymbol | undefined)[] = [];
-  /** By object: places to be looked up; those of callers as `-1 - place`. */
-  readonly #wanted = new Map<number, Set<number>>();
 
   /**
    * Knows nothing yet.
@@ -96,6 +129,7 @@ export class PlaceSymbols<E extends { readonly places: Places } = { readonly pla
    * @param resolverFor Asked once, when the first places are looked up.
    */
   constructor(resolverFor: (engine: E) => SymbolResolver | Promise<SymbolResolver>) {
+    super();
     this.#resolverFor = resolverFor;
   }
 
@@ -105,94 +139,157 @@ export class PlaceSymbols<E extends { readonly places: Places } = { readonly pla
   }
 
   /**
-   * Has a place looked up by the next {@link PlaceSymbols.learn}.
+   * Has a place looked up by the next {@link FilePlaceSymbols.learn}.
    *
    * @param isCaller Whether it is a return address: the call is in the byte before.
    */
   want(place: number, isCaller: boolean): void {
-    if (place < 0 || (isCaller ? this.#callers : this.#symbols)[place] !== undefined) return;
-    const object = this.#engine?.places.object(place) ?? -1;
-    let wanted = this.#wanted.get(object);
-    if (wanted === undefined) this.#wanted.set(object, wanted = new Set());
-    wanted.add(isCaller ? -1 - place : place);
+    const known = isCaller ? this.#callers : this.#symbols;
+    if (place < 0 || known[place] !== undefined) return;
+    known[place] = NOTHING;
+    this.#wanted.push(isCaller ? -1 - place : place);
   }
 
   /** Looks up what is wanted. */
   async learn(): Promise<void> {
-    if (this.#wanted.size === 0) return;
+    const [wanted, first] = [this.#wanted, this.#learned];
+    if (wanted.length === first) return;
     const { places } = this.#engine as E;
-    const resolver = this.#resolver ??= await this.#resolverFor(this.#engine as E);
-    for (const [object, wanted] of this.#wanted) {
-      const numbers = [...wanted];
-      const placeOf = (number: number) => number < 0 ? -1 - number : number;
-      const addresses = Float64Array.from(
-        numbers,
-        (number) => places.address(placeOf(number)) - (number < 0 ? 1 : 0),
-      );
-      const described = places.objects[object];
-      let found: readonly Resolution[] = [];
-      let verified = true;
-      if (described !== undefined) {
-        const symbols = this.#opened[object] ??= await resolver.open(described);
-        const times = Float64Array.from(numbers, (number) => places.times[placeOf(number)] ?? 0);
-        found = await symbols.find(addresses, times);
-        ({ verified } = symbols);
+    const { show } = this.#resolver ??= await this.#resolverFor(this.#engine as E);
+    const rows = wantedRows(places, wanted);
+    const set = (row: number, found: Resolution | undefined, verified: boolean) => {
+      const [number, object] = [wanted[row] as number, rows.object(row)];
+      const symbol = placeSymbol(places.objects[object], rows.address(row), found, show, verified);
+      if (number < 0) this.#callers[-1 - number] = symbol;
+      else {
+        this.#symbols[number] = symbol;
+        this.count(symbol, object, found);
       }
-      numbers.forEach((number, i) => {
-        const symbol = placeSymbol(
-          described,
-          addresses[i] as number,
-          found[i],
-          resolver.show,
-          verified,
-        );
-        if (number < 0) this.#callers[-1 - number] = symbol;
-        else {
-          this.#symbols[number] = symbol;
-          this.#count(symbol, object, found[i]);
-        }
-      });
+    };
+    for (let row = first; row < wanted.length; row++) {
+      if (rows.object(row) < 0) set(row, undefined, true);
     }
-    this.#wanted.clear();
+    this.#lookUps ??= new PlaceLookUps(rows, this.#resolver, (found) => {
+      found.places.forEach((row, i) => set(row, found.resolutions[i], found.verified));
+    });
+    await this.#lookUps.next();
+    this.#learned = wanted.length;
   }
 
-  #count(
-    { name, verified }: PlaceSymbol,
-    object: number,
-    found: Resolution | undefined,
-  ): void {
-    this.addresses++;
-    if (!verified) this.unverified++;
-    if (name !== undefined) return;
-    const otherwise = object === KERNEL_HIDDEN ? "kallsyms restricted" : "unmapped";
-    const cause = found?.cause ?? otherwise;
-    this.unnamed.set(cause, (this.unnamed.get(cause) ?? 0) + 1);
-  }
-
-  /** What is known of a place that was wanted. */
   symbol(place: number): PlaceSymbol {
     return this.#symbols[place] ?? NOTHING;
   }
 
-  /** What is known of the byte before a place that was wanted as a caller. */
   caller(place: number): PlaceSymbol {
     return this.#callers[place] ?? NOTHING;
   }
 
   /** What is wrong with the files that name places: path, and what it is. */
   *faults(): Generator<readonly [path: string, fault: string]> {
-    for (const symbols of this.#opened) {
-      for (const { message } of symbols?.faults ?? []) {
-        yield [symbols?.object.path ?? "", message];
-      }
+    for (const [number, outcome] of this.#lookUps?.objects.entries() ?? []) {
+      const path = this.#engine?.places.objects[number]?.path ?? "";
+      for (const fault of outcome?.faults ?? []) yield [path, fault];
     }
   }
 
   /** Closes the files. */
   [Symbol.dispose](): void {
-    for (const symbols of this.#opened) symbols?.close();
-    this.#opened.length = 0;
+    this.#lookUps?.close();
   }
 }
 
-const NOTHING: PlaceSymbol = placeSymbol(undefined, 0, undefined, (name) => name);
+/** Places that are wanted, as rows to be looked up. */
+function wantedRows(places: Places, wanted: readonly number[]): LookUpRows {
+  const placeOf = (row: number): number => {
+    const number = wanted[row] as number;
+    return number < 0 ? -1 - number : number;
+  };
+  return {
+    get count() {
+      return wanted.length;
+    },
+    objects: places.objects,
+    object: (row) => places.object(placeOf(row)),
+    address: (row) => places.address(placeOf(row)) - ((wanted[row] as number) < 0 ? 1 : 0),
+    time: (row) => places.time(placeOf(row)),
+  };
+}
+
+/** How to show what a bundle knows. */
+export interface BundleNames {
+  /** `false`: names of C++ and Rust functions as the files have them. */
+  readonly demangle?: boolean;
+}
+
+/**
+ * The same from a bundle alone, which is in memory: a name is there when it is asked for.
+ *
+ * @example
+ * ```ts
+ * import { Machine } from "@perfdata/session";
+ * import { BundlePlaceSymbols, Places, RecordedObjects } from "@perfdata/session/symbols";
+ * import { demangle, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const machine = new Machine();
+ * const places = new Places(machine, new RecordedObjects({ littleEndian: true, isGoogleDialect: false }));
+ * const bundle = SymbolBundle.open(new SymbolBundleWriter({ demangle }).finish());
+ * const symbols = new BundlePlaceSymbols(bundle);
+ * symbols.start({ places });
+ * const place = places.find(machine.thread(7, 7), 2, 0, 0x401136);
+ * assertEquals(symbols.symbol(place).dso, undefined);
+ * ```
+ */
+export class BundlePlaceSymbols extends PlaceSymbols {
+  /** Paths of objects of which the bundle has another build only. */
+  readonly otherBuilds: Set<string> = new Set();
+  readonly #bundle: SymbolBundle;
+  readonly #show: (name: string) => string;
+  #places: Places | undefined;
+  readonly #symbols: (PlaceSymbol | undefined)[] = [];
+  /** By number of an object: what the bundle has of it. */
+  readonly #bundled: (BundleObject | undefined)[] = [];
+
+  /** Knows the names of a bundle, and of the recording nothing yet. */
+  constructor(bundle: SymbolBundle, { demangle = true }: BundleNames = {}) {
+    super();
+    this.#bundle = bundle;
+    const demangler = new Demangler({ params: false });
+    this.#show = demangle ? (name) => demangler.demangle(name) : (name) => name;
+  }
+
+  /** Takes the places that it is asked for, such as those of an engine. */
+  start({ places }: { readonly places: Places }): void {
+    this.#places = places;
+  }
+
+  symbol(place: number): PlaceSymbol {
+    let symbol = this.#symbols[place];
+    if (symbol === undefined) {
+      this.#symbols[place] = symbol = this.#find(place, 0);
+      this.count(symbol, this.#places?.object(place) ?? -1);
+    }
+    return symbol;
+  }
+
+  caller(place: number): PlaceSymbol {
+    return this.#find(place, -1);
+  }
+
+  #find(place: number, distance: number): PlaceSymbol {
+    const places = this.#places;
+    if (places === undefined) throw new Error("BundlePlaceSymbols: start was not called");
+    const number = places.object(place);
+    for (let i = this.#bundled.length; i <= number; i++) {
+      const object = places.objects[i] as SymbolObject;
+      this.#bundled.push(this.#bundle.object(object));
+      if (this.#bundle.otherBuilds(object).length > 0) this.otherBuilds.add(object.path);
+    }
+    const object = places.objects[number];
+    const address = places.address(place) + distance;
+    const found = bundledResolution(this.#bundled[number], address, true, this.#show);
+    return placeSymbol(object, address, found, this.#show, object?.buildId !== undefined);
+  }
+}
+
+const NOTHING: PlaceSymbol = placeSymbol(undefined, 0, undefined, (name) => name, true);

@@ -278,6 +278,11 @@ export class LookUpOutcomes {
     }
   }
 
+  /** What became of the objects, by number. */
+  get objects(): readonly (ObjectOutcome | undefined)[] {
+    return this.#objects;
+  }
+
   /** What can be sent to another thread. */
   part(count: number): OutcomesPart {
     this.#set(count, 0);

@@ -7,7 +7,6 @@
 export * from "../places/address_table.ts";
 export * from "../places/addresses.ts";
 export * from "./bundle_symbols.ts";
-export * from "./bundled_symbols.ts";
 export * from "./place_symbols.ts";
 export * from "../places/places.ts";
 export * from "../places/recorded_objects.ts";

@@ -315,6 +315,11 @@ export class Places {
     return addressFromHalves(this.hi(place), this.lo(place));
   }
 
+  /** Time in ns of the first record that has a place. */
+  time(place: number): number {
+    return this.times[place] as number;
+  }
+
   /** The CPU mode that a place was executed in. */
   cpumode(place: number): number {
     const object = this.object(place);

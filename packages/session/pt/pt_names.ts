@@ -1,10 +1,10 @@
-import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
 import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import {
   UNRESOLVED_CAUSES,
   type UnresolvedCause,
   UNVERIFIED_MARK,
 } from "@perfdata/symbols/trust-report";
+import { PlaceLookUps } from "../names/look_up.ts";
 import type { PtCode } from "./pt_code.ts";
 import type { TimeOrigin } from "./pt_time.ts";
 
@@ -40,7 +40,9 @@ export class PtNames {
   #met: Uint8Array | undefined;
   readonly #code: PtCode;
   readonly #resolver: SymbolResolver;
-  readonly #open = new Map<number, ObjectSymbols>();
+  readonly #lookUps: PlaceLookUps;
+  /** What became of the places since the last call, by their distance from the first of them. */
+  #found: ([Resolution, boolean] | undefined)[] = [];
   readonly #lines = new Map<number, string>();
   readonly #shownNames = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
@@ -50,6 +52,25 @@ export class PtNames {
   constructor(code: PtCode, resolver: SymbolResolver) {
     this.#code = code;
     this.#resolver = resolver;
+    const { table, objects, origin } = code;
+    this.#lookUps = new PlaceLookUps(
+      {
+        get count() {
+          return table.count;
+        },
+        objects,
+        object: (place) => table.object[place] as number,
+        address: (place) => table.address[place] as number,
+        time: (place) => origin.rounded(table.time[place] as number),
+      },
+      resolver,
+      ({ places, resolutions, verified }) => {
+        const from = this.names.length;
+        places.forEach((place, i) => {
+          this.#found[place - from] = [resolutions[i] as Resolution, verified];
+        });
+      },
+    );
   }
 
   /** What times of the trace count from. */
@@ -61,36 +82,21 @@ export class PtNames {
   async resolve(): Promise<void> {
     const { table, objects } = this.#code;
     const from = this.names.length;
-    if (from === table.count) return;
-    const byObject = new Map<number, number[]>();
-    for (let place = from; place < table.count; place++) {
-      const object = table.object[place] as number;
-      const places = byObject.get(object);
-      if (places === undefined) byObject.set(object, [place]);
-      else places.push(place);
-    }
-    for (const [number, places] of byObject) {
-      const object = objects[number];
-      if (object === undefined) {
+    const { count } = table;
+    if (from === count) return;
+    await this.#lookUps.next();
+    for (let place = from; place < count; place++) {
+      const number = table.object[place] as number;
+      const path = objects[number]?.path;
+      if (path === undefined) {
         const cause = number === -1 ? "unmapped" : "kallsyms restricted";
-        for (const place of places) this.#set(place, undefined, "[unknown]", true, cause);
+        this.#set(place, undefined, "[unknown]", true, cause);
         continue;
       }
-      let symbols = this.#open.get(number);
-      if (symbols === undefined) {
-        this.#open.set(number, symbols = await this.#resolver.open(object));
-      }
-      const addresses = Float64Array.from(places, (place) => table.address[place] as number);
-      const times = Float64Array.from(
-        places,
-        (place) => this.origin.rounded(table.time[place] as number),
-      );
-      const found = await symbols.find(addresses, times);
-      const { verified } = symbols;
-      for (const [i, place] of places.entries()) {
-        this.#set(place, found[i], object.path, verified, found[i]?.cause);
-      }
+      const [found, verified] = this.#found[place - from] ?? [undefined, true];
+      this.#set(place, found, path, verified, found?.cause);
     }
+    this.#found = [];
   }
 
   #set(
@@ -231,8 +237,7 @@ export class PtNames {
 
   /** Closes the files. */
   close(): void {
-    for (const symbols of this.#open.values()) symbols.close();
-    this.#open.clear();
+    this.#lookUps.close();
   }
 }
 

@@ -96,6 +96,24 @@ export class FileSymbols implements ObjectSymbols {
   }
 }
 
+/** What a bundle says of an address of an object; `undefined` where it does not have it. */
+export function bundledResolution(
+  bundled: BundleObject | undefined,
+  address: number,
+  withLines: boolean,
+  show: (name: string) => string,
+): Resolution | undefined {
+  const entry = bundled?.find(address);
+  if (entry === undefined) return undefined;
+  if (entry.cause !== undefined) return unresolved(entry.cause);
+  // Where there is no symbol, the name is that of the frames.
+  return resolution(
+    entry.symbol,
+    withLines || entry.symbol === undefined ? entry.frames : [],
+    show,
+  );
+}
+
 /**
  * The symbols of an object in a bundle, and in files what the bundle does not know. It usually knows
  * everything that is asked; files are only opened if it does not.
@@ -162,14 +180,11 @@ export class BundledSymbols implements ObjectSymbols {
 
   async find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {
     const missing: number[] = [];
+    const { options: { debugInformation }, show } = this.#context;
     const found = Array.from(addresses, (address, i) => {
-      const entry = this.#bundled.find(address);
-      if (entry === undefined || entry.cause !== undefined) missing.push(i);
-      if (entry === undefined) return unresolved("no symbols");
-      if (entry.cause !== undefined) return unresolved(entry.cause);
-      const withLines = this.#context.options.debugInformation !== false ||
-        entry.symbol === undefined;
-      return resolution(entry.symbol, withLines ? entry.frames : [], this.#context.show);
+      const known = bundledResolution(this.#bundled, address, debugInformation !== false, show);
+      if (known === undefined || known.cause !== undefined) missing.push(i);
+      return known ?? unresolved("no symbols");
     });
     if (missing.length === 0) return found;
     this.#lookup ??= await this.#inFiles();

@@ -1,4 +1,4 @@
-import { lookUpPlaces, ShownNames } from "@perfdata/profile/look-up";
+import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import type { Engine } from "@perfdata/session/engine";
 import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";

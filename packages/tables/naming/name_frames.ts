@@ -1,4 +1,4 @@
-import { ShownNames } from "@perfdata/profile/look-up";
+import { ShownNames } from "@perfdata/session/look-up";
 import { ADDRESS_USE, type AddressTable } from "@perfdata/session/address-table";
 import { LookUpOutcomes, symbolizeWith, type SymbolTrust } from "@perfdata/session/symbolize";
 import type { ObjectKind } from "@perfdata/symbols/resolution";

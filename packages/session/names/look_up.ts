@@ -3,16 +3,17 @@ import {
   type AddressedPlaces,
   type AddressTable,
   type PlaceUses,
-} from "@perfdata/session/address-table";
-import { KERNEL_UNMAPPED, type Places } from "@perfdata/session/places";
+} from "../places/address_table.ts";
+import { KERNEL_UNMAPPED, type Places } from "../places/places.ts";
 import {
   LookUpOutcomes,
   type LookUpProgress,
+  type ObjectOutcome,
   type OutcomesPart,
   symbolizeWith,
   type SymbolTrust,
   symbolTrust,
-} from "@perfdata/session/symbolize";
+} from "./symbolize.ts";
 import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
 import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 
@@ -50,7 +51,7 @@ export interface FoundPlaces {
  *
  * @example
  * ```ts
- * import { lookUpPlaces } from "@perfdata/profile/look-up";
+ * import { lookUpPlaces } from "@perfdata/session/look-up";
  * import { Machine } from "@perfdata/session";
  * import { ADDRESS_USE, Places, PlaceUses, RecordedObjects } from "@perfdata/session/symbols";
  * import { SymbolResolver } from "@perfdata/symbols";
@@ -87,12 +88,26 @@ export async function lookUpPlaces(
 /** Objects whose symbols are open at a time where places are looked up a part after the other. */
 const OPEN = 32;
 
+/** Rows to be looked up: places of an engine or of a trace, or addresses that are wanted of such. */
+export interface LookUpRows {
+  /** How many there are by now. */
+  readonly count: number;
+  /** The objects that they are in. */
+  readonly objects: readonly SymbolObject[];
+  /** The object of a row; negative where there is none. */
+  object(row: number): number;
+  /** Its address, as the object counts. */
+  address(row: number): number;
+  /** When it was met, in the recording's clock: for generated code. */
+  time(row: number): number;
+}
+
 /**
- * Looks up the places of an engine a part after the other, as they are met: for what prints while records go
- * by, of a recording whose objects are known before.
+ * Looks up rows a part after the other, as they are met: for what prints while records go by, of a recording
+ * whose objects are known before. All that names places before the last record goes through it.
  */
 export class PlaceLookUps {
-  readonly #places: Places;
+  readonly #rows: LookUpRows;
   readonly #resolver: SymbolResolver;
   readonly #take: (found: FoundPlaces) => void;
   readonly #outcomes = new LookUpOutcomes();
@@ -103,21 +118,21 @@ export class PlaceLookUps {
   /**
    * Has looked up nothing.
    *
-   * @param take Gets the places of each object.
+   * @param take Gets the rows of each object.
    */
-  constructor(places: Places, resolver: SymbolResolver, take: (found: FoundPlaces) => void) {
-    this.#places = places;
+  constructor(rows: LookUpRows, resolver: SymbolResolver, take: (found: FoundPlaces) => void) {
+    this.#rows = rows;
     this.#resolver = resolver;
     this.#take = take;
   }
 
-  /** Looks up the places that are new. */
+  /** Looks up the rows that are new. */
   async next(): Promise<void> {
-    const [places, first] = [this.#places, this.#known];
-    const { count, objects } = places;
+    const first = this.#known;
+    const { count, objects } = this.#rows;
     if (count === first) return;
     this.#known = count;
-    const table = tableOf(places, first);
+    const table = tableOf(this.#rows, first);
     for await (
       const found of symbolizeWith({ objects, table }, (number) => this.#symbols(number))
     ) {
@@ -131,7 +146,7 @@ export class PlaceLookUps {
     const open = this.#open;
     const known = open.get(number);
     const symbols = known ??
-      await this.#resolver.open(this.#places.objects[number] as SymbolObject);
+      await this.#resolver.open(this.#rows.objects[number] as SymbolObject);
     open.delete(number);
     open.set(number, symbols);
     for (const [oldest, closed] of open) {
@@ -156,13 +171,17 @@ export class PlaceLookUps {
    */
   join(part: OutcomesPart, rows: Int32Array, objects: Int32Array): void {
     this.#outcomes.join(part, rows, objects);
-    this.#known = this.#places.count;
+    this.#known = this.#rows.count;
   }
 
-  /** How far names can be trusted. */
-  trust(uses: PlaceUses): SymbolTrust {
-    const { objects } = this.#places;
-    return this.#outcomes.trust({ objects, table: uses.table(this.#places) });
+  /** How far names of all places can be trusted, where the rows are those. */
+  trust(places: AddressedPlaces, uses: PlaceUses): SymbolTrust {
+    return this.#outcomes.trust({ objects: places.objects, table: uses.table(places) });
+  }
+
+  /** What became of the objects, by number; nothing of those that nothing was looked up in. */
+  get objects(): readonly (ObjectOutcome | undefined)[] {
+    return this.#outcomes.objects;
   }
 
   /** Closes the symbols. */
@@ -172,18 +191,19 @@ export class PlaceLookUps {
   }
 }
 
-/** The places from `first` on. */
-function tableOf(places: Places, first: number): AddressTable {
-  const count = places.count - first;
+/** The rows from `first` on. */
+function tableOf(rows: LookUpRows, first: number): AddressTable {
+  const count = rows.count - first;
   const object = new Int32Array(count);
   const address = new Float64Array(count);
+  const times = new Float64Array(count);
   for (let row = 0; row < count; row++) {
-    object[row] = places.object(first + row);
-    address[row] = places.address(first + row);
+    object[row] = rows.object(first + row);
+    address[row] = rows.address(first + row);
+    times[row] = rows.time(first + row);
   }
   const none = new Float64Array(0);
   const uses = new Uint8Array(count).fill(ADDRESS_USE.CALLCHAIN);
-  const times = places.times.subarray(first, places.count);
   return { count, object, address, uses, samples: none, periods: none, times };
 }
 

@@ -3,7 +3,7 @@ import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
 import { type Frame, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
 import { resolution } from "@perfdata/symbols/resolution";
 import { Machine } from "../machine/machine.ts";
-import { BundledSymbols, type BundledSymbolsOptions, Places, RecordedObjects } from "./symbols.ts";
+import { type BundleNames, BundlePlaceSymbols, Places, RecordedObjects } from "./symbols.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);
 const PROGRAM = { path: "/usr/bin/program", kind: "elf", buildId: "ab".repeat(20) } as const;
@@ -40,10 +40,10 @@ class Recording {
     this.machine,
     new RecordedObjects({ littleEndian: true, isGoogleDialect: false }),
   );
-  readonly symbols: BundledSymbols;
+  readonly symbols: BundlePlaceSymbols;
 
-  constructor(options: BundledSymbolsOptions = {}) {
-    this.symbols = new BundledSymbols(bundle(), options);
+  constructor(options: BundleNames = {}) {
+    this.symbols = new BundlePlaceSymbols(bundle(), options);
     this.symbols.start(this);
   }
 
@@ -107,7 +107,10 @@ Deno.test("an address is that of what is mapped at the moment", () => {
     srcline: undefined,
     inlined: [],
   });
-  assertEquals([symbols.addresses, symbols.unnamed], [4, 2]);
+  assertEquals([symbols.addresses, [...symbols.unnamed]], [4, [["unmapped", 1], [
+    "no symbols",
+    1,
+  ]]]);
   assertEquals([...symbols.otherBuilds], []);
 });
 
