@@ -229,6 +229,19 @@ export class Engine {
   }
 }
 
+/** An engine for a recording, with its past where the file was looked through. */
+export function engineOf(
+  reader: PerfDataReader,
+  recorded: RecordedObjects,
+  described: EventNames,
+  index: RecordingIndex | undefined,
+): Engine {
+  const past = index && historyOf(index, reader, recorded, described);
+  const engine = new Engine(reader, recorded, described, past);
+  engine.extent = index && extentOf(index);
+  return engine;
+}
+
 function extentOf({ blocks }: RecordingIndex): Extent {
   let [samples, youngest] = [0, 0n];
   for (const block of blocks) {
@@ -282,25 +295,19 @@ export async function runEngine(
   // What samples mean may depend on it.
   await described.all();
   const inAnyOrder = takesAnyOrder(reader, consumers, options);
+  const [first, ...others] = consumers;
+  if (inAnyOrder && workers !== undefined && workers.jobs > 1 && others.length === 0) {
+    if (first !== undefined && isShareable(first)) {
+      const { runWorkers } = await import("./workers/run_workers.ts");
+      return await runWorkers(reader, { recorded, described }, first, workers, options);
+    }
+  }
   const found = inAnyOrder || takesWindows(reader, consumers, options)
     ? await readIndex(reader, consumers, options, !inAnyOrder)
     : undefined;
   const windows = found === undefined || inAnyOrder ? undefined : windowsIn(found, filter.time);
   const index = inAnyOrder || windows !== undefined ? found : undefined;
-  const past = index && historyOf(index, reader, recorded, described);
-  const engine = new Engine(reader, recorded, described, past);
-  engine.extent = index && extentOf(index);
-  const [consumer, ...more] = consumers;
-  if (index !== undefined && workers !== undefined && more.length === 0) {
-    if (consumer !== undefined && isShareable(consumer) && workers.jobs > 1) {
-      const { runWorkers } = await import("./workers/run_workers.ts");
-      await runWorkers(engine, index, consumer, workers, options);
-      engine.places.finish();
-      engine.stacks.seal();
-      await consumer.finish?.();
-      return engine;
-    }
-  }
+  const engine = engineOf(reader, recorded, described, index);
   const names = described;
   const takers = consumers.filter(({ payload }) => payload !== undefined);
   if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");

@@ -382,10 +382,14 @@ export function keyOrder(
   const { order, text } = key;
   if (order === undefined && text === undefined) return [number];
   const numbers = new Int32Array(rows.length);
-  for (let i = 0; i < rows.length; i++) numbers[i] = number(rows[i] as number);
+  const byRow = new Int32Array(table.size);
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i] as number;
+    numbers[i] = byRow[row] = number(row);
+  }
   const columns = order?.(table, numbers) ??
     [textRanks(numbers, (number) => text?.(table, number) ?? "")];
-  return columns.map((ranks) => (row) => ranks[number(row)] as number);
+  return columns.map((ranks) => (row) => ranks[byRow[row] as number] as number);
 }
 
 /** Names of {@link FUNCTION_KEYS}. */

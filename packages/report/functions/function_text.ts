@@ -56,6 +56,9 @@ function numberColumns(table: FunctionTable): NumberColumn[] {
   ];
 }
 
+/** Cells of a column that are kept at most. */
+const CELLS = 4096;
+
 /** Makes the padded cells of a column. */
 class Column {
   width = 0;
@@ -63,6 +66,10 @@ class Column {
   readonly isRight: boolean;
   readonly #number: (row: number) => number;
   readonly #text: (number: number) => string;
+  /** Whether greater numbers have longer texts, or as long ones. */
+  readonly #grows: boolean;
+  /** Cells by number, where they are kept: of commands and objects there are few. */
+  readonly #cells: Map<number, string> | undefined;
   /** The cell of the row that it has gone to. */
   cell = "";
   /** What stands for texts that are too long. */
@@ -72,13 +79,19 @@ class Column {
   /**
    * @param number What a row has in it; equal numbers have equal texts.
    * @param text The text of a number.
+   * @param grows Whether greater numbers have longer texts, or as long ones.
+   * @param isLast Whether it is the last column, in which nearly all cells differ.
    */
   constructor(
     title: string,
     isRight: boolean,
     number: (row: number) => number,
     text: (number: number) => string,
+    grows: boolean,
+    isLast: boolean,
   ) {
+    this.#grows = grows;
+    this.#cells = grows || isLast ? undefined : new Map();
     this.title = title;
     this.isRight = isRight;
     this.#number = number;
@@ -109,11 +122,23 @@ class Column {
   /** The longest text of some rows, and of the title. */
   longest(rows: Uint32Array): number {
     let most = this.title.length;
-    let last = NaN;
+    if (this.#grows && rows.length > 0) {
+      let [least, greatest, isWhole] = [Infinity, -Infinity, true];
+      for (let i = 0; i < rows.length; i++) {
+        const number = this.#number(rows[i] as number);
+        if (number < least) least = number;
+        if (number > greatest) greatest = number;
+        isWhole &&= Number.isInteger(number);
+      }
+      // Others are printed with as many digits as they need, and very large ones with an exponent.
+      const isLonger = (isWhole || this.#text !== String) && least >= 0 && greatest < 1e15;
+      if (isLonger) return Math.max(most, this.#text(greatest).length);
+    }
+    const met = new Set<number>();
     for (let i = 0; i < rows.length; i++) {
       const number = this.#number(rows[i] as number);
-      if (number === last) continue;
-      last = number;
+      if (met.has(number)) continue;
+      if (met.size < CELLS) met.add(number);
       most = Math.max(most, this.#text(number).length);
     }
     return most;
@@ -130,8 +155,14 @@ class Column {
     const number = this.#number(row);
     if (number === this.#last) return false;
     this.#last = number;
+    const known = this.#cells?.get(number);
+    if (known !== undefined) {
+      this.cell = known;
+      return true;
+    }
     const text = this.#text(number);
     this.cell = this.pad(this.#short?.get(text) ?? text);
+    if (this.#cells !== undefined && this.#cells.size < CELLS) this.#cells.set(number, this.cell);
     return true;
   }
 }
@@ -190,9 +221,9 @@ function tableColumns(table: FunctionTable, marks?: ReadonlyMap<number, string>)
     ...numberColumns(table).flatMap(({ title, value, text }) => {
       if (title === undefined) return [];
       const shown = text === percentText ? (share: number) => `${percentText(share)}%` : text;
-      return [new Column(title, true, value, shown)];
+      return [new Column(title, true, value, shown, true, false)];
     }),
-    ...table.keys.map((key) => {
+    ...table.keys.map((key, i) => {
       const text = key.shown ?? key.text;
       return new Column(
         key.name.toUpperCase(),
@@ -203,6 +234,8 @@ function tableColumns(table: FunctionTable, marks?: ReadonlyMap<number, string>)
           ? String
           : (number) =>
             visible(text(table, number) + (key.name === MARKED ? marks?.get(number) ?? "" : "")),
+        text === undefined,
+        i === table.keys.length - 1,
       );
     }),
   ];

@@ -82,6 +82,8 @@ export class FunctionTable {
   /** Numbers of the events that have rows; all where it is `undefined`. */
   readonly events: ReadonlySet<number> | undefined;
   readonly #sums = new SampleHistogram();
+  /** What of contexts rows are grouped by. */
+  readonly #grouped: ReadonlySet<ContextColumn>;
   /** Of branches: the entries that these lead from and to, by node of the sums; of accesses: data and code. */
   readonly #ends = new NodeTable();
   #childSamples = new Float64Array(0);
@@ -100,6 +102,7 @@ export class FunctionTable {
   ) {
     const sort = options.sort ?? ["comm", "dso", "sym"];
     this.keys = keysOf(sort);
+    this.#grouped = new Set(this.keys.flatMap(({ context }) => context ?? []));
     this.totals = counts.totals;
     this.names = names;
     this.trust = trust;
@@ -180,7 +183,7 @@ export class FunctionTable {
    * @throws {Error} Where no key says that it reads this: rows are not grouped by it.
    */
   context(row: number, column: ContextColumn): number {
-    if (!this.keys.some(({ context }) => context === column)) {
+    if (!this.#grouped.has(column)) {
       throw new Error(`rows are not grouped by ${column}: a key that reads it says so (context)`);
     }
     const context = this.#sums.contextOf(row);
@@ -237,12 +240,11 @@ export class FunctionTable {
 
   /** The numbers of the contexts of samples in the rows, by number of the context. */
   #contexts(counts: CountedSamples): { row: Int32Array; comm: Int32Array } {
-    const grouped = this.keys.flatMap(({ context }) => context ?? []);
-    for (const column of grouped) {
+    for (const column of this.#grouped) {
       if (!counts.collects(column)) throw new Error(`${column} of samples was not collected`);
     }
     const { histogram, comms } = counts;
-    const comm = grouped.includes("comm");
+    const comm = this.#grouped.has("comm");
     const by = (isOf: (column: ContextColumn) => boolean): Join => {
       const keys = this.keys.filter(({ context }) => context !== undefined && isOf(context));
       return keys.length === 0 ? () => 0 : representative(keys, this);

@@ -236,6 +236,8 @@ export async function symbolTrust(
 
 /** Bits of an outcome that is a function; without them it is the number of a cause, from 1 on. */
 const OUTCOME = { FUNCTION: 0x40, LINES: 0x20 } as const;
+/** How many outcomes there may be. */
+const OUTCOMES = 0x80;
 
 /** Where symbols of an object came from, and what was wrong with them. */
 export type ObjectOutcome =
@@ -325,29 +327,37 @@ export class LookUpOutcomes {
 
   /** Counts all addresses. */
   trust({ objects: all, table }: Pick<RecordedAddresses, "objects" | "table">): SymbolTrust {
-    const counts: (Counts | undefined)[] = [];
-    const [unmapped, hidden] = [emptyCounts(), emptyCounts()];
+    // By object, and two more: what is not mapped, and what is in a kernel that is not known.
+    const sums: (Float64Array | undefined)[] = [];
+    const { length } = all;
     this.#set(table.count, 0);
     for (let row = 0; row < table.count; row++) {
-      if (table.uses[row] === 0) continue;
+      const use = table.uses[row];
+      // What is only there for tools that look up the byte before a return address does not count.
+      if (use === 0 || use === ADDRESS_USE.BEFORE_RETURN) continue;
       const object = table.object[row] as number;
-      if (object === KERNEL_HIDDEN) addRow(hidden, table, row, HIDDEN, true);
-      else if (object < 0) addRow(unmapped, table, row, NOT_MAPPED, true);
-      else {
-        const own = counts[object] ??= emptyCounts();
-        const verified = this.#objects[object]?.verified === true;
-        addRow(own, table, row, this.#outcomes[row] as number, verified);
-      }
+      const isHidden = object === KERNEL_HIDDEN;
+      const outcome = object >= 0 ? this.#outcomes[row] as number : isHidden ? HIDDEN : NOT_MAPPED;
+      const own = sums[object >= 0 ? object : isHidden ? length + 1 : length] ??= new Float64Array(
+        3 * OUTCOMES,
+      );
+      const at = 3 * outcome;
+      own[at] = (own[at] as number) + 1;
+      own[at + 1] = (own[at + 1] as number) + (table.samples[row] ?? 0);
+      own[at + 2] = (own[at + 2] as number) + (table.periods[row] ?? 0);
     }
     const objects: ObjectTrust[] = [];
-    for (const [number, own] of counts.entries()) {
+    for (let number = 0; number < length; number++) {
       const known = this.#objects[number];
-      if (own === undefined || known === undefined) continue;
-      const { verified: _, ...rest } = known;
+      const sum = sums[number];
+      if (sum === undefined || known === undefined) continue;
+      const { verified, ...rest } = known;
+      const own = countsOf(sum, verified);
       objects.push({ object: all[number], ...own, ...rest });
     }
-    for (const own of [unmapped, hidden]) {
-      if (own.all.addresses === 0) continue;
+    for (const sum of [sums[length], sums[length + 1]]) {
+      if (sum === undefined) continue;
+      const own = countsOf(sum, true);
       const nothing = {
         ...{ origin: undefined, bundled: false },
         ...{ refused: [], looked: [], faults: [], faultCount: 0 },
@@ -395,34 +405,24 @@ function emptyCounts(): Counts {
   return { all: zero(), resolved: zero(), lines: zero(), unverified: zero(), unresolved };
 }
 
-/** Counts a row. */
-function addRow(
-  counts: Counts,
-  table: RecordedAddresses["table"],
-  row: number,
-  outcome: number,
-  verified: boolean,
-): void {
-  // What is only there for tools that look up the byte before a return address does not count.
-  if (table.uses[row] === ADDRESS_USE.BEFORE_RETURN) return;
-  const samples = table.samples[row] as number;
-  const period = table.periods[row] as number;
-  addOne(counts.all, samples, period);
-  if ((outcome & OUTCOME.FUNCTION) === 0) {
-    const cause = UNRESOLVED_CAUSES[outcome - 1];
-    addOne(cause && counts.unresolved.get(cause), samples, period);
-    return;
+/** Counts the sums of an object: addresses, samples and periods by outcome. */
+function countsOf(sums: Float64Array, verified: boolean): Counts {
+  const counts = emptyCounts();
+  for (let outcome = 0; outcome < OUTCOMES; outcome++) {
+    const [addresses = 0, samples = 0, period = 0] = sums.subarray(3 * outcome, 3 * outcome + 3);
+    if (addresses === 0) continue;
+    const count = { addresses, samples, period };
+    add(counts.all, count);
+    if ((outcome & OUTCOME.FUNCTION) === 0) {
+      const cause = UNRESOLVED_CAUSES[outcome - 1];
+      add(cause && counts.unresolved.get(cause), count);
+      continue;
+    }
+    add(counts.resolved, count);
+    if ((outcome & OUTCOME.LINES) !== 0) add(counts.lines, count);
+    if (!verified) add(counts.unverified, count);
   }
-  addOne(counts.resolved, samples, period);
-  if ((outcome & OUTCOME.LINES) !== 0) addOne(counts.lines, samples, period);
-  if (!verified) addOne(counts.unverified, samples, period);
-}
-
-function addOne(to: TrustCount | undefined, samples: number, period: number): void {
-  if (to === undefined) return;
-  to.addresses++;
-  to.samples += samples;
-  to.period += period;
+  return counts;
 }
 
 function add(to: TrustCount | undefined, more: TrustCount): void {

@@ -1,6 +1,14 @@
 import { OutOfMemory } from "@perfdata/format/memory";
-import { BlockReader, wantedBlocks } from "../any_order.ts";
-import type { Consumer, Engine, EngineOptions, Workers, WorkerThread } from "../engine.ts";
+import type { PerfDataReader } from "@perfdata/format";
+import { BlockReader, readIndex, wantedBlocks } from "../any_order.ts";
+import {
+  type Consumer,
+  type Engine,
+  engineOf,
+  type EngineOptions,
+  type Workers,
+  type WorkerThread,
+} from "../engine.ts";
 import { type IndexBlock, memoryOf, type RecordingIndex } from "../index/recording_index.ts";
 import { openPass } from "../pass.ts";
 import { Joiner, type Shareable, type StretchPart, type ThreadTotals } from "./part.ts";
@@ -24,10 +32,34 @@ const BEHIND = 2;
  * ```
  */
 export async function runWorkers(
+  reader: PerfDataReader,
+  about: Pick<Engine, "recorded" | "described">,
+  consumer: Shareable & Consumer,
+  workers: Workers,
+  options: EngineOptions,
+): Promise<Engine> {
+  const { recorded, described } = about;
+  // They load their code while the file is looked through.
+  const threads = Array.from({ length: workers.jobs - 1 }, () => workers.start());
+  try {
+    const index = await readIndex(reader, [consumer], options);
+    const engine = engineOf(reader, recorded, described, index);
+    await takeStretches(engine, index, consumer, workers, threads, options);
+    engine.places.finish();
+    engine.stacks.seal();
+    await consumer.finish?.();
+    return engine;
+  } finally {
+    for (const thread of threads) thread.terminate();
+  }
+}
+
+async function takeStretches(
   engine: Engine,
   index: RecordingIndex,
   consumer: Shareable & Consumer,
-  { jobs, path, start, about }: Workers,
+  { jobs, path, about }: Workers,
+  threads: readonly WorkerThread[],
   options: EngineOptions,
 ): Promise<void> {
   const { reader } = engine;
@@ -38,9 +70,8 @@ export async function runWorkers(
   for (let i = 0; i < blocks.length; i += size) stretches.push(blocks.slice(i, i + size));
   const shares = new Shares(stretches, jobs);
   const task: ThreadTask = { path, about, filter, past: index.historyPart() };
-  const others = Array.from(
-    { length: Math.min(jobs, stretches.length) - 1 },
-    () => new OtherThread(start(), task, shares, new Joiner(engine, consumer)),
+  const others = threads.slice(0, Math.max(0, stretches.length - 1)).map((thread) =>
+    new OtherThread(thread, task, shares, new Joiner(engine, consumer))
   );
   const turns = new Turns();
   try {
@@ -66,7 +97,6 @@ export async function runWorkers(
     for (const { totals, joiner } of others) joiner.finish(await totals);
   } finally {
     turns.end();
-    for (const other of others) other.end();
   }
   reader.stats = index.stats;
 }
@@ -118,13 +148,11 @@ class OtherThread {
   readonly joiner: Joiner;
   /** What it counted. */
   readonly totals: Promise<ThreadTotals>;
-  readonly #worker: WorkerThread;
   readonly #parts = new Map<number, PromiseWithResolvers<StretchPart>>();
   readonly #failed: (error: Error) => void;
   #error: Error | undefined;
 
   constructor(worker: WorkerThread, task: ThreadTask, shares: Shares, joiner: Joiner) {
-    this.#worker = worker;
     this.joiner = joiner;
     const totals = Promise.withResolvers<ThreadTotals>();
     this.totals = totals.promise;
@@ -132,10 +160,10 @@ class OtherThread {
     this.totals.catch(() => {});
     this.#failed = totals.reject;
     worker.onmessage = ({ data }: MessageEvent<Answer>) => {
-      if (data.kind === "more") this.#deal(shares);
+      if (data.kind === "more") this.#deal(worker, shares);
       else if (data.kind === "part") {
         this.#parts.get(data.stretch)?.resolve(data.part);
-        this.#deal(shares);
+        this.#deal(worker, shares);
       } else if (data.kind === "end") totals.resolve(data.totals);
       else this.#fail(new (data.memory ? OutOfMemory : Error)(data.message));
     };
@@ -154,9 +182,9 @@ class OtherThread {
     return part as StretchPart;
   }
 
-  #deal(shares: Shares): void {
+  #deal(worker: WorkerThread, shares: Shares): void {
     const stretch = shares.deal(this);
-    if (stretch === "end") return this.#worker.postMessage(stretch);
+    if (stretch === "end") return worker.postMessage(stretch);
     const part = Promise.withResolvers<StretchPart>();
     part.promise.catch(() => {});
     this.#parts.set(stretch.number, part);
@@ -167,7 +195,7 @@ class OtherThread {
       round,
       resume,
     }));
-    this.#worker.postMessage({ ...stretch, blocks }, {
+    worker.postMessage({ ...stretch, blocks }, {
       transfer: stretch.blocks.flatMap((block) => [...memoryOf(block)]),
     });
   }
@@ -176,9 +204,5 @@ class OtherThread {
     this.#error ??= error;
     this.#failed(error);
     for (const part of this.#parts.values()) part.reject(error);
-  }
-
-  end(): void {
-    this.#worker.terminate();
   }
 }
