@@ -166,14 +166,18 @@ class Shared {
   }
 
   #start(worker: WorkerThread): WorkerThread {
-    const gate = this.#gate ??= Promise.withResolvers();
+    const open = (): void => this.#gate?.resolve();
     return {
-      postMessage: (message, options) => worker.postMessage(message, options),
+      // Before there is something to do for it, it is not waited for.
+      postMessage: (message, options) => {
+        this.#gate ??= Promise.withResolvers();
+        worker.postMessage(message, options);
+      },
       set onmessage(take: WorkerThread["onmessage"]) {
         worker.onmessage = (event) => {
           if (event.data.kind === "part") Shared.stretches++;
           take?.(event);
-          gate.resolve();
+          open();
         };
       },
       set onerror(take: WorkerThread["onerror"]) {

@@ -3,7 +3,7 @@ import { openSource } from "@perfdata/format/file-source";
 import { guardHeap } from "@perfdata/format/heap-guard";
 import type { Engine } from "@perfdata/session/engine";
 import { serveBlocks } from "@perfdata/session/workers";
-import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import { ProfileConsumer, type ProfileOptions } from "./recorded_profile.ts";
 
 /** What it is given. */
@@ -18,5 +18,9 @@ guardHeap();
 serveBlocks<ProfileAbout>({
   open: (path) => openSource(path),
   make: ({ profile }) => new ProfileConsumer(profile),
-  unwind: ({ symbols }, { recorded }: Engine) => openResolver({ ...symbols, machine: recorded }),
+  unwind: async ({ symbols }, { recorded }: Engine) => {
+    // Only copies of stacks need it.
+    const { openResolver } = await import("@perfdata/symbols/open-resolver");
+    return openResolver({ ...symbols, machine: recorded });
+  },
 });

@@ -3,7 +3,7 @@ import { openSource } from "@perfdata/format/file-source";
 import { guardHeap } from "@perfdata/format/heap-guard";
 import type { Engine } from "@perfdata/session/engine";
 import { serveBlocks } from "@perfdata/session/workers";
-import { openResolver, type OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import { type CountOptions, SampleCounts } from "./sample_counts.ts";
 
 /** What it is given. */
@@ -18,5 +18,9 @@ guardHeap();
 serveBlocks<CountAbout>({
   open: (path) => openSource(path),
   make: ({ counts }) => new SampleCounts(counts),
-  unwind: ({ symbols }, { recorded }: Engine) => openResolver({ ...symbols, machine: recorded }),
+  unwind: async ({ symbols }, { recorded }: Engine) => {
+    // Only copies of stacks need it.
+    const { openResolver } = await import("@perfdata/symbols/open-resolver");
+    return openResolver({ ...symbols, machine: recorded });
+  },
 });
