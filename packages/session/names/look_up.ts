@@ -4,7 +4,7 @@ import {
   type AddressTable,
   type PlaceUses,
 } from "../places/address_table.ts";
-import { KERNEL_UNMAPPED, type Places } from "../places/places.ts";
+import { KERNEL_UNMAPPED } from "../places/places.ts";
 import {
   LookUpOutcomes,
   type LookUpProgress,
