@@ -1,6 +1,3 @@
-import { type PerfDataReader, type PerfEvent } from "@perfdata/format";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_EXIT,
   PERF_RECORD_FORK,
@@ -11,6 +8,8 @@ import {
 import { EXIT, FORK, LOST, LOST_SAMPLES } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
 import type { Engine } from "../engine.ts";
+import { type FieldPlace, Tracepoints } from "../events/tracepoints.ts";
+import { RelativeTime } from "../order/relative_time.ts";
 import type { Run } from "../order/run.ts";
 
 const LOST_AT = layoutOf(LOST);
@@ -57,22 +56,6 @@ export interface SchedulerListener {
   lost?(time: number, cpu: number, records: number): void;
 }
 
-interface Place {
-  readonly offset: number;
-  readonly size: number;
-}
-
-interface Format {
-  readonly name: string;
-  readonly places: readonly Place[];
-  /** Where `common_flags` is, if the format has it. */
-  readonly flags: number;
-}
-
-interface Source extends Format {
-  readonly fields: SampleFields;
-}
-
 /** TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ of include/linux/trace_events.h. */
 const IN_INTERRUPT = 0x18;
 
@@ -84,83 +67,46 @@ const PREEMPTED = 0x100;
 
 /** Reads the raw data of the scheduler's tracepoints by the formats that the recording has. */
 export class SchedulerEvents {
-  readonly #sources = new Map<number, Source>();
-  readonly #formats = new Map<bigint, Format>();
-  readonly #events: readonly PerfEvent[];
+  readonly #tracepoints: Tracepoints;
   readonly #littleEndian: boolean;
-  #seen = 0;
-  /** Names of the tracepoints that are there and can be read. */
-  readonly names: Set<string> = new Set();
-  /** Samples of them whose raw data are too short. */
-  damaged = 0;
-  #baseHi = -1;
-  #baseLo = 0;
+  readonly #time = new RelativeTime();
 
-  /** When the first event was, in ns: what other times count from. */
-  get base(): bigint {
-    return this.#baseHi < 0 ? 0n : BigInt(this.#baseHi) << 32n | BigInt(this.#baseLo);
-  }
-
-  private constructor(reader: PerfDataReader) {
-    this.#littleEndian = reader.littleEndian;
-    this.#events = reader.events.all;
+  private constructor(tracepoints: Tracepoints, littleEndian: boolean) {
+    this.#tracepoints = tracepoints;
+    this.#littleEndian = littleEndian;
   }
 
   /** Finds the tracepoints of a recording. */
   static async open(engine: Engine): Promise<SchedulerEvents> {
-    const { reader, described } = engine;
-    const found = new SchedulerEvents(reader);
-    const tracing = await described.tracing();
-    if (tracing === undefined) return found;
-    const { parseTracepoint } = await import("@perfdata/format/tracepoint");
-    const longSize = tracing.long_size;
-    for (const { name: system, formats: texts } of tracing.systems) {
-      if (system !== "sched") continue;
-      for (const text of texts) {
-        const format = parseTracepoint(text, longSize);
-        const name = `sched:${format?.name}`;
-        const wanted = FIELDS[name];
-        if (format === undefined || wanted === undefined) continue;
-        const places = wanted.flatMap((field) => format.fields.find((f) => f.name === field) ?? []);
-        if (places.length === wanted.length) {
-          const flags = format.common.find((f) => f.name === "common_flags")?.offset ?? -1;
-          found.#formats.set(BigInt(format.id), { name, places, flags });
-        }
-      }
-    }
-    found.#learn();
-    return found;
+    const found = await Tracepoints.open(engine, FIELDS);
+    return new SchedulerEvents(found, engine.reader.littleEndian);
   }
 
-  /** Takes the events that came since: those of a stream may follow the formats. */
-  #learn(): void {
-    for (; this.#seen < this.#events.length; this.#seen++) {
-      const { attr } = this.#events[this.#seen] as PerfEvent;
-      const format = attr.type === PERF_TYPE_TRACEPOINT
-        ? this.#formats.get(attr.config)
-        : undefined;
-      if (format === undefined) continue;
-      this.#sources.set(this.#seen, { ...format, fields: new SampleFields(attr) });
-      this.names.add(format.name);
-    }
+  /** Names of the tracepoints that are there and can be read. */
+  get names(): ReadonlySet<string> {
+    return this.#tracepoints.names;
+  }
+
+  /** Samples of them whose raw data are too short. */
+  get damaged(): number {
+    return this.#tracepoints.damaged;
+  }
+
+  /** When the first event was, in ns: what other times count from. */
+  get base(): bigint {
+    return this.#time.base;
   }
 
   /** Hands a row of a run on, where it says something of the scheduler, of threads, or of what was lost. */
   row(run: Run, i: number, listener: SchedulerListener): void {
     if (run.type[i] !== PERF_RECORD_SAMPLE) return this.#record(run, i, listener);
-    if (this.#seen < this.#events.length) this.#learn();
-    const source = this.#sources.get(run.event[i] as number);
+    const source = this.#tracepoints.of(run, i);
     if (source === undefined) return;
     const le = this.#littleEndian;
     const { view } = run.at(i);
     const { fields, places, name, flags } = source;
-    const isSound = fields.locate(view, run.start[i] as number, run.end[i] as number, le);
-    if (!isSound || places.some(({ offset, size }) => offset + size > fields.rawSize)) {
-      this.damaged++;
-      return;
-    }
     const value = (k: number): number => {
-      const { offset, size } = places[k] as Place;
+      const { offset, size } = places[k] as FieldPlace;
       const at = fields.raw + offset;
       if (size === 4) return view.getInt32(at, le);
       const low = view.getUint32(at + (le ? 0 : 4), le);
@@ -201,14 +147,6 @@ export class SchedulerEvents {
 
   /** When a row was, in ns since the first one; rows without a time are as old as it. */
   timeOf(run: Run, i: number): number {
-    const hi = (run.timeHi[i] as number) >>> 0;
-    const lo = (run.timeLo[i] as number) >>> 0;
-    if ((hi | lo) === 0) return 0;
-    if (this.#baseHi < 0) {
-      this.#baseHi = hi;
-      this.#baseLo = lo;
-    }
-    // deno-lint-ignore perfdata/halves -- since the first one, to take differences of
-    return (hi - this.#baseHi) * 2 ** 32 + (lo - this.#baseLo);
+    return this.#time.of(run, i);
   }
 }

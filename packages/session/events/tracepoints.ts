@@ -1,0 +1,117 @@
+import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import type { Engine } from "../engine.ts";
+import type { Run } from "../order/run.ts";
+
+/** Where a field is in the raw data. */
+export interface FieldPlace {
+  /** Bytes from the start of the raw data. */
+  readonly offset: number;
+  /** Bytes. */
+  readonly size: number;
+}
+
+interface Format {
+  readonly name: string;
+  readonly places: readonly FieldPlace[];
+  readonly flags: number;
+}
+
+/** A tracepoint of a recording whose fields are read. */
+export interface Tracepoint extends Format {
+  /** `system:name`. */
+  readonly name: string;
+  /** Of the fields that were wanted, in their order. */
+  readonly places: readonly FieldPlace[];
+  /** Where `common_flags` is, -1 where the format does not have it. */
+  readonly flags: number;
+  /** Finds the raw data of a sample. */
+  readonly fields: SampleFields;
+}
+
+/** Tracepoints that are read by the formats that the recording has: fields may be elsewhere in other kernels. */
+export class Tracepoints {
+  readonly #formats = new Map<bigint, Format>();
+  readonly #found = new Map<number, Tracepoint>();
+  readonly #events: readonly PerfEvent[];
+  readonly #littleEndian: boolean;
+  #seen = 0;
+  /** Names of the tracepoints that are there and can be read. */
+  readonly names: Set<string> = new Set();
+  /** Samples of them whose raw data are too short. */
+  damaged = 0;
+
+  private constructor(reader: PerfDataReader) {
+    this.#littleEndian = reader.littleEndian;
+    this.#events = reader.events.all;
+  }
+
+  /**
+   * Finds tracepoints of a recording.
+   *
+   * @param wanted By `system:name`: the fields that are read. One that does not have all of them is left out.
+   */
+  static async open(
+    engine: Engine,
+    wanted: Readonly<Record<string, readonly string[]>>,
+  ): Promise<Tracepoints> {
+    const { reader, described } = engine;
+    const found = new Tracepoints(reader);
+    const tracing = await described.tracing();
+    if (tracing === undefined) return found;
+    const { parseTracepoint } = await import("@perfdata/format/tracepoint");
+    const systems = new Set(Object.keys(wanted).map((name) => name.split(":", 1)[0]));
+    for (const { name: system, formats: texts } of tracing.systems) {
+      if (!systems.has(system)) continue;
+      for (const text of texts) {
+        const format = parseTracepoint(text, tracing.long_size);
+        const name = `${system}:${format?.name}`;
+        const fields = wanted[name];
+        if (format === undefined || fields === undefined) continue;
+        const places = fields.flatMap((field) => format.fields.find((f) => f.name === field) ?? []);
+        if (places.length === fields.length) {
+          const flags = format.common.find((f) => f.name === "common_flags")?.offset ?? -1;
+          found.#formats.set(BigInt(format.id), { name, places, flags });
+        }
+      }
+    }
+    found.#learn();
+    return found;
+  }
+
+  /** Takes the events that came since: those of a stream may follow the formats. */
+  #learn(): void {
+    for (; this.#seen < this.#events.length; this.#seen++) {
+      const { attr } = this.#events[this.#seen] as PerfEvent;
+      const format = attr.type === PERF_TYPE_TRACEPOINT
+        ? this.#formats.get(attr.config)
+        : undefined;
+      if (format === undefined) continue;
+      this.#found.set(this.#seen, { ...format, fields: new SampleFields(attr) });
+      this.names.add(format.name);
+    }
+  }
+
+  /** The tracepoint of a sample, with its raw data found: `undefined` where it is none, or is cut, which is counted. */
+  of(run: Run, i: number): Tracepoint | undefined {
+    if (this.#seen < this.#events.length) this.#learn();
+    const found = this.#found.get(run.event[i] as number);
+    if (found === undefined) return undefined;
+    const { fields, places } = found;
+    const { view } = run.at(i);
+    let isSound = fields.locate(
+      view,
+      run.start[i] as number,
+      run.end[i] as number,
+      this.#littleEndian,
+    );
+    for (let k = 0; k < places.length && isSound; k++) {
+      const { offset, size } = places[k] as FieldPlace;
+      isSound = offset + size <= fields.rawSize;
+    }
+    if (isSound) return found;
+    this.damaged++;
+    return undefined;
+  }
+}

@@ -1,0 +1,25 @@
+import type { Run } from "./run.ts";
+
+/** Times of rows as ns since the first of them: differences stay exact where times of a clock are no doubles. */
+export class RelativeTime {
+  #baseHi = -1;
+  #baseLo = 0;
+
+  /** What times count from, in ns. */
+  get base(): bigint {
+    return this.#baseHi < 0 ? 0n : BigInt(this.#baseHi) << 32n | BigInt(this.#baseLo);
+  }
+
+  /** When a row was; rows without a time are as old as the first one. */
+  of(run: Run, i: number): number {
+    const hi = (run.timeHi[i] as number) >>> 0;
+    const lo = (run.timeLo[i] as number) >>> 0;
+    if ((hi | lo) === 0) return 0;
+    if (this.#baseHi < 0) {
+      this.#baseHi = hi;
+      this.#baseLo = lo;
+    }
+    // deno-lint-ignore perfdata/halves -- since the first one, to take differences of
+    return (hi - this.#baseHi) * 2 ** 32 + (lo - this.#baseLo);
+  }
+}
