@@ -138,7 +138,7 @@ Deno.test("a recording without samples says that it has AUX data, and what helps
       assertEquals(code, 0, err);
       assertMatch(
         err,
-        /: no samples; what ran is in its AUX data of type arm_spe, which is not decoded: extract-pt --all-aux extracts it\n$/,
+        /: no samples; perfdata convert --spe makes samples of its AUX data of type arm_spe\n$/,
         command,
       );
       compared++;

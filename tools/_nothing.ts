@@ -135,11 +135,16 @@ export async function whyNoSamples(file: string): Promise<string> {
   const source = openSource(file);
   try {
     if (!isRandomAccess(source)) return "";
-    const { PERF_AUXTRACE_INTEL_PT } = await import("@perfdata/user-records/auxtrace-info");
+    const { PERF_AUXTRACE_ARM_SPE, PERF_AUXTRACE_INTEL_PT } = await import(
+      "@perfdata/user-records/auxtrace-info"
+    );
     const { readAuxTrace } = await import("@perfdata/session");
     const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
     const { streams, type, typeName } = await readAuxTrace(reader, { diagnostics: () => {} });
     if (streams.length === 0) return "";
+    if (type === PERF_AUXTRACE_ARM_SPE) {
+      return `; perfdata convert --spe makes samples of its AUX data of type ${typeName}`;
+    }
     return type === PERF_AUXTRACE_INTEL_PT
       ? `; what ran is in its Intel PT: perfdata pt, tree, or script --itrace`
       : `; what ran is in its AUX data of type ${typeName}, which is not decoded: ` +
@@ -147,6 +152,14 @@ export async function whyNoSamples(file: string): Promise<string> {
   } finally {
     source.close?.();
   }
+}
+
+/** Why a recording has no accesses to memory, as a line without its name. */
+export async function whyNoAccesses(file: string, recordedBy: string): Promise<string> {
+  const why = await whyNoSamples(file);
+  return `no samples with data sources${
+    why.includes("--spe") ? why : `; ${recordedBy} records them`
+  }`;
 }
 
 async function presentIn(file: string): Promise<Present | undefined> {

@@ -20,7 +20,7 @@ import {
   Progress,
   writeOut,
 } from "./_cli.ts";
-import { whyNothing } from "./_nothing.ts";
+import { whyNoAccesses, whyNothing } from "./_nothing.ts";
 import { parseCount, parsePercent } from "./_record_flags.ts";
 import {
   choosesSamples,
@@ -119,9 +119,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     progress.finish();
     if (!counts.hasAccesses) {
       if (!choosesSamples(chosen)) {
-        throw new InputError(
-          `${name}: no samples with data sources; perf c2c record records them`,
-        );
+        throw new InputError(`${name}: ${await whyNoAccesses(name, "perf c2c record")}`);
       }
       complain(
         `c2c: ${name}: no accesses: ${await whyNothing(name, filters, nameFilters(chosen))}`,

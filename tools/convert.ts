@@ -1,5 +1,6 @@
 /** `convert`: another form of the same recording. */
 import { AddBuildIds, ByteOrder, copyRecording, type Edit } from "@perfdata/edit";
+import type { SpeSamples } from "@perfdata/edit/spe-samples";
 import { CompressedOutput } from "@perfdata/edit/compress";
 import { filesWithoutBuildId, KERNEL } from "@perfdata/edit/build-ids";
 import { ForPerf, type PerfKnowledge, perfKnowledge } from "@perfdata/edit/for-perf";
@@ -44,6 +45,8 @@ A file becomes a pipe stream and a pipe stream a file; a directory that perf rec
       --byte-order ORDER write in this byte order: little or big
       --jit              make ELF files of the code in jitdump files (node --perf-prof, Java, …),
                          beside these, and map them, as perf inject --jit does
+      --spe              make samples of memory accesses of the AUX data of Arm SPE, which funcs
+                         --mem and c2c count, as perf inject --itrace does
       --build-ids        add the build ids of mapped files, as these files are on this machine now
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error
@@ -57,7 +60,7 @@ Exit codes: 0 done; 1 the recording is damaged (what can be read is written); 2 
 `;
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress", "build-ids", "jit"],
+  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress", "build-ids", "jit", "spe"],
   string: [...OUTPUT_FLAGS.string, "for-perf", "byte-order"],
   alias: OUTPUT_FLAGS.alias,
 } as const;
@@ -93,8 +96,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const other = order === undefined ? "for-perf" : "byte-order";
     throw new UsageError(`--build-ids and --${other}: one after the other, in two conversions`);
   }
-  if (on.jit && (on["build-ids"] || (order ?? version) !== undefined)) {
-    throw new UsageError("--jit and other changes: one after the other, in two conversions");
+  const others = on["build-ids"] || (order ?? version) !== undefined;
+  if ((on.jit && (others || on.spe)) || (on.spe && (others || on["keep-compressed"]))) {
+    const flag = on.jit ? "jit" : "spe";
+    throw new UsageError(`--${flag} and other changes: one after the other, in two conversions`);
   }
   const { zstdCompressSync, constants } = on.compress ? await import("node:zlib") : {};
   return await aboutAsync(name, async () => {
@@ -105,11 +110,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       ? new ByteOrder(reader)
       : undefined;
     const fitting = known && new ForPerf(reader, known);
+    const sampled = on.spe ? await speSamples(name, reader) : undefined;
     const identified = on["build-ids"] ? await identify(name, reader) : undefined;
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
       // Here, where it is known that the output can be written: it writes files of its own.
       const jitted = on.jit ? await injectJit("convert", name, reader, on.force) : undefined;
-      const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? {};
+      const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? sampled ?? {};
       const level = { params: { [constants?.ZSTD_c_compressionLevel ?? 0]: LEVEL } };
       const output = zstdCompressSync === undefined ? plain : new CompressedOutput(
         plain,
@@ -127,6 +133,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       progress.finish();
       summary("convert", copied, path);
     });
+    if (sampled !== undefined) {
+      const { samples, others, damaged } = sampled;
+      complain(
+        `convert: ${name}: ${samples} samples of loads and stores` +
+          (others > 0 ? `; ${others} records of Arm SPE are of other instructions` : "") +
+          (damaged > 0 ? `; ${damaged} bytes are no packets` : ""),
+      );
+    }
     for (const [what, count] of fitting?.left ?? []) {
       complain(
         `convert: ${name}: ${count} × ${what} left out, which perf ${version} does not know`,
@@ -141,6 +155,18 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     complaints.finish();
     return complaints.count > 0 ? 1 : 0;
   });
+}
+
+/** Makes samples of AUX data of Arm SPE. */
+async function speSamples(name: string, reader: PerfDataReader): Promise<SpeSamples> {
+  if (reader.fileSize === undefined) {
+    throw new InputError("--spe: a stream can be read only once; write it to a file first");
+  }
+  // Loaded where it is needed.
+  const made = await import("@perfdata/edit/spe-samples");
+  const samples = await made.SpeSamples.of(reader);
+  if (samples === undefined) throw new InputError(`${name}: no AUX data of Arm SPE`);
+  return samples;
 }
 
 /** Finds the build ids of files of this machine. */

@@ -41,7 +41,7 @@ import { writeTable } from "./_styled.ts";
 import { complainRounded } from "./_periods.ts";
 import { parseLength } from "./_time.ts";
 import { tableFolders } from "./_table_folders.ts";
-import { whyNoSamples, whyNothing } from "./_nothing.ts";
+import { whyNoAccesses, whyNoSamples, whyNothing } from "./_nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
 import {
   choosesSamples,
@@ -147,9 +147,6 @@ function sortKeys(text: string): SortKey[] {
 
 /** Stacks of a smaller share are left out of a table, as with perf. */
 const LEAST_CHAIN = 0.005;
-
-/** Why there is nothing to count. */
-const NO_ACCESSES = "no samples with data sources; perf mem record records them";
 
 const FLAGS = {
   boolean: [
@@ -393,7 +390,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     progress.finish();
     if (memory && counts.accesses === 0 && counts.totals.some(({ samples }) => samples > 0)) {
-      throw new InputError(`${name}: ${NO_ACCESSES}`);
+      throw new InputError(`${name}: ${await whyNoAccesses(name, "perf mem record")}`);
     }
     const { intervals } = counts;
     if (intervals !== undefined) {

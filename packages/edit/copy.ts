@@ -56,6 +56,8 @@ export interface Edit {
   record?(batch: RecordBatch, i: number): Verdict;
   /** Which bytes of the payload after an AUXTRACE record stay, where `record` kept it; else all. */
   part?(payload: Payload): PayloadPart | undefined;
+  /** Records in the place of an AUXTRACE record that `record` dropped, made of the payload after it. */
+  instead?(payload: Payload): AsyncIterable<Uint8Array>;
   /** Records to be written before the first one of the recording. */
   before?(): Uint8Array;
   /** Records to be written after the last one. */
@@ -385,7 +387,13 @@ class Copy {
       return;
     }
     await this.#pieces.flush();
-    if (!kept) return;
+    if (!kept) {
+      if (payload.type !== PERF_RECORD_AUXTRACE) return;
+      for await (const records of this.#edit.instead?.(payload) ?? []) {
+        await this.#output.write(records);
+      }
+      return;
+    }
     const chunk = new Uint8Array(Math.min(CHUNK, payload.size));
     const put = async (bytes: Uint8Array) => {
       this.#stats.payloadBytes += bytes.length;

@@ -12,3 +12,4 @@ export { FileOutput, PipeOutput } from "./recording_output.ts";
 export { Redact, type RedactOptions } from "./redact.ts";
 export { repairRecording } from "./repair.ts";
 export { Slice, type SliceFilter } from "./slice.ts";
+export { SpeSamples } from "./spe_samples.ts";

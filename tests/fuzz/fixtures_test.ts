@@ -1,5 +1,7 @@
 /** What the fuzzer once found: each is tried on everything. */
 import { assert, assertEquals } from "@std/assert";
+import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
+import { speRecording } from "../spe_recording.ts";
 import { dataSource, memoryRecording } from "../memory_recording.ts";
 import { Random } from "./random.ts";
 import { attempt } from "./runner.ts";
@@ -64,10 +66,13 @@ Deno.test("the fuzzer calls the tools in ways in which they do their jobs", asyn
       ),
     }),
   );
+  const spe = `${folder}/spe.data`;
+  const made = { cpuid: "0x00000000410fd0c1", contexts: true, short: false };
+  Deno.writeFileSync(spe, await asFile(speRecording(new Numbers(1), made), true));
   try {
     const done = new Set<string>();
     const called = new Set<string>();
-    for (const path of [...recordings, memory]) {
+    for (const path of [...recordings, memory, spe]) {
       for (const { name, args, run } of await toolCalls({ path, folder })) {
         const call = `${name} ${args.filter((arg) => arg !== path).join(" ")}`;
         called.add(call);

@@ -189,6 +189,7 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
     ["-f", "-o", `${folder}/out.data`, path],
     ["-f", "-o", `${folder}/out.data`, "--pipe", "--compress", path],
     ["-f", "-o", `${folder}/out.data`, "--byte-order", "big", path],
+    ["-f", "-o", `${folder}/out.data`, "--spe", path],
   ],
   repair: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path]],
   redact: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, path]],

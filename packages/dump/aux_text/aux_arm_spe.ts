@@ -1,17 +1,7 @@
 import { putAscii, putDecimal, putHex, putSigned64 } from "@perfdata/format/text-bytes";
+import { SPE_PACKET, SPE_REACH, SpePacket } from "@perfdata/session/arm-spe-packet";
 import { type AuxText, putLineStart } from "./aux_line.ts";
 import { hex } from "./auxtrace_info_text.ts";
-
-const PAD = 0x00;
-const END = 0x01;
-const TIMESTAMP = 0x71;
-const EVENTS = 0x42;
-const DATA_SOURCE = 0x43;
-const OPERATION_TYPE = 0x48;
-const CONTEXT = 0x64;
-const EXTENDED = 0x20;
-const ADDRESS = 0xb0;
-const COUNTER = 0x98;
 
 /** What the bits of an events packet mean. */
 const EVENT_BITS: readonly (readonly [number, string])[] = [
@@ -43,11 +33,10 @@ const REGISTERS: Readonly<Record<number, string>> = {
  * "Statistical Profiling Extension Sample Record Specification").
  */
 export class ArmSpeText implements AuxText {
-  readonly reach = 16;
+  readonly reach = SPE_REACH;
   consumed = 0;
   readonly #base: number;
-  #hi = 0;
-  #lo = 0;
+  readonly #packet = new SpePacket();
 
   /** @param base What the data's alignment packets count from: address 0 of the data. */
   constructor(base: number) {
@@ -68,64 +57,38 @@ export class ArmSpeText implements AuxText {
     end: number,
     position: number,
   ): number {
-    const size = this.#size(input, at, end, position);
-    this.consumed = Math.max(size, 1);
+    const packet = this.#packet;
+    packet.read(input, at, end, this.#base + position);
+    this.consumed = Math.max(packet.size, 1);
     p = putLineStart(out, p, input, at, this.consumed, 16, position);
-    p = size === 0
+    p = packet.size === 0
       ? putAscii(out, p, " Bad packet!")
-      : this.#describe(out, putAscii(out, p, " "), input, at);
+      : this.#describe(out, putAscii(out, p, " "));
     out.setUint8(p, 0x0a);
     return p + 1;
   }
 
-  /** Bytes of the packet; 0 where it is none, or not whole. Padding is taken up to 16 bytes. */
-  #size(input: Uint8Array, at: number, end: number, position: number): number {
-    const first = input[at] as number;
-    const left = end - at;
-    let size: number;
-    if (first === PAD) {
-      size = 1;
-    } else if (first === END) {
-      return 1;
-    } else if (isExtended(first) && left > 1 && input[at + 1] === 0) {
-      const alignment = 1 << (first & 15) + 1;
-      if (left < alignment) return 0;
-      size = alignment - (this.#base + position & alignment - 1);
-    } else {
-      const head = isExtended(first) ? 1 : 0;
-      if (left < 1 + head || kindOf(input, at) < 0) return 0;
-      const payload = 1 << ((input[at + head] as number) >> 4 & 3);
-      return left < 1 + head + payload ? 0 : 1 + head + payload;
-    }
-    while (size < 16 && size < left && input[at + size] === PAD) size++;
-    return size;
-  }
-
-  #describe(out: DataView, p: number, input: Uint8Array, at: number): number {
-    const first = input[at] as number;
-    const extended = isExtended(first);
-    if (first === PAD || (extended && input[at + 1] === 0)) return putAscii(out, p, "PAD");
-    if (first === END) return putAscii(out, p, "END");
-    const header = (extended ? input[at + 1] : first) as number;
-    this.#readPayload(input, at + (extended ? 2 : 1), 1 << (header >> 4 & 3));
-    const hi = this.#hi;
-    const lo = this.#lo;
-    const index = header & 7 | (extended ? (first & 3) << 3 : 0);
-    switch (kindOf(input, at)) {
-      case TIMESTAMP:
+  #describe(out: DataView, p: number): number {
+    const { kind, index, hi, lo } = this.#packet;
+    switch (kind) {
+      case SPE_PACKET.PAD:
+        return putAscii(out, p, "PAD");
+      case SPE_PACKET.END:
+        return putAscii(out, p, "END");
+      case SPE_PACKET.TIMESTAMP:
         return putSigned64(out, putAscii(out, p, "TS "), hi, lo);
-      case DATA_SOURCE:
+      case SPE_PACKET.DATA_SOURCE:
         return putSigned64(out, putAscii(out, p, "DATA-SOURCE "), hi, lo);
-      case EVENTS:
+      case SPE_PACKET.EVENTS:
         p = putAscii(out, p, "EV");
         for (const [bit, name] of EVENT_BITS) if (lo >>> bit & 1) p = putAscii(out, p, name);
         return p;
-      case OPERATION_TYPE:
-        return this.#operation(out, p, first & 3);
-      case CONTEXT:
+      case SPE_PACKET.OPERATION_TYPE:
+        return this.#operation(out, p, index);
+      case SPE_PACKET.CONTEXT:
         p = putHex(out, putAscii(out, p, "CONTEXT 0x"), hi, lo);
-        return putAscii(out, p, ` el${(first & 3) + 1}`);
-      case COUNTER:
+        return putAscii(out, p, ` el${index + 1}`);
+      case SPE_PACKET.COUNTER:
         p = putDecimal(out, putAscii(out, p, "LAT "), lo & 0xffff);
         return putAscii(out, p, ` ${COUNTERS[index] ?? ""}`);
       default:
@@ -133,15 +96,8 @@ export class ArmSpeText implements AuxText {
     }
   }
 
-  #readPayload(input: Uint8Array, at: number, size: number): void {
-    const byte = (i: number): number => i < size ? input[at + i] as number : 0;
-    this.#lo = (byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24) >>> 0;
-    this.#hi = (byte(4) | byte(5) << 8 | byte(6) << 16 | byte(7) << 24) >>> 0;
-  }
-
   #address(out: DataView, p: number, index: number): number {
-    const hi = this.#hi;
-    const lo = this.#lo;
+    const { hi, lo } = this.#packet;
     const address = hi & 0xff_ffff;
     switch (index) {
       case 0:
@@ -160,7 +116,7 @@ export class ArmSpeText implements AuxText {
   }
 
   #operation(out: DataView, p: number, kind: number): number {
-    const lo = this.#lo;
+    const { lo } = this.#packet;
     const put = (text: string): void => void (p = putAscii(out, p, text));
     const vector = (): void => put(` EVLEN ${32 << (lo >>> 4 & 7)}`);
     switch (kind) {
@@ -200,23 +156,7 @@ export class ArmSpeText implements AuxText {
 
   /** A packet of a known kind that says nothing known. */
   #raw(out: DataView, p: number, name: string, index: number): number {
-    p = putHex(out, putAscii(out, p, `${name} 0x`), this.#hi, this.#lo);
+    p = putHex(out, putAscii(out, p, `${name} 0x`), this.#packet.hi, this.#packet.lo);
     return putAscii(out, p, ` (${index})`);
   }
-}
-
-function isExtended(first: number): boolean {
-  return (first & 0xfc) === EXTENDED;
-}
-
-/** What kind of packet with a payload begins here; -1 where it is none. */
-function kindOf(input: Uint8Array, at: number): number {
-  const first = input[at] as number;
-  if (first === TIMESTAMP) return TIMESTAMP;
-  const short = first & 0xcf;
-  if (short === EVENTS || short === DATA_SOURCE) return short;
-  const group = first & 0xfc;
-  if (group === CONTEXT || group === OPERATION_TYPE) return group;
-  const kind = ((group === EXTENDED ? input[at + 1] : first) as number) & 0xf8;
-  return kind === ADDRESS || kind === COUNTER ? kind : -1;
 }
