@@ -1,6 +1,7 @@
 /** The flags that choose samples, the same in all commands that count or show samples. */
 import type { PerfDataReader } from "@perfdata/format/reader";
 import type { EngineOptions } from "@perfdata/session/engine";
+import { type NameTest, nameTest } from "@perfdata/session/name-words";
 import { type Flags, parseNumbers, UsageError } from "./_cli.ts";
 import { parseTime, resolveTime, sampleSpan } from "./_time.ts";
 
@@ -26,7 +27,7 @@ export const SAMPLE_HELP = `\
 export type SampleFlags = Flags<string, typeof SAMPLE_FLAGS.string[number]>;
 
 /** Whether a name is one of those that were asked for. */
-export type NameTest = (name: string) => boolean;
+export type { NameTest };
 
 /** Names that were asked for; `undefined` for all. */
 export interface NameFilters {
@@ -60,12 +61,10 @@ export function parseNames(flag: string, text: string): NameTest {
     }
   }
   const seen: NamesSeen = { matched: false, others: new Set() };
-  const test: NameTest = (name) => {
-    const matches = names.has(name) || expressions.some((expression) => expression.test(name));
+  const test = nameTest({ names, expressions }, (name, matches) => {
     if (matches) seen.matched = true;
     else if (seen.others.size < MOST_SEEN) seen.others.add(name);
-    return matches;
-  };
+  });
   SEEN.set(test, seen);
   return test;
 }

@@ -69,7 +69,7 @@ docs/records.md describes the objects.
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
       --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
-                     more); --limit, --symbols, --unwind, filters by name and pipes use one
+                     more); --limit, --symbols, --symbol, --unwind and pipes use one
       --temp DIR     of a pipe, sort what does not fit into memory in a file there
       --debug        print the stack trace of an error
   -h, --help         print this help

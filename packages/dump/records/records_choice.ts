@@ -3,6 +3,7 @@ import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import { shortName } from "@perfdata/session/short-name";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
+import { type NameTest, nameTest, type NameWords } from "@perfdata/session/name-words";
 import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
 
 /**
@@ -11,13 +12,68 @@ import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
  */
 export interface RecordsFilter extends Omit<RecordFilter, "types"> {
   /** The event's name. */
-  readonly event?: ((name: string) => boolean) | undefined;
+  readonly event?: NameTest | undefined;
   /** The thread's name at that time; sets the order to time. */
-  readonly comm?: ((name: string) => boolean) | undefined;
-  /** The object at `ip`, as perf shows it, or its path. Needs symbols. */
-  readonly dso?: ((name: string) => boolean) | undefined;
+  readonly comm?: NameTest | undefined;
+  /** The object at `ip`, as perf shows it, or its path; sets the order to time. */
+  readonly dso?: NameTest | undefined;
   /** The function at `ip`, or one that is inlined there. Needs symbols. */
-  readonly symbol?: ((name: string) => boolean) | undefined;
+  readonly symbol?: NameTest | undefined;
+}
+
+/** The filters by names that other threads can have as well. */
+const SENT = ["event", "comm", "dso"] as const;
+
+/** Names that are asked for, by what they are of: what can be sent to another thread. */
+export type FilterWords = { readonly [what in typeof SENT[number]]?: NameWords };
+
+/** Names that a thread's filters were asked about. */
+export type AskedNames = { readonly [what in typeof SENT[number]]?: readonly string[] };
+
+/** The words of filters by name; `undefined` where one of them cannot be sent. */
+export function filterWords(filter: RecordsFilter): FilterWords | undefined {
+  if (filter.symbol !== undefined) return undefined;
+  const words: { [what in typeof SENT[number]]?: NameWords } = {};
+  for (const what of SENT) {
+    const test = filter[what];
+    if (test === undefined) continue;
+    if (test.words === undefined) return undefined;
+    words[what] = test.words;
+  }
+  return words;
+}
+
+/** Names that a thread notes at most: they only go into a message. */
+const MOST_ASKED = 1000;
+
+/** Filters of words, in the thread that they were sent to. */
+export class SentFilters {
+  /** The tests. */
+  readonly tests: { readonly [what in typeof SENT[number]]?: NameTest };
+  readonly #asked: { [what in typeof SENT[number]]?: Set<string> } = {};
+
+  /** Makes tests of words. */
+  constructor(words: FilterWords) {
+    const tests: { [what in typeof SENT[number]]?: NameTest } = {};
+    for (const what of SENT) {
+      const own = words[what];
+      if (own === undefined) continue;
+      const asked = this.#asked[what] = new Set();
+      tests[what] = nameTest(own, (name) => void (asked.size < MOST_ASKED && asked.add(name)));
+    }
+    this.tests = tests;
+  }
+
+  /** What they were asked about. */
+  asked(): AskedNames {
+    const { event = [], comm = [], dso = [] } = this.#asked;
+    return { event: [...event], comm: [...comm], dso: [...dso] };
+  }
+}
+
+/** Has filters know what those of another thread were asked about. */
+export function askAgain(filter: RecordsFilter, asked: AskedNames): void {
+  for (const what of SENT) asked[what]?.forEach((name) => filter[what]?.(name));
 }
 
 /** Whether a filter needs to know what a thread was called, or where it was. */

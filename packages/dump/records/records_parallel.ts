@@ -14,6 +14,7 @@ import type { Engine } from "@perfdata/session/engine";
 import { textOfFile } from "@perfdata/session/workers";
 import { withCsv } from "./csv_line.ts";
 import type { RecordsOptions } from "./records.ts";
+import { askAgain, filterWords } from "./records_choice.ts";
 import { isTimeOrdered, makeRecords, type RecordsAbout, RecordsText } from "./records_text.ts";
 
 /** How to write the records of a file with several threads: they go to standard output. */
@@ -41,7 +42,7 @@ const NOT_WITH = [
  * through once, then each thread makes the lines of some parts. The text is the same for any number of
  * threads.
  *
- * Where a number of lines, names, symbols or whole stacks are asked for, and for files in pipe format or
+ * Where a number of lines, symbols, functions or whole stacks are asked for, and for files in pipe format or
  * with compressed records, one thread goes through all of it.
  *
  * @param reader The file; what is wrong with it is reported once, by this reader.
@@ -102,7 +103,10 @@ export async function recordsByWindows(
     progress: options.progress,
     diagnostics: options.diagnostics ?? fail,
   });
-  return made && { engine: made.engine, count: (made.consumer as RecordsText).count };
+  if (made === undefined) return undefined;
+  const { count, asked } = (made.consumer as RecordsText).part();
+  if (asked !== undefined) askAgain(options.filter ?? {}, asked);
+  return { engine: made.engine, count };
 }
 
 function fail(error: Error): never {
@@ -114,8 +118,9 @@ function aboutOf(
   { format, u64, types, from, order, filter, limit, symbols, unwind }: RecordsOptions,
 ): RecordsAbout | undefined {
   if ((limit ?? symbols ?? unwind) !== undefined) return undefined;
-  const { event, comm, dso, symbol, ...numbers } = filter ?? {};
-  if ((event ?? comm ?? dso ?? symbol) !== undefined) return undefined;
+  const { event, comm, dso, symbol: _, ...numbers } = filter ?? {};
+  const words = filterWords(filter ?? {});
+  if (words === undefined) return undefined;
   return {
     ...(format === undefined ? {} : { format }),
     ...(u64 === undefined ? {} : { u64 }),
@@ -123,5 +128,6 @@ function aboutOf(
     ...(from === undefined ? {} : { from }),
     ...(order === undefined ? {} : { order }),
     ...(filter === undefined ? {} : { filter: numbers }),
+    ...((event ?? comm ?? dso) === undefined ? {} : { words }),
   };
 }

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { withCsv } from "./csv_line.ts";
 import { type RecordsOptions, writeRecords } from "./records.ts";
+import { type NameTest, nameTest } from "@perfdata/session/name-words";
 import { recordsByWindows } from "./records_parallel.ts";
 import { Latin, open, recordings } from "../testing.ts";
 
@@ -41,7 +42,15 @@ const WISHES: readonly RecordsOptions[] = [
   { format: "csv", order: "time", types: new Set(["SAMPLE", "COMM"]) },
   { inflate: false, from: 5000 },
   { order: "time", filter: { cpus: new Set([0]) } },
+  { filter: { comm: words(/[a-h]/) } },
+  { format: "csv", filter: { dso: words(/k|lib/), tids: new Set(Array(1 << 15).keys()) } },
+  { filter: { event: words(/c/), comm: words(/[^s]/), dso: words(/e/) } },
 ];
+
+/** A filter by an expression, as it can be sent to another thread. */
+function words(expression: RegExp): NameTest {
+  return nameTest({ names: new Set(), expressions: [expression] });
+}
 
 Deno.test("by windows of any size, records are what they are by one pass", async () => {
   let files = 0;
@@ -89,4 +98,29 @@ Deno.test("any number of threads write the records that one does", async () => {
   }
   console.log(`${texts} texts by several threads`);
   assert(texts >= 12, `${texts} texts`);
+});
+
+Deno.test("names that filters are asked about in other threads are known where none is left", async () => {
+  const files = (await recordings()).filter((path) => {
+    const { size } = Deno.statSync(path);
+    return size > 20_000 && size < 400_000;
+  });
+  let compared = 0;
+  for (const path of files) {
+    const asked = async (jobs: number): Promise<string[]> => {
+      const seen = new Set<string>();
+      const comm = nameTest(
+        { names: new Set(["none is called so"]), expressions: [] },
+        (name) => void seen.add(name),
+      );
+      await byWindows(path, { filter: { comm } }, jobs, 4000);
+      return [...seen].sort();
+    };
+    const alone = await asked(1);
+    if (alone.length < 2) continue;
+    assertEquals(await asked(3), alone, path);
+    if (++compared >= 8) break;
+  }
+  console.log(`names of ${compared} files compared`);
+  assert(compared >= 4);
 });

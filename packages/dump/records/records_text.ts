@@ -33,7 +33,14 @@ import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
 import type { CsvLine, RecordsOptions } from "./records.ts";
 import type { RecordFilter } from "./record_filter.ts";
-import { asksMachine, RecordChoice } from "./records_choice.ts";
+import {
+  askAgain,
+  type AskedNames,
+  asksMachine,
+  type FilterWords,
+  RecordChoice,
+  SentFilters,
+} from "./records_choice.ts";
 import { RecordMore } from "./records_symbols.ts";
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
@@ -45,25 +52,38 @@ const UNWANTED = 2;
 /** What lines depend on, besides the file: what can be sent to another thread. */
 export type RecordsAbout = Pick<RecordsOptions, "format" | "u64" | "types" | "from" | "order"> & {
   readonly filter?: RecordFilter | undefined;
+  /** Names that are asked for. */
+  readonly words?: FilterWords | undefined;
 };
+
+/** What another thread counted. */
+export interface RecordsPart {
+  /** Lines. */
+  readonly count: number;
+  /** Names that its filters were asked about. */
+  readonly asked: AskedNames | undefined;
+}
 
 /** Gets ready to make lines of windows; `csvLine` is what cannot be sent to another thread. */
 export function makeRecords(
   reader: PerfDataReader,
-  { filter, ...about }: RecordsAbout,
+  { filter, words, ...about }: RecordsAbout,
   write: (block: Uint8Array) => void,
   csvLine: CsvLine | undefined,
 ): RecordsText {
+  const sent = words && new SentFilters(words);
   const options = {
     ...about,
-    ...(filter === undefined ? {} : { filter }),
+    ...(filter === undefined && sent === undefined
+      ? {}
+      : { filter: { ...filter, ...sent?.tests } }),
     ...(csvLine === undefined ? {} : { csvLine }),
   };
-  return new RecordsText(reader, write, { ...options, diagnostics: () => {} });
+  return new RecordsText(reader, write, { ...options, diagnostics: () => {} }, sent);
 }
 
 /** Turns records into lines. */
-export class RecordsText implements TextConsumer<number> {
+export class RecordsText implements TextConsumer<RecordsPart> {
   readonly out: TextBuffer = new TextBuffer();
   readonly #reader: PerfDataReader;
   readonly #options: RecordsOptions;
@@ -97,12 +117,16 @@ export class RecordsText implements TextConsumer<number> {
   /** Lines that were written. */
   count: number = 0;
   #engine: Engine | undefined;
+  /** The filters, where they were sent from another thread. */
+  readonly #sent: SentFilters | undefined;
 
   constructor(
     reader: PerfDataReader,
     write: (block: Uint8Array) => void,
     options: RecordsOptions,
+    sent?: SentFilters,
   ) {
+    this.#sent = sent;
     this.#reader = reader;
     this.#write = write;
     this.#options = options;
@@ -206,12 +230,13 @@ export class RecordsText implements TextConsumer<number> {
     this.flush();
   }
 
-  part(): number {
-    return this.count;
+  part(): RecordsPart {
+    return { count: this.count, asked: this.#sent?.asked() };
   }
 
-  join(count: number): void {
+  join({ count, asked }: RecordsPart): void {
     this.count += count;
+    if (asked !== undefined) askAgain(this.#options.filter ?? {}, asked);
   }
 
   /** Writes the line of a record where it is wanted. */
