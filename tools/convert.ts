@@ -45,8 +45,8 @@ A file becomes a pipe stream and a pipe stream a file; a directory that perf rec
       --byte-order ORDER write in this byte order: little or big
       --jit              make ELF files of the code in jitdump files (node --perf-prof, Java, …),
                          beside these, and map them, as perf inject --jit does
-      --spe              make samples of memory accesses of the AUX data of Arm SPE, which funcs
-                         --mem and c2c count, as perf inject --itrace does
+      --spe              make samples of the loads and stores in AUX data of Arm SPE, for
+                         funcs --mem and c2c, as perf inject --itrace does
       --build-ids        add the build ids of mapped files, as these files are on this machine now
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error

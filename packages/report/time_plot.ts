@@ -16,14 +16,17 @@ const STEPS = 4;
 export interface PlotSeries {
   /** In ns. */
   readonly times: readonly number[];
+  /** One for each time. */
   readonly values: readonly number[];
 }
 
 /** A panel of lines. */
 export interface PlotPanel {
+  /** What stands above it. */
   readonly title: string;
   /** Logarithmic, without what is not above 0, or from 0 on. */
   readonly scale: "log" | "linear";
+  /** Its lines. */
   readonly series: readonly PlotSeries[];
   /** Dashed lines across it. */
   readonly lines?: readonly { readonly value: number; readonly text: string }[];
@@ -31,6 +34,7 @@ export interface PlotPanel {
 
 /** What is drawn. */
 export interface TimePlot {
+  /** From the top. */
   readonly panels: readonly PlotPanel[];
   /** Names of lines by number, the same in all panels. */
   readonly legend: readonly string[];

@@ -40,11 +40,15 @@ export interface StatGroup {
 
 /** What an event has counted in a group. */
 export interface StatRow {
+  /** Number of the event. */
   readonly event: number;
+  /** Its name. */
   readonly name: string;
   /** The unit of values: `msec`, `Joules`; empty where they are numbers of events. */
   readonly unit: string;
+  /** The CPUs or the thread that it is of. */
   readonly group: StatGroup;
+  /** Whether there is a count. */
   readonly state: "counted" | "not counted" | "not supported";
   /** What was counted, extrapolated where the event had a counter for a part of the time only. */
   readonly count: bigint;
@@ -54,6 +58,7 @@ export interface StatRow {
   readonly enabled: bigint;
   /** Time in ns that it had a counter. */
   readonly running: bigint;
+  /** What is computed of this count and others. */
   readonly metrics: readonly StatMetric[];
 }
 
@@ -63,6 +68,7 @@ export interface StatCounts {
   readonly time: bigint;
   /** How long it was, in ns; unknown where the recording was cut off. */
   readonly duration: number | undefined;
+  /** The counts, in the order of perf. */
   readonly rows: readonly StatRow[];
 }
 

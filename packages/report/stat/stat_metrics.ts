@@ -2,12 +2,15 @@ import type { PerfEventAttr } from "@perfdata/format";
 
 /** What a metric needs to know of an event. */
 export interface MetricEvent {
+  /** Its name. */
   readonly name: string;
+  /** What it counts. */
   readonly attr: PerfEventAttr;
 }
 
 /** A figure that is computed of several counts, as `perf stat` prints it after `#`. */
 export interface StatMetric {
+  /** The figure. */
   readonly value: number;
   /** What it is: `GHz`, `insn per cycle`, `K/sec`. */
   readonly unit: string;
