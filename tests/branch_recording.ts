@@ -89,11 +89,24 @@ export function steppedBranches({ path, steps }: SteppedProgram): { from: number
   return branches;
 }
 
-/** A recording of the branches, where the program was loaded at `base`. */
+/** A branch of a recording. */
+export interface Branch {
+  from: number;
+  to: number;
+  abort?: boolean;
+}
+
+/**
+ * A recording of the branches, where the program was loaded at `base`.
+ *
+ * @param change Puts others in their place, at addresses as they were recorded, and says where the sample was taken:
+ * where the last branch led by default. Addresses of the kernel are negative.
+ */
 export async function recordingOf(
   path: string,
   branches: readonly { readonly from: number; readonly to: number }[],
   base: number = 0,
+  change: (entries: Branch[], number: number) => number = ([last]) => last?.to ?? 0,
 ): Promise<Uint8Array> {
   const flags = { in_tx: false, abort: false, cycles: 0, type: 0, spec: 0, new_type: 0, priv: 0 };
   const items: Item[] = [
@@ -121,18 +134,21 @@ export async function recordingOf(
     })),
   ];
   for (let i = 0; i + ENTRIES <= branches.length; i += ENTRIES) {
-    const entries = branches.slice(i, i + ENTRIES).reverse().map(({ from, to }, k) => ({
-      from: BigInt(base + from),
-      to: BigInt(base + to),
+    const own = branches.slice(i, i + ENTRIES).reverse()
+      .map(({ from, to }): Branch => ({ from: base + from, to: base + to }));
+    const ip = BigInt.asUintN(64, BigInt(change(own, i / ENTRIES)));
+    const entries = own.map(({ from, to, abort = false }, k) => ({
+      from: BigInt.asUintN(64, BigInt(from)),
+      to: BigInt.asUintN(64, BigInt(to)),
       flags: {
         ...flags,
+        abort,
         mispred: (i + k) % 5 === 0,
         predicted: (i + k) % 5 !== 0,
         // Of some it is not known how long they took.
         cycles: (i + k) % 7,
       },
     }));
-    const ip = entries[0]?.to ?? 0n;
     const body = { ip, pid: 7, tid: 7, time: BigInt(1000 + i), branch_stack: { entries } };
     items.push({ record: { type: 9, name: "SAMPLE", misc: 2, body } } as Item);
   }
@@ -145,7 +161,8 @@ export async function recordingOf(
     size: 120,
     sample_period: 1n,
     sample_type,
-    branch_sample_type: 1n,
+    // All of user code.
+    branch_sample_type: 9n,
   };
   return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
 }
@@ -174,6 +191,8 @@ export function segments(
   });
 }
 
+const GCC = ["gcc", "-g", "-O1", "-fcf-protection=none", "-Wl,-q"];
+
 /**
  * Makes a program and a recording of its branches.
  *
@@ -182,8 +201,20 @@ export function segments(
 export async function branchRecording(
   folder: string,
   pie: boolean,
-  compiler: readonly string[] = ["gcc", "-g", "-O1", "-fcf-protection=none", "-Wl,-q"],
+  compiler: readonly string[] = GCC,
 ): Promise<{ program: string; data: string }> {
+  const { program, branches, base } = branchProgram(folder, pie, compiler);
+  const data = `${folder}/work.data`;
+  Deno.writeFileSync(data, await recordingOf(program, branches, base));
+  return { program, data };
+}
+
+/** Makes a program, and steps through it; `base` is where it is loaded. */
+export function branchProgram(
+  folder: string,
+  pie: boolean,
+  compiler: readonly string[] = GCC,
+): { program: string; branches: { from: number; to: number }[]; base: number } {
   const program = `${folder}/work`;
   Deno.writeTextFileSync(`${folder}/work.c`, SOURCE);
   const [command = "", ...flags] = compiler;
@@ -196,7 +227,5 @@ export async function branchRecording(
   const listing = run("objdump", "-d", "--no-show-raw-insn", program);
   const branches = branchesOf(listing, new Numbers(3));
   assertEquals(branches.length, SAMPLES * ENTRIES);
-  const data = `${folder}/work.data`;
-  Deno.writeFileSync(data, await recordingOf(program, branches, pie ? 0x555555554000 : 0));
-  return { program, data };
+  return { program, branches, base: pie ? 0x555555554000 : 0 };
 }

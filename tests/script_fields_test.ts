@@ -21,8 +21,9 @@ import { registerName } from "@perfdata/format/registers";
 import { HEADER_ARCH, HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
+import { type Branch, branchProgram, found, recordingOf } from "./branch_recording.ts";
 import { newerPerfText, noNewerPerf, noPerf, perfText } from "./perf.ts";
-import { tool } from "./tool.ts";
+import { inFolder, tool } from "./tool.ts";
 import { ignored } from "./ignored.ts";
 
 const REGS = 0xff0fffn;
@@ -326,6 +327,117 @@ Deno.test("addr is named by what was mapped at that moment, also where the kerne
     ]);
     const theirs = await perfText(["script", ...args], path);
     if (theirs !== undefined) assertEquals(out, theirs.stdout);
+  } finally {
+    Deno.removeSync(path);
+  }
+});
+
+/** No instruction begins where a branch is said to be. */
+const MISMATCH = 9;
+
+/** Makes of branch stacks what is rare: the kernel, damage, samples elsewhere; returns where the sample was taken. */
+function rareStacks(
+  numbers: Numbers,
+  which?: number,
+): (entries: Branch[], number: number) => number {
+  const KERNEL = -0x7f000000;
+  return (entries, number) => {
+    const [last, , third, fourth] = entries as [Branch, Branch, Branch, Branch];
+    switch (which ?? number % 9) {
+      case 1:
+        return last.to + numbers.below(40);
+      case 2:
+        return last.to - 1 - numbers.below(40);
+      case 3:
+        // To the kernel and back.
+        third.from = KERNEL + 0x100;
+        fourth.to = KERNEL;
+        return last.to;
+      case 4:
+        // The way back alone.
+        third.from = KERNEL + 0x100;
+        return last.to;
+      case 6:
+        // Where nothing is mapped, and a piece that is too long.
+        third.from = fourth.to = 0x10;
+        last.from += 20000;
+        return last.to;
+      case 7:
+        return last.from;
+      case 8:
+        last.abort = true;
+        return last.to;
+      case MISMATCH:
+        third.from += 1;
+        return last.to;
+      default:
+        return last.to;
+    }
+  };
+}
+
+Deno.test({
+  name: "script: the code between branches is that of perf script -F brstackinsn",
+  ...ignored(
+    noPerf() ??
+      (found("gcc") === undefined || found("objdump") === undefined
+        ? "gcc or objdump is not installed"
+        : undefined),
+  ),
+  fn: () =>
+    inFolder(async (folder) => {
+      let lines = 0;
+      for (const pie of [false, true]) {
+        const { program, branches, base } = branchProgram(folder, pie);
+        const data = await recordingOf(program, branches, base, rareStacks(new Numbers(5)));
+        const path = `${folder}/rare.data`;
+        Deno.writeFileSync(path, data);
+        const lists = pie
+          ? ["brstackinsn"]
+          : ["brstackinsn,brstack", "comm,tid,time,ip,sym,brstackinsnlen"];
+        for (const fields of lists) {
+          const theirs = await perfText(["script", "-F", fields], path);
+          assertEquals(theirs?.code, 0, theirs?.stderr);
+          const ours = await tool("script", ["-F", fields, path]);
+          assertEquals(ours.code, 0, ours.err);
+          // No build id was recorded: functions are marked.
+          assertEquals(
+            ours.out.replace(/\?(?=$|:$|\+0x|\+\d+:$| \()/gm, ""),
+            theirs?.stdout,
+            fields,
+          );
+          assertStringIncludes(ours.err, "pieces of code between branches");
+          const shared = await tool("script", ["--jobs", "2", "-F", fields, path]);
+          assertEquals([shared.out, shared.err], [ours.out, ours.err]);
+          lines += ours.out.split("\n").length;
+          for (
+            const rare of ["... not reaching sample", " ABORT", " IPC"]
+          ) {
+            assertStringIncludes(ours.out, rare);
+          }
+        }
+        const wrong = rareStacks(new Numbers(5), MISMATCH);
+        Deno.writeFileSync(path, await recordingOf(program, branches, base, wrong));
+        const theirs = await perfText(["script", "-F", "brstackinsn"], path);
+        const ours = await tool("script", ["-F", "brstackinsn", path]);
+        // perf names the function after the end, where it has read on into it.
+        const unnamed = (text: string) => text.replace(/^\t[^\t\n]+:\n/gm, "");
+        assertEquals(unnamed(ours.out), unnamed(theirs?.stdout ?? ""));
+        assertStringIncludes(ours.out, "mismatch of LBR data and executable");
+      }
+      console.log(`${lines} lines compared`);
+      assert(lines > 80_000);
+    }),
+});
+
+Deno.test("script: the code between branches needs all branches", async () => {
+  const attr = { sample_type: BigInt(BASE | PERF_SAMPLE_BRANCH_STACK), branch_sample_type: 0x10n };
+  const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
+  try {
+    Deno.writeFileSync(path, await recording(attr, [{ branch_stack: { entries: [] } }]));
+    const { code, err } = await tool("script", ["-F", "brstackinsn", path]);
+    assertEquals(code, 2);
+    assertStringIncludes(err, "brstackinsn needs all branches");
   } finally {
     Deno.removeSync(path);
   }

@@ -2,7 +2,13 @@
 import { type AddedText, ScriptWriter } from "@perfdata/export/script";
 import type { ByteSource } from "@perfdata/format";
 import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
-import { eventFields, type FieldWish, rowNeeds } from "@perfdata/export/script-fields";
+import {
+  asksFor,
+  CODE_FIELDS,
+  eventFields,
+  type FieldWish,
+  rowNeeds,
+} from "@perfdata/export/script-fields";
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ROW, ROW_WORDS, ScriptRows, type ShownRecords } from "@perfdata/export/script-rows";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
@@ -19,7 +25,7 @@ import {
   type TimeOrigin,
 } from "@perfdata/session/pt";
 import type { AuxTrace } from "@perfdata/session";
-import { complain, InputError, Progress, writeOut } from "./_cli.ts";
+import { complain, InputError, Progress, UsageError, writeOut } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
@@ -54,6 +60,12 @@ export async function ptScript(
   bytes?: ByteSource,
 ): Promise<number> {
   const { on, value } = flags;
+  const ofCode = CODE_FIELDS.find((field) => asksFor(wish, field));
+  if (ofCode !== undefined) {
+    throw new UsageError(
+      `--fields: ${ofCode} is of branch stacks that were recorded: --insn-trace prints each instruction`,
+    );
+  }
   const needs = { ...rowNeeds([], wish, !on["hide-call-graph"]), addresses: true };
   const rows = new ScriptRows(needs, false, shown);
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;

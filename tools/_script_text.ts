@@ -11,13 +11,21 @@ import {
 import { HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
 import { decodeFeature } from "@perfdata/format/features";
 import type { PerfDataReader } from "@perfdata/format";
-import { asksFor, FieldError, parseFields, SCRIPT_FIELDS } from "@perfdata/export/script-fields";
+import {
+  asksFor,
+  CODE_FIELDS,
+  FieldError,
+  parseFields,
+  SCRIPT_FIELDS,
+} from "@perfdata/export/script-fields";
 import { ScriptText } from "@perfdata/export/script-text";
 import type { ClockTimes } from "@perfdata/export/time-of-day";
 import type { Engine, EngineOptions } from "@perfdata/session/engine";
 import type { TextWork, WriteText } from "@perfdata/session/workers";
-import type { SymbolResolver } from "@perfdata/symbols";
-import { type Flags, UsageError } from "./_cli.ts";
+import { ObjectCodeReader } from "@perfdata/session/object-code";
+import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import { type Flags, InputError, UsageError } from "./_cli.ts";
+import type { codeFiles } from "./_pt.ts";
 import type { PROFILE_FLAGS } from "./_profile.ts";
 import { type NameFilters, nameFilters } from "./_sample_flags.ts";
 import { type ShowFlag, shownRecords } from "./_shown_records.ts";
@@ -78,6 +86,9 @@ export async function makeScript(
       shown: shownRecords(on, filter?.cpus),
       options: { ...(filter === undefined ? {} : { filter }), unwind: resolver },
       resolver,
+      code: CODE_FIELDS.some((field) => asksFor(wish, field))
+        ? (engine) => codeReader(engine, name, flags.value)
+        : undefined,
       keep: !isFiltered
         ? undefined
         : (places, comm, place) =>
@@ -87,6 +98,26 @@ export async function makeScript(
     write,
     !isPipe && fileSize !== undefined,
   );
+}
+
+/** Reads code of a recording's objects; each file is opened once. */
+async function codeReader(
+  { reader: { arch }, recorded }: Engine,
+  name: string,
+  value: Parameters<typeof codeFiles>[1],
+): Promise<ObjectCodeReader> {
+  if (arch !== undefined && !/^(?:x86_64|x86|i[3-6]86)$/.test(arch)) {
+    throw new InputError(`${name}: instructions of ${arch} are not decoded: of x86 alone`);
+  }
+  const { codeFiles, imagesOf } = await import("./_pt.ts");
+  const files = await codeFiles(recorded, value);
+  const opened = new Map<SymbolObject, ReturnType<typeof files.open>>();
+  const open = (object: SymbolObject) => {
+    let file = opened.get(object);
+    if (file === undefined) opened.set(object, file = files.open(object));
+    return file;
+  };
+  return new ObjectCodeReader({ open, file: files.file }, imagesOf(undefined, name));
 }
 
 /** What was printed. */

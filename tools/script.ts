@@ -63,7 +63,8 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
                          ${fieldLines(0, 13)},
                          ${fieldLines(13, 20)},
                          ${fieldLines(20, 27)},
-                         ${fieldLines(27)};
+                         ${fieldLines(27, 35)},
+                         ${fieldLines(35)};
                          several times: sw:comm,ip is for software events alone (hw, sw, trace,
                          raw, break)
   -G, --hide-call-graph  print no call chains
@@ -180,6 +181,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       complain(
         `script: ${name}: ${percent(resolved.samples)} of samples have a function; without: ` +
           causes.join(", ") + remedyText(trust),
+      );
+    }
+    if (script.code.missing > 0) {
+      const { missing, wanted } = script.code;
+      complain(
+        `script: ${name}: ${missing} of ${wanted} pieces of code between branches ` +
+          `(${(100 * missing / wanted).toFixed(2)}%) cannot be read, and are left out`,
       );
     }
     if (rows.unmapped > 0) {

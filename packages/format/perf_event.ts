@@ -131,6 +131,8 @@ export const PERF_SAMPLE_BRANCH_NAMES: Readonly<Record<number, string>> = {
 export const PERF_SAMPLE_BRANCH_CALL_STACK = 0x800;
 /** `branch_sample_type` bit: the branch stack begins with `hw_idx`. */
 export const PERF_SAMPLE_BRANCH_HW_INDEX = 0x20000;
+/** `branch_sample_type` bit: all branches that were taken. */
+export const PERF_SAMPLE_BRANCH_ANY = 0x8;
 /** `branch_sample_type` bit: a word of counters follows the branch stack for each entry. */
 export const PERF_SAMPLE_BRANCH_COUNTERS = 0x80000;
 

@@ -17,8 +17,11 @@ import {
 import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
 import { inLine } from "@perfdata/format/visible";
 import type { Engine } from "@perfdata/session/engine";
+import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { TimeOrigin } from "@perfdata/session/pt-time";
+import { addressFromHalves } from "@perfdata/symbols/address";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
+import { BranchBlocks } from "./script_blocks.ts";
 import { ScriptExtras } from "./script_extras.ts";
 import { FrameLines } from "./script_frames.ts";
 import type { ScriptField } from "./script_fields.ts";
@@ -43,6 +46,8 @@ export interface ScriptOptions {
   readonly traces?: ScriptTraces | undefined;
   /** Turns times into times of day (`tod`), where the recording says how. */
   readonly clock?: ClockTimes | undefined;
+  /** Reads the code between branches, where that is printed. */
+  readonly code?: ObjectCodeReader | undefined;
   /** What samples get that were recorded without, by their number: {@linkcode ScriptWriter.until}. */
   readonly added?: AddedText | undefined;
 }
@@ -120,6 +125,8 @@ export class ScriptWriter {
   readonly #scratch = new ByteText();
   readonly #lines = new Map<string, FrameLines>();
   readonly #clock: ClockTimes | undefined;
+  /** Writes the code between branches. */
+  readonly blocks: BranchBlocks | undefined;
   /** The records of the present block. */
   #records: Uint8Array = new Uint8Array(0);
   #recordView: DataView = new DataView(new ArrayBuffer(0));
@@ -143,7 +150,8 @@ export class ScriptWriter {
     this.#clock = options.clock;
     if (options.traces !== undefined) options.traces.names = places;
     const { arch, littleEndian } = engine.reader;
-    const machine = { arch, littleEndian, widths: { dataSource: 0 } };
+    this.blocks = options.code && new BranchBlocks(engine, places, options.code);
+    const machine = { arch, littleEndian, widths: { dataSource: 0 }, blocks: this.blocks };
     this.#shapes = engine.reader.events.all.map((event, number) => {
       const { attr, layout } = event;
       const fields = options.fields[number] ?? new Set();
@@ -259,7 +267,10 @@ export class ScriptWriter {
     if (has.addr) this.#address(words, at, shape);
     extras?.beforeIp(text);
     if (has.ip) this.#ip(block, at, shape, sample);
-    extras?.afterIp(text, block.branches, words[at + ROW.BRANCHES] as number);
+    extras?.afterIp(text, block.branches, words[at + ROW.BRANCHES] as number, {
+      ip: addressFromHalves(words[at + ROW.IP_HI] as number, words[at + ROW.IP_LO] as number),
+      place: words[at + ROW.PLACE] as number,
+    });
     this.#added?.branches?.(text, sample);
     text.byte(NEWLINE);
   }

@@ -4,8 +4,10 @@ import { registerName } from "@perfdata/format/registers";
 import { dataSourceText, pageSizeText } from "@perfdata/format/data-source";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { PERF_EVENT_HEADER_SIZE } from "@perfdata/format/record-types";
+import { addressFromHalves } from "@perfdata/symbols/address";
 import type { ByteText } from "../formats/byte_text.ts";
 import { isBpfOutput, type ScriptField } from "./script_fields.ts";
+import type { BranchBlocks, SampleEnd } from "./script_blocks.ts";
 import type { ScriptPlaces } from "./script_places.ts";
 import type { ScriptTraces } from "./script_traces.ts";
 
@@ -23,6 +25,7 @@ export class ScriptExtras {
   readonly #fields: SampleFields;
   readonly #traces: ScriptTraces | undefined;
   readonly #places: ScriptPlaces;
+  readonly #blocks: BranchBlocks | undefined;
   readonly #interrupt: readonly string[];
   readonly #user: readonly string[];
   /** What data sources are filled up to: the longest so far, as with perf. */
@@ -40,6 +43,8 @@ export class ScriptExtras {
       readonly littleEndian: boolean;
       readonly arch: string | undefined;
       readonly widths: { dataSource: number };
+      /** Writes the code between branches, where that is wanted. */
+      readonly blocks: BranchBlocks | undefined;
     },
   ) {
     this.#event = event;
@@ -49,6 +54,7 @@ export class ScriptExtras {
     this.#traces = traces;
     this.#le = machine.littleEndian;
     this.#widths = machine.widths;
+    this.#blocks = machine.blocks;
     const names = (mask: bigint) => {
       const all: string[] = [];
       for (let bit = 0; mask >> BigInt(bit) !== 0n; bit++) {
@@ -97,7 +103,7 @@ export class ScriptExtras {
   }
 
   /** Writes what comes after the code address or the call chain. */
-  afterIp(text: ByteText, branches: Int32Array, from: number): void {
+  afterIp(text: ByteText, branches: Int32Array, from: number, end: SampleEnd): void {
     const has = this.#has;
     const fields = this.#fields;
     if (has.iregs) this.#registers(text, fields.regsIntr, this.#interrupt);
@@ -106,9 +112,43 @@ export class ScriptExtras {
       for (let i = 0; i < fields.branchStackLength; i++) this.#branch(text, i, branches, from);
     }
     if (has["bpf-output"] && isBpfOutput(this.#event)) this.#bpfOutput(text);
+    if (this.#blocks !== undefined && (has.brstackinsn || has.brstackinsnlen)) {
+      this.#putBlocks(this.#blocks, text, branches, from, end);
+    }
     if (has.phys_addr) text.string(this.#u64(fields.physAddr).toString(16).padStart(16));
     if (has.data_page_size) text.string(` ${pageSizeText(this.#u64(fields.dataPageSize))}`);
     if (has.code_page_size) text.string(` ${pageSizeText(this.#u64(fields.codePageSize))}`);
+  }
+
+  #putBlocks(
+    blocks: BranchBlocks,
+    text: ByteText,
+    places: Int32Array,
+    first: number,
+    end: SampleEnd,
+  ): void {
+    const { branchStack, branchStackLength } = this.#fields;
+    if (branchStack < 0) return;
+    const branches = Array.from({ length: branchStackLength }, (_, i) => {
+      const at = branchStack + i * BRANCH_ENTRY;
+      const place = (side: number) => first < 0 ? -1 : places[first + 2 * i + side] as number;
+      return {
+        from: this.#address(at),
+        to: this.#address(at + 8),
+        fromPlace: place(0),
+        toPlace: place(1),
+        flags: this.#view.getInt32(at + (this.#le ? 16 : 20), this.#le),
+      };
+    });
+    blocks.put(text, branches, end, this.#has.brstackinsnlen === true);
+  }
+
+  /** An address as a number: those of the kernel are negative. */
+  #address(at: number): number {
+    return addressFromHalves(
+      this.#view.getInt32(at + (this.#le ? 4 : 0), this.#le),
+      this.#view.getInt32(at + (this.#le ? 0 : 4), this.#le),
+    );
   }
 
   #u64(at: number): bigint {

@@ -1,5 +1,6 @@
 import {
   PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_BRANCH_ANY,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CODE_PAGE_SIZE,
@@ -44,6 +45,8 @@ export const SCRIPT_FIELDS = [
   "brstack",
   "brstacksym",
   "brstackoff",
+  "brstackinsn",
+  "brstackinsnlen",
   "data_src",
   "weight",
   "ins_lat",
@@ -64,10 +67,8 @@ export type ScriptField = typeof SCRIPT_FIELDS[number];
 
 /** Fields of `perf script` that are not printed, and why. */
 const REFUSED: Readonly<Record<string, string>> = {
-  brstackinsn: "instructions of branch stacks need the code of all objects: see pt --insns",
-  brstackinsnlen: "instructions of branch stacks need the code of all objects: see pt --insns",
   insnlen: "instructions are not read from objects: see annotate and pt --insns",
-  brcntr: "perf prints counters of branches in brstackinsn alone: records --json has them",
+  brcntr: "perf prints counters of branches by the names of events: records --json has them",
   ipc: "cycles of a trace are not counted",
   metric: "metrics need the events of the CPU that perf knows",
   srccode: "source is not read: srcline has file and line, annotate the lines of a function",
@@ -81,6 +82,8 @@ const OF_RECORD: ReadonlySet<string> = new Set<ScriptField>([
   "brstack",
   "brstacksym",
   "brstackoff",
+  "brstackinsn",
+  "brstackinsnlen",
   "data_src",
   "weight",
   "ins_lat",
@@ -92,7 +95,13 @@ const OF_RECORD: ReadonlySet<string> = new Set<ScriptField>([
 ]);
 
 /** Fields that need the places of the branch stack. */
-const BRANCH_PLACES: readonly ScriptField[] = ["brstack", "brstacksym", "brstackoff"];
+const BRANCH_PLACES: readonly ScriptField[] = [
+  ...["brstack", "brstacksym", "brstackoff"] as const,
+  ...["brstackinsn", "brstackinsnlen"] as const,
+];
+
+/** Fields that need the code of objects. */
+export const CODE_FIELDS: readonly ScriptField[] = ["brstackinsn", "brstackinsnlen"];
 
 /** Fields of samples that are decoded from AUX data. */
 const OF_TRACES: readonly ScriptField[] = ["insn", "callindent", "synth"];
@@ -217,6 +226,8 @@ const NEEDED: readonly (readonly [ScriptField, number])[] = [
   ["brstack", PERF_SAMPLE_BRANCH_STACK],
   ["brstacksym", PERF_SAMPLE_BRANCH_STACK],
   ["brstackoff", PERF_SAMPLE_BRANCH_STACK],
+  ["brstackinsn", PERF_SAMPLE_BRANCH_STACK],
+  ["brstackinsnlen", PERF_SAMPLE_BRANCH_STACK],
   ["iregs", PERF_SAMPLE_REGS_INTR],
   ["uregs", PERF_SAMPLE_REGS_USER],
   ["data_src", PERF_SAMPLE_DATA_SRC],
@@ -345,6 +356,12 @@ function typeFields(
       throw new FieldError(field, `samples of ${name} have no ${field}`);
     }
     fields.delete(field);
+  }
+  const code = CODE_FIELDS.find((field) => fields.has(field));
+  if (
+    code !== undefined && (event.attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_ANY)) === 0n
+  ) {
+    throw new FieldError(code, `${code} needs all branches, of which ${name} has some: -j any`);
   }
   if (!isTracepoint) fields.delete("trace");
   // One of them is printed, as perf does it.

@@ -53,6 +53,8 @@ export class ScriptPlaces {
   #unverified = new Uint8Array(1 << 10);
   /** By place: where its function starts. */
   #starts = new Float64Array(1 << 10);
+  /** By place: where it ends. */
+  #ends = new Float64Array(1 << 10);
   /** What was inlined, innermost first. */
   readonly #inlined = new Map<number, readonly ResolvedFrame[]>();
   readonly #lines = new Map<number, string>();
@@ -88,6 +90,7 @@ export class ScriptPlaces {
           this.#names[place] = number + 1;
           this.#unverified[place] = found.verified ? 0 : 1;
           this.#starts[place] = symbol.start;
+          this.#ends[place] = symbol.end;
         }
         if (wants.inline && frames.length > 1) this.#inlined.set(place, frames.slice(0, -1));
         const [line] = frames;
@@ -106,6 +109,7 @@ export class ScriptPlaces {
       this.#names = enlarge(this.#names, count);
       this.#unverified = enlarge(this.#unverified, count);
       this.#starts = enlarge(this.#starts, count);
+      this.#ends = enlarge(this.#ends, count);
     }
     await this.#lookUps.next();
     const { objects } = this.#engine.places;
@@ -205,6 +209,12 @@ export class ScriptPlaces {
 
   #distance(place: number): number {
     return this.#engine.places.address(place) - (this.#starts[place] as number);
+  }
+
+  /** From where to where the function of a place is, as its object counts. */
+  functionRange(place: number): { readonly start: number; readonly end: number } | undefined {
+    if (place < 0 || this.#name(place) === UNKNOWN) return undefined;
+    return { start: this.#starts[place] as number, end: this.#ends[place] as number };
   }
 
   /** Writes the name of a place, with the distance from its start where that is asked for. */

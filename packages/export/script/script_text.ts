@@ -1,5 +1,6 @@
 import type { PerfEvent } from "@perfdata/format";
 import type { Engine, EngineOptions, Needs } from "@perfdata/session/engine";
+import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { Run } from "@perfdata/session/run";
 import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
 import type { JoinedNumbers, TextConsumer, WriteText } from "@perfdata/session/workers";
@@ -28,6 +29,8 @@ export interface ScriptTextOptions {
   readonly options: Pick<EngineOptions, "filter" | "unwind" | "stitchLbr">;
   /** Knows the symbols of a recording. */
   readonly resolver: (engine: Engine) => Promise<SymbolResolver>;
+  /** Reads code, where fields need it. */
+  readonly code?: ((engine: Engine) => Promise<ObjectCodeReader>) | undefined;
   /** Records that are no samples, which are printed among them; not by windows. */
   readonly shown?: ShownRecords | undefined;
   /** Whether a sample is printed. */
@@ -42,6 +45,16 @@ export interface ScriptPart {
   readonly rows: RowCounts;
   /** What became of look-ups. */
   readonly names: OutcomesPart;
+  /** Pieces of code that were wanted, and those that could not be read. */
+  readonly code: CodePieces;
+}
+
+/** How many pieces of code were wanted, and how many could not be read. */
+export interface CodePieces {
+  /** All. */
+  readonly wanted: number;
+  /** Those that are not printed. */
+  readonly missing: number;
 }
 
 /** Blocks of rows that are held while records go by. */
@@ -69,6 +82,8 @@ export class ScriptText implements TextConsumer<ScriptPart> {
   readonly #write: WriteText;
   #places: ScriptPlaces | undefined;
   #writer: ScriptWriter | undefined;
+  /** Of other threads. */
+  readonly #otherCode = { wanted: 0, missing: 0 };
 
   /**
    * Has written nothing yet.
@@ -125,7 +140,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     const { samples } = this;
     const places = this.#places ??= await this.#open(samples.engine);
     await places.learn();
-    const writer = this.#writer ??= this.#begin(samples.engine, places);
+    const writer = this.#writer ??= await this.#begin(samples.engine, places);
     for (const block of samples.blocks) writer.block(block, this.#write);
     samples.clear();
     this.#write(writer.text.take());
@@ -137,7 +152,8 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     return new ScriptPlaces(engine, await this.#wish.resolver(engine), this.#wish.wants);
   }
 
-  #begin(engine: Engine, places: ScriptPlaces): ScriptWriter {
+  async #begin(engine: Engine, places: ScriptPlaces): Promise<ScriptWriter> {
+    const code = await this.#wish.code?.(engine);
     const { wish, clock, chains, nanoseconds, keep } = this.#wish;
     this.fields = eventFields(engine.reader.events.all, engine.eventNames, wish);
     return new ScriptWriter(engine, places, {
@@ -146,6 +162,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
       chains,
       nanoseconds,
       traces: this.samples.traces,
+      code,
       ...(keep === undefined ? {} : { keep: (comm, place) => keep(places, comm, place) }),
     });
   }
@@ -155,18 +172,30 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     return (this.#places as ScriptPlaces).trust(this.samples.samples());
   }
 
+  /** Pieces of code between branches: how many, and how many of them could not be read. */
+  get code(): CodePieces {
+    const { wanted = 0, missing = 0 } = this.#writer?.blocks ?? {};
+    return {
+      wanted: wanted + this.#otherCode.wanted,
+      missing: missing + this.#otherCode.missing,
+    };
+  }
+
   /** What was printed and counted. */
   part(): ScriptPart {
     return {
       printed: this.printed,
       rows: this.samples.part(),
       names: (this.#places as ScriptPlaces).part(),
+      code: this.code,
     };
   }
 
   /** Adds what another thread printed. */
-  join({ printed, rows, names }: ScriptPart, numbers: JoinedNumbers): void {
+  join({ printed, rows, names, code }: ScriptPart, numbers: JoinedNumbers): void {
     this.printed += printed;
+    this.#otherCode.wanted += code.wanted;
+    this.#otherCode.missing += code.missing;
     this.samples.join(rows, numbers.place);
     (this.#places as ScriptPlaces).join(names, numbers);
   }
