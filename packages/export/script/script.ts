@@ -52,6 +52,14 @@ export interface ScriptOptions {
   readonly added?: AddedText | undefined;
 }
 
+/** How many pieces of code were wanted, and how many could not be read. */
+export interface CodePieces {
+  /** All. */
+  readonly wanted: number;
+  /** Those that are not printed. */
+  readonly missing: number;
+}
+
 /** Writes call chains and branch stacks that an Intel PT trace says of samples. */
 export interface AddedText {
   /** Writes the callers of a sample, a line each; returns how many there are. */
@@ -126,7 +134,7 @@ export class ScriptWriter {
   readonly #lines = new Map<string, FrameLines>();
   readonly #clock: ClockTimes | undefined;
   /** Writes the code between branches. */
-  readonly blocks: BranchBlocks | undefined;
+  readonly #blocks: BranchBlocks | undefined;
   /** The records of the present block. */
   #records: Uint8Array = new Uint8Array(0);
   #recordView: DataView = new DataView(new ArrayBuffer(0));
@@ -150,8 +158,8 @@ export class ScriptWriter {
     this.#clock = options.clock;
     if (options.traces !== undefined) options.traces.names = places;
     const { arch, littleEndian } = engine.reader;
-    this.blocks = options.code && new BranchBlocks(engine, places, options.code);
-    const machine = { arch, littleEndian, widths: { dataSource: 0 }, blocks: this.blocks };
+    this.#blocks = options.code && new BranchBlocks(engine, places, options.code);
+    const machine = { arch, littleEndian, widths: { dataSource: 0 }, blocks: this.#blocks };
     this.#shapes = engine.reader.events.all.map((event, number) => {
       const { attr, layout } = event;
       const fields = options.fields[number] ?? new Set();
@@ -187,6 +195,11 @@ export class ScriptWriter {
       this.#lines.set(key, lines);
     }
     return lines;
+  }
+
+  /** Pieces of code between branches, where they are printed. */
+  get code(): CodePieces | undefined {
+    return this.#blocks;
   }
 
   /** Writes the samples of a block, and hands on what is enough for a chunk. */

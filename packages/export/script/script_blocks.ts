@@ -152,13 +152,13 @@ export class BranchBlocks {
     if (place < 0) return;
     const address = this.#engine.places.address(place) + distance;
     if (address >= this.#functionStart && address < this.#functionEnd) return;
-    for (const  of of[place, endPlace]) {
-      const range = this.#places.functionRange(of);
+    for (const known of [place, endPlace]) {
+      const range = this.#places.functionRange(known);
       if (range === undefined || address < range.start || address >= range.end) continue;
       this.#functionStart = range.start;
       this.#functionEnd = range.end;
       text.byte(0x09);
-      this.#places.putSymbol(text, of, false);
+      this.#places.putSymbol(text, known, false);
       if (address !== range.start) text.string(`+${address - range.start}`);
       text.string(":\n");
       return;

@@ -5,7 +5,7 @@ import type { Run } from "@perfdata/session/run";
 import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
 import type { JoinedNumbers, TextConsumer, WriteText } from "@perfdata/session/workers";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { ScriptWriter } from "./script.ts";
+import { type CodePieces, ScriptWriter } from "./script.ts";
 import { eventFields, type FieldWish, rowNeeds, type ScriptField } from "./script_fields.ts";
 import { type PlaceWants, ScriptPlaces } from "./script_places.ts";
 import { type RowCounts, ScriptRows, type ShownRecords } from "./script_rows.ts";
@@ -47,14 +47,6 @@ export interface ScriptPart {
   readonly names: OutcomesPart;
   /** Pieces of code that were wanted, and those that could not be read. */
   readonly code: CodePieces;
-}
-
-/** How many pieces of code were wanted, and how many could not be read. */
-export interface CodePieces {
-  /** All. */
-  readonly wanted: number;
-  /** Those that are not printed. */
-  readonly missing: number;
 }
 
 /** Blocks of rows that are held while records go by. */
@@ -174,7 +166,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
 
   /** Pieces of code between branches: how many, and how many of them could not be read. */
   get code(): CodePieces {
-    const { wanted = 0, missing = 0 } = this.#writer?.blocks ?? {};
+    const { wanted = 0, missing = 0 } = this.#writer?.code ?? {};
     return {
       wanted: wanted + this.#otherCode.wanted,
       missing: missing + this.#otherCode.missing,
