@@ -2,7 +2,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { constants, createZstdCompress } from "node:zlib";
 import { emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
-import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+import {
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+} from "@perfdata/format/perf-event";
+import { BranchCounts } from "@perfdata/export/branches";
+import { branchWorkers } from "@perfdata/export/branch-workers";
 import { openSource } from "@perfdata/format/file-source";
 import { type CountOptions } from "@perfdata/report/sample-counts";
 import { functionTable, SampleCounts } from "@perfdata/report";
@@ -342,4 +349,72 @@ Deno.test("recordings in short are the same with any number of threads and block
   console.log(`${compared} recordings in short compared`);
   assertShared();
   assert(compared >= 16);
+});
+
+/** Samples with branch stacks of two processes, which map another file over their code on the way. */
+async function branches(folder: string): Promise<string> {
+  const sink = memorySink();
+  const type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_BRANCH_STACK;
+  const flags = { ...emptyAttr().flags, sample_id_all: true };
+  const attr = { ...emptyAttr(), size: 128, sample_type: BigInt(type), sample_period: 3n, flags };
+  const events = [{ attr: { ...attr, branch_sample_type: 8n }, ids: [1n] }];
+  const writer = await PerfDataWriter.file(sink, { events });
+  let seed = 5;
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    return (seed >>> 12) % below;
+  };
+  for (let i = 0; i < 4000; i++) {
+    const pid = BigInt(7 + random(2));
+    const ids = pid << 32n | pid;
+    const time = 1000n + BigInt(i);
+    if (i % 200 === 0) {
+      const name = 0x6e69_622fn | BigInt(0x2f + random(2) * 0x100) << 32n;
+      await writer.write(wordsRecord(1, 2, [ids, 0x40_0000n, 0x4000n, 0n, name, ids, time]));
+    }
+    const code = () => BigInt(0x40_0000 + 4 * random(300));
+    const taken = Array.from({ length: 1 + random(8) }, () => [code(), code(), BigInt(random(4))]);
+    const words = [code(), ids, time, BigInt(taken.length), ...taken.flat()];
+    await writer.write(wordsRecord(9, 2, words));
+  }
+  await writer.close();
+  const path = `${folder}/branches.perf.data`;
+  Deno.writeFileSync(path, sink.bytes());
+  return path;
+}
+
+Deno.test("branches are the same with any number of threads and blocks of any size", async () => {
+  Shared.stretches = 0;
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
+  const path = await branches(folder);
+  const counted = async (jobs: number, blockBytes: number): Promise<string[]> => {
+    const shared = new Shared(path, branchWorkers(path, jobs));
+    const counts = new BranchCounts();
+    const reader = await shared.open();
+    const { places } = await runEngine(reader, [counts], { blockBytes, workers: shared.workers });
+    const { taken, from, to, ...part } = counts.part();
+    const place = (of: number) =>
+      `${places.objects[places.object(of)]?.path} ${places.address(of)}`;
+    return [
+      JSON.stringify(
+        part,
+        (_, value) => ArrayBuffer.isView(value) ? [...value as Int32Array] : value,
+      ),
+      ...Array.from(taken, (times, i) => `${place(from[i] ?? -1)} ${place(to[i] ?? -1)} ${times}`),
+    ];
+  };
+  const expected = await counted(1, 1 << 22);
+  const functions = await rows(path, { branches: true, keys: { tid: true } }, 1, 1 << 22);
+  for (
+    const [jobs, blockBytes] of [[1, 1 << 12], [2, 1 << 16], [3, 1 << 14], [7, 1 << 13]] as const
+  ) {
+    const ways = `${jobs} threads, blocks of ${blockBytes} bytes`;
+    assertEquals(await counted(jobs, blockBytes), expected, ways);
+    const how = { branches: true, keys: { tid: true } };
+    assertEquals(await rows(path, how, jobs, blockBytes), functions, ways);
+  }
+  Deno.removeSync(folder, { recursive: true });
+  console.log(`${expected.length} branches, ${functions.length} rows compared`);
+  assertShared();
+  assert(expected.length > 10_000 && functions.length > 100);
 });
