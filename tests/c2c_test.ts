@@ -1,6 +1,10 @@
 /** Cache lines that CPUs contend for, beside `perf c2c report`. */
 import { type Feature } from "@perfdata/format";
-import { HEADER_NRCPUS, HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feature-names";
+import {
+  HEADER_MEM_TOPOLOGY,
+  HEADER_NRCPUS,
+  HEADER_NUMA_TOPOLOGY,
+} from "@perfdata/format/feature-names";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Numbers } from "../fixtures/synthesize/recording.ts";
 import { ignored } from "./ignored.ts";
@@ -10,6 +14,8 @@ import { inFolder, tool } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
+/** Bytes of a block of memory: each node has one. */
+const BLOCK = 1n << 27n;
 const NUMA_NODES = [{ node: 0, cpus: "0-1" }, { node: 1, cpus: "2-3" }];
 
 const FEATURES = [
@@ -21,7 +27,24 @@ const FEATURES = [
       nodes: NUMA_NODES.map((node) => ({ ...node, mem_total: 1000n, mem_free: 10n })),
     },
   },
+  {
+    id: HEADER_MEM_TOPOLOGY,
+    name: "MEM_TOPOLOGY",
+    value: {
+      version: 1n,
+      block_size_bytes: BLOCK,
+      nodes: [0n, 1n].map((node) => ({ node, size: 2n, nbits: 2n, set: [1n << node] })),
+    },
+  },
 ] as unknown as Feature[];
+
+/** Where a line is in physical memory: in one node or the other, one of them in both; not all is known. */
+function physicalOf(addr: number, isFirst: boolean): bigint {
+  const line = addr & -64;
+  if (line === 0 || line === 0x800040) return 0n;
+  const node = line === 0x700000 ? isFirst : (line >> 8 & 1) === 1;
+  return BigInt(line) + (node ? BLOCK : 0n);
+}
 
 /** Files are mapped where they lie in the file: perf prints addresses of the process. */
 const MAPPINGS: readonly Mapping[] = [7, 8].flatMap((pid) => [
@@ -72,7 +95,7 @@ function accesses(count: number, snoops: readonly object[]): Access[] {
         ...{ op, lock: any([0, 0, 2]), blk: any([0, 1, 2, 4]) },
         ...(op === 4 ? any(STORES) : { ...any(LOADS), ...any(snoops) }),
       }),
-      ...{ phys_addr: 0n, data_page_size: 4096n, code_page_size: 4096n },
+      ...{ phys_addr: physicalOf(addr, pid === 7), data_page_size: 4096n, code_page_size: 4096n },
     };
   });
 }
@@ -149,6 +172,11 @@ interface Report {
   readonly lines: readonly Line[];
 }
 
+/** perf counts how often the physical address of accesses changed: more than one is no number of addresses. */
+function few(count: unknown): string {
+  return Number(count) > 1 ? "several" : String(count);
+}
+
 async function perfReport(path: string, by: string, coalesce: string): Promise<Report> {
   const output = await perfText(
     ["c2c", "report", "--stdio", "--no-source", "-d", by, "-c", coalesce],
@@ -166,7 +194,11 @@ async function perfReport(path: string, by: string, coalesce: string): Promise<R
     const cells = line.trim().split(/ +/);
     if (current < 0 && /^ +\d+ +0x/.test(line)) {
       // Index, address, node, PA count, share, then numbers: three of what it is contended by.
-      lines.push({ line: `${cells[1]} ${cells.slice(8).join(" ")}`, accesses: [] });
+      const [, address, node, physical] = cells;
+      lines.push({
+        line: `${address} ${node} ${few(physical)} ${cells.slice(8).join(" ")}`,
+        accesses: [],
+      });
     } else if (/^ +\d+ .* 0x\w+$/.test(line)) current = Number(cells[0]);
     else if (/^ +[\d.]+% /.test(line)) {
       const shares = cells.filter((cell) => cell.endsWith("%"));
@@ -197,9 +229,14 @@ const OWN_WORDS: Readonly<Record<string, string>> = {
   ...{ tot: "hitm", lcl: "local", rmt: "remote", peer: "peer" },
 };
 
-async function ownReport(path: string, by: string, coalesce: string): Promise<Report> {
+async function ownReport(
+  path: string,
+  by: string,
+  coalesce: string,
+  ...more: string[]
+): Promise<Report> {
   const { code, out, err } = await tool("c2c", [
-    ...["--json", "--display", OWN_WORDS[by] ?? "", "--coalesce", coalesce, path],
+    ...["--json", "--display", OWN_WORDS[by] ?? "", "--coalesce", coalesce, ...more, path],
   ]);
   assertEquals(code, 0, err);
   const [first, ...rest] = out.trimEnd().split("\n").map((line) => JSON.parse(line));
@@ -208,7 +245,7 @@ async function ownReport(path: string, by: string, coalesce: string): Promise<Re
   const totals = Object.fromEntries(
     Object.entries(TOTALS).map(([name, parts]) => [name, sum(first.total, parts)]),
   );
-  const lines = rest.map(({ address, counts, accesses }): Line => {
+  const lines = rest.map(({ address, counts, accesses, memory_nodes, physical_lines }): Line => {
     const percent = (part: number, of: number) => `${rounded(of === 0 ? 0 : 100 * part / of, 2)}%`;
     const shares = by === "peer" ? ["remote_peer", "local_peer"] : ["remote_hitm", "local_hitm"];
     const stores = ["stores_l1_hit", "stores_l1_miss", "stores_no_level"];
@@ -218,6 +255,7 @@ async function ownReport(path: string, by: string, coalesce: string): Promise<Re
     return {
       line: [
         `0x${BigInt(address).toString(16)}`,
+        ...[memory_nodes.join("-") || "N/A", few(physical_lines)],
         ...[sum(counts, RECORDS_OF_PERF), sum(counts, LOADS_OF_PERF)],
         ...COLUMNS.map((name) => counts[name]),
       ].join(" "),
@@ -265,6 +303,8 @@ Deno.test({
           [ownReport, perfReport].map((report) => report(path, by ?? "", coalesce ?? "")),
         );
         assertEquals(ours?.totals, theirs?.totals, by);
+        const two = await ownReport(path, by ?? "", coalesce ?? "", "--jobs", "2");
+        assertEquals(two, ours, "two threads");
         // Their order is free where they are contended alike.
         const sorted = (report: Report | undefined) =>
           report?.lines.map(({ line, accesses }) => ({ line, accesses: [...accesses].sort() }))

@@ -14,6 +14,8 @@ import { openSource } from "@perfdata/format/file-source";
 import { type CountOptions } from "@perfdata/report/sample-counts";
 import { functionTable, SampleCounts } from "@perfdata/report";
 import { countWorkers } from "@perfdata/report/count-workers";
+import { CacheLines } from "@perfdata/report/cache-lines";
+import { lineWorkers } from "@perfdata/report/line-workers";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoWorkers } from "@perfdata/report/info-workers";
 import { RecordingIndex } from "@perfdata/session/index";
@@ -21,7 +23,8 @@ import { runEngine, type Workers, type WorkerThread } from "@perfdata/session/en
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
 import { profileWorkers } from "@perfdata/profile/profile-workers";
-import { wordsRecord } from "../fixtures/synthesize/recording.ts";
+import { Numbers, wordsRecord } from "../fixtures/synthesize/recording.ts";
+import { dataSource, memoryRecording } from "./memory_recording.ts";
 import { corpusFiles } from "./corpus.ts";
 
 const root = new URL("../", import.meta.url).pathname;
@@ -321,6 +324,74 @@ Deno.test("compressed recordings are as those that are not, with any number of t
   );
   assertShared();
   assert(expected.length > 300 && changed > 0 && resumed.length >= 10 && within.length >= 3);
+});
+
+/** Loads and stores of two processes to lines of a file and of heaps, some at several physical addresses. */
+async function accesses(folder: string): Promise<string> {
+  const numbers = new Numbers(9);
+  const mappings = [7, 8].flatMap((pid) => [
+    { pid, addr: 0x400000, size: 0x4000, offset: 0, path: "/nowhere/work" },
+    {
+      pid,
+      addr: 0x700000,
+      size: 0x4000,
+      offset: 0,
+      path: "/nowhere/data",
+      data: true,
+      shared: true,
+    },
+    { pid, addr: 0x800000, size: 0x4000, offset: 0, path: "[heap]", data: true },
+  ]);
+  const [HIT_L3, HITM] = [2 | 64, 16];
+  const list = Array.from({ length: 3000 }, () => {
+    const pid = 7 + numbers.below(2);
+    const op = 2 + 2 * numbers.below(2);
+    const addr = [0x700000, 0x800000, 0x900000][numbers.below(3)] ?? 0;
+    const weight = numbers.below(300);
+    return {
+      ...{ pid, tid: pid + 10 * numbers.below(2), cpu: numbers.below(4) },
+      ...{
+        ip: BigInt(0x401000 + 16 * numbers.below(5)),
+        addr: BigInt(addr + 8 * numbers.below(40)),
+      },
+      data_src: dataSource({ op, lvl: HIT_L3, snoop: op === 2 ? HITM : 0 }),
+      ...{ weight: BigInt(weight), weight_struct: { var1_dw: weight, var2_w: 1, var3_w: 2 } },
+      phys_addr: BigInt(numbers.below(3)) << 33n | BigInt(64 * numbers.below(3)),
+      ...{ data_page_size: 4096n, code_page_size: 4096n },
+    };
+  });
+  const path = `${folder}/accesses.data`;
+  Deno.writeFileSync(path, await memoryRecording({ mappings, accesses: list }));
+  return path;
+}
+
+Deno.test("cache lines are the same with any number of threads and blocks of any size", async () => {
+  let compared = 0;
+  Shared.stretches = 0;
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
+  const path = await accesses(folder);
+  for (const by of [["iaddr"], ["dso", "pid"], ["iaddr", "tid"]] as const) {
+    const lines = async (jobs: number, blockBytes: number): Promise<string> => {
+      const shared = new Shared(path, lineWorkers(path, jobs, { by }));
+      const consumer = new CacheLines(by);
+      const engine = await runEngine(await shared.open(), [consumer], {
+        blockBytes,
+        workers: shared.workers,
+      });
+      const resolver = openResolver({ parameters: false, kallsyms, machine: engine.recorded });
+      const how = { by: "hitm", least: 0, limit: Infinity, lines: false } as const;
+      const { lines, total } = await consumer.report(resolver, how);
+      compared += lines.length;
+      return JSON.stringify([lines, total, consumer.leftOut]);
+    };
+    const expected = await lines(1, 1 << 22);
+    for (const [jobs, blockBytes] of [[1, 1 << 12], [2, 1 << 12], [3, 1 << 14]] as const) {
+      assertEquals(await lines(jobs, blockBytes), expected, `${by}: ${jobs} threads`);
+    }
+  }
+  Deno.removeSync(folder, { recursive: true });
+  assertShared();
+  assert(compared >= 150, `${compared} lines`);
 });
 
 Deno.test("recordings in short are the same with any number of threads and blocks of any size", async () => {

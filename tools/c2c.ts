@@ -21,7 +21,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { whyNoAccesses, whyNothing } from "./_nothing.ts";
-import { parseCount, parsePercent } from "./_record_flags.ts";
+import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -60,6 +60,7 @@ perf c2c record or perf mem record. Numbers are those of perf c2c report; docs/c
       --percent-limit P  only lines of at least P percent of what they are contended by (default:
                          0.1); of 0 also those without any
       --limit N          print at most N lines
+      --jobs N           threads that count (default: all processors for large files)
       --json             print a line of JSON with the total, and one for each cache line
 ${CHOOSING_HELP}${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
@@ -82,6 +83,7 @@ const FLAGS = {
     "coalesce",
     "percent-limit",
     "limit",
+    "jobs",
     ...CHOOSING,
     ...SYMBOL_FLAGS.string,
   ],
@@ -111,8 +113,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const filter = await sampleFilter(chosen, reader);
     const progress = new Progress("c2c", reader.fileSize);
     const counts = new CacheLines(coalesced);
+    const jobs = await sampleJobs(value.jobs, reader);
+    const workers = jobs === 1
+      ? undefined
+      : (await import("@perfdata/report/line-workers")).lineWorkers(name, jobs, { by: coalesced });
     const { recorded } = await runEngine(reader, [counts], {
       filter,
+      workers,
       progress: progress.add,
       diagnostics: complaints.take,
     });

@@ -1,5 +1,9 @@
-/** Where the CPUs of a recording are: its features NUMA_TOPOLOGY and CPU_TOPOLOGY, by number of the CPU. */
-import { HEADER_CPU_TOPOLOGY, HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feature-names";
+/** Where CPUs and memory of a recording are: its features NUMA_TOPOLOGY, CPU_TOPOLOGY and MEM_TOPOLOGY. */
+import {
+  HEADER_CPU_TOPOLOGY,
+  HEADER_MEM_TOPOLOGY,
+  HEADER_NUMA_TOPOLOGY,
+} from "@perfdata/format/feature-names";
 import type { PerfDataReader } from "@perfdata/format";
 import { recordedFeatures } from "@perfdata/session/recorded-features";
 
@@ -62,4 +66,38 @@ export async function recordedCpus(
     die: found?.dies?.die_ids[cpu] ?? 0,
     socket: socket_id,
   }));
+}
+
+/**
+ * Finds the NUMA node that physical memory is of, where the recording says so.
+ *
+ * @param stream Features that came as records.
+ * @returns The node of an address in two halves; -1 where that is not known.
+ */
+export async function recordedMemory(
+  reader: PerfDataReader,
+  stream: StreamFeatures,
+): Promise<(hi: number, lo: number) => number> {
+  const features = await recordedFeatures(reader, new Set([HEADER_MEM_TOPOLOGY]), stream);
+  const found = features.get(HEADER_MEM_TOPOLOGY) as
+    | {
+      readonly block_size_bytes: bigint;
+      readonly nodes: readonly {
+        readonly node: bigint;
+        readonly size: bigint;
+        readonly set: readonly bigint[];
+      }[];
+    }
+    | undefined;
+  const size = found?.block_size_bytes ?? 0n;
+  return (hi, lo) => {
+    if (found === undefined || size <= 0n) return -1;
+    const block = (BigInt(hi >>> 0) << 32n | BigInt(lo >>> 0)) / size;
+    const word = block >> 6n;
+    const bit = 1n << (block & 63n);
+    const node = found.nodes.find(({ set, size }) =>
+      block < size && word < set.length && ((set[Number(word)] as bigint) & bit) !== 0n
+    );
+    return node === undefined ? -1 : Number(node.node);
+  };
 }

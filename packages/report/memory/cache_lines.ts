@@ -7,11 +7,12 @@ import { NodeTable } from "@perfdata/profile/node-table";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
+import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 import { streamFeature } from "@perfdata/session/stream-feature";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { addressToHex } from "@perfdata/symbols/address";
-import { recordedNodes } from "../cpu_topology.ts";
+import { recordedMemory, recordedNodes } from "../cpu_topology.ts";
 import { lookUpUses, PlaceNames } from "../functions/function_names.ts";
 import {
   ACCESS_COUNTERS,
@@ -63,6 +64,10 @@ export interface CacheLine {
   readonly address: string;
   /** Process, of memory that no other one sees. */
   readonly pid: number | undefined;
+  /** NUMA nodes of its memory; empty where physical addresses or the nodes were not recorded. */
+  readonly memoryNodes: readonly number[];
+  /** How many lines of physical memory it was, for each process or after it moved; 0 where that is not known. */
+  readonly physicalLines: number;
   /** How many accesses of which kind. */
   readonly counts: AccessSums;
   /** Accesses, by offset. */
@@ -112,6 +117,37 @@ const PRIVATE = /^(\/\/anon|\[heap\]|\[stack|\[anon|\/anon_hugepage)/;
 const SIZE = ACCESS_COUNTERS.length;
 const WEIGHTS = ACCESS_WEIGHTS.length;
 
+/** Sums of another thread. */
+interface SumsPart {
+  readonly numbers: Float64Array<ArrayBuffer>;
+  readonly weights: Float64Array<ArrayBuffer>;
+}
+
+/** What one thread counted. */
+export interface CacheLinesPart {
+  /** Accesses of all. */
+  readonly total: SumsPart;
+  /** Those of each line. */
+  readonly lines: SumsPart;
+  /** By line: the first place that was met in it. */
+  readonly linePlaces: Int32Array<ArrayBuffer>;
+  /** By line: its process, where no other one sees it; else -1. */
+  readonly linePids: Int32Array<ArrayBuffer>;
+  /** Those of each line, offset and code. */
+  readonly accesses: SumsPart;
+  /** By access: line, offset, places of data and code, process, thread. */
+  readonly rows: Int32Array<ArrayBuffer>;
+  /** Pairs of an access and a CPU. */
+  readonly cpus: Int32Array<ArrayBuffer>;
+  /** Lines with both halves of addresses of physical memory. */
+  readonly physical: Int32Array<ArrayBuffer>;
+  /** Samples that are cut. */
+  readonly leftOut: number;
+}
+
+/** Numbers of an access in {@link CacheLinesPart.rows}. */
+const ROW = 6;
+
 /** Sums by number. */
 class Sums {
   count = 0;
@@ -142,6 +178,26 @@ class Sums {
       this.#weights[at + 1] = (this.#weights[at + 1] as number) + 1;
       break;
     }
+  }
+
+  /** All of them, to be sent to another thread. */
+  part(): SumsPart {
+    return {
+      numbers: this.#numbers.slice(0, this.count * SIZE),
+      weights: this.#weights.slice(0, this.count * 2 * WEIGHTS),
+    };
+  }
+
+  /** Adds a number of a part. */
+  join(number: number, { numbers, weights }: SumsPart, from: number): void {
+    const add = (to: Float64Array, of: Float64Array, size: number): void => {
+      for (let i = 0; i < size; i++) {
+        const at = number * size + i;
+        to[at] = (to[at] as number) + (of[from * size + i] as number);
+      }
+    };
+    add(this.#numbers, numbers, SIZE);
+    add(this.#weights, weights, 2 * WEIGHTS);
   }
 
   /** One of its numbers. */
@@ -182,7 +238,7 @@ interface Row {
  * Counts accesses to memory by cache line, offset in it and what made them, as `perf c2c report` does: a
  * consumer of the engine. Lines of files are those of the file, whichever process saw them.
  */
-export class CacheLines implements Consumer {
+export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   readonly needs: Needs = { order: "any", places: true, addr: true };
   /** Samples that are cut, or of no known event. */
   leftOut = 0;
@@ -203,6 +259,8 @@ export class CacheLines implements Consumer {
   readonly #total = new Sums();
   /** Accesses and CPUs. */
   readonly #cpus = new NodeTable();
+  /** Lines, and the upper and the lower half of physical addresses of theirs. */
+  readonly #physical = new NodeTable();
   /** By object: whether its memory is of one process. */
   readonly #isPrivate: boolean[] = [];
   readonly #now = new Float64Array(SIZE);
@@ -277,15 +335,31 @@ export class CacheLines implements Consumer {
     }
     this.#total.add(0, now, weight);
     if (!hasAddress) return;
-    const line = this.#line(run, i, data);
+    const line = this.#line(data, run.process[i] as number);
     this.#lines.add(line, now, weight);
-    const access = this.#accessOf(run, i, line, data, code);
+    if (fields.physAddr >= 0) {
+      const upper = view.getInt32(fields.physAddr + high, le);
+      const lower = view.getInt32(fields.physAddr + low, le);
+      if ((upper | lower) !== 0) this.#addPhysical(line, upper, lower);
+    }
+    const access = this.#accessOf(
+      line,
+      data,
+      code,
+      run.process[i] as number,
+      run.tid[i] as number,
+    );
     this.#accesses.add(access, now, weight);
     this.#cpus.node(access, run.cpu[i] as number);
   }
 
+  #addPhysical(line: number, hi: number, lo: number): void {
+    const physical = this.#physical;
+    physical.node(physical.node(physical.node(-1, line), hi), lo & -LINE);
+  }
+
   /** The number of the line that a place of data is in. */
-  #line(run: Run, i: number, data: number): number {
+  #line(data: number, process: number): number {
     const { places } = this.#engine as Engine;
     const paths = this.#paths;
     const object = places.object(data);
@@ -293,7 +367,7 @@ export class CacheLines implements Consumer {
     if (object >= 0) {
       isPrivate = this.#isPrivate[object] ??= PRIVATE.test(places.mapped[object]?.name ?? "");
     }
-    const pid = isPrivate ? run.process[i] as number : 0;
+    const pid = isPrivate ? process : 0;
     let node = paths.node(-1, object);
     node = paths.node(node, places.hi(data));
     node = paths.node(node, places.lo(data) & -LINE);
@@ -305,7 +379,7 @@ export class CacheLines implements Consumer {
     return this.#named(node, this.#lines.next());
   }
 
-  #accessOf(run: Run, i: number, line: number, data: number, code: number): number {
+  #accessOf(line: number, data: number, code: number, process: number, thread: number): number {
     const { places } = this.#engine as Engine;
     const paths = this.#paths;
     const by = this.#by;
@@ -315,8 +389,8 @@ export class CacheLines implements Consumer {
     node = paths.node(node, offset);
     const object = code < 0 ? -1 : places.object(code);
     node = paths.node(node, by.has("iaddr") ? code : by.has("dso") ? object : 0);
-    const pid = by.has("pid") ? run.process[i] as number : -1;
-    const tid = by.has("tid") ? run.tid[i] as number : -1;
+    const pid = by.has("pid") ? process : -1;
+    const tid = by.has("tid") ? thread : -1;
     node = paths.node(paths.node(node, pid), tid);
     const known = this.#numberOf(node);
     if (known >= 0) return known;
@@ -332,6 +406,62 @@ export class CacheLines implements Consumer {
     if (node >= this.#numbers.length) this.#numbers = enlarge(this.#numbers, node + 1);
     this.#numbers[node] = number + 1;
     return number;
+  }
+
+  part(): CacheLinesPart {
+    const pairs = (parents: Int32Array, items: Int32Array) =>
+      Int32Array.from(
+        { length: 2 * items.length },
+        (_, i) => (i & 1) === 0 ? parents[i >> 1] as number : items[i >> 1] as number,
+      );
+    return {
+      total: this.#total.part(),
+      lines: this.#lines.part(),
+      linePlaces: Int32Array.from(this.#linePlaces),
+      linePids: Int32Array.from(this.#linePids),
+      accesses: this.#accesses.part(),
+      rows: Int32Array.from(
+        this.#rows.flatMap((
+          { line, offset, data, code, pid, tid },
+        ) => [line, offset, data, code, pid, tid]),
+      ),
+      cpus: pairs(this.#cpus.parents(), this.#cpus.items()),
+      physical: Int32Array.from(
+        this.#physicalOf().flatMap((all, line) => all.flatMap(({ hi, lo }) => [line, hi, lo])),
+      ),
+      leftOut: this.leftOut,
+    };
+  }
+
+  join(part: CacheLinesPart, { place }: JoinedNumbers): void {
+    const { linePlaces, linePids, rows, cpus, physical } = part;
+    this.#total.join(0, part.total, 0);
+    const lines = Int32Array.from(linePlaces, (data, from) => {
+      const line = this.#line(place[data] as number, linePids[from] as number);
+      this.#lines.join(line, part.lines, from);
+      return line;
+    });
+    const accesses = new Int32Array(rows.length / ROW);
+    for (let from = 0; from < accesses.length; from++) {
+      const [line = 0, , data = 0, code = 0, pid = 0, tid = 0] = rows.subarray(ROW * from);
+      const access = this.#accessOf(
+        lines[line] as number,
+        place[data] as number,
+        code < 0 ? -1 : place[code] as number,
+        pid,
+        tid,
+      );
+      this.#accesses.join(access, part.accesses, from);
+      accesses[from] = access;
+    }
+    for (let i = 0; i < cpus.length; i += 2) {
+      this.#cpus.node(accesses[cpus[i] as number] as number, cpus[i + 1] as number);
+    }
+    for (let i = 0; i < physical.length; i += 3) {
+      const [line = 0, hi = 0, lo = 0] = physical.subarray(i);
+      this.#addPhysical(lines[line] as number, hi, lo);
+    }
+    this.leftOut += part.leftOut;
   }
 
   /** Whether there are accesses. */
@@ -380,6 +510,8 @@ export class CacheLines implements Consumer {
     );
     const nodes = await recordedNodes((this.#engine as Engine).reader, this.#features);
     const cpusOf = this.#cpusOf();
+    const physicalOf = this.#physicalOf();
+    const nodeOf = await recordedMemory(engine.reader, this.#features);
     return {
       total: this.#total.all(0),
       lineCount: lines.count,
@@ -391,6 +523,9 @@ export class CacheLines implements Consumer {
           dso: names.dsos.text(names.column("dso")[entry] as number),
           address: names.functions.text(names.column("cacheline")[entry] as number),
           pid: pid < 0 ? undefined : pid,
+          memoryNodes: [...new Set(physicalOf[line]?.map(({ hi, lo }) => nodeOf(hi, lo)))]
+            .filter((node) => node >= 0).sort((a, b) => a - b),
+          physicalLines: physicalOf[line]?.length ?? 0,
           counts: lines.all(line),
           accesses: (rowsOf.get(line) as number[])
             .sort((a, b) =>
@@ -446,6 +581,22 @@ export class CacheLines implements Consumer {
     const { places } = this.#engine as Engine;
     const { kind, referenceAddress = 0 } = places.objects[places.object(code)] ?? {};
     return addressToHex(places.address(code) + (kind === "kernel" ? referenceAddress : 0));
+  }
+
+  /** By line: its lines of physical memory. */
+  #physicalOf(): { readonly hi: number; readonly lo: number }[][] {
+    const lines: { readonly hi: number; readonly lo: number }[][] = [];
+    const [parents, items] = [this.#physical.parents(), this.#physical.items()];
+    for (let node = 0; node < items.length; node++) {
+      const upper = parents[node] as number;
+      const line = upper < 0 ? -1 : parents[upper] as number;
+      if (line < 0) continue;
+      (lines[items[line] as number] ??= []).push({
+        hi: items[upper] as number,
+        lo: items[node] as number,
+      });
+    }
+    return lines;
   }
 
   #cpusOf(): number[][] {

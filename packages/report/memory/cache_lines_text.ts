@@ -100,20 +100,26 @@ export function cacheLineText(
   const lineColumns = LINE_COLUMNS.filter(isKept);
   const shares = SHARES.filter(isKept);
   const weights = WEIGHTS.filter(isKept);
+  const hasPhysical = lines.some(({ physicalLines }) => physicalLines > 0);
   text.push("", `${lines.length} of ${lineCount} cache lines`);
   if (lines.length === 0) return text;
   text.push(...table([
-    ["#", "SHARE", "TOTAL", ...lineColumns.map(([title]) => title), "ADDRESS", "DSO", "DATA"],
+    [
+      ...["#", "SHARE", "TOTAL", ...lineColumns.map(([title]) => title)],
+      ...(hasPhysical ? ["PHYS", "NODE"] : []),
+      ...["ADDRESS", "DSO", "DATA"],
+    ],
     ...lines.map((line, i) => [
       String(i),
       `${share(contention(line.counts, by), all)}%`,
       String(contention(line.counts, by)),
       ...lineColumns.map(([, name]) => String(line.counts[name])),
+      ...(hasPhysical ? [String(line.physicalLines), line.memoryNodes.join(",") || "-"] : []),
       line.address,
       lineObject(line),
       visible(dataOf(line)),
     ]),
-  ], 3 + lineColumns.length));
+  ], 3 + lineColumns.length + (hasPhysical ? 1 : 0)));
   for (const [i, line] of lines.entries()) {
     text.push("", `line ${i}: ${line.address} ${lineObject(line)}`);
     const hasCode = line.accesses.some(({ sym }) => sym !== undefined);
@@ -165,7 +171,8 @@ function dataOf({ accesses }: CacheLine): string {
 export function cacheLineJson(line: CacheLine, number: number): Record<string, unknown> {
   return {
     line: number,
-    ...{ dso: line.dso, address: line.address, pid: line.pid, counts: line.counts },
+    ...{ dso: line.dso, address: line.address, pid: line.pid },
+    ...{ memory_nodes: line.memoryNodes, physical_lines: line.physicalLines, counts: line.counts },
     accesses: line.accesses,
   };
 }
