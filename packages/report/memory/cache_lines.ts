@@ -118,8 +118,10 @@ const SIZE = ACCESS_COUNTERS.length;
 const WEIGHTS = ACCESS_WEIGHTS.length;
 
 /** Sums of another thread. */
-interface SumsPart {
+export interface SumsPart {
+  /** Accesses by kind, number after number. */
   readonly numbers: Float64Array<ArrayBuffer>;
+  /** Sums of weights and how many, likewise. */
   readonly weights: Float64Array<ArrayBuffer>;
 }
 
