@@ -226,6 +226,13 @@ Deno.test({
       );
       assertEquals(out, Deno.readTextFileSync(to));
       assertStringIncludes(out, "work:");
+      // It asks perf script for this text, which is read as well.
+      const script = await tool("script", ["--show-mmap-events", "-F", "ip,brstack", data]);
+      assertEquals(script.code, 0, script.err);
+      Deno.writeTextFileSync(`${folder}/script`, script.out);
+      const read = [`--binary=${program}`, "--format=text", `--perfscript=${folder}/script`];
+      run(profgen as string, "-o", to, ...read);
+      assertEquals(out, Deno.readTextFileSync(to));
     }),
 });
 

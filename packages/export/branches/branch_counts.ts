@@ -1,8 +1,16 @@
+import { enlarge } from "@perfdata/format/enlarge";
 import { FloatColumn } from "@perfdata/profile/columns";
 import { NodeTable } from "@perfdata/profile/node-table";
 import type { Consumer, Needs } from "@perfdata/session/engine";
 import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+
+/** Branches that are remembered, with what ran after them: as many as stay in a CPU's cache. */
+const SLOTS = 1 << 13;
+/** Words of each: the places it leads from and to, the next branch's place, the numbers of branch and trace. */
+const WORDS = 5;
+/** Numbers of a trace that wait: how often it ran, how often that was timed, its cycles. */
+const SUMS = 4;
 
 /** What one thread counted. */
 export interface BranchPart {
@@ -70,9 +78,15 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   /** The sum of these cycles. */
   readonly cycles: FloatColumn = new FloatColumn();
 
+  /** Branches are those of loops: nearly all are among those that came before. */
+  readonly #recent = new Int32Array(SLOTS * WORDS).fill(-2);
+  /** What was counted of traces since {@linkcode BranchCounts.finish}. */
+  #sums = new Float64Array(SUMS << 10);
+
   /** Counts the branches of a run. */
   rows(run: Run): void {
     const { count, chosen, branchStart, branches, branchFlags } = run;
+    const recent = this.#recent;
     for (let i = 0; i < count; i++) {
       if (chosen[i] !== CHOSEN.YES) continue;
       const first = branchStart[i] as number;
@@ -83,20 +97,53 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
       let nextFlags = 0;
       for (let k = 0; k < entries; k++) {
         const from = branches[first + 2 * k] as number;
+        const to = branches[first + 2 * k + 1] as number;
         const flags = branchFlags[(first >> 1) + k] as number;
-        const branch = this.branch(
-          from,
-          branches[first + 2 * k + 1] as number,
-          (flags & BRANCH.MISPREDICTED) !== 0,
-        );
-        if (next >= 0) this.ranUntil(branch, next, (nextFlags & BRANCH.CYCLES) >> BRANCH.CYCLES_AT);
+        const at = slotOf(from, to, next) * WORDS;
+        if (recent[at] !== from || recent[at + 1] !== to || recent[at + 2] !== next) {
+          recent[at] = from;
+          recent[at + 1] = to;
+          recent[at + 2] = next;
+          const branch = recent[at + 3] = this.#branch(from, to);
+          recent[at + 4] = next < 0 ? -1 : this.#trace(branch, next);
+        }
+        const branch = recent[at + 3] as number;
+        if ((flags & BRANCH.MISPREDICTED) !== 0) this.mispredicted.add(branch, 1);
+        if (next < 0) this.taken.add(branch, 1);
+        else {
+          // How often a branch was taken follows from what ran after it.
+          const sums = this.#sums;
+          const sum = (recent[at + 4] as number) * SUMS;
+          sums[sum] = (sums[sum] as number) + 1;
+          const cycles = (nextFlags & BRANCH.CYCLES) >> BRANCH.CYCLES_AT;
+          if (cycles > 0) {
+            sums[sum + 1] = (sums[sum + 1] as number) + 1;
+            sums[sum + 2] = (sums[sum + 2] as number) + cycles;
+          }
+        }
         next = from;
         nextFlags = flags;
       }
     }
   }
 
+  /** Adds what waits, when all was counted. */
+  finish(): void {
+    const sums = this.#sums;
+    const before = this.traces.parents();
+    for (let trace = 0; trace < before.length; trace++) {
+      const times = sums[trace * SUMS] as number;
+      if (times === 0) continue;
+      this.ran.add(trace, times);
+      this.taken.add(before[trace] as number, times);
+      this.timed.add(trace, sums[trace * SUMS + 1] as number);
+      this.cycles.add(trace, sums[trace * SUMS + 2] as number);
+    }
+    sums.fill(0);
+  }
+
   part(): BranchPart {
+    this.finish();
     return {
       samples: this.samples,
       from: this.branches.parents().slice(),
@@ -143,6 +190,8 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
       this.ran.push(0);
       this.timed.push(0);
       this.cycles.push(0);
+      const end = (trace + 1) * SUMS;
+      if (end > this.#sums.length) this.#sums = enlarge(this.#sums, end);
     }
     return trace;
   }
@@ -167,4 +216,11 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
     this.timed.add(trace, 1);
     this.cycles.add(trace, cycles);
   }
+}
+
+/** Where a branch and the place that the code after it ran up to are remembered. */
+function slotOf(from: number, to: number, next: number): number {
+  const mixed = Math.imul(from, 0x9e3779b1) ^ Math.imul(to, 0x85ebca6b) ^
+    Math.imul(next, 0xc2b2ae35);
+  return (mixed ^ mixed >>> 15) & SLOTS - 1;
 }
