@@ -171,6 +171,8 @@ class Shared {
     this.#path = path;
     this.workers = workers.jobs === 1 ? undefined : {
       ...workers,
+      // With two threads all nodes are kept, else few: stacks begin again after nearly each stretch.
+      ...(workers.jobs === 2 ? {} : { keptNodes: 100 }),
       start: () => this.#start(workers.start()),
     };
   }

@@ -162,6 +162,8 @@ export interface Workers {
   readonly start: () => WorkerThread;
   /** What the maker is given: what can be sent to another thread. */
   readonly about: unknown;
+  /** Nodes of stacks that another thread keeps from one stretch of the file to the next, about. */
+  readonly keptNodes?: number | undefined;
   /** Makes a consumer like that of the pass. */
   readonly make: (about: never) => Shareable & Consumer;
 }

@@ -112,6 +112,12 @@ export class Resolver {
     this.#le = reader.littleEndian;
   }
 
+  /** Has stacks begin again, with no node. */
+  resetStacks(): void {
+    this.#stacks.reset();
+    this.#chains.reset();
+  }
+
   /** Takes a run, of which all up to the CPU is filled. */
   take(run: Run): void {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {

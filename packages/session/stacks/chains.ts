@@ -96,6 +96,11 @@ export class ChainStep {
     this.#le = littleEndian;
   }
 
+  /** Forgets the nodes of the samples before: they are no longer there. */
+  reset(): void {
+    for (const memory of this.#memories) memory.length = 0;
+  }
+
   /**
    * The stack of a sample.
    *

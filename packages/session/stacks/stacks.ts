@@ -3,6 +3,8 @@ import type { Places } from "../places/places.ts";
 
 /** Stacks that one thread found: see {@link StackTable.part}. */
 export interface StacksPart {
+  /** Number of the first of them. */
+  readonly first: number;
   /** Caller of each node, or -1. */
   readonly parent: Int32Array<ArrayBuffer>;
   /** Place of each node. */
@@ -67,19 +69,24 @@ export class StackTable {
   /** Those from a node on, to be sent to another thread and joined with what others found. */
   part(from: number): StacksPart {
     const { count } = this;
-    return { parent: this.parent.slice(from, count), place: this.place.slice(from, count) };
+    const [parent, place] = [this.parent.slice(from, count), this.place.slice(from, count)];
+    return { first: from, parent, place };
+  }
+
+  /** Begins again: what it has of memory is there for the next nodes. */
+  reset(): void {
+    this.count = 0;
+    this.#slots.fill(-1);
   }
 
   /**
    * Adds nodes of a part, of another thread for the same recording.
    *
-   * @param first The number there of the first of them.
    * @param places By place there: its number here.
    * @param numbers By node there: the number here of those before, gets that of others.
    */
   join(
-    { parent, place }: StacksPart,
-    first: number,
+    { first, parent, place }: StacksPart,
     places: Int32Array,
     numbers: Int32Array,
   ): void {

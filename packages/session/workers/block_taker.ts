@@ -4,12 +4,19 @@ import type { BlockRange } from "../index/recording_index.ts";
 import { openPass, type Pass } from "../pass.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 
+/**
+ * Nodes of stacks that a thread keeps: where there are more at the end of a stretch, it begins again, and what
+ * it meets again is joined again. So the memory of stacks is needed once, whatever the number of threads.
+ */
+const KEPT_NODES = 1 << 19;
+
 /** Takes stretches of a file, one after the other, in a thread that hands on what it finds. */
 export class BlockTaker {
   readonly #engine: Engine;
   readonly #make: () => Shareable & Consumer;
   readonly #pass: Pass;
   readonly #reader: BlockReader;
+  readonly #kept: number;
   /** What collects of the present stretch. */
   #consumer: Shareable & Consumer;
   // How much was handed on.
@@ -22,7 +29,9 @@ export class BlockTaker {
     make: () => Shareable & Consumer,
     consumer: Shareable & Consumer,
     pass: Pass,
+    kept: number,
   ) {
+    this.#kept = kept;
     this.#engine = engine;
     this.#make = make;
     this.#consumer = consumer;
@@ -30,11 +39,16 @@ export class BlockTaker {
     this.#reader = new BlockReader(engine.reader);
   }
 
-  /** Gets ready for stretches of an engine's recording. */
+  /**
+   * Gets ready for stretches of an engine's recording.
+   *
+   * @param kept Nodes of stacks that are kept from one stretch to the next, about.
+   */
   static async open(
     engine: Engine,
     make: () => Shareable & Consumer,
     options: EngineOptions,
+    kept: number = KEPT_NODES,
   ): Promise<BlockTaker> {
     const consumer = make();
     const present: Consumer = {
@@ -43,7 +57,7 @@ export class BlockTaker {
       rows: (run) => taker.#consumer.rows(run),
     };
     const pass = await openPass(engine, [present], options);
-    const taker: BlockTaker = new BlockTaker(engine, make, consumer, pass);
+    const taker: BlockTaker = new BlockTaker(engine, make, consumer, pass, kept);
     return taker;
   }
 
@@ -61,6 +75,10 @@ export class BlockTaker {
     this.#objects = places.objects.length;
     this.#places = places.count;
     this.#stacks = stacks.count;
+    if (stacks.count > this.#kept) {
+      this.#pass.resolver.resetStacks();
+      this.#stacks = 0;
+    }
     const before = this.#consumer;
     this.#consumer = this.#make();
     this.#consumer.reuse?.(before);

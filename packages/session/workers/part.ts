@@ -72,7 +72,6 @@ export class Joiner implements JoinedNumbers {
   readonly #engine: Engine;
   readonly #consumer: Shareable;
   #places = 0;
-  #stacks = 0;
 
   /** Joins into an engine and its consumer, which have what stands before in the file. */
   constructor(engine: Engine, consumer: Shareable) {
@@ -82,19 +81,19 @@ export class Joiner implements JoinedNumbers {
 
   /** Joins the next stretch of this thread. */
   join({ places, stacks, collected }: StretchPart): void {
-    const { parent } = stacks;
+    const { first, parent } = stacks;
     const object = places.firstObject + places.objects.length;
     if (object > this.objects.length) {
       const known = this.objects.length;
       this.objects = enlarge(this.objects, object).fill(-1, known);
     }
-    const [place, stack] = [this.#places, this.#stacks];
+    const place = this.#places;
     this.#places += places.object.length;
-    this.#stacks += parent.length;
+    const nodes = first + parent.length;
     if (this.#places > this.place.length) this.place = enlarge(this.place, this.#places);
-    if (this.#stacks > this.stack.length) this.stack = enlarge(this.stack, this.#stacks);
+    if (nodes > this.stack.length) this.stack = enlarge(this.stack, nodes);
     this.#engine.places.join(places, place, this.place, this.objects);
-    this.#engine.stacks.join(stacks, stack, this.place, this.stack);
+    this.#engine.stacks.join(stacks, this.place, this.stack);
     this.#consumer.join(collected, this);
   }
 

@@ -58,7 +58,7 @@ async function takeStretches(
   engine: Engine,
   index: RecordingIndex,
   consumer: Shareable & Consumer,
-  { jobs, path, about }: Workers,
+  { jobs, path, about, keptNodes }: Workers,
   threads: readonly WorkerThread[],
   options: EngineOptions,
 ): Promise<void> {
@@ -69,7 +69,7 @@ async function takeStretches(
   const stretches: IndexBlock[][] = [];
   for (let i = 0; i < blocks.length; i += size) stretches.push(blocks.slice(i, i + size));
   const shares = new Shares(stretches, jobs);
-  const task: ThreadTask = { path, about, filter, past: index.historyPart() };
+  const task: ThreadTask = { path, about, filter, past: index.historyPart(), keptNodes };
   const others = threads.slice(0, Math.max(0, stretches.length - 1)).map((thread) =>
     new OtherThread(thread, task, shares, new Joiner(engine, consumer))
   );

@@ -18,6 +18,8 @@ export interface ThreadTask {
   readonly filter: SampleFilter;
   /** What the past of the machine is made of. */
   readonly past: HistoryPart;
+  /** Nodes of stacks that it keeps, about. */
+  readonly keptNodes?: number | undefined;
 }
 
 /** Blocks that are dealt out to a thread, one after the other in the file. */
@@ -96,7 +98,7 @@ export function serveBlocks<About>(service: BlockService<About>): void {
 
 async function openTaker<About>(
   { open, make, unwind }: BlockService<About>,
-  { path, about, filter, past }: ThreadTask,
+  { path, about, filter, past, keptNodes }: ThreadTask,
 ): Promise<BlockTaker> {
   const source = open(path, about as About);
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
@@ -104,5 +106,5 @@ async function openTaker<About>(
   return await BlockTaker.open(engine, () => make(about as About), {
     filter,
     ...(unwind === undefined ? {} : { unwind: (of) => unwind(about as About, of) }),
-  });
+  }, keptNodes);
 }
