@@ -14,6 +14,7 @@ import {
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, asPipe, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
 import { branchRecording, run } from "./branch_recording.ts";
+import { corpusFiles } from "./corpus.ts";
 import { ignored, notInstalled } from "./ignored.ts";
 import { memoryRecording } from "./memory_recording.ts";
 import { newerPerfText, noNewerPerf, noPerf, perfText } from "./perf.ts";
@@ -266,6 +267,47 @@ Deno.test({
       );
       assert(expected.size >= 3 && sizes.size >= 2, `${expected.size} ${sizes.size}`);
     }),
+});
+
+/** Recordings with tracepoints: of the fixtures, and small ones of others. */
+const TRACED = [
+  ...["tracepoint"].map((name) =>
+    new URL(`../fixtures/recorded/${name}.perf.data`, import.meta.url).pathname
+  ),
+  ...corpusFiles().filter(({ row, sound }) =>
+    row["raw_tracing_data"] === "RAW+TRACING_DATA" && sound && row["report_rc"] === "0"
+  ).map(({ path }) => path),
+];
+
+Deno.test({
+  name: "funcs: trace, the text of tracepoints, is a key as of perf report --sort",
+  ...ignored(noPerf()),
+  fn: async () => {
+    let rows = 0;
+    for (const path of TRACED) {
+      const output = await perfText([
+        ...["report", "--stdio", "-n", "-s", "trace", "-t", SEPARATOR, "-w", "9,9,900"],
+        ...["--no-children", "--no-group", "-g", "none", "--kallsyms=/dev/null"],
+      ], path);
+      const [perf, own] = [new Map<string, number>(), new Map<string, number>()];
+      const add = (to: Map<string, number>, text: string, samples: number) =>
+        void to.set(text.trim(), (to.get(text.trim()) ?? 0) + samples);
+      for (const line of (output?.stdout ?? "").split("\n")) {
+        if (line.startsWith("#") || !line.includes(SEPARATOR)) continue;
+        const [, samples, ...trace] = line.split(SEPARATOR);
+        add(perf, trace.join(SEPARATOR), Number(samples));
+      }
+      const { code, out, err } = await tool("funcs", ["--sort", "trace", "--json", path]);
+      assertEquals(code, 0, err);
+      for (const line of out.trimEnd().split("\n").map((line) => JSON.parse(line))) {
+        add(own, line.trace, line.samples);
+      }
+      assertEquals(new Map([...own].sort()), new Map([...perf].sort()), path);
+      rows += own.size;
+    }
+    console.log(`funcs: ${rows} texts of tracepoints of ${TRACED.length} files are those of perf`);
+    assert(rows >= (corpusFiles().length > 0 ? 100 : 2), `${rows}`);
+  },
 });
 
 Deno.test("funcs: values of samples are no keys of branches and of times", async () => {

@@ -11,6 +11,7 @@ import {
 import { BranchCounts } from "@perfdata/export/branches";
 import { branchWorkers } from "@perfdata/export/branch-workers";
 import { openSource } from "@perfdata/format/file-source";
+import { sampleKeys, type SortKey } from "@perfdata/report/function-keys";
 import { type CountOptions } from "@perfdata/report/sample-counts";
 import { functionTable, SampleCounts } from "@perfdata/report";
 import { countWorkers } from "@perfdata/report/count-workers";
@@ -134,6 +135,7 @@ async function rows(
   counts: CountOptions,
   jobs: number,
   blockBytes: number,
+  sort: readonly SortKey[] = ["comm", "dso", "sym", "tid"],
 ): Promise<string[]> {
   const symbols = { parameters: false, kallsyms };
   const shared = new Shared(path, countWorkers(path, jobs, { counts, symbols }));
@@ -146,9 +148,7 @@ async function rows(
     workers: shared.workers,
   });
   const resolver = openResolver({ ...symbols, machine: engine.recorded });
-  const table = await functionTable(engine, consumer, resolver, {
-    sort: ["comm", "dso", "sym", "tid"],
-  });
+  const table = await functionTable(engine, consumer, resolver, { sort });
   return [
     JSON.stringify([consumer.totals, consumer.leftOut, engine.leftOut, engine.unjoined]),
     JSON.stringify(engine.unwound?.all ?? null),
@@ -288,6 +288,22 @@ Deno.test("functions are the same with any number of threads and blocks of any s
   console.log(`${compared} rows of ${all.length} files compared`);
   assertShared();
   assert(all.length >= 8 && compared > 1000);
+});
+
+Deno.test("values of single samples are the same with any number of threads and blocks of any size", async () => {
+  Shared.stretches = 0;
+  let compared = 0;
+  const path = `${root}fixtures/recorded/tracepoint.perf.data`;
+  for (const sort of [["trace"], ["comm", "trace", "time"], ["time", "addr"]] as const) {
+    const how = { keys: sampleKeys(sort) };
+    const expected = await rows(path, how, 1, 1 << 22, sort);
+    for (const [jobs, blockBytes] of [[1, 64], [2, 64], [3, 512]] as const) {
+      assertEquals(await rows(path, how, jobs, blockBytes, sort), expected, `${sort}: ${jobs}`);
+      compared += expected.length;
+    }
+  }
+  assertShared();
+  assert(compared >= 20, `${compared} rows`);
 });
 
 Deno.test("compressed recordings are as those that are not, with any number of threads", async () => {

@@ -348,6 +348,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     number: (table, row) => table.sockets[table.context(row, "cpu")] ?? -1,
   },
   textKey("time", "time", timeText),
+  textKey("trace", "trace", (value, { details }) => details?.trace(value) ?? "N/A"),
   offsetKey("symoff", "to"),
   {
     name: "symbol_size",
@@ -431,6 +432,7 @@ export type SortKey =
   | "addr_to"
   | "socket"
   | "time"
+  | "trace"
   | "symoff"
   | "symbol_size"
   | "weight"

@@ -22,7 +22,12 @@ import { recordedCpus } from "../cpu_topology.ts";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
-import { type DetailColumn, type DetailKeys, SampleDetails } from "./sample_details.ts";
+import {
+  type DetailColumn,
+  type DetailKeys,
+  type DetailsPart,
+  SampleDetails,
+} from "./sample_details.ts";
 
 /** Where the fields of a CGROUP lie. */
 const CGROUP_RECORD = layoutOf(CGROUP);
@@ -88,7 +93,7 @@ export interface CountsPart {
   /** Places that they lead to, or of the code that accessed the data. */
   readonly to: Int32Array<ArrayBuffer>;
   /** Other values: `SampleDetails.part`. */
-  readonly details: Int32Array<ArrayBuffer>;
+  readonly details: DetailsPart | undefined;
   /** Totals by number of event. */
   readonly totals: readonly EventTotal[];
   /** Samples whose READ values are damaged or of no known event. */
@@ -209,8 +214,15 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     await this.described();
   }
 
-  /** Finds the tracepoints of the scheduler, of a stream when they have come. */
+  /** Finds the tracepoints of the scheduler, and the texts of others, of a stream when they have come. */
   async described(): Promise<void> {
+    const { details } = this;
+    const tracing = details?.has("trace") ? await this.#engine?.described.tracing() : undefined;
+    if (details !== undefined && tracing !== undefined) {
+      const { TracepointText } = await import("@perfdata/format/tracepoint");
+      // Names of functions are known after the last sample: addresses stay what they are.
+      details.tracer = new TracepointText(tracing, () => undefined);
+    }
     const { weight = "period", filter } = this.#options;
     if (weight === "period") return;
     const take = (interval: ThreadInterval): void => this.#spent(interval);
@@ -308,7 +320,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       comms: this.#comms?.part() ?? new Int32Array(0),
       from: this.pairs?.parents().slice() ?? new Int32Array(0),
       to: this.pairs?.items().slice() ?? new Int32Array(0),
-      details: this.details?.part() ?? new Int32Array(0),
+      details: this.details?.part(),
       accesses: this.accesses,
       totals: this.totals,
       leftOut: this.leftOut,
@@ -333,7 +345,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
         target < 0 ? -1 : place[target] as number,
       );
     });
-    this.#histogram.join(histogram, called, nodes, this.details?.join(details));
+    this.#histogram.join(histogram, called, nodes, details && this.details?.join(details));
     this.accesses += accesses;
     for (const [event, { samples, period }] of totals.entries()) {
       const total = this.totals[event] ??= { samples: 0, period: 0 };

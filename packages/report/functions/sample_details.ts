@@ -12,10 +12,12 @@ import {
   PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_RAW,
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
+  PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/perf-event";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Run } from "@perfdata/session/run";
@@ -32,12 +34,13 @@ export type DetailColumn =
   | "cgroup"
   | "transaction"
   | "ip"
-  | "time";
+  | "time"
+  | "trace";
 
 /** All of them. */
 export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   ...["data_src", "weight", "ins_lat", "retire_lat", "phys_addr"] as const,
-  ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip", "time"] as const,
+  ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip", "time", "trace"] as const,
 ];
 
 /** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
@@ -55,6 +58,7 @@ export const DETAIL_SOURCES: Readonly<
   transaction: { types: PERF_SAMPLE_TRANSACTION, recordedBy: "--transaction" },
   ip: { types: PERF_SAMPLE_IP, recordedBy: "-e cycles" },
   time: { types: PERF_SAMPLE_TIME, recordedBy: "-T" },
+  trace: { types: PERF_SAMPLE_RAW, recordedBy: "-R -e TRACEPOINT" },
 };
 
 /** Which of them rows are grouped by: plain data, for threads. */
@@ -69,6 +73,23 @@ export interface DetailKeys {
 
 /** What perf divides times into by default, in ns. */
 const QUANTUM = 100_000_000;
+const DECODER = new TextDecoder();
+
+/** Makes the text of raw data: what prints tracepoints by the formats that were recorded. */
+export interface TraceTexts {
+  /** Whether a tracepoint is described. */
+  has(id: number): boolean;
+  /** The text of raw data, as bytes that are valid until the next call. */
+  text(id: number, bytes: Uint8Array, view: DataView, start: number, end: number): Uint8Array;
+}
+
+/** What of the samples of one thread was collected. */
+export interface DetailsPart {
+  /** Values by number, two words each. */
+  readonly words: Int32Array<ArrayBuffer>;
+  /** Texts of tracepoints by number. */
+  readonly traces: readonly string[];
+}
 
 /** Low words of `perf_sample_weight`: `var1_dw`, `var2_w`, `var3_w`. */
 const LOW_16 = 0xffff;
@@ -90,6 +111,11 @@ export class SampleDetails {
   readonly #fields: (SampleFields | undefined)[] = [];
   #le = true;
   readonly #quantum: bigint;
+  /** Texts of tracepoints, whose values are their numbers plus one. */
+  readonly #traces: string[] = [];
+  readonly #traceNumbers = new Map<string, number>();
+  /** Makes them, once the formats are known. */
+  tracer: TraceTexts | undefined;
   /** The stretch of time of the last sample: words of its first and its last ns. */
   readonly #stretch = new Uint32Array(4);
   #hasStretch = false;
@@ -126,12 +152,17 @@ export class SampleDetails {
     const number = run.event[i] as number;
     const event = this.#events[number] as PerfEvent;
     const fields = this.#fields[number] ??= new SampleFields(event.attr);
-    const { view } = run.at(i);
+    const { bytes, view } = run.at(i);
     const le = this.#le;
     const found = fields.locate(view, run.start[i] as number, run.end[i] as number, le);
     const isStruct = (event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
     for (let k = 0; k < this.#columns.length; k++) {
       const column = this.#columns[k] as DetailColumn;
+      if (column === "trace") {
+        this.#now[2 * k] = found ? this.#trace(event, fields, bytes, view) : 0;
+        this.#now[2 * k + 1] = 0;
+        continue;
+      }
       const fixed = column === "ip"
         ? event.layout.ip
         : column === "time"
@@ -140,7 +171,7 @@ export class SampleDetails {
       const at = fixed !== undefined
         ? fixed < 0 ? -1 : (run.start[i] as number) + fixed
         : found
-        ? positionOf(fields, column as Exclude<DetailColumn, "ip" | "time">)
+        ? positionOf(fields, column as Exclude<DetailColumn, "ip" | "time" | "trace">)
         : -1;
       let lo = at < 0 ? 0 : view.getInt32(le ? at : at + 4, le);
       let hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
@@ -185,15 +216,44 @@ export class SampleDetails {
     return half(at + 1) << 32n | half(at);
   }
 
+  /** The text of a tracepoint by its value; there is none of other samples. */
+  trace(value: bigint): string | undefined {
+    return this.#traces[Number(value) - 1];
+  }
+
+  #trace({ attr }: PerfEvent, fields: SampleFields, bytes: Uint8Array, view: DataView): number {
+    const { tracer } = this;
+    const { raw, rawSize } = fields;
+    const id = Number(attr.config);
+    if (attr.type !== PERF_TYPE_TRACEPOINT || raw < 0 || tracer?.has(id) !== true) return 0;
+    return this.#traceNumber(DECODER.decode(tracer.text(id, bytes, view, raw, raw + rawSize)));
+  }
+
+  #traceNumber(text: string): number {
+    let number = this.#traceNumbers.get(text);
+    if (number === undefined) {
+      number = this.#traces.push(text);
+      this.#traceNumbers.set(text, number);
+    }
+    return number;
+  }
+
   /** All of them, to be sent to another thread. */
-  part(): Int32Array<ArrayBuffer> {
-    return this.#words.slice(0, this.count * this.#size);
+  part(): DetailsPart {
+    return { words: this.#words.slice(0, this.count * this.#size), traces: this.#traces };
   }
 
   /** Adds a part; returns the number here by number there. */
-  join(part: Int32Array): Int32Array {
-    const numbers = new Int32Array(part.length / this.#size);
-    for (let i = 0; i < numbers.length; i++) numbers[i] = this.#intern(part, i * this.#size);
+  join({ words: part, traces }: DetailsPart): Int32Array {
+    const words = part.slice();
+    const at = 2 * this.#columns.indexOf("trace");
+    const numbers = new Int32Array(words.length / this.#size);
+    for (let i = 0; i < numbers.length; i++) {
+      const from = i * this.#size;
+      const trace = at < 0 ? 0 : words[from + at] as number;
+      if (trace > 0) words[from + at] = this.#traceNumber(traces[trace - 1] ?? "");
+      numbers[i] = this.#intern(words, from);
+    }
     return numbers;
   }
 
@@ -233,7 +293,7 @@ export class SampleDetails {
 
 function positionOf(
   fields: SampleFields,
-  column: Exclude<DetailColumn, "ip" | "time">,
+  column: Exclude<DetailColumn, "ip" | "time" | "trace">,
 ): number {
   switch (column) {
     case "data_src":
