@@ -38,6 +38,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["diff", "-", `${ROOT}fixtures/recorded/two-events.perf.data`],
   ["sched", "latency"],
   ["c2c"],
+  ["lock"],
   ["sql", "SELECT 1", "-"],
 ];
 

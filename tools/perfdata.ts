@@ -100,6 +100,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         verbs: ["latency", "timehist", "map", "wakeups"],
       },
       {
+        name: "lock",
+        about: "Who waited for locks of the kernel, and how long",
+        needs: ["symbols"],
+      },
+      {
         name: "c2c",
         about: "Cache lines that CPUs contend for, and what code and data that is",
         needs: ["symbols"],

@@ -1,0 +1,411 @@
+import {
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/record-types";
+import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
+import { RelativeTime } from "@perfdata/session/relative-time";
+import { CHOSEN, type Run } from "@perfdata/session/run";
+import type { SymbolTrust } from "@perfdata/session/symbolize";
+import { type FieldPlace, Tracepoints } from "@perfdata/session/tracepoints";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { type LookedUpPlaces, lookUpUses } from "../functions/function_names.ts";
+
+const BEGIN = "lock:contention_begin";
+const END = "lock:contention_end";
+
+/** Bits of `flags`: `LCB_F_*` of include/trace/events/lock.h. */
+const [SPIN, READ, WRITE, RT, PERCPU, MUTEX] = [1, 2, 4, 8, 16, 32] as const;
+
+/** What combinations of them are, as perf calls them. */
+const TYPES: ReadonlyMap<number, string> = new Map([
+  [0, "semaphore"],
+  [SPIN, "spinlock"],
+  [SPIN | READ, "rwlock:R"],
+  [SPIN | WRITE, "rwlock:W"],
+  [READ, "rwsem:R"],
+  [WRITE, "rwsem:W"],
+  [RT, "rtmutex"],
+  [RT | READ, "rwlock-rt:R"],
+  [RT | WRITE, "rwlock-rt:W"],
+  [PERCPU | READ, "pcpu-sem:R"],
+  [PERCPU | WRITE, "pcpu-sem:W"],
+  [MUTEX, "mutex"],
+  [MUTEX | SPIN, "mutex"],
+]);
+
+/** How often locks were waited for, and how long, in ns. */
+export interface WaitSums {
+  /** How often. */
+  readonly contended: number;
+  /** How many of these waits ended in the recording: what is known is of them. */
+  readonly ended: number;
+  readonly total: number;
+  readonly max: number;
+  readonly min: number;
+}
+
+/** A caller that waited for locks. */
+export interface LockCaller extends WaitSums {
+  /** The first function of the stack that is none of locks or the scheduler, with the distance in it. */
+  readonly caller: string;
+  /** What the kernel calls the lock's kind. */
+  readonly type: string;
+}
+
+/** A thread that waited for locks. */
+export interface LockThread extends WaitSums {
+  readonly tid: number;
+  /** What it was called when it waited last. */
+  readonly comm: string;
+}
+
+/** What waited for locks, the longest waits in all first. */
+export interface LockReport {
+  readonly callers: readonly LockCaller[];
+  /** How many frames of {@link LockReport.callers} have a name. */
+  readonly trust: SymbolTrust | undefined;
+}
+
+/** Innermost frames of a stack that a caller is looked for in, and of these, those that never are one: as perf has it. */
+const [DEPTH, SKIPPED] = [8, 3] as const;
+
+/**
+ * Functions of locks and of the scheduler: those that the kernel has between `__sched_text_start` and `__sched_text_end` and
+ * between `__lock_text_start` and `__lock_text_end`, as of Linux 4 to 6, by their names, which a recording has without a
+ * kernel. A test compares them with the running kernel's.
+ */
+export const OF_LOCKS: RegExp = new RegExp(
+  "^(?:" + [
+    "_raw_(?:spin|read|write)_(?:un|try)?lock(?:_\\w+)?",
+    "__raw_callee_save___pv_queued_spin_unlock(?:_slowpath)?",
+    "(?:native_|__pv_|resilient_)?queued_(?:spin|read|write)_(?:un)?lock_slowpath",
+    "resilient_tas_spin_lock",
+    "(?:__)?schedule",
+    "schedule_(?:idle|user|preempt_disabled|rtlock)",
+    "(?:io_)?schedule_timeout(?:_(?:interruptible|killable|uninterruptible|idle))?",
+    "io_schedule",
+    "schedule_hrtimeout(?:_range(?:_clock)?)?",
+    "preempt_schedule(?:_common|_irq|_notrace)?",
+    "__cond_resched",
+    "yield(?:_to)?",
+    "console_conditional_schedule",
+    "do_nanosleep",
+    "hrtimer_nanosleep_restart",
+    "usleep_range_state",
+    "(?:__|out_of_line_)wait_on_bit(?:_lock|_timeout)?",
+    "bit_wait(?:_io|_timeout|_io_timeout)?",
+    "(?:__)?wait_for_common",
+    "wait_for_completion(?:_\\w+)?",
+    "(?:__)?(?:ww_)?mutex_(?:un)?lock(?:_\\w+)?",
+    "mutex_trylock",
+    "(?:__)?(?:down|up)",
+    "(?:__)?down_(?:common|interruptible|killable|timeout|trylock)",
+    "down_(?:read|write)(?:_interruptible|_killable|_nested|_killable_nested|_non_owner)?",
+    "rwsem_down_(?:read|write)_slowpath",
+    "percpu_down_write",
+    "__percpu_down_read",
+    "ldsem_down_(?:read|write)",
+    "rt_mutex_(?:un|try)?lock(?:_\\w+)?",
+    "rt_mutex_slowlock(?:_block)?",
+    "(?:__)?rt_mutex_futex_(?:try|un)lock",
+    "(?:__)?rt_mutex_(?:start|wait|cleanup)_proxy_lock",
+    "rt_mutex_(?:adjust_prio_chain|adjust_pi|postunlock|init_proxy_locked|proxy_unlock)",
+    "__rt_mutex_init",
+    "mark_wakeup_next_waiter",
+    "try_to_take_rt_mutex",
+    "remove_waiter",
+    "task_blocks_on_rt_mutex",
+  ].join("|") + ")(?:\\.\\w+)*$",
+);
+
+class Sums implements WaitSums {
+  contended = 0;
+  ended = 0;
+  total = 0;
+  max = 0;
+  min = Infinity;
+
+  end(wait: number): void {
+    this.ended++;
+    this.total += wait;
+    this.max = Math.max(this.max, wait);
+    this.min = Math.min(this.min, wait);
+  }
+
+  add(other: WaitSums): void {
+    this.contended += other.contended;
+    this.ended += other.ended;
+    this.total += other.total;
+    this.max = Math.max(this.max, other.max);
+    this.min = Math.min(this.min, other.min);
+  }
+
+  get all(): WaitSums {
+    const { contended, ended, total, max, min } = this;
+    return { contended, ended, total, max, min: ended === 0 ? 0 : min };
+  }
+}
+
+class CallerSums extends Sums {
+  readonly stack: number;
+  readonly flags: number;
+
+  constructor(stack: number, flags: number) {
+    super();
+    this.stack = stack;
+    this.flags = flags;
+  }
+}
+
+class ThreadSums extends Sums {
+  comm = -1;
+}
+
+/** A lock that a thread waits for. */
+interface Waiting {
+  hi: number;
+  lo: number;
+  /** ns; -1 where it does not wait. */
+  since: number;
+  caller: CallerSums;
+}
+
+/**
+ * Who waits for locks of the kernel, and how long: `lock:contention_begin` and `lock:contention_end`, as `perf lock
+ * contention` counts them. A begin while the thread waits for the same lock belongs to that wait (a mutex spins first).
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { LockContention } from "@perfdata/report/lock-contention";
+ * import { runEngine } from "@perfdata/session/engine";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const file = bytesSource(await Deno.readFile("fixtures/recorded/callchain.perf.data"));
+ * const locks = new LockContention();
+ * await runEngine(await PerfDataReader.open(file), [locks]);
+ * assertEquals([locks.hasEvents, locks.threads()], [false, []]);
+ * ```
+ */
+export class LockContention implements Consumer {
+  readonly needs: Needs = { machine: true, stacks: true };
+  readonly #time = new RelativeTime();
+  readonly #callers = new Map<number, CallerSums>();
+  readonly #threads = new Map<number, ThreadSums>();
+  readonly #waiting = new Map<number, Waiting[]>();
+  #engine: Engine | undefined;
+  #tracepoints: Tracepoints | undefined;
+  /** Ends of waits that began before the recording. */
+  unbegun = 0;
+  /** Records that were lost. */
+  lostRecords = 0;
+
+  /** Finds the tracepoints. */
+  async start(engine: Engine): Promise<void> {
+    this.#engine = engine;
+    await this.described();
+  }
+
+  /** Of a stream, finds the tracepoints once their formats have come. */
+  async described(): Promise<void> {
+    if (this.#engine === undefined) return;
+    this.#tracepoints = await Tracepoints.open(this.#engine, {
+      [BEGIN]: ["lock_addr", "flags"],
+      [END]: ["lock_addr", "ret"],
+    });
+  }
+
+  /** Takes the events of a run. */
+  rows(run: Run): void {
+    const { reader: { littleEndian: le } } = this.#engine as Engine;
+    for (let i = 0; i < run.count; i++) {
+      const type = run.type[i];
+      if (type === PERF_RECORD_LOST || type === PERF_RECORD_LOST_SAMPLES) {
+        const { view } = run.at(i);
+        const at = (run.start[i] as number) + (type === PERF_RECORD_LOST ? 16 : 8);
+        this.lostRecords += view.getUint32(at + (le ? 0 : 4), le);
+      }
+      if (type !== PERF_RECORD_SAMPLE || run.chosen[i] !== CHOSEN.YES) continue;
+      const found = this.#tracepoints?.of(run, i);
+      if (found === undefined) continue;
+      const { view } = run.at(i);
+      const { offset, size } = found.places[0] as FieldPlace;
+      const at = found.fields.raw + offset;
+      const lo = view.getInt32(at + (le || size === 4 ? 0 : 4), le);
+      const hi = size === 4 ? 0 : view.getInt32(at + (le ? 4 : 0), le);
+      const time = this.#time.of(run, i);
+      if (found.name === END) this.#end(run, i, time, hi, lo);
+      else {
+        const flags = view.getUint32(found.fields.raw + (found.places[1] as FieldPlace).offset, le);
+        this.#begin(run, i, time, hi, lo, flags);
+      }
+    }
+  }
+
+  #begin(run: Run, i: number, time: number, hi: number, lo: number, flags: number): void {
+    const tid = run.tid[i] as number;
+    let list = this.#waiting.get(tid);
+    if (list === undefined) this.#waiting.set(tid, list = []);
+    let waiting = list.find((of) => of.since >= 0 && of.hi === hi && of.lo === lo);
+    if (waiting !== undefined) return;
+    const stack = run.stack[i] as number;
+    const key = stack * 256 + (flags & 0xff);
+    let caller = this.#callers.get(key);
+    if (caller === undefined) this.#callers.set(key, caller = new CallerSums(stack, flags));
+    caller.contended++;
+    const thread = this.#threads.get(tid) ?? new ThreadSums();
+    this.#threads.set(tid, thread);
+    thread.contended++;
+    thread.comm = run.comm[i] as number;
+    waiting = list.find(({ since }) => since < 0);
+    if (waiting === undefined) list.push({ hi, lo, since: time, caller });
+    else {
+      waiting.hi = hi;
+      waiting.lo = lo;
+      waiting.since = time;
+      waiting.caller = caller;
+    }
+  }
+
+  #end(run: Run, i: number, time: number, hi: number, lo: number): void {
+    const tid = run.tid[i] as number;
+    const waiting = this.#waiting.get(tid)
+      ?.find((of) => of.since >= 0 && of.hi === hi && of.lo === lo);
+    if (waiting === undefined) {
+      this.unbegun++;
+      return;
+    }
+    const wait = Math.max(0, time - waiting.since);
+    waiting.since = -1;
+    waiting.caller.end(wait);
+    this.#threads.get(tid)?.end(wait);
+  }
+
+  /** Whether the recording has the events. */
+  get hasEvents(): boolean {
+    return this.#tracepoints?.names.has(BEGIN) ?? false;
+  }
+
+  /** Whether it says when waits end. */
+  get hasEnds(): boolean {
+    return this.#tracepoints?.names.has(END) ?? false;
+  }
+
+  /** Events whose data were cut. */
+  get damaged(): number {
+    return this.#tracepoints?.damaged ?? 0;
+  }
+
+  /** How often locks were waited for, and how long in all. */
+  get all(): WaitSums {
+    const sums = new Sums();
+    for (const caller of this.#callers.values()) sums.add(caller);
+    return sums.all;
+  }
+
+  /** Whether stacks were recorded. */
+  get hasStacks(): boolean {
+    return [...this.#callers.values()].some(({ stack }) => stack >= 0);
+  }
+
+  /** Threads that waited, the longest in all first. */
+  threads(): LockThread[] {
+    const { names } = this.#engine as Engine;
+    return [...this.#threads].map(([tid, sums]) => ({
+      tid,
+      comm: sums.comm < 0 ? `:${tid}` : names.text(sums.comm),
+      ...sums.all,
+    })).sort(longest);
+  }
+
+  /** Names who waited, after the run; the longest waits in all first. */
+  async callers(resolver: SymbolResolver): Promise<LockReport> {
+    const lookUps = await this.#lookUp(resolver, DEPTH);
+    const { places } = this.#engine as Engine;
+    const callers = new Map<
+      string,
+      { sums: Sums; caller: string; type: string }
+    >();
+    for (const of of this.#callers.values()) {
+      const place = this.#places(of.stack, DEPTH).slice(SKIPPED)
+        .find((place) => !OF_LOCKS.test(nameOf(lookUps, place) ?? ""));
+      const type = typeOf(of);
+      const key = `${type} ${place}`;
+      const known = callers.get(key)?.sums ?? new Sums();
+      known.add(of);
+      if (callers.has(key)) continue;
+      const caller = place === undefined
+        ? "Unknown"
+        : placed(lookUps, place, places.address(place));
+      callers.set(key, { sums: known, caller, type });
+    }
+    return {
+      callers: [...callers.values()].map(({ sums, ...rest }) => ({ ...rest, ...sums.all }))
+        .sort(longest),
+      trust: lookUps.trust,
+    };
+  }
+
+  /** Folded stacks with their waits in ns, in order of their text: the outermost function first, the lock's type last. */
+  async folded(
+    resolver: SymbolResolver,
+  ): Promise<
+    {
+      readonly stacks: readonly (readonly [string, number])[];
+      readonly trust: SymbolTrust | undefined;
+    }
+  > {
+    const lookUps = await this.#lookUp(resolver, Infinity);
+    const folded = new Map<string, number>();
+    for (const of of this.#callers.values()) {
+      const path = this.#places(of.stack, Infinity)
+        .map((place) => nameOf(lookUps, place)?.replaceAll(";", ":") ?? "[unknown]").reverse();
+      const line = [...path, typeOf(of)].join(";");
+      folded.set(line, (folded.get(line) ?? 0) + of.total);
+    }
+    const stacks = [...folded].sort(([a], [b]) => a < b ? -1 : 1);
+    return { stacks, trust: lookUps.trust };
+  }
+
+  /** The innermost places of a stack, the innermost first. */
+  #places(stack: number, most: number): number[] {
+    const { stacks } = this.#engine as Engine;
+    const found: number[] = [];
+    for (let node = stack; node >= 0 && found.length < most; node = stacks.parent[node] as number) {
+      found.push(stacks.place[node] as number);
+    }
+    return found;
+  }
+
+  async #lookUp(resolver: SymbolResolver, most: number): Promise<LookedUpPlaces> {
+    const uses = new PlaceUses();
+    for (const { stack, contended, total } of this.#callers.values()) {
+      for (const place of this.#places(stack, most)) {
+        uses.use(place, ADDRESS_USE.CALLCHAIN, contended, total);
+      }
+    }
+    return await lookUpUses((this.#engine as Engine).places, uses, resolver, false);
+  }
+}
+
+function typeOf({ flags }: CallerSums): string {
+  return TYPES.get(flags & 0xff) ?? "unknown";
+}
+
+function nameOf({ resolutions }: LookedUpPlaces, place: number): string | undefined {
+  return resolutions[place]?.frames.at(-1)?.name;
+}
+
+function longest(a: WaitSums, b: WaitSums): number {
+  return b.total - a.total || b.contended - a.contended;
+}
+
+/** A function with the distance from its start. */
+function placed(lookUps: LookedUpPlaces, place: number, address: number): string {
+  const name = nameOf(lookUps, place);
+  if (name === undefined) return "[unknown]";
+  const start = lookUps.resolutions[place]?.symbol?.start;
+  return start === undefined ? name : `${name}+0x${(address - start).toString(16)}`;
+}

@@ -1,0 +1,172 @@
+/** Prints who waited for locks of the kernel: `deno run lock FILE`. */
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { jsonLine } from "@perfdata/report/json-line";
+import { LockContention } from "@perfdata/report/lock-contention";
+import { lockCallerLines, lockThreadLines } from "@perfdata/report/lock-text";
+import { runEngine } from "@perfdata/session/engine";
+import {
+  aboutAsync,
+  COLOR_HELP,
+  type Command,
+  command,
+  complain,
+  Complaints,
+  type FlagsOf,
+  InputError,
+  main,
+  oneFile,
+  Progress,
+  UsageError,
+  writeOut,
+} from "./_cli.ts";
+import { whyNothing } from "./_nothing.ts";
+import { parseCount } from "./_record_flags.ts";
+import {
+  choosesSamples,
+  givenFilters,
+  nameFilters,
+  SAMPLE_HELP,
+  sampleFilter,
+} from "./_sample_flags.ts";
+import { featuresFirst } from "./_spool.ts";
+import { writeTable } from "./_styled.ts";
+import {
+  reportTrust,
+  resolverOf,
+  SYMBOL_FLAGS,
+  SYMBOL_HELP,
+  symbolOptions,
+} from "./_symbol_flags.ts";
+
+const CHOOSING = ["pid", "tid", "cpu", "time"] as const;
+
+/** Lines of help about flags that there are here. */
+const CHOOSING_HELP = SAMPLE_HELP.replace(/^ +--(comm|dso|symbol) .*\n/gm, "");
+
+const HELP = `lock: prints who waited for locks of the kernel, and how long
+
+usage: perfdata lock [flags] [FILE]
+
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data), recorded with
+perf lock record, or with perf record -g -a -e lock:contention_begin,lock:contention_end.
+Rows are the callers that perf lock contention shows, one a row, the longest waits in all first.
+
+      --threads        rows of threads instead of callers
+      --folded         folded stacks, outermost function first, the kind of the lock last, in us
+      --limit N        print at most N rows
+      --json           print a line of JSON for each row, times in ns
+${CHOOSING_HELP}${SYMBOL_HELP}\
+      --verbose        say which addresses have no function, and which files were not used
+${COLOR_HELP}      --debug          print the stack trace of an error
+  -h, --help           print this help
+
+examples:
+  perfdata lock perf.data
+  perfdata lock --threads --json perf.data | jq .max
+  perfdata lock --folded perf.data | inferno-flamegraph >locks.svg
+
+Exit codes: 0 done; 1 the file is damaged, or has no such events; 2 wrong usage.
+`;
+
+const FLAGS = {
+  boolean: ["json", "threads", "folded", "verbose", ...SYMBOL_FLAGS.boolean],
+  string: ["color", "limit", ...CHOOSING, ...SYMBOL_FLAGS.string],
+  alias: {},
+} as const;
+
+async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  const { on, value, operands } = flags;
+  if (on.folded && (on.json || on.threads)) {
+    throw new UsageError(`--folded and --${on.json ? "json" : "threads"} exclude each other`);
+  }
+  const limit = parseCount("limit", value.limit) ?? Infinity;
+  const chosen = {
+    ...flags,
+    value: { ...value, comm: undefined, dso: undefined, symbol: undefined },
+  };
+  const name = oneFile(operands);
+  return await aboutAsync(name, async () => {
+    const complaints = new Complaints(`lock: ${name}`);
+    const source = await featuresFirst(openSource(name, { interruptible: true }));
+    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+    const filter = await sampleFilter(chosen, reader);
+    const progress = new Progress("lock", reader.fileSize);
+    const locks = new LockContention();
+    const { recorded } = await runEngine(reader, [locks], {
+      filter,
+      progress: progress.add,
+      diagnostics: complaints.take,
+    });
+    progress.finish();
+    if (!locks.hasEvents) {
+      throw new InputError(
+        `${name}: no lock:contention_begin that can be read; perf lock record records it`,
+      );
+    }
+    const { all } = locks;
+    if (all.contended === 0) {
+      complain(
+        `lock: ${name}: nobody waited for a lock` +
+          (choosesSamples(chosen)
+            ? `: ${await whyNothing(name, givenFilters(chosen), nameFilters(chosen))}`
+            : ""),
+      );
+      complaints.finish();
+      return complaints.count > 0 || choosesSamples(chosen) ? 1 : 0;
+    }
+    const resolver = on.threads ? undefined : await resolverOf(flags, name, {
+      machine: recorded,
+      parameters: false,
+      debugInformation: false,
+      ...symbolOptions(flags),
+    });
+    const print = (rows: readonly Readonly<Record<string, unknown>>[], table: () => string[]) => {
+      if (!on.json) return writeTable(`${table().join("\n")}\n`);
+      for (const row of rows) writeOut(`${jsonLine(row)}\n`);
+    };
+    if (resolver === undefined) {
+      const rows = locks.threads().slice(0, limit);
+      print(rows.map((row) => ({ ...row })), () => lockThreadLines(rows));
+    } else {
+      if (on.folded) {
+        const { stacks, trust } = await locks.folded(resolver);
+        for (const [stack, ns] of stacks.slice(0, limit)) {
+          if (ns >= 500) writeOut(`${stack} ${Math.round(ns / 1000)}\n`);
+        }
+        if (trust !== undefined) reportTrust("lock", trust, on.verbose, "frames of stacks");
+      } else {
+        const { callers, trust } = await locks.callers(resolver);
+        const rows = callers.slice(0, limit);
+        print(rows.map((row) => ({ ...row })), () => lockCallerLines(rows));
+        if (trust !== undefined) reportTrust("lock", trust, on.verbose, "callers");
+      }
+      if (!locks.hasStacks) {
+        complain(`lock: ${name}: no stacks, so that callers are not known: perf record -g`);
+      }
+    }
+    const left = all.contended - all.ended;
+    if (!locks.hasEnds) complain(`lock: ${name}: no lock:contention_end: how long is not known`);
+    else if (left > 0) {
+      complain(
+        `lock: ${name}: ${left} of ${all.contended} waits had not ended: they are not in the times`,
+      );
+    }
+    if (locks.unbegun > 0) {
+      complain(
+        `lock: ${name}: ${locks.unbegun} waits began before the recording, and are left out`,
+      );
+    }
+    if (locks.lostRecords > 0) complain(`lock: ${name}: ${locks.lostRecords} records were lost`);
+    if (locks.damaged > 0) {
+      complain(`lock: ${name}: ${locks.damaged} samples left out: their data are cut`);
+    }
+    complaints.finish();
+    return complaints.count > 0 || locks.damaged > 0 ? 1 : 0;
+  });
+}
+
+/** The command. */
+export const tool: Command = command({ name: "lock", help: HELP, flags: FLAGS, run });
+
+if (import.meta.main) await main(tool);
