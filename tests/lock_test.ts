@@ -4,6 +4,7 @@ import { noPerf, perfText } from "./perf.ts";
 import { OF_LOCKS } from "@perfdata/report/lock-contention";
 import { ignored, skipped } from "./ignored.ts";
 import { inFolder, tool } from "./tool.ts";
+import { schedulerRecording } from "../packages/session/intervals/testing.ts";
 
 /** Programs that contend for locks of the kernel: a directory that all of them write to, pages, the scheduler. */
 const WORK =
@@ -180,4 +181,66 @@ Deno.test("functions of locks are those of the running kernel's sections of them
   // A later kernel may have more of them. No other function counts as one.
   assertEquals(outside, []);
   assert(inside.length <= 8 && symbols.length > 10_000, inside.join(" "));
+});
+
+/** Times of a clock that are no doubles. */
+const T0 = 2n ** 60n + 7n;
+const [LOCK_A, LOCK_B, SPINS, MUTEX_SPINS] = [0xffff888000000008n, 0xffff888100000008n, 1, 33];
+
+Deno.test("waits of threads that take turns are those that are written down", async () => {
+  const at = (ns: number, tid: number) => ({ time: T0 + BigInt(ns), tid });
+  const recording = await schedulerRecording([
+    { ...at(0, 71), task: "one" },
+    { ...at(1, 72), task: "two" },
+    // A wait that began before the recording.
+    { ...at(5, 72), got: LOCK_B },
+    { ...at(10, 71), waits: [LOCK_A, SPINS], chain: [0x1000n] },
+    // Another lock, whose address differs in its upper half only, by two threads at once.
+    { ...at(20, 72), waits: [LOCK_B, 2], chain: [0x2000n] },
+    { ...at(25, 71), waits: [LOCK_B, MUTEX_SPINS], chain: [0x1000n] },
+    // A mutex that spins first: one wait.
+    { ...at(30, 71), waits: [LOCK_B, 32], chain: [0x3000n] },
+    { ...at(40, 71), got: LOCK_A },
+    { ...at(60, 72), got: LOCK_B },
+    { ...at(1_000_000_125, 71), got: LOCK_B },
+    // One that does not end.
+    { ...at(1_000_000_200, 72), waits: [LOCK_A, SPINS], chain: [0x1000n] },
+    { ...at(1_000_000_300, 72), lost: 3n },
+  ], { events: ["begin", "end"] });
+  await inFolder(async (folder) => {
+    const file = `${folder}/data`;
+    Deno.writeFileSync(file, recording);
+    const read = async (...flags: string[]) => {
+      const { out, err, code } = await tool("lock", ["--json", ...flags, file]);
+      assertEquals(code, 0, err);
+      return { rows: out.trim().split("\n").map((line) => JSON.parse(line)), err };
+    };
+    const { rows, err } = await read("--threads");
+    assertEquals(rows, [
+      {
+        tid: 71,
+        comm: "one",
+        contended: 2,
+        ended: 2,
+        total: 1_000_000_130,
+        max: 1_000_000_100,
+        min: 30,
+      },
+      { tid: 72, comm: "two", contended: 2, ended: 1, total: 40, max: 40, min: 40 },
+    ]);
+    assertStringIncludes(err, "1 of 4 waits had not ended");
+    assertStringIncludes(err, "1 waits began before the recording");
+    assertStringIncludes(err, "3 records were lost");
+    const callers = await read();
+    assertEquals(
+      callers.rows.map(({ type, contended, total }) => [type, contended, total]),
+      [["mutex", 1, 1_000_000_100], ["rwsem:R", 1, 40], ["spinlock", 2, 30]],
+    );
+    // Of one thread, of a time, through a pipe.
+    assertEquals((await read("--tid", "72", "--threads")).rows.length, 1);
+    const piped = await tool("lock", ["--json", "--threads", "-"], { input: recording });
+    assertEquals(piped.out.trim().split("\n").map((line) => JSON.parse(line)), rows);
+    const none = await tool("lock", ["--tid", "5", file]);
+    assertEquals([none.code, none.out], [1, ""]);
+  });
 });

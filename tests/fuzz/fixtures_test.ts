@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
 import { speRecording } from "../spe_recording.ts";
+import { schedulerRecording } from "../../packages/session/intervals/testing.ts";
 import { dataSource, memoryRecording } from "../memory_recording.ts";
 import { Random } from "./random.ts";
 import { attempt } from "./runner.ts";
@@ -69,10 +70,18 @@ Deno.test("the fuzzer calls the tools in ways in which they do their jobs", asyn
   const spe = `${folder}/spe.data`;
   const made = { cpuid: "0x00000000410fd0c1", contexts: true, short: false };
   Deno.writeFileSync(spe, await asFile(speRecording(new Numbers(1), made), true));
+  const locks = `${folder}/locks.data`;
+  Deno.writeFileSync(
+    locks,
+    await schedulerRecording([
+      { time: 1000n, tid: 7, waits: [8n, 1], chain: [0x1000n] },
+      { time: 2000n, tid: 7, got: 8n },
+    ], { events: ["begin", "end"] }),
+  );
   try {
     const done = new Set<string>();
     const called = new Set<string>();
-    for (const path of [...recordings, memory, spe]) {
+    for (const path of [...recordings, memory, spe, locks]) {
       for (const { name, args, run } of await toolCalls({ path, folder })) {
         const call = `${name} ${args.filter((arg) => arg !== path).join(" ")}`;
         called.add(call);

@@ -30,6 +30,9 @@ export interface Happening {
   readonly change?: "out" | "preempted" | "in";
   /** The process begins (FORK), is named (COMM), or ends (EXIT). */
   readonly task?: "fork" | "exit" | string;
+  /** The lock of the kernel that it begins to wait for, with `flags`; and the one that it need not wait for any longer. */
+  readonly waits?: readonly [lock: bigint, flags: number];
+  readonly got?: bigint;
   /** Records that were lost. */
   readonly lost?: bigint;
   /** A sample of the clock. */
@@ -56,11 +59,22 @@ const FORMATS = [
   FORMAT("sched_waking", WAKING, ["pid_t pid;\toffset:8;\tsize:4;\tsigned:1"]),
 ];
 
+const BEGIN = 303;
+const END = 304;
+const LOCK = "void * lock_addr;\toffset:8;\tsize:8;\tsigned:0";
+const LOCK_FORMATS = [
+  FORMAT("contention_begin", BEGIN, [LOCK, "unsigned int flags;\toffset:16;\tsize:4;\tsigned:0"]),
+  FORMAT("contention_end", END, [LOCK, "int ret;\toffset:16;\tsize:4;\tsigned:1"]),
+];
+
+/** An event of such a recording. */
+type EventName = "switch" | "waking" | "clock" | "begin" | "end";
+
 /** Writes a recording of an event each for switches, wakeups and the clock, with call chains. */
 export async function schedulerRecording(
   happenings: readonly Happening[],
   { events = ["switch", "waking", "clock"], chains = true }: {
-    readonly events?: readonly ("switch" | "waking" | "clock")[];
+    readonly events?: readonly EventName[];
     readonly chains?: boolean;
   } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -71,8 +85,10 @@ export async function schedulerRecording(
     switch: [2, BigInt(SWITCH)],
     waking: [2, BigInt(WAKING)],
     clock: [1, 0n],
+    begin: [2, BigInt(BEGIN)],
+    end: [2, BigInt(END)],
   } as const;
-  const idOf = (event: "switch" | "waking" | "clock") => BigInt(1 + events.indexOf(event));
+  const idOf = (event: EventName) => BigInt(1 + events.indexOf(event));
   const writer = await PerfDataWriter.file(sink, {
     events: events.map((event) => ({
       attr: {
@@ -90,7 +106,7 @@ export async function schedulerRecording(
   for (const what of happenings) {
     const { time, tid, cpu = 0, chain = [] } = what;
     const sample = (
-      event: "switch" | "waking" | "clock",
+      event: EventName,
       period: bigint,
       raw: readonly bigint[],
     ) => {
@@ -125,6 +141,13 @@ export async function schedulerRecording(
     if (what.wakes !== undefined) {
       await writer.write(sample("waking", 1n, rawWords([[8, what.wakes]], 12)));
     }
+    if (what.waits !== undefined) {
+      const [lock, flags] = what.waits;
+      await writer.write(sample("begin", 1n, rawWords([[8, lock], [16, flags]], 20)));
+    }
+    if (what.got !== undefined) {
+      await writer.write(sample("end", 1n, rawWords([[8, what.got], [16, 0]], 20)));
+    }
     if (what.clock !== undefined) await writer.write(sample("clock", what.clock, rawWords([], 4)));
     if (what.lost !== undefined) await writer.write(other(2, 0, [1n, what.lost]));
     if (what.change !== undefined) {
@@ -150,7 +173,7 @@ export async function schedulerRecording(
     header_page: "",
     header_event: "",
     ftrace_formats: [],
-    systems: [{ name: "sched", formats: FORMATS }],
+    systems: [{ name: "sched", formats: FORMATS }, { name: "lock", formats: LOCK_FORMATS }],
     kallsyms: "",
     printk_formats: "",
   };
