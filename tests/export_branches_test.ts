@@ -252,6 +252,44 @@ Deno.test({
     }),
 });
 
+Deno.test({
+  name: "export bolt --form samples: the profile that perf2bolt makes of samples without branches",
+  ...ignored(
+    stepping ?? noPerf() ??
+      (perf2bolt === undefined ? "perf2bolt is not installed (bolt-19)" : undefined),
+  ),
+  fn: () =>
+    inFolder(async (folder) => {
+      const flags = ["-O2", "-static", "-fno-pie", "-no-pie", "-Wl,-q"];
+      const program = stepProgram(folder, { program: "calls", flags });
+      const data = `${folder}/perf.data`;
+      Deno.writeFileSync(data, await recordingOf(program.path, steppedBranches(program)));
+      const form = ["bolt", "--form", "samples", "--binary", program.path];
+      const { code, out, err } = await tool("export", [...form, data]);
+      assertEquals(code, 0, err);
+      assertStringIncludes(err, "% of them are in functions of");
+      const theirs = `${folder}/theirs`;
+      run(perf2bolt as string, program.path, "-p", data, "-nl", "-o", theirs, "-ignore-build-id");
+      // Stubs of the PLT are made by it, and are no functions of the program.
+      const lines = (text: string) =>
+        text.split("\n").filter((line) => !line.includes("__BOLT_PSEUDO_")).sort();
+      assertEquals(lines(out), lines(Deno.readTextFileSync(theirs)));
+      const shared = await tool("export", [...form, "--jobs", "2", data]);
+      assertEquals(shared.out, out);
+      console.log(`${lines(out).length} lines compared`);
+      assert(lines(out).length > 80);
+      // llvm-bolt takes it.
+      Deno.writeTextFileSync(`${folder}/samples`, out);
+      const bolt = found("llvm-bolt") as string;
+      const [profile, laid] = ["samples", "laid"].map((file) => `${folder}/${file}`) as [
+        string,
+        string,
+      ];
+      const said = run(bolt, program.path, "-data", profile, "-o", laid, "-reorder-blocks=ext-tsp");
+      assertStringIncludes(said, "have non-empty execution profile");
+    }),
+});
+
 Deno.test("export bolt: without a binary there is nothing to say", async () => {
   const usage = await tool("export", ["bolt", "nothing.data"]);
   assertEquals(usage.code, 2);

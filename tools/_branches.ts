@@ -4,7 +4,9 @@ import {
   autofdoText,
   type BinaryBranches,
   binaryBranches,
+  binarySamples,
   bolt,
+  boltSamples,
   BranchCounts,
   type BranchPlaces,
   profgen,
@@ -30,6 +32,7 @@ import {
 import { hasIntelPt, type PROFILE_FLAGS, writeChunks } from "./_profile.ts";
 import { sampleJobs } from "./_record_flags.ts";
 import { sampleFilter } from "./_sample_flags.ts";
+import { symbolOptions } from "./_symbol_flags.ts";
 
 /** The formats, and the programs that read them. */
 export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
@@ -39,7 +42,10 @@ export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
 };
 
 /** What one of them can be written as, the default first. */
-const FORMS: Readonly<Record<string, readonly string[]>> = { autofdo: ["text", "extbinary"] };
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  bolt: ["branches", "samples"],
+  autofdo: ["text", "extbinary"],
+};
 
 /** Names the branches of a recording that are of one binary, and writes them. */
 export async function exportBranches(
@@ -67,18 +73,11 @@ export async function exportBranches(
       throw error instanceof SymbolsError ? new InputError(error.message) : error;
     }
   });
-  const { counts, places, of, report } = await countedBranches(name, flags);
-  const ids = places.objects.map((object) => isOfFile(object, elf, binary));
-  const isUnverified = ids.includes("name") && !ids.includes("build id");
-  const wanted = isUnverified ? "name" : "build id";
-  const found = binaryBranches(counts, places, elf, (object) => ids[object] === wanted);
-  if (found.branches.length === 0) {
-    const same = places.objects.find(({ path }) => baseName(path) === baseName(binary));
-    const why = same?.buildId === undefined
-      ? ""
-      : `; ${same.path} there has build id ${same.buildId}`;
-    throw new InputError(`${name}: no branches of ${binary}${why}`);
-  }
+  if (form === "samples") return await exportSamples(name, flags, binary, elf, output);
+  const { counts, places, of, report } = await countedBranches(format, name, flags);
+  const { isBinary, how, why } = theBinary(places, elf, binary);
+  const found = binaryBranches(counts, places, elf, isBinary);
+  if (found.branches.length === 0) throw new InputError(`${name}: no branches of ${binary}${why}`);
   const chunks = format === "bolt"
     ? bolt(found)
     : format === "profgen"
@@ -87,10 +86,81 @@ export async function exportBranches(
   const bytes = await writeChunks(output, on.force, chunks);
   complain(
     `export: ${name}: ${of}; ${(100 * found.share).toFixed(1)}% of their branches ` +
-      `are of ${binary}${isUnverified ? ", known by its name only: no build id was recorded" : ""}`,
+      `are of ${binary}${how}`,
   );
   if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${BRANCH_FORMATS[format]}`);
   return report();
+}
+
+/** Which objects are the binary, how that is known, and why there may be none. */
+function theBinary(
+  { objects }: Pick<BranchPlaces, "objects">,
+  elf: ElfFile,
+  binary: string,
+): { isBinary: (object: number) => boolean; how: string; why: string } {
+  const ids = objects.map((object) => isOfFile(object, elf, binary));
+  const isUnverified = ids.includes("name") && !ids.includes("build id");
+  const wanted = isUnverified ? "name" : "build id";
+  const same = objects.find(({ path }) => baseName(path) === baseName(binary));
+  return {
+    isBinary: (object) => ids[object] === wanted,
+    how: isUnverified ? ", known by its name only: no build id was recorded" : "",
+    why: same?.buildId === undefined ? "" : `; ${same.path} there has build id ${same.buildId}`,
+  };
+}
+
+/** Writes the samples of a binary, without their branches. */
+async function exportSamples(
+  name: string,
+  flags: Parameters<typeof exportBranches>[2],
+  binary: string,
+  elf: ElfFile,
+  output: string,
+): Promise<number> {
+  const complaints = new Complaints(`export: ${name}`);
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+  const { SampleCounts } = await import("@perfdata/report/sample-counts");
+  const counts = new SampleCounts();
+  const progress = new Progress("export", reader.fileSize);
+  const threads = await sampleJobs(flags.value.jobs, reader);
+  const { places, eventNames } = await runEngine(reader, [counts], {
+    workers: threads === 1
+      ? undefined
+      : (await import("@perfdata/report/count-workers")).countWorkers(name, threads, {
+        counts: {},
+        symbols: symbolOptions(flags),
+      }),
+    filter: await sampleFilter(flags, reader),
+    progress: progress.add,
+    diagnostics: complaints.take,
+  });
+  progress.finish();
+  const { histogram, totals } = counts;
+  const all = totals.reduce((sum, { samples }) => sum + samples, 0);
+  if (all === 0) throw new InputError(`${name}: no samples`);
+  const { isBinary, how, why } = theBinary(places, elf, binary);
+  const found = binarySamples(
+    (function* () {
+      for (let i = 0; i < histogram.size; i++) {
+        yield { place: histogram.node(i), samples: histogram.samples(i) };
+      }
+    })(),
+    places,
+    elf,
+    isBinary,
+  );
+  if (found.functions.length === 0) {
+    throw new InputError(`${name}: no samples in functions of ${binary}${why}`);
+  }
+  const events = eventNames.filter((_, event) => (totals[event]?.samples ?? 0) > 0);
+  const bytes = await writeChunks(output, flags.on.force, boltSamples(found, events));
+  complain(
+    `export: ${name}: ${all} samples; ${(100 * found.share).toFixed(1)}% of them are in ` +
+      `functions of ${binary}${how}`,
+  );
+  if (output !== "-") complain(`export: ${output}: ${bytes} bytes, samples for llvm-bolt`);
+  complaints.finish();
+  return complaints.count === 0 ? 0 : 1;
 }
 
 /** A profile for compilers, by the debug information of a binary. */
@@ -151,6 +221,7 @@ export async function hasOnlyTracedBranches(name: string): Promise<boolean> {
 
 /** The branches of branch stacks; of a recording that has Intel PT instead, or with `--pt`, those of the trace. */
 async function countedBranches(
+  format: string,
   name: string,
   flags: Parameters<typeof exportBranches>[2],
 ): Promise<Counted> {
@@ -162,7 +233,10 @@ async function countedBranches(
   const counted = await countStacks(name, flags, complaints, "export", flags.value.jobs);
   if (counted.counts.samples === 0) {
     counted.report();
-    throw new InputError(`${name}: no samples with branches; perf record -b records them`);
+    const instead = format === "bolt" ? "; --form samples does without" : "";
+    throw new InputError(
+      `${name}: no samples with branches; perf record -b records them${instead}`,
+    );
   }
   return counted;
 }

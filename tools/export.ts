@@ -195,7 +195,8 @@ describes the tables.
                          bolt, profgen and autofdo count all branches
       --no-inline        the others: leave inlined functions out
       --binary FILE      bolt, profgen, autofdo: the program or library whose branches are written
-      --form WORD        autofdo: text (default), or extbinary, which clang reads faster
+      --form WORD        autofdo: text (default), or extbinary, which clang reads faster; bolt:
+                         branches (default), or samples, for llvm-bolt -data without perf2bolt
       --names            tables: frames get their functions and lines, as far as they are found
       --pt-calls         tables: each call in the Intel PT of a recording is a row of pt_calls
       --partition LIST   tables: folders below each table: date, or KEY=VALUE as service=web

@@ -102,7 +102,7 @@ export function binaryBranches(
 }
 
 /** Where the byte at an offset of a file was linked to be; 0 where it is not of its code. */
-function linkedAddress({ segments }: ElfFile, offset: number): number {
+export function linkedAddress({ segments }: ElfFile, offset: number): number {
   const PT_LOAD = 1;
   const PF_X = 1;
   for (const segment of segments) {

@@ -11,3 +11,4 @@ export * from "./code_steps.ts";
 export * from "./sample_profile.ts";
 export { autofdoText } from "./sample_profile_text.ts";
 export { autofdoBinary } from "./sample_profile_binary.ts";
+export * from "./sample_fdata.ts";
