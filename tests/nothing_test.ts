@@ -123,6 +123,19 @@ function asSpe(): Uint8Array {
   return bytes;
 }
 
+Deno.test("a recording of counts says that it has these, and what prints them, which does", async () => {
+  const path = new URL("../fixtures/recorded/stat.perf.data", import.meta.url).pathname;
+  const commands = [["funcs"], ["script"], ["tree"], ["rate"], ["flame", "-o", "-"]];
+  for (const [command = "", ...args] of commands) {
+    const { code, err } = await tool(command, [...args, path]);
+    assertEquals(code, 0, err);
+    assertMatch(err, /: no samples; it has counts: perfdata stat prints them\n$/, command);
+  }
+  const { code, out } = await tool("stat", [path]);
+  assertEquals(code, 0);
+  assertMatch(out, /cpu-clock .* CPUs utilized/);
+});
+
 Deno.test("a recording without samples says that it has AUX data, and what helps, which does", async () => {
   let compared = 0;
   await inFolder(async (cwd) => {

@@ -1,6 +1,7 @@
 /** What filters that match nothing could have matched: the names, numbers and times that are there. */
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { HEADER_STAT } from "@perfdata/format/feature-names";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { KERNEL_RECORD_NAMES, USER_RECORD_NAMES } from "@perfdata/format/record-names";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
@@ -127,7 +128,7 @@ export async function whyNothing(
 }
 
 /**
- * Why a recording has no samples though nothing was filtered, as the end of a line: what was traced is AUX
+ * Why a recording has no samples though nothing was filtered, as the end of a line: there are counts, or AUX
  * data, and what makes something of that. Nothing where there is none, or of a stream.
  */
 export async function whyNoSamples(file: string): Promise<string> {
@@ -140,6 +141,9 @@ export async function whyNoSamples(file: string): Promise<string> {
     );
     const { readAuxTrace } = await import("@perfdata/session");
     const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+    if (reader.features.some(({ id }) => id === HEADER_STAT)) {
+      return "; it has counts: perfdata stat prints them";
+    }
     const { streams, type, typeName } = await readAuxTrace(reader, { diagnostics: () => {} });
     if (streams.length === 0) return "";
     if (type === PERF_AUXTRACE_ARM_SPE) {
