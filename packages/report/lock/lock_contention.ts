@@ -41,8 +41,11 @@ export interface WaitSums {
   readonly contended: number;
   /** How many of these waits ended in the recording: what is known is of them. */
   readonly ended: number;
+  /** How long they were in all. */
   readonly total: number;
+  /** The longest of them. */
   readonly max: number;
+  /** The shortest of them. */
   readonly min: number;
 }
 
@@ -56,6 +59,7 @@ export interface LockCaller extends WaitSums {
 
 /** A thread that waited for locks. */
 export interface LockThread extends WaitSums {
+  /** Its number. */
   readonly tid: number;
   /** What it was called when it waited last. */
   readonly comm: string;
@@ -63,6 +67,7 @@ export interface LockThread extends WaitSums {
 
 /** What waited for locks, the longest waits in all first. */
 export interface LockReport {
+  /** The longest waits in all first. */
   readonly callers: readonly LockCaller[];
   /** How many frames of {@link LockReport.callers} have a name. */
   readonly trust: SymbolTrust | undefined;

@@ -12,14 +12,8 @@ export interface FieldPlace {
   readonly size: number;
 }
 
-interface Format {
-  readonly name: string;
-  readonly places: readonly FieldPlace[];
-  readonly flags: number;
-}
-
 /** A tracepoint of a recording whose fields are read. */
-export interface Tracepoint extends Format {
+export interface Tracepoint {
   /** `system:name`. */
   readonly name: string;
   /** Of the fields that were wanted, in their order. */
@@ -29,6 +23,8 @@ export interface Tracepoint extends Format {
   /** Finds the raw data of a sample. */
   readonly fields: SampleFields;
 }
+
+type Format = Omit<Tracepoint, "fields">;
 
 /** Tracepoints that are read by the formats that the recording has: fields may be elsewhere in other kernels. */
 export class Tracepoints {

@@ -176,10 +176,12 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
     this.#learned = wanted.length;
   }
 
+  /** What is known of a place. */
   symbol(place: number): PlaceSymbol {
     return this.#symbols[place] ?? NOTHING;
   }
 
+  /** What is known of a place in a call chain. */
   caller(place: number): PlaceSymbol {
     return this.#callers[place] ?? NOTHING;
   }
@@ -263,6 +265,7 @@ export class BundlePlaceSymbols extends PlaceSymbols {
     this.#places = places;
   }
 
+  /** What is known of a place. */
   symbol(place: number): PlaceSymbol {
     let symbol = this.#symbols[place];
     if (symbol === undefined) {
@@ -272,6 +275,7 @@ export class BundlePlaceSymbols extends PlaceSymbols {
     return symbol;
   }
 
+  /** What is known of a place in a call chain. */
   caller(place: number): PlaceSymbol {
     return this.#find(place, -1);
   }
