@@ -798,6 +798,8 @@ export class PtCalls implements PtSink {
    */
   stateOf(buffer: PtBuffer): number[] | undefined {
     const open = this.#openPaths(buffer.index);
+    // Without times and cycles there is nothing to wait for.
+    if (!this.#clock.known && buffer.cycles === 0) this.#fold(open, 0, 0);
     if (open.touched.length > 0) return undefined;
     return [open.time, Number(open.isOn), buffer.cycles - open.cycles];
   }

@@ -64,7 +64,7 @@ export interface JoinedPt {
  * are not the same as at the end of the range before, it is decoded again from there. Calls that are open at
  * either end are operations on the calls of a thread (`CallOps`), which are applied in order of time.
  *
- * @returns `undefined` where one thread has to do all: code of JIT compilers is found by when it was met first;
+ * @returns `undefined` where one thread has to do all: there is one range, code of JIT compilers is found by when it was met first;
  *   see {@linkcode OneThreadOnly}, too.
  */
 export async function joinPt(whole: PtWhole, workers: PtWorkers): Promise<JoinedPt | undefined> {
@@ -75,6 +75,7 @@ export async function joinPt(whole: PtWhole, workers: PtWorkers): Promise<Joined
   const bytes = rangeBytes ??
     Math.max(LEAST_RANGE, Math.min(RANGE, Math.floor(size / (SHARES * jobs))));
   const ranges = await ptRanges(whole, bytes);
+  if (ranges.length < 2) return undefined;
   const join = new PtJoin(whole, ranges);
   const queue = new RangeQueue(ranges);
   const others = Array.from(

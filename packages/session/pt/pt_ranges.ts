@@ -84,7 +84,7 @@ export async function ptRanges(
   const ranges: PtRange[] = [];
   for (const [buffer, stream] of trace.streams.filter(wants).entries()) {
     const seeker = new PtSeeker(stream, source, clock);
-    const cuts = clock.known ? await seeker.cuts(bytes) : [];
+    const cuts = await seeker.cuts(bytes);
     let from: PtCut | undefined;
     for (const cut of [...cuts, undefined]) {
       const to = cut?.seam;

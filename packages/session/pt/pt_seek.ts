@@ -220,7 +220,8 @@ export class PtSeeker {
       const kind = packets.next();
       if (kind === PacketKind.TSC) time = this.#clock.tsc(packets.low, packets.high);
       if (kind <= PacketKind.END || kind === PacketKind.PSB) return undefined;
-      if (kind === PacketKind.PSBEND) return time;
+      // Where no packet has a time, what matters is that it is whole.
+      if (kind === PacketKind.PSBEND) return time ?? (this.#clock.known ? undefined : -1);
     }
   }
 }
