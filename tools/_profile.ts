@@ -28,7 +28,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
-import { sampleJobs } from "./_record_flags.ts";
+import { parseJobs, sampleJobs } from "./_record_flags.ts";
 import { remedyText } from "./_remedies.ts";
 import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { tableFolders } from "./_table_folders.ts";
@@ -227,7 +227,9 @@ async function ptProfileOf(
   { timeline = false, progress }: Pick<Parameters<typeof readProfile>[3], "timeline" | "progress">,
 ): Promise<ReadProfile> {
   const { readPtProfile } = await import("./_pt_profile.ts");
-  const read = await readPtProfile(tool, name, flags, { title: titleOf(name), timeline, progress });
+  const jobs = parseJobs(flags.value.jobs);
+  const title = titleOf(name);
+  const read = await readPtProfile(tool, name, flags, { title, timeline, jobs, progress });
   const profile = filterProfile(read.profile, nameFilters(flags));
   if (profile.samples.length === 0) throw new InputError("nothing passes the filters");
   return { profile, isWhole: read.isWhole, isPt: true };

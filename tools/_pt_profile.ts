@@ -8,6 +8,7 @@ import {
   type CallEvents,
   decodePt,
   type DecodePtOptions,
+  joinPt,
   lossText,
   PtCalls,
   PtClock,
@@ -17,6 +18,7 @@ import {
 } from "@perfdata/session/pt";
 import { complain, InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
+import { ofCpus, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
@@ -46,6 +48,8 @@ async function decode(
   options: {
     readonly tree?: boolean;
     readonly timeline?: boolean;
+    /** How many threads, where it is said. */
+    readonly jobs?: number | undefined;
     readonly progress?: DecodeProgress | undefined;
     /** Takes calls that ended, between packets; their names are known. */
     readonly events?: (events: CallEvents, names: PtNames, sideband: PtSideband) => void;
@@ -76,31 +80,41 @@ async function decode(
     events?.(calls.events, names, sideband);
     calls.events.clear();
   };
-  const calls: PtCalls = new PtCalls(code, clock, {
+  const filter = {
+    tids: chosen?.tids,
+    ...(time === undefined
+      ? {}
+      : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
+  };
+  const bytes = trace.streams.reduce(
+    (sum, { pieces }) => sum + pieces.reduce((n, { size }) => n + size, 0),
+    0,
+  );
+  const shown = new Progress(tool, bytes);
+  const progress = (bytes: number) => {
+    shown.add(bytes);
+    return options.progress?.(bytes);
+  };
+  const cpus = chosen?.cpus;
+  const wants = ofCpus(cpus);
+  // Which stack was there when, and calls one by one, are one thread's.
+  const isShared = options.tree === true && options.timeline !== true && name !== "-";
+  const threads = isShared ? ptJobs(options.jobs, bytes) : 1;
+  const joined = threads === 1 ? undefined : await joinPt(
+    { trace, source, sideband, code, filter, ...ptRows(names, "stacks"), wants },
+    ptWorkers(threads, { name, flags, image: undefined, filter, cpus, by: "stacks" }, progress),
+  );
+  const calls: PtCalls = joined?.calls ?? new PtCalls(code, clock, {
     ...options,
-    filter: {
-      tids: chosen?.tids,
-      ...(time === undefined
-        ? {}
-        : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
-    },
+    filter,
     ...(events === undefined ? {} : { idle }),
   });
-  const progress = new Progress(
-    tool,
-    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
-  );
-  const cpus = chosen?.cpus;
-  const counts = await decodePt(trace, source, sideband, code, calls, {
-    progress(bytes) {
-      progress.add(bytes);
-      return options.progress?.(bytes);
-    },
-    wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
-  });
-  calls.finish();
+  const counts = joined?.counts ??
+    await decodePt(trace, source, sideband, code, calls, { progress, wants });
+  if (joined === undefined) calls.finish();
+  else names.limitTo(calls.met);
   await idle();
-  progress.finish();
+  shown.finish();
   return {
     calls,
     names,
@@ -125,15 +139,17 @@ export async function readPtProfile(
   tool: string,
   name: string,
   flags: PtFlags,
-  { title, timeline, progress }: {
+  { title, timeline, jobs, progress }: {
     readonly title: string;
     readonly timeline: boolean;
+    readonly jobs?: number | undefined;
     readonly progress?: DecodeProgress | undefined;
   },
 ): Promise<{ profile: Profile; isWhole: boolean }> {
   const { calls, names, code, sideband, clock, loss, finish } = await decode(tool, name, flags, {
     tree: true,
     timeline,
+    jobs,
     progress,
   });
   if (calls.tree === undefined || (timeline && !clock.known)) {

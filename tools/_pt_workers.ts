@@ -3,6 +3,7 @@ import {
   type CallFilter,
   callRowsOf,
   functionRows,
+  PLACE_ROWS,
   PtNames,
   type PtWhole,
   type PtWorkers,
@@ -22,8 +23,8 @@ export interface PtAbout {
   readonly filter: CallFilter;
   /** Only the buffers of these CPUs. */
   readonly cpus: ReadonlySet<number> | undefined;
-  /** `--latency` */
-  readonly latency: string | undefined;
+  /** What calls are counted by: functions, those of a name (`--latency`), or places, for a tree of stacks. */
+  readonly by: "functions" | "stacks" | { readonly name: string };
 }
 
 /** Bytes of a trace from which on a second thread pays: docs/performance.md. */
@@ -48,9 +49,10 @@ export function ptWorkers(
   };
 }
 
-/** What calls are counted by. */
-export function ptRows(names: PtNames, latency: string | undefined): PtWhole["rows"] {
-  return latency === undefined ? functionRows(names) : callRowsOf(latency, names);
+/** What calls are counted by, and whether by stack. */
+export function ptRows(names: PtNames, by: PtAbout["by"]): Pick<PtWhole, "rows" | "tree"> {
+  if (by === "stacks") return { rows: PLACE_ROWS, tree: true };
+  return { rows: by === "functions" ? functionRows(names) : callRowsOf(by.name, names) };
 }
 
 /** Whether a buffer is one of these CPUs. */
@@ -60,7 +62,7 @@ export function ofCpus(cpus: ReadonlySet<number> | undefined): PtWhole["wants"] 
 
 /** Opens in another thread what the first one has opened. */
 export async function openWhole(
-  { name, flags, image, filter, cpus, latency }: PtAbout,
+  { name, flags, image, filter, cpus, by }: PtAbout,
 ): Promise<PtWhole> {
   const { trace, source, sideband } = await openPtAgain(name);
   const { recorded } = sideband;
@@ -70,6 +72,6 @@ export async function openWhole(
     parameters: false,
     debugInformation: false,
   });
-  const rows = ptRows(new PtNames(code, resolver), latency);
-  return { trace, source, sideband, code, filter, rows, wants: ofCpus(cpus) };
+  const rows = ptRows(new PtNames(code, resolver), by);
+  return { trace, source, sideband, code, filter, ...rows, wants: ofCpus(cpus) };
 }

@@ -303,7 +303,8 @@ async function run(flags: PtFlags): Promise<number> {
         else text.rows(events, writeOut);
         events.clear();
       };
-      const rows = ptRows(names, value.latency);
+      const by = value.latency === undefined ? "functions" : { name: value.latency };
+      const { rows } = ptRows(names, by);
       const wants = ofCpus(cpus);
       // A pipe cannot be read by others, and of a short part there is little to share.
       const threads = on.calls || isShort || name === "-" ? 1 : ptJobs(jobs, bytes);
@@ -311,7 +312,7 @@ async function run(flags: PtFlags): Promise<number> {
         { trace, source, sideband, code, filter: part, rows, wants },
         ptWorkers(
           threads,
-          { name, flags, image: value.image, filter: part, cpus, latency: value.latency },
+          { name, flags, image: value.image, filter: part, cpus, by },
           progress.add,
         ),
       );

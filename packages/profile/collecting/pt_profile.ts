@@ -72,7 +72,18 @@ export function ptProfile(source: PtProfileSource): Profile {
   });
   const places: number[] = [];
   const stacks = new Int32Array(tree.count);
-  for (let node = 0; node < tree.count; node++) {
+  const { table, objects } = code;
+  const pathOf = (place: number) => objects[table.object[place] as number]?.path ?? "";
+  // Whoever met a stack first, the profile is the same.
+  const order = tree.ordered((a, b) => {
+    const [of, other] = [pathOf(a), pathOf(b)];
+    return of === other
+      ? (table.address[a] as number) - (table.address[b] as number)
+      : of < other
+      ? -1
+      : 1;
+  });
+  for (const node of order) {
     const place = tree.place[node] as number;
     const parent = tree.parent[node] as number;
     let number = places[place];

@@ -26,6 +26,8 @@ export const CALL_OP = {
   LEFT: 10,
   /** It will go on at `address`, if `a` is 1; 0 nobody knows where. */
   RESUMES: 11,
+  /** The first that runs in the step is at `address`. */
+  BASE: 12,
 } as const;
 
 /** Numbers of an operation. */

@@ -18,6 +18,20 @@ export const PENDING = {
 /** Whether it is known where execution goes on after user space was left. */
 export const RESUMES = { NO: 0, YES: 1, UNKNOWN: 2 } as const;
 
+/** Paths of a buffer since its last time. */
+export class OpenPaths {
+  time = -1;
+  /** Core clocks up to that time, and whether the thread runs. */
+  cycles = 0;
+  isOn = true;
+  count = new Float64Array(256);
+  readonly touched: number[] = [];
+  /** The stack of the thread that runs, and instructions of nodes since the last time. */
+  stack: CallStack | undefined;
+  nodeInsns = new Float64Array(256);
+  readonly nodes: number[] = [];
+}
+
 /** The calls of a thread. */
 export class CallStack {
   readonly tid: number;
@@ -56,6 +70,8 @@ export class CallStack {
   #siteDepth = new Int32Array(0);
   #siteEpoch = new Int32Array(0);
   #epoch = 1;
+  /** The paths of the buffer that it ran on last. */
+  open: OpenPaths | undefined;
   /** Its number in the `CallLog`. */
   readonly number: number;
 
@@ -90,6 +106,8 @@ export class CallStack {
   /** Nothing is known of what came before. */
   restart(): void {
     this.empty();
+    this.base = -1;
+    this.noted = 0;
     this.insns = 0;
     this.cycles = 0;
     this.pending = PENDING.UNKNOWN;

@@ -1,5 +1,8 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
+/** Numbers of a node that is handed out. */
+const TREE_WORDS = 5;
+
 /** What was executed by stack: nodes of a tree, each a place and the node that called it. */
 export class CallTree {
   /** Number of nodes. */
@@ -23,13 +26,87 @@ export class CallTree {
     const key = (parent < 0 ? -1 - tid : parent + 1) * 2 ** 24 + place;
     const known = this.#nodes.get(key);
     if (known !== undefined) return known;
+    const n = this.add(parent, place, tid);
+    this.#nodes.set(key, n);
+    return n;
+  }
+
+  /** Adds a node that is no other's. */
+  add(parent: number, place: number, tid: number): number {
     const n = this.count++;
     if (n === this.parent.length) this.#grow();
     this.parent[n] = parent;
     this.place[n] = place;
     this.tid[n] = tid;
-    this.#nodes.set(key, n);
     return n;
+  }
+
+  /** Hands out all nodes, and is empty then: parent, place, thread, instructions, ns of each. */
+  take(): Float64Array<ArrayBuffer> {
+    const { count } = this;
+    const words = new Float64Array(TREE_WORDS * count);
+    for (let n = 0; n < count; n++) {
+      words.set(
+        [this.parent[n], this.place[n], this.tid[n], this.insns[n], this.time[n]] as number[],
+        TREE_WORDS * n,
+      );
+    }
+    this.count = 0;
+    this.#nodes.clear();
+    this.insns.fill(0);
+    this.time.fill(0);
+    return words;
+  }
+
+  /**
+   * Joins nodes that another one has handed out.
+   *
+   * @param rootOf The node here of one there that has no parent, by its place; -1 where there is none.
+   */
+  join(words: Float64Array, rootOf: (place: number) => number, placeOf: Int32Array): void {
+    const here = new Int32Array(words.length / TREE_WORDS);
+    for (let n = 0; n < here.length; n++) {
+      const [parent, place, tid, insns, time] = words.subarray(TREE_WORDS * n) as unknown as [
+        number,
+        number,
+        number,
+        number,
+        number,
+      ];
+      const node = here[n] = parent < 0
+        ? rootOf(place)
+        : this.node(here[parent] as number, placeOf[place] as number, tid);
+      if (node < 0) continue;
+      this.insns[node] = (this.insns[node] as number) + insns;
+      this.time[node] = (this.time[node] as number) + time;
+    }
+  }
+
+  /**
+   * The numbers of all nodes in an order that does not depend on what came first: each after its parent, by
+   * thread and place.
+   *
+   * @param compare The order of two places.
+   */
+  ordered(compare: (a: number, b: number) => number): Int32Array {
+    const children: number[][] = [];
+    const roots: number[] = [];
+    for (let n = 0; n < this.count; n++) {
+      const parent = this.parent[n] as number;
+      (parent < 0 ? roots : children[parent] ??= []).push(n);
+    }
+    const inOrder = (nodes: number[]) =>
+      nodes.sort((a, b) =>
+        (this.tid[a] as number) - (this.tid[b] as number) ||
+        compare(this.place[a] as number, this.place[b] as number)
+      );
+    const order = new Int32Array(this.count);
+    const open = inOrder(roots).reverse();
+    for (let n = 0; open.length > 0; n++) {
+      const node = order[n] = open.pop() as number;
+      for (const child of inOrder(children[node] ?? []).reverse()) open.push(child);
+    }
+    return order;
   }
 
   #grow(): void {

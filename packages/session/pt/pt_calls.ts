@@ -6,7 +6,7 @@ import { addressFromHalves } from "@perfdata/symbols/address";
 import { CallEvents } from "./pt_call_events.ts";
 import { CallLog, type CallRows, PLACE_ROWS } from "./pt_call_log.ts";
 import { CALL_OP, CallOpReader, CallOps, OwnSums } from "./pt_call_part.ts";
-import { CallStack, PENDING, RESUMES } from "./pt_call_stack.ts";
+import { CallStack, OpenPaths, PENDING, RESUMES } from "./pt_call_stack.ts";
 import { CallTimeline, CallTree } from "./pt_call_tree.ts";
 import { type LatencyPart, LatencyTable } from "./pt_latency.ts";
 import type { PtCode, ThreadCode } from "./pt_code.ts";
@@ -20,23 +20,15 @@ const MAX_DEPTH = 1 << 16;
  */
 const GRAIN = 1.5 * 2 ** 42;
 const EXACT = 2 ** 43;
+/**
+ * Of stacks, one's instructions between two times may come in parts: it is the time of an instruction that is a
+ * multiple, of 2^-16 ns, and sums are exact below 2^37.
+ */
+const SHARE_GRAIN = 1.5 * 2 ** 36;
+const EXACT_STACK = 2 ** 37;
 /** Distances from the end of a call to its opcode: E8, or FF of an indirect call by its kinds of operand. */
 const DIRECT_CALL = 5;
 const INDIRECT_CALLS = [2, 3, 4, 6, 7];
-/** Paths of a buffer since its last time. */
-class OpenPaths {
-  time = -1;
-  /** Core clocks up to that time, and whether the thread runs. */
-  cycles = 0;
-  isOn = true;
-  count = new Float64Array(256);
-  readonly touched: number[] = [];
-  /** The stack of the thread that runs, and instructions of nodes since the last time. */
-  stack: CallStack | undefined;
-  nodeInsns = new Float64Array(256);
-  readonly nodes: number[] = [];
-}
-
 /** A multiple of 2^-10 next to a number. */
 function grained(value: number): number {
   return value + GRAIN - GRAIN;
@@ -56,6 +48,8 @@ export interface CallPart {
   readonly own: Float64Array<ArrayBuffer>;
   /** What depends on what came before; see {@linkcode CallOps}. */
   readonly ops: Float64Array<ArrayBuffer>;
+  /** What was executed by stack, from where each operation SUMS was on; `undefined` where more is to come. */
+  readonly tree: Float64Array<ArrayBuffer> | undefined;
   /** Instructions and time in all. */
   readonly insns: number;
   /** See there. */
@@ -208,6 +202,8 @@ export class PtCalls implements PtSink {
       this.#since(open.stack, open.time);
       open.stack.nodeSince = -1;
     }
+    // It may run on another CPU from here on.
+    open.stack = undefined;
   }
 
   /** Takes paths and events. */
@@ -220,7 +216,7 @@ export class PtCalls implements PtSink {
     const stack = this.#stack(buffer);
     const open = this.#openPaths(buffer.index);
     this.#room(blocks, paths, open);
-    open.stack = stack;
+    this.#runsOn(stack, open);
     let now = open.time;
     if (stack.nodeSince < 0) stack.nodeSince = now;
     let counts = now < 0 || (now >= from && now <= to);
@@ -352,6 +348,17 @@ export class PtCalls implements PtSink {
     );
   }
 
+  /** A thread runs on a buffer's CPU, and no longer on another. */
+  #runsOn(stack: CallStack, open: OpenPaths): void {
+    const before = stack.open;
+    open.stack = stack;
+    if (before === open) return;
+    stack.open = open;
+    if (before?.stack !== stack) return;
+    this.#noteNode(stack, before);
+    before.stack = undefined;
+  }
+
   /** The thread no longer runs what is traced. */
   #off(open: OpenPaths): void {
     this.#fold(open, 0, 0);
@@ -404,12 +411,13 @@ export class PtCalls implements PtSink {
       }
     }
     touched.length = 0;
+    const stackShare = share + SHARE_GRAIN - SHARE_GRAIN;
     for (const node of open.nodes) {
       const insns = open.nodeInsns[node] as number;
       open.nodeInsns[node] = 0;
       if (tree === undefined) continue;
       tree.insns[node] = (tree.insns[node] as number) + insns;
-      tree.time[node] = (tree.time[node] as number) + grained(insns * share);
+      tree.time[node] = (tree.time[node] as number) + insns * stackShare;
     }
     open.nodes.length = 0;
     this.insns += total;
@@ -439,7 +447,26 @@ export class PtCalls implements PtSink {
 
   /** The stack begins with what runs now. */
   #setBase(buffer: PtBuffer, stack: CallStack, block: number): void {
-    stack.base = this.#placeOf(buffer, block);
+    const { low, high } = this.#blocks as BlockCache;
+    if (this.#ops === undefined) this.#base(buffer, stack, this.#placeOf(buffer, block));
+    else {
+      stack.base = 0;
+      if (this.tree === undefined) return;
+      this.#handOver(this.#ops, stack);
+      this.#ops.add(
+        CALL_OP.BASE,
+        low[block] as number,
+        high[block] as number,
+        -1,
+        stack.insns,
+        stack.cycles,
+        0,
+      );
+    }
+  }
+
+  #base(buffer: PtBuffer, stack: CallStack, place: number): void {
+    stack.base = place;
     if (this.tree === undefined) return;
     this.#noteNode(stack, this.#openPaths(buffer.index));
     if (stack.depth === 0) stack.node = this.tree.node(-1, stack.base, stack.tid);
@@ -520,8 +547,10 @@ export class PtCalls implements PtSink {
 
   /** Hands over the calls that are open. */
   #handOver(ops: CallOps, stack: CallStack): void {
-    if (stack.peak === 0 && stack.sites.length === 0) return;
+    const { tree } = this;
+    if (tree === undefined && stack.peak === 0 && stack.sites.length === 0) return;
     const number = this.#handed++;
+    if (stack.open !== undefined) this.#noteNode(stack, stack.open);
     ops.add(CALL_OP.SUMS, 0, 0, -1, stack.insns, stack.cycles, number, stack.peak);
     this.#log.handOver(stack.number, number);
     for (const site of new Set(stack.sites)) {
@@ -540,6 +569,7 @@ export class PtCalls implements PtSink {
       );
     }
     stack.empty();
+    if (tree !== undefined) stack.node = tree.add(-1, this.#handed, stack.tid);
   }
 
   /** Remembers who made a call, and how deep. */
@@ -662,7 +692,7 @@ export class PtCalls implements PtSink {
   ): void {
     const { tree } = this;
     if (tree !== undefined && stack.node >= 0) {
-      for (const open of this.#open.values()) if (open.stack === stack) this.#noteNode(stack, open);
+      if (stack.open !== undefined) this.#noteNode(stack, stack.open);
       this.#since(stack, now);
       stack.node = tree.parent[stack.node] as number;
     }
@@ -769,8 +799,14 @@ export class PtCalls implements PtSink {
     if (this.#ops === undefined) return;
     this.#endStep(this.#ops);
     const stack = this.#current = this.#stack(buffer);
-    stack.restart();
+    this.#restart(stack);
     this.#ops.add(CALL_OP.STEP, 0, 0, buffer.position, 0, 0, buffer.tid);
+  }
+
+  /** Nothing is known of what a thread has called. */
+  #restart(stack: CallStack): void {
+    stack.restart();
+    if (this.tree !== undefined) stack.node = this.tree.add(-1, this.#handed, stack.tid);
   }
 
   /** Hands over the calls of the thread that ran. */
@@ -813,11 +849,17 @@ export class PtCalls implements PtSink {
   beginBuffer(index: number): void {
     this.#open.delete(index);
     this.#current = undefined;
+    this.tree?.take();
   }
 
-  /** Hands out what was found since the call before, where others have what comes before. */
-  async takePart(buffer: PtBuffer): Promise<CallPart> {
+  /**
+   * Hands out what was found since the call before, where others have what comes before.
+   *
+   * @param isEnd Whether nothing follows.
+   */
+  async takePart(buffer: PtBuffer, isEnd = false): Promise<CallPart> {
     const ops = this.#ops as CallOps;
+    if (isEnd) this.#fold(this.#openPaths(buffer.index), 0, 0);
     this.#endStep(ops);
     await this.idle();
     const { latency: of, insns, time } = this;
@@ -850,8 +892,11 @@ export class PtCalls implements PtSink {
     // Paths that were met before are met anew in the next range.
     this.met.fill(0);
     this.#pathKind.fill(0);
+    // What still waits for its time is of this part.
+    const waits = this.#openPaths(buffer.index).nodes.length > 0;
     const part = {
       places: Float64Array.from(places),
+      tree: waits ? undefined : this.tree?.take(),
       met: Int32Array.from(met),
       latency,
       rows: Float64Array.from(rows),
@@ -860,9 +905,10 @@ export class PtCalls implements PtSink {
       insns,
       time,
     };
+    this.#openPaths(buffer.index).stack = undefined;
     // The thread that runs goes on, but nobody here knows what it has called.
     this.#current = this.#stack(buffer);
-    this.#current.restart();
+    this.#restart(this.#current);
     return part;
   }
 
@@ -870,8 +916,9 @@ export class PtCalls implements PtSink {
    * Adds the sums of a part; its operations are still to be applied.
    *
    * @param placeOf The place here of one there.
+   * @param roots Takes the nodes of the tree that its operations begin at.
    */
-  join(part: CallPart, placeOf: Int32Array): JoinedCalls {
+  join(part: CallPart, placeOf: Int32Array, roots: Map<number, number>): JoinedCalls {
     const { table } = this.#code;
     if (this.insnsOf.length < table.count) {
       this.insnsOf = enlarge(this.insnsOf, table.count);
@@ -894,7 +941,7 @@ export class PtCalls implements PtSink {
       rowOf.set(part.rows[i] as number, this.#rows.of(place) as number);
     }
     this.latency.join(part.latency, (row) => rowOf.get(row) as number);
-    return new JoinedCalls(part, placeOf, rowOf);
+    return new JoinedCalls(part, placeOf, rowOf, roots);
   }
 
   /**
@@ -919,6 +966,7 @@ export class PtCalls implements PtSink {
       switch (ops.kind) {
         case CALL_OP.SUMS:
           if (stack.depth + ops.b > MAX_DEPTH) throw new OneThreadOnly();
+          calls.roots.set(a, stack.node);
           calls.own(a, (row, ns, own) => {
             if (!this.#log.isOpen(stack.number, row)) this.latency.addOwn(row, ns, own);
           });
@@ -930,8 +978,14 @@ export class PtCalls implements PtSink {
           const place = calls.placeOf[a] as number;
           stack.push(place, low, high, time);
           this.#log.call(stack.number, place);
+          if (this.tree !== undefined) stack.node = this.tree.node(stack.node, place, stack.tid);
           break;
         }
+        case CALL_OP.BASE:
+          if (stack.base < 0) {
+            this.#base(buffer, stack, this.#placeAt(buffer.code, low, high));
+          }
+          break;
         case CALL_OP.GO_ON:
           this.#resolve(buffer, stack, low, high, -1, time, a === 1);
           break;
@@ -966,7 +1020,7 @@ export class PtCalls implements PtSink {
   get isExact(): boolean {
     const isSmall = (sum: number) => sum < EXACT;
     return Number.isSafeInteger(this.time) && this.timeOf.every(isSmall) &&
-      this.cyclesOf.every(isSmall);
+      this.cyclesOf.every(isSmall) && this.tree?.time.every((sum) => sum < EXACT_STACK) !== false;
   }
 
   /** Says when the trace of a buffer ended, ns. */
@@ -979,18 +1033,35 @@ export class PtCalls implements PtSink {
 export class JoinedCalls {
   /** The operations. */
   readonly ops: CallOpReader;
+  /** The node of the tree that was innermost at each operation SUMS. */
+  readonly roots: Map<number, number>;
   /** The place here of one there. */
   readonly placeOf: Int32Array;
   readonly #own: Float64Array;
+  readonly #tree: Float64Array | undefined;
   readonly #rowOf: ReadonlyMap<number, number>;
   #at = 0;
 
   /** Use {@linkcode PtCalls.join}. */
-  constructor(part: CallPart, placeOf: Int32Array, rowOf: ReadonlyMap<number, number>) {
+  constructor(
+    part: CallPart,
+    placeOf: Int32Array,
+    rowOf: ReadonlyMap<number, number>,
+    roots: Map<number, number>,
+  ) {
+    this.roots = roots;
+    this.#tree = part.tree;
     this.ops = new CallOpReader(part.ops);
     this.placeOf = placeOf;
     this.#own = part.own;
     this.#rowOf = rowOf;
+  }
+
+  /** Joins what was executed by stack; all operations were applied. */
+  joinTree(tree: CallTree): void {
+    if (this.#tree === undefined) return;
+    tree.join(this.#tree, (number) => this.roots.get(number) ?? -1, this.placeOf);
+    this.roots.clear();
   }
 
   /** What was noted under a number: row, ns, instructions. */

@@ -145,6 +145,8 @@ interface Lane {
   repaired: number;
   /** What was joined and is still to be applied. */
   readonly joined: JoinedCalls[];
+  /** Nodes of the tree where parts begin that are not applied yet. */
+  readonly roots: Map<number, number>;
   /** Whether all was joined. */
   isWhole: boolean;
   /** The step that comes next: since when, ns, and who runs. */
@@ -154,6 +156,9 @@ interface Lane {
   code: ThreadCode;
   time: number;
 }
+
+/** What may turn out to be a call of its address. */
+const TARGETS: ReadonlySet<number> = new Set([CALL_OP.GO_ON, CALL_OP.ENABLED, CALL_OP.BASE]);
 
 /** Joins what all threads found. */
 class PtJoin {
@@ -169,13 +174,13 @@ class PtJoin {
   #again = 0;
 
   constructor(whole: PtWhole, ranges: readonly PtRange[]) {
-    const { trace, code, filter, rows, wants } = whole;
+    const { trace, code, filter, rows, tree = false, wants } = whole;
     this.#whole = whole;
     this.#ranges = ranges.length;
     this.decoder = new PtRangeDecoder(whole);
     const clock = new PtClock(trace);
     this.#isTimed = clock.known;
-    this.#calls = new PtCalls(code, clock, { filter, rows });
+    this.#calls = new PtCalls(code, clock, { filter, rows, tree });
     for (const [index, stream] of trace.streams.filter(wants).entries()) {
       this.#lanes.push({
         stream,
@@ -186,6 +191,7 @@ class PtJoin {
         repair: undefined,
         repaired: -1,
         joined: [],
+        roots: new Map(),
         isWhole: false,
         position: -1,
         tid: -1,
@@ -264,7 +270,7 @@ class PtJoin {
   async #join(lane: Lane, { part, placeOf }: Placed): Promise<void> {
     this.#placeTargets(lane, part.calls);
     await this.#whole.rows.resolve();
-    lane.joined.push(this.#calls.join(part.calls, placeOf));
+    lane.joined.push(this.#calls.join(part.calls, placeOf, lane.roots));
     lane.time = part.time;
     addPtCounts(this.#counts, part.counts);
   }
@@ -275,7 +281,7 @@ class PtJoin {
     for (const reader = new CallOpReader(ops); reader.next();) {
       const { kind, low, high } = reader;
       if (kind === CALL_OP.STEP) lane.code = this.#codeOf(reader.a, reader.time);
-      else if (kind === CALL_OP.GO_ON || kind === CALL_OP.ENABLED) code.place(lane.code, low, high);
+      else if (TARGETS.has(kind)) code.place(lane.code, low, high);
     }
   }
 
@@ -308,7 +314,11 @@ class PtJoin {
       ops.next();
       lane.position = ops.time;
       lane.tid = ops.a;
-    } else lane.joined.shift();
+    } else {
+      const { tree } = this.#calls;
+      if (tree !== undefined) calls.joinTree(tree);
+      lane.joined.shift();
+    }
     return true;
   }
 

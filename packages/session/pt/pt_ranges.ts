@@ -71,6 +71,8 @@ export interface PtWhole {
   readonly filter: CallFilter;
   /** What calls are counted by. */
   readonly rows: CallRows;
+  /** Whether to find what was executed by stack. */
+  readonly tree?: boolean;
   /** Only these buffers. */
   readonly wants: (stream: AuxStream) => boolean;
 }
@@ -112,11 +114,11 @@ export class PtRangeDecoder {
 
   /** Prepares for the ranges of a recording. */
   constructor(whole: PtWhole) {
-    const { trace, source, sideband, code, filter, rows, wants } = whole;
+    const { trace, source, sideband, code, filter, rows, tree = false, wants } = whole;
     this.#whole = whole;
     this.#streams = trace.streams.filter(wants);
     const clock = new PtClock(trace);
-    const sink = this.#calls = new PtCalls(code, clock, { filter, rows, part: true });
+    const sink = this.#calls = new PtCalls(code, clock, { filter, rows, tree, part: true });
     this.#surroundings = {
       source,
       sideband,
@@ -168,7 +170,7 @@ export class PtRangeDecoder {
     const { missing, kernelFile } = this.#whole.code;
     return {
       range,
-      calls: await calls.takePart(buffer),
+      calls: await calls.takePart(buffer, !buffer.atSeam),
       counts,
       start,
       end,
