@@ -9,7 +9,7 @@ import {
   type Recording,
 } from "../fixtures/synthesize/recording.ts";
 import { ignored, skipped } from "./ignored.ts";
-import { noPerf, perfText } from "./perf.ts";
+import { newerPerfText, noNewerPerf, noPerf, perfText } from "./perf.ts";
 import { testSeed } from "./seed.ts";
 import { inFolder, tool } from "./tool.ts";
 
@@ -28,6 +28,7 @@ const MODES = [
 /** perf does not know of CPUs that this machine does not have. */
 const CPUS = Math.min(4, navigator.hardwareConcurrency);
 const CPU_NUMBERS = Array.from({ length: CPUS }, (_, cpu) => cpu);
+const CACHE = { line_size: 64, sets: 64, ways: 8, size: "32K" };
 /** Scale of the energy that RAPL counts, in Joules. */
 const ENERGY = 2 ** -32;
 
@@ -114,6 +115,17 @@ function features(cmdline: readonly string[]): Feature[] {
       },
     },
     { id: 19, name: "STAT", value: {} },
+    {
+      id: 20,
+      name: "CACHE",
+      value: {
+        version: 1,
+        caches: [
+          ...CPU_NUMBERS.map((cpu) => ({ ...CACHE, level: 1, type: "Data", map: String(cpu) })),
+          { ...CACHE, level: 3, type: "Unified", map: `0-${CPUS - 1}` },
+        ],
+      },
+    },
   ] as Feature[];
 }
 
@@ -295,7 +307,7 @@ Deno.test("stat: sums of CPUs are those of all; JSON and CSV have every count", 
     const cpus = await json();
     assertEquals(cpus.length, 4 * CPUS * EVENTS.length);
     let compared = 0;
-    for (const by of ["all", "core", "die", "socket", "node"]) {
+    for (const by of ["all", "core", "cache", "die", "socket", "node"]) {
       for (const event of EVENTS.filter(({ ran = 1 }) => ran === 1).map(({ name }) => name)) {
         const sum = (rows: { event: string; count: number }[]) =>
           rows.filter((row) => row.event === event).reduce((all, { count }) => all + count, 0);
@@ -304,6 +316,8 @@ Deno.test("stat: sums of CPUs are those of all; JSON and CSV have every count", 
       }
     }
     assert(compared > 100);
+    const caches = new Set((await cached("cache")).map(({ group }) => group));
+    assertEquals(caches, new Set(CPU_NUMBERS.slice(0, 2).map((socket) => `S${socket}-D0-L3-ID0`)));
     const { out } = await tool("stat", ["--csv", path]);
     const [head = "", ...rows] = out.trimEnd().split(/\r?\n/);
     assertEquals(head.split(",").slice(0, 4), ["time", "duration", "group", "cpus"]);
@@ -317,7 +331,29 @@ Deno.test("stat: sums of CPUs are those of all; JSON and CSV have every count", 
     }
   });
 });
-const known: Record<string, Promise<{ event: string; count: number }[]>> = {};
+const known: Record<string, Promise<{ event: string; group: string; count: number }[]>> = {};
+
+Deno.test({
+  name: "stat: modes of perf 6.12, whose numbers are others, and its caches",
+  ...ignored(noNewerPerf()),
+  fn: (t) =>
+    inFolder(async (folder) => {
+      let compared = 0;
+      for (const flag of ["-A", "--per-core", "--per-cache", "--per-cache=L1", "--per-node"]) {
+        const path = `${folder}/counts.data`;
+        const { success } = new Deno.Command(Deno.env.get("PERFDATA_NEWER_PERF") ?? "", {
+          args: ["stat", "record", "-a", flag, "-o", path, "-e", "cpu-clock,faults", "--", "true"],
+          ...{ stdin: "null", stdout: "null", stderr: "null" },
+        }).outputSync();
+        if (!success) return await skipped(t, `perf cannot count here: ${flag}`);
+        const { out } = await tool("stat", [path]);
+        const plain = (text: string) => lines(text).map((line) => line.replace(/ +/g, " "));
+        assertEquals(plain(out), plain((await newerPerfText(["stat", "report"], path)).stderr));
+        compared += lines(out).length;
+      }
+      assert(compared > 20, `${compared}`);
+    }),
+});
 
 Deno.test("stat: a pipe and a file of either byte order have the same counts", async () => {
   await inFolder(async (folder) => {

@@ -35,7 +35,8 @@ Each event has its count, extrapolated where it had a counter for a part of the 
 what follows from several counts: GHz, instructions per cycle, shares of misses, rates. Of a
 recording with intervals (perf stat record -I) each interval is printed.
 
-      --by WHAT        sum up by all, cpu, core, die, socket, node or thread (default: as recorded)
+      --by WHAT        sum up by all, cpu, core, cache, die, socket, node or thread (default: as
+                       recorded)
       --json           print a line of JSON for each count, with all of its metrics
       --csv            print a row of CSV for each count
       --svg FILE       also draw what was counted per second over the intervals

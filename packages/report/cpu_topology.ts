@@ -1,5 +1,6 @@
 /** Where CPUs and memory of a recording are: its features NUMA_TOPOLOGY, CPU_TOPOLOGY and MEM_TOPOLOGY. */
 import {
+  HEADER_CACHE,
   HEADER_CPU_TOPOLOGY,
   HEADER_MEM_TOPOLOGY,
   HEADER_NUMA_TOPOLOGY,
@@ -35,12 +36,7 @@ export async function recordedNodes(
     | undefined;
   const nodes = new Map<number, number>();
   for (const { node, cpus } of found?.nodes ?? []) {
-    for (const range of cpus.split(",")) {
-      const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(range.trim()) ?? [];
-      if (from === undefined) continue;
-      const last = Math.min(Number(to), MOST_CPUS);
-      for (let cpu = Number(from); cpu <= last; cpu++) nodes.set(cpu, node);
-    }
+    for (const cpu of cpusIn(cpus)) nodes.set(cpu, node);
   }
   return nodes;
 }
@@ -66,6 +62,56 @@ export async function recordedCpus(
     die: found?.dies?.die_ids[cpu] ?? 0,
     socket: socket_id,
   }));
+}
+
+/** A cache, and the first of the CPUs that share it: its number. */
+export interface CpuCache {
+  /** 1 for the cache next to the CPU, and so on outwards. */
+  readonly level: number;
+  /** The first CPU that has it. */
+  readonly first: number;
+}
+
+/**
+ * By CPU: its caches of data, the outermost last, where the recording says so.
+ *
+ * @param stream Features that came as records.
+ */
+export async function recordedCaches(
+  reader: PerfDataReader,
+  stream: StreamFeatures,
+): Promise<Map<number, CpuCache[]>> {
+  const features = await recordedFeatures(reader, new Set([HEADER_CACHE]), stream);
+  const found = features.get(HEADER_CACHE) as
+    | {
+      readonly caches: readonly {
+        readonly level: number;
+        readonly type: string;
+        readonly map: string;
+      }[];
+    }
+    | undefined;
+  const caches = new Map<number, CpuCache[]>();
+  for (const { level, type, map } of found?.caches ?? []) {
+    if (type === "Instruction") continue;
+    const cpus = cpusIn(map);
+    const first = Math.min(...cpus);
+    for (const cpu of cpus) caches.set(cpu, [...caches.get(cpu) ?? [], { level, first }]);
+  }
+  for (const list of caches.values()) list.sort((a, b) => a.level - b.level);
+  return caches;
+}
+
+/** The CPUs of a list such as `0-3,8`. */
+function cpusIn(list: string): number[] {
+  const cpus: number[] = [];
+  for (const range of list.split(",")) {
+    const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(range.trim()) ?? [];
+    if (from === undefined) continue;
+    const last = Math.min(Number(to), MOST_CPUS);
+    for (let cpu = Number(from); cpu <= last && cpus.length < MOST_CPUS; cpu++) cpus.push(cpu);
+  }
+  return cpus;
 }
 
 /**

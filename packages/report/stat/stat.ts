@@ -16,7 +16,13 @@ import { CPU_MAP, cpusOf } from "@perfdata/user-records/cpu-map";
 import { EVENT_UPDATE } from "@perfdata/user-records/event-update";
 import { STAT, STAT_CONFIG, STAT_ROUND } from "@perfdata/user-records/stat";
 import { THREAD_MAP } from "@perfdata/user-records/thread-map";
-import { type CpuPlace, recordedCpus, recordedNodes } from "../cpu_topology.ts";
+import {
+  type CpuCache,
+  type CpuPlace,
+  recordedCaches,
+  recordedCpus,
+  recordedNodes,
+} from "../cpu_topology.ts";
 import {
   type MetricEvent,
   metricsOf,
@@ -26,7 +32,9 @@ import {
 } from "./stat_metrics.ts";
 
 /** What counts are summed up by. */
-export const STAT_GROUPINGS = ["all", "cpu", "core", "die", "socket", "node", "thread"] as const;
+export const STAT_GROUPINGS = [
+  ...["all", "cpu", "core", "cache", "die", "socket", "node", "thread"] as const,
+] as const;
 /** What counts are summed up by. */
 export type StatGrouping = typeof STAT_GROUPINGS[number];
 
@@ -178,6 +186,7 @@ class StatPass {
   #config = new Map<bigint, bigint>();
   #places: readonly CpuPlace[] = [];
   #nodes = new Map<number, number>();
+  #caches = new Map<number, CpuCache[]>();
   #by: StatGrouping | undefined;
   #wanted = "";
   #command: readonly string[] | undefined;
@@ -278,6 +287,7 @@ class StatPass {
     const version = said.get(HEADER_VERSION);
     this.#places = await recordedCpus(this.#reader, this.#features);
     this.#nodes = await recordedNodes(this.#reader, this.#features);
+    this.#caches = await recordedCaches(this.#reader, this.#features);
     const mode = Number(this.#config.get(CONFIG.MODE) ?? 1n);
     const recorded = groupingOf(
       mode,
@@ -300,6 +310,7 @@ class StatPass {
     if (by === "thread") return this.#threads.some(({ pid }) => pid >= 0n);
     if (!this.#hasCpus) return false;
     if (by === "cpu") return true;
+    if (by === "cache") return this.#caches.size > 0;
     return by === "node" ? this.#nodes.size > 0 : this.#places.length > 0;
   }
 
@@ -343,6 +354,13 @@ class StatPass {
         return { name: `S${socket}-D${die}`, order: [socket, die] };
       case "socket":
         return { name: `S${socket}`, order: [socket] };
+      case "cache": {
+        const { level, first } = this.#cacheOf(number);
+        return {
+          name: `S${socket}-D${die}-L${level}-ID${first}`,
+          order: [socket, die, level, first],
+        };
+      }
       case "node": {
         const node = this.#nodes.get(number) ?? -1;
         return { name: `N${node}`, order: [node] };
@@ -354,6 +372,14 @@ class StatPass {
       default:
         return { name: "", order: [] };
     }
+  }
+
+  /** The cache of a CPU: of the level that perf was told, else the outermost one. */
+  #cacheOf(cpu: number): CpuCache {
+    const caches = this.#caches.get(cpu) ?? [];
+    const level = Number(this.#config.get(CONFIG.LEVEL) ?? 0n);
+    return caches.find((cache) => cache.level === level) ?? caches.at(-1) ??
+      { level: 0, first: cpu };
   }
 
   async #round(time: bigint | undefined, isFinal: boolean): Promise<void> {

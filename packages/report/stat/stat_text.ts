@@ -9,6 +9,7 @@ const HEADS: Readonly<Record<StatGrouping, string>> = {
   all: "",
   cpu: " CPU    ",
   core: " core            cpus",
+  cache: " cache                  cpus",
   die: " die          cpus",
   socket: " socket cpus",
   node: " node   cpus",
@@ -30,6 +31,8 @@ function groupText({ name, cpus }: StatRow["group"], by: StatGrouping): string {
       const at = text.lastIndexOf("-") + 2;
       return text.slice(0, at) + text.slice(at).padEnd(8) + count;
     }
+    case "cache":
+      return text.padEnd(22) + count;
     case "socket":
     case "node":
       return text.padEnd(6) + count;
