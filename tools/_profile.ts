@@ -1,11 +1,7 @@
 /** What the commands that show stacks have in common: which samples, names, and the line of trust. */
 import { filterProfile } from "@perfdata/profile/filter-profile";
-import type { Profile } from "@perfdata/profile/profile";
-import {
-  ProfileConsumer,
-  type ProfileOptions,
-  type ProfileWeight,
-} from "@perfdata/profile/recorded-profile";
+import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
+import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
 import { isRandomAccess } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
@@ -22,7 +18,6 @@ import {
   type Flags,
   InputError,
   NothingToShow,
-  parseWord,
   Progress,
   progressOf,
   UsageError,
@@ -30,6 +25,7 @@ import {
 } from "./_cli.ts";
 import { parseJobs, sampleJobs } from "./_record_flags.ts";
 import { remedyText } from "./_remedies.ts";
+import { reportSwitches } from "./_weight.ts";
 import { whyNoSamples, whyNothing } from "./_nothing.ts";
 import { tableFolders } from "./_table_folders.ts";
 import {
@@ -65,17 +61,6 @@ ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help
 `;
-
-/** The flag of commands that can count times without a CPU. */
-export const WEIGHT_HELP = `\
-      --weight WORD      what counts: period (default) of samples; off-cpu: the time that threads
-                         waited, from context switches; wall: that and the time that they ran
-`;
-
-/** What counts, as `--weight` says. */
-export function parseWeight(text: string | undefined): ProfileWeight {
-  return parseWord("weight", text, ["period", "off-cpu", "wall"]) ?? "period";
-}
 
 type ProfileFlags = Flags<
   typeof PROFILE_FLAGS.boolean[number],
@@ -131,10 +116,12 @@ export async function readProfile(
   if (options.pt === true) return await ptProfileOf(tool, name, flags, options);
   const complaints = new Complaints(`${tool}: ${name}`);
   const { weight = "period" } = options;
-  const isTime = weight !== "period";
+  const isTime = isTimeWeight(weight);
   const opened = openSource(name);
   // What context switches look like is said at the end of a file.
-  const source = isTime ? await (await import("./_spool.ts")).featuresFirst(opened) : opened;
+  const source = weight !== "period"
+    ? await (await import("./_spool.ts")).featuresFirst(opened)
+    : opened;
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
@@ -143,13 +130,14 @@ export async function readProfile(
     ...(timed === undefined ? {} : { timed }),
     ...(switches === undefined ? {} : { switches }),
     ...(threads === undefined ? {} : { threads }),
-    ...(isTime ? { weight, filter } : {}),
+    weight,
+    ...(isTime ? { filter } : {}),
     lines: options.debugInformation,
     // The report counts addresses.
     unmapped: options.unmapped === true || on.verbose,
   };
   const consumer = new ProfileConsumer(how);
-  const jobs = isTime ? 1 : await sampleJobs(flags.value.jobs, reader);
+  const jobs = weight !== "period" ? 1 : await sampleJobs(flags.value.jobs, reader);
   const workers = jobs === 1
     ? undefined
     : (await import("@perfdata/profile/profile-workers")).profileWorkers(name, jobs, {
@@ -176,14 +164,7 @@ export async function readProfile(
     diagnostics: complaints.take,
   });
   progress.finish();
-  const { intervals } = consumer;
-  if (intervals !== undefined) {
-    const { HOW_TO_RECORD, intervalLines } = await import("@perfdata/session/intervals");
-    if (!intervals.hasSwitches && !intervals.hasSums) {
-      throw new InputError(`${name}: no context switches were recorded: ${HOW_TO_RECORD}`);
-    }
-    for (const line of intervalLines(intervals)) complain(`${tool}: ${name}: ${line}`);
-  }
+  await reportSwitches(tool, name, consumer);
   if (consumer.samples === 0) {
     if (!isTime && name !== "-" && await hasIntelPt(name)) {
       return await ptProfileOf(tool, name, flags, options);

@@ -19,14 +19,13 @@ import {
 } from "./_cli.ts";
 import {
   eventNumber,
-  parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
   reportOtherEvents,
-  WEIGHT_HELP,
   writeChunks,
 } from "./_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 import { writeRow } from "./_styled.ts";
 import { parseCount } from "./_record_flags.ts";
 

@@ -21,15 +21,14 @@ import { parseJobs } from "./_record_flags.ts";
 import {
   eventNumber,
   hasOnlyPt,
-  parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
   reportOtherEvents,
   titleOf,
-  WEIGHT_HELP,
   writeChunks,
 } from "./_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 

@@ -16,14 +16,13 @@ import {
 } from "./_cli.ts";
 import {
   eventNumber,
-  parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
   reportOtherEvents,
-  WEIGHT_HELP,
   writeChunks,
 } from "./_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 
 const HELP = `flame: writes a flame graph of a recording: one HTML file that needs no network
 

@@ -37,6 +37,8 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
+import { isTimeWeight } from "@perfdata/profile/profile";
+import { parseWeight, reportSwitches, WEIGHT_HELP } from "./_weight.ts";
 import { writeTable } from "./_styled.ts";
 import { complainRounded } from "./_periods.ts";
 import { parseLength } from "./_time.ts";
@@ -115,9 +117,7 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
   -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
                          of the thread, with --children from the function down) or callee (up)
       --event NAMES      only samples of these events
-      --weight WORD      what counts: period (default) of samples; off-cpu: the time that threads
-                         waited, from context switches; wall: that and the time that they ran
-      --jobs N           threads that take samples (default: all processors for large files)
+${WEIGHT_HELP}      --jobs N           threads that take samples (default: all processors for large files)
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
       --temp DIR         of a pipe, sort what does not fit into memory in a file there
@@ -223,10 +223,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     ? undefined
     : parseWord("call-graph", value["call-graph"], ["caller", "callee"] as const);
   if (order !== undefined && on.csv) throw new UsageError("--csv has no column for --call-graph");
-  const weight = parseWord("weight", value.weight, ["period", "off-cpu", "wall"]) ?? "period";
-  const isTime = weight !== "period";
-  if ((branches || memory) && (isTime || on.children || order !== undefined)) {
-    const other = isTime ? "weight" : on.children ? "children" : "call-graph";
+  const weight = parseWeight(value.weight);
+  const isTime = isTimeWeight(weight);
+  if ((branches || memory) && (weight !== "period" || on.children || order !== undefined)) {
+    const other = weight !== "period" ? "weight" : on.children ? "children" : "call-graph";
     const what = branches ? "branches" : "accesses to memory";
     throw new UsageError(`${what} are counted by themselves: without --${other}`);
   }
@@ -240,7 +240,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const keys = sampleKeys(sort);
   const [detail] = keys.details?.columns ?? [];
   if (detail !== undefined && (isTime || branches)) {
-    throw new UsageError(`${detail} is of samples: without ${isTime ? "--weight" : "branches"}`);
+    throw new UsageError(
+      `${detail} is of samples: without ${isTime ? `--weight ${weight}` : "branches"}`,
+    );
   }
   const named = nameFilters(flags);
   const { comm, dso, symbol: sym } = named;
@@ -313,7 +315,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     return 1;
   };
   if (tableFolders(name).length > 0) {
-    if (branches || memory || isTime || detail !== undefined) {
+    if (branches || memory || weight !== "period" || detail !== undefined) {
       throw new UsageError(`${name} has tables: only samples are counted`);
     }
     return await aboutAsync(name, async () => {
@@ -348,7 +350,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const complaints = new Complaints(`funcs: ${name}`);
     const opened = openSource(name, { interruptible: true });
     // What context switches look like is said at the end of a file.
-    const source = isTime ? await (await import("./_spool.ts")).featuresFirst(opened) : opened;
+    const isParallel = weight === "latency" ||
+      keys.details?.columns.includes("parallelism") === true;
+    const source = isTime || isParallel
+      ? await (await import("./_spool.ts")).featuresFirst(opened)
+      : opened;
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const filter = await sampleFilter(flags, reader);
     const progress = new Progress("funcs", reader.fileSize);
@@ -358,14 +364,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       lines,
       branches,
       memory,
-      ...(isTime ? { weight, filter } : {}),
+      weight,
+      ...(isTime ? { filter } : {}),
       keys: keys.details === undefined || quantum === undefined
         ? keys
         : { ...keys, details: { ...keys.details, quantum } },
       stacks: on.children || order !== undefined,
     };
     const counts = new SampleCounts(how);
-    const jobs = isTime ? 1 : await sampleJobs(value.jobs, reader);
+    const jobs = isTime || isParallel ? 1 : await sampleJobs(value.jobs, reader);
     const workers = jobs === 1
       ? undefined
       : (await import("@perfdata/report/count-workers")).countWorkers(name, jobs, {
@@ -392,14 +399,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (memory && counts.accesses === 0 && counts.totals.some(({ samples }) => samples > 0)) {
       throw new InputError(`${name}: ${await whyNoAccesses(name, "perf mem record")}`);
     }
-    const { intervals } = counts;
-    if (intervals !== undefined) {
-      const { HOW_TO_RECORD, intervalLines } = await import("@perfdata/session/intervals");
-      if (!intervals.hasSwitches && !intervals.hasSums) {
-        throw new InputError(`${name}: no context switches were recorded: ${HOW_TO_RECORD}`);
-      }
-      for (const line of intervalLines(intervals)) complain(`funcs: ${name}: ${line}`);
-    }
+    await reportSwitches("funcs", name, counts);
     const eventNames = isTime ? [weight] : engine.eventNames;
     const resolver = await resolverFor(engine);
     const table = await functionTable(engine, counts, resolver, {
@@ -409,6 +409,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     progress.finish();
     await print(engine, counts, table, eventNames);
     for (const column of how.keys?.details?.columns ?? []) {
+      if (column === "parallelism") continue;
       const { types, recordedBy } = DETAIL_SOURCES[column];
       if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
       complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);

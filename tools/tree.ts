@@ -18,13 +18,12 @@ import {
 } from "./_cli.ts";
 import {
   eventNumber,
-  parseWeight,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
   reportOtherEvents,
-  WEIGHT_HELP,
 } from "./_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 import { writeTable } from "./_styled.ts";
 import { parseCount, parsePercent } from "./_record_flags.ts";
 import { parseNames } from "./_sample_flags.ts";

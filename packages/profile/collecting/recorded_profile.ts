@@ -9,7 +9,12 @@ import {
   PERF_RECORD_SWITCH_CPU_WIDE,
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
-import { THREAD_STATE, type ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
+import {
+  Parallelism,
+  THREAD_STATE,
+  type ThreadInterval,
+  ThreadIntervals,
+} from "@perfdata/session/intervals";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
@@ -25,9 +30,11 @@ import { type TimedPart, TimedRows } from "./timed_rows.ts";
 import { namePlaces } from "../names/profile_names.ts";
 import { withStateFrames } from "../views/state_frames.ts";
 import {
+  isTimeWeight,
   type Profile,
   type ProfileEvent,
   type ProfileSwitch,
+  type ProfileWeight,
   type SampleColumns,
   type StackColumns,
   totals,
@@ -35,6 +42,7 @@ import {
 } from "../columns/profile.ts";
 
 export type { TimedPart } from "./timed_rows.ts";
+export type { ProfileWeight } from "../columns/profile.ts";
 
 /** What {@linkcode ProfileConsumer} keeps. */
 export interface ProfileOptions {
@@ -58,16 +66,14 @@ export interface ProfileOptions {
    */
   readonly lines?: boolean;
   /**
-   * What counts: samples with their periods (the default); `off-cpu`: times that threads had no CPU, in
-   * ns; `wall`: these and the times that they had one.
+   * What counts: samples with their periods (the default); `latency`: these, divided by the number of threads
+   * that had a CPU then; `off-cpu`: times that threads had no CPU, in ns; `wall`: these and the times that they
+   * had one.
    */
   readonly weight?: ProfileWeight;
   /** Which intervals count, where the weight is not that of samples. */
   readonly filter?: EngineOptions["filter"];
 }
-
-/** What a profile counts. */
-export type ProfileWeight = "period" | "off-cpu" | "wall";
 
 /** How a {@linkcode ProfileConsumer} is given names. */
 export interface ProfileNames {
@@ -118,6 +124,9 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   readonly #weight: ProfileWeight;
   readonly #filter: EngineOptions["filter"];
   #intervals: ThreadIntervals | undefined;
+  #parallelism: Parallelism | undefined;
+  /** Of periods that were divided: what is left of the samples before, of those that have rows. */
+  #rest = 0;
   /** By row of the samples: what the thread did. */
   #states: Uint8Array | undefined;
   readonly #switched: (Omit<ProfileSwitch, "thread"> & { readonly context: number })[] = [];
@@ -145,7 +154,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     this.#timed = timed;
     this.#threadsApart = threads;
     const keeps = timed && switches;
-    if (keeps || weight !== "period") {
+    if (keeps || isTimeWeight(weight)) {
       this.applied = (run, i) => {
         if (keeps) this.#applied(run, i);
         this.#intervals?.applied(run, i);
@@ -162,7 +171,10 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
 
   /** Finds the tracepoints of the scheduler, of a stream when they have come. */
   async described(): Promise<void> {
-    if (this.#weight === "period") return;
+    if (this.#weight === "latency") {
+      this.#parallelism = await Parallelism.open(this.#engine as Engine);
+    }
+    if (!isTimeWeight(this.#weight)) return;
     const ran = this.#weight === "wall"
       ? (interval: ThreadInterval) => this.#spent(interval, ON_CPU, interval.from, interval.to)
       : undefined;
@@ -181,11 +193,17 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   finish(): void {
     this.#intervals?.finish();
     this.#sums.seal();
+    if (this.#weight === "latency") this.#sums.roundPeriods();
   }
 
   /** What is known of intervals, where they were made. */
   get intervals(): ThreadIntervals | undefined {
     return this.#intervals;
+  }
+
+  /** What is known of parallelism, where periods are divided by it. */
+  get parallelism(): Parallelism | undefined {
+    return this.#parallelism;
   }
 
   /** Adds a time that a thread spent in a state. */
@@ -214,7 +232,9 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     }
     const { count, chosen, type, event, period } = run;
     const reads = this.#reads as SampleReads;
+    const parallelism = this.#parallelism;
     for (let i = 0; i < count; i++) {
+      parallelism?.row(run, i);
       if (type[i] !== PERF_RECORD_SAMPLE || chosen[i] === CHOSEN.NO) continue;
       const isPlain = reads.isPlain(event[i] as number);
       const values = isPlain ? 1 : reads.take(run, i);
@@ -231,6 +251,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 
   #add(run: Run, i: number, event: number, period: number): void {
+    if (this.#parallelism !== undefined) period /= this.#parallelism.threads;
     const stack = run.stack[i] as number;
     const time = this.#timeOf(run, i);
     if (((run.timeHi[i] as number) | (run.timeLo[i] as number)) !== 0) this.#spans(time, time);
@@ -242,6 +263,12 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     if (!this.#timed) {
       this.#sums.addLater(context, stack, period);
       return;
+    }
+    // Rows of samples have whole numbers, whose sum is right.
+    if (this.#parallelism !== undefined) {
+      const exact = period + this.#rest;
+      period = Math.round(exact);
+      this.#rest = exact - period;
     }
     this.#timedRows.push(stack, context, run.cpu[i] as number, period, time);
   }
@@ -377,7 +404,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /** The events: those of the recording, or what is counted instead. */
   #events(): readonly ProfileEvent[] {
     const weight = this.#weight;
-    return weight === "period"
+    return !isTimeWeight(weight)
       ? events(this.#engine as Engine)
       : [{ name: weight, unit: "nanoseconds" }];
   }

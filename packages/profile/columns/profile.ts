@@ -224,3 +224,11 @@ export function markedName(
 export function functionLabels(profile: Profile): string[] {
   return profile.functions.name.map((_, number) => functionLabel(profile, number));
 }
+
+/** What a profile counts. */
+export type ProfileWeight = "period" | "latency" | "off-cpu" | "wall";
+
+/** Whether times of threads count, and not samples. */
+export function isTimeWeight(weight: ProfileWeight): weight is "off-cpu" | "wall" {
+  return weight === "off-cpu" || weight === "wall";
+}

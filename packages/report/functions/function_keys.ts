@@ -349,6 +349,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
   },
   textKey("time", "time", timeText),
   textKey("trace", "trace", (value, { details }) => details?.trace(value) ?? "N/A"),
+  weightKey("parallelism", "parallelism"),
   offsetKey("symoff", "to"),
   {
     name: "symbol_size",
@@ -433,6 +434,7 @@ export type SortKey =
   | "socket"
   | "time"
   | "trace"
+  | "parallelism"
   | "symoff"
   | "symbol_size"
   | "weight"

@@ -13,8 +13,9 @@ import {
 } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
-import type { ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
+import type { Parallelism, ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
 import { NodeTable } from "@perfdata/profile/node-table";
+import { isTimeWeight, type ProfileWeight } from "@perfdata/profile/profile";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { streamFeature } from "@perfdata/session/stream-feature";
@@ -64,10 +65,10 @@ export interface CountOptions {
   /** Whether lines or inlined functions are wanted: callers in stacks are then at their calls. */
   readonly lines?: boolean | undefined;
   /**
-   * What counts: samples with their periods (the default), times that threads had no CPU, or these and those
-   * that they had one; then all is of event 0.
+   * What counts: samples with their periods (the default), or these divided by the number of threads that had a
+   * CPU; times that threads had no CPU, or these and those that they had one; then all is of event 0.
    */
-  readonly weight?: "period" | "off-cpu" | "wall" | undefined;
+  readonly weight?: ProfileWeight | undefined;
   /** Which intervals count, where the weight is not that of samples. */
   readonly filter?: EngineOptions["filter"];
   /** Numbers of the events that count: all by default. */
@@ -136,6 +137,9 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   /** Takes what records of switches are of, where intervals are counted. */
   readonly applied?: (run: Run, i: number) => void;
   #intervals: ThreadIntervals | undefined;
+  #parallelism: Parallelism | undefined;
+  /** Whether it is asked for. */
+  readonly #isParallel: boolean;
   #engine: Engine | undefined;
   #events: readonly PerfEvent[] = [];
   readonly #fields: (SampleFields | undefined)[] = [];
@@ -147,7 +151,8 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   constructor(options: CountOptions = {}) {
     this.#options = options;
     this.stacks = options.stacks === true;
-    const isTime = (options.weight ?? "period") !== "period";
+    const { weight = "period" } = options;
+    const isTime = isTimeWeight(weight);
     this.kind = options.branches === true
       ? "branches"
       : options.memory === true
@@ -163,7 +168,8 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       }
       this.details = new SampleDetails(details);
     }
-    const order = isTime ? "time" : "any";
+    this.#isParallel = weight === "latency" || this.details?.has("parallelism") === true;
+    const order = isTime || this.#isParallel ? "time" : "any";
     // Whether call chains were recorded is said of times.
     this.needs = this.stacks || isTime ? { order, stacks: true, calls: options.lines === true } : {
       order,
@@ -182,6 +188,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   /** What is known of intervals, where they are counted. */
   get intervals(): ThreadIntervals | undefined {
     return this.#intervals;
+  }
+
+  /** What is known of parallelism, where it is asked for. */
+  get parallelism(): Parallelism | undefined {
+    return this.#parallelism;
   }
 
   /** Comms by number; there are none before the pass. */
@@ -224,7 +235,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       details.tracer = new TracepointText(tracing, () => undefined);
     }
     const { weight = "period", filter } = this.#options;
-    if (weight === "period") return;
+    if (this.#isParallel) {
+      const { Parallelism } = await import("@perfdata/session/intervals");
+      this.#parallelism = await Parallelism.open(this.#engine as Engine);
+    }
+    if (!isTimeWeight(weight)) return;
     const take = (interval: ThreadInterval): void => this.#spent(interval);
     const listener = weight === "wall" ? { off: take, ran: take } : { off: take };
     const { ThreadIntervals } = await import("@perfdata/session/intervals");
@@ -235,6 +250,10 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   async finish(): Promise<void> {
     this.#intervals?.finish();
     this.#histogram.settle();
+    if (this.#options.weight === "latency") {
+      this.#histogram.roundPeriods();
+      for (const total of this.totals) total.period = Math.round(total.period);
+    }
     if (this.#options.keys?.sockets !== true || this.#engine === undefined) return;
     const cpus = await recordedCpus(this.#engine.reader, this.#features);
     this.sockets = cpus.map(({ socket }) => socket);
@@ -255,8 +274,10 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       this.#histogram.settle();
       return;
     }
+    const parallelism = this.#parallelism;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
+      parallelism?.row(run, i);
       if (kind === PERF_RECORD_SAMPLE) {
         if (chosen[i] === CHOSEN.NO) continue;
         const called = comms.of(run, i);
@@ -383,6 +404,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       return;
     }
     if (pairs !== undefined) period = this.#weight(run, i);
+    const parallelism = this.#parallelism;
+    if (parallelism !== undefined) {
+      if (this.#options.weight === "latency") period /= parallelism.threads;
+      if (this.details !== undefined) this.details.parallelism = parallelism.threads;
+    }
     total.samples++;
     total.period += period;
     if (run.chosen[i] === CHOSEN.TOTAL) return;

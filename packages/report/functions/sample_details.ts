@@ -35,17 +35,22 @@ export type DetailColumn =
   | "transaction"
   | "ip"
   | "time"
-  | "trace";
+  | "trace"
+  | "parallelism";
 
 /** All of them. */
 export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   ...["data_src", "weight", "ins_lat", "retire_lat", "phys_addr"] as const,
   ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip", "time", "trace"] as const,
+  "parallelism",
 ];
+
+/** What a sample itself has; the rest is of the moment at which it was taken. */
+type RecordedColumn = Exclude<DetailColumn, "parallelism">;
 
 /** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
 export const DETAIL_SOURCES: Readonly<
-  Record<DetailColumn, { readonly types: number; readonly recordedBy: string }>
+  Record<RecordedColumn, { readonly types: number; readonly recordedBy: string }>
 > = {
   data_src: { types: PERF_SAMPLE_DATA_SRC, recordedBy: "-d" },
   weight: { types: PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, recordedBy: "--weight" },
@@ -101,6 +106,8 @@ const LOW_16 = 0xffff;
 export class SampleDetails {
   /** How many different ones there are. */
   count = 0;
+  /** How many threads have a CPU when the next sample is taken, where that is among the values. */
+  parallelism = 1;
   readonly #columns: readonly DetailColumn[];
   /** Words of one number: two of each column, the lower one first. */
   readonly #size: number;
@@ -184,6 +191,9 @@ export class SampleDetails {
         this.#divide(lo >>> 0, hi >>> 0);
         lo = this.#stretch[0] as number;
         hi = this.#stretch[1] as number;
+      } else if (column === "parallelism") {
+        lo = this.parallelism;
+        hi = 0;
       } else if (column === "data_src" && at < 0) {
         lo = Number(NO_DATA_SOURCE);
       }
@@ -312,6 +322,8 @@ function positionOf(
       return fields.cgroup;
     case "transaction":
       return fields.transaction;
+    case "parallelism":
+      return -1;
   }
 }
 

@@ -6,3 +6,4 @@
 export * from "./scheduler_events.ts";
 export * from "./thread_intervals.ts";
 export * from "./interval_text.ts";
+export * from "./parallelism.ts";

@@ -73,14 +73,18 @@ type EventName = "switch" | "waking" | "clock" | "begin" | "end";
 /** Writes a recording of an event each for switches, wakeups and the clock, with call chains. */
 export async function schedulerRecording(
   happenings: readonly Happening[],
-  { events = ["switch", "waking", "clock"], chains = true }: {
+  { events = ["switch", "waking", "clock"], chains = true, cpus = true }: {
     readonly events?: readonly EventName[];
     readonly chains?: boolean;
+    /** Whether records say on which CPU they were. */
+    readonly cpus?: boolean;
   } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const sink = memorySink();
   const types = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-    PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW | (chains ? PERF_SAMPLE_CALLCHAIN : 0);
+    PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW | (cpus ? PERF_SAMPLE_CPU : 0) |
+    (chains ? PERF_SAMPLE_CALLCHAIN : 0);
+  const context_switch = happenings.some(({ change }) => change !== undefined);
   const config = {
     switch: [2, BigInt(SWITCH)],
     waking: [2, BigInt(WAKING)],
@@ -98,7 +102,13 @@ export async function schedulerRecording(
         config: config[event][1],
         sample_type: BigInt(types),
         sample_period: 1n,
-        flags: { ...emptyAttr().flags, sample_id_all: true, comm: true, task: true },
+        flags: {
+          ...emptyAttr().flags,
+          sample_id_all: true,
+          comm: true,
+          task: true,
+          context_switch,
+        },
       },
       ids: [idOf(event)],
     })),
@@ -118,7 +128,7 @@ export async function schedulerRecording(
         event === "clock" ? chain[0] ?? 0n : 0xffff_ffff_8100_0000n,
         BigInt(tid) << 32n | BigInt(tid),
         time,
-        BigInt(cpu),
+        ...(cpus ? [BigInt(cpu)] : []),
         period,
         ...(chains ? [BigInt(entries.length), ...entries] : []),
         // The size, and so much of the data that the rest is in whole words.
@@ -131,7 +141,7 @@ export async function schedulerRecording(
         ...words,
         BigInt(tid) << 32n | BigInt(tid),
         time,
-        BigInt(cpu),
+        ...(cpus ? [BigInt(cpu)] : []),
         1n,
       ]);
     if (what.to !== undefined) {

@@ -78,6 +78,13 @@ export class SampleHistogram {
     this.#lastOf = new Int32Array(0);
   }
 
+  /** Makes whole numbers of all periods: those that were divided have fractions. */
+  roundPeriods(): void {
+    for (let at = 2; at < this.size * (ENTRY / 2); at += ENTRY / 2) {
+      this.#doubles[at] = Math.round(this.#doubles[at] as number);
+    }
+  }
+
   /** Empties it; what it has of memory is there for what is counted next. */
   reset(): void {
     for (let entry = 0; entry < this.size; entry++) this.#lastOf[this.node(entry) + 1] = 0;

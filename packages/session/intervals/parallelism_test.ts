@@ -1,0 +1,96 @@
+import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { assert, assertEquals } from "@std/assert";
+import { runEngine } from "../engine.ts";
+import type { Run } from "../order/run.ts";
+import { Parallelism } from "./parallelism.ts";
+import { type Happening, schedulerRecording } from "./testing.ts";
+
+/** How many threads had a CPU at each sample of the clock, by its period. */
+async function parallelismOf(
+  happenings: readonly Happening[],
+  recording: Parameters<typeof schedulerRecording>[1] = {},
+): Promise<{ found: Record<number, number>; parallelism: Parallelism }> {
+  const bytes = await schedulerRecording(happenings, recording);
+  const reader = await PerfDataReader.open(bytesSource(bytes));
+  const found: Record<number, number> = {};
+  let parallelism: Parallelism | undefined;
+  await runEngine(reader, [{
+    needs: {},
+    async start(engine) {
+      parallelism = await Parallelism.open(engine);
+    },
+    rows(run: Run) {
+      for (let i = 0; i < run.count; i++) {
+        parallelism?.row(run, i);
+        const period = run.period[i] as number;
+        if (run.type[i] !== PERF_RECORD_SAMPLE || period === 1) continue;
+        found[period] = parallelism?.threads ?? 0;
+      }
+    },
+  }]);
+  assert(parallelism !== undefined);
+  return { found, parallelism };
+}
+
+Deno.test("threads that have a CPU are counted from records of switches, with and without CPUs", async () => {
+  const happenings: Happening[] = [
+    { time: 100n, tid: 7, clock: 10n },
+    { time: 110n, tid: 8, task: "fork" },
+    { time: 120n, tid: 8, cpu: 1, change: "in" },
+    { time: 125n, tid: 7, clock: 20n },
+    { time: 130n, tid: 9, task: "fork" },
+    { time: 135n, tid: 9, cpu: 2, change: "in" },
+    // The same once more is no second thread.
+    { time: 136n, tid: 9, cpu: 2, change: "in" },
+    { time: 140n, tid: 8, cpu: 1, clock: 30n },
+    { time: 150n, tid: 7, change: "preempted" },
+    { time: 155n, tid: 8, cpu: 1, clock: 40n },
+    { time: 160n, tid: 8, cpu: 1, change: "out" },
+    { time: 165n, tid: 9, cpu: 2, clock: 50n },
+    // Of a thread that ends no switch is recorded.
+    { time: 170n, tid: 7, change: "in" },
+    { time: 175n, tid: 9, cpu: 2, clock: 60n },
+    { time: 180n, tid: 9, cpu: 2, task: "exit" },
+    { time: 190n, tid: 7, clock: 70n },
+  ];
+  const wanted = { 10: 1, 20: 2, 30: 3, 40: 2, 50: 1, 60: 2, 70: 1 };
+  for (const cpus of [true, false]) {
+    const { found, parallelism } = await parallelismOf(happenings, { events: ["clock"], cpus });
+    assertEquals(found, wanted, `cpus: ${cpus}`);
+    assert(parallelism.hasSwitches);
+  }
+});
+
+Deno.test("threads that have a CPU are counted from the tracepoint: those of the recording, not idle ones", async () => {
+  const { found, parallelism } = await parallelismOf([
+    { time: 90n, tid: 8, task: "eight" },
+    { time: 100n, tid: 7, clock: 10n },
+    // Nothing is recorded of thread 55.
+    { time: 110n, tid: 7, to: [55, 1n] },
+    { time: 120n, tid: 9, cpu: 1, clock: 20n },
+    { time: 130n, tid: 55, to: [8, 0n] },
+    { time: 140n, tid: 9, cpu: 1, clock: 30n },
+    { time: 150n, tid: 9, cpu: 1, to: [0, 1n] },
+    { time: 160n, tid: 8, clock: 40n },
+    // A switch is missing: CPU 0 has left thread 8.
+    { time: 170n, tid: 7, clock: 50n },
+    { time: 180n, tid: 8, cpu: 1, clock: 60n },
+  ]);
+  assertEquals(found, { 10: 1, 20: 1, 30: 2, 40: 1, 50: 1, 60: 2 });
+  assert(parallelism.hasSwitches);
+  assertEquals(parallelism.lostRecords, 0);
+});
+
+Deno.test("where records were lost, threads are known to have a CPU when they are seen again", async () => {
+  const happenings: Happening[] = [
+    { time: 100n, tid: 7, clock: 10n },
+    { time: 105n, tid: 8, cpu: 1, clock: 20n },
+    { time: 110n, tid: 8, cpu: 1, lost: 3n },
+    { time: 120n, tid: 7, clock: 30n },
+    { time: 130n, tid: 8, cpu: 1, clock: 40n },
+  ];
+  const { found, parallelism } = await parallelismOf(happenings, { events: ["clock"] });
+  assertEquals(found, { 10: 1, 20: 2, 30: 1, 40: 2 });
+  assertEquals([parallelism.lostRecords, parallelism.hasSwitches], [3, false]);
+});

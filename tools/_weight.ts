@@ -1,0 +1,54 @@
+/** What commands count, and what they say of context switches that they count by. */
+import type { ProfileWeight } from "@perfdata/profile/profile";
+import type { Parallelism, ThreadIntervals } from "@perfdata/session/intervals";
+import { complain, InputError, parseWord } from "./_cli.ts";
+
+/** The flag of commands that can count times without a CPU. */
+export const WEIGHT_HELP = `\
+      --weight WORD      what counts: period (default) of samples; latency: that, divided by the
+                         number of threads that had a CPU; off-cpu: the time that threads waited,
+                         from context switches; wall: that and the time that they ran
+`;
+
+/** Words of `--weight`. */
+const WEIGHTS: readonly ProfileWeight[] = ["period", "latency", "off-cpu", "wall"];
+
+/** What counts, as `--weight` says. */
+export function parseWeight(text: string | undefined): ProfileWeight {
+  return parseWord("weight", text, WEIGHTS) ?? "period";
+}
+
+/**
+ * Says what is missing of times without a CPU, or of how many threads had one.
+ *
+ * @throws {InputError} Where the recording has no context switches.
+ */
+export async function reportSwitches(
+  tool: string,
+  name: string,
+  { intervals, parallelism }: {
+    readonly intervals: ThreadIntervals | undefined;
+    readonly parallelism: Parallelism | undefined;
+  },
+): Promise<void> {
+  if (intervals === undefined && parallelism === undefined) return;
+  const { HOW_TO_RECORD, intervalLines } = await import("@perfdata/session/intervals");
+  if (parallelism !== undefined) {
+    if (!parallelism.hasSwitches) {
+      throw new InputError(
+        `${name}: no context switches were recorded: perf record --switch-events -- PROGRAM`,
+      );
+    }
+    if (parallelism.lostRecords > 0) {
+      complain(
+        `${tool}: ${name}: ${parallelism.lostRecords} records were lost: how many threads had a CPU is not ` +
+          "sure after that; record with a larger buffer (-m)",
+      );
+    }
+  }
+  if (intervals === undefined) return;
+  if (!intervals.hasSwitches && !intervals.hasSums) {
+    throw new InputError(`${name}: no context switches were recorded: ${HOW_TO_RECORD}`);
+  }
+  for (const line of intervalLines(intervals)) complain(`${tool}: ${name}: ${line}`);
+}
