@@ -284,6 +284,50 @@ Deno.test(
 );
 
 Deno.test(
+  "pt: what is executed between two times shares them, also where its paths are forgotten in between",
+  ignored(cannot),
+  async () => {
+    await inFolder(async (folder) => {
+      const program = stepProgram(folder, {
+        program: "calls",
+        flags: ["-O1", "-static"],
+        limit: 20_000,
+      });
+      const variant = { psbEvery: 5000, compressReturns: true, tsc: true };
+      const file = await steppedFile(program, encodeProgram(program, variant), variant);
+      const source = bytesSource(file as Uint8Array<ArrayBuffer>);
+      const decode = async (forgets: boolean) => {
+        const { trace, sideband, code, rows, names } = await wholeOf(source, {});
+        const calls = new PtCalls(code, new PtClock(trace), { rows });
+        await decodePt(trace, source, sideband, code, {
+          flow(buffer, run) {
+            calls.flow(buffer, run);
+            if (forgets) calls.forget();
+          },
+          thread: (buffer) => calls.thread(buffer),
+          forget: () => calls.forget(),
+          idle: () => calls.idle(),
+        });
+        calls.finish();
+        await names.resolve();
+        return functionTimes(calls, calls.latency, names).sort((a, b) => a.name < b.name ? -1 : 1);
+      };
+      const kept = await decode(false);
+      const forgotten = await decode(true);
+      assertEquals(
+        forgotten.map(({ name, insns }) => ({ name, insns })),
+        kept.map(({ name, insns }) => ({ name, insns })),
+      );
+      for (const [i, { name, self }] of kept.entries()) {
+        const other = forgotten[i]?.self ?? -1;
+        assert(Math.abs(self - other) < 1, `${name}: ${other} instead of ${self} ns`);
+      }
+      assert(kept.length > 20, `${kept.length} functions`);
+    });
+  },
+);
+
+Deno.test(
   "pt --jobs: the tool prints the same with one thread and with three",
   ignored(cannot),
   async () => {

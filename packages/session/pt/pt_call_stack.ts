@@ -26,6 +26,8 @@ export class OpenPaths {
   isOn = true;
   count = new Float64Array(256);
   readonly touched: number[] = [];
+  /** Of paths whose numbers mean nothing any more: a place and its instructions, in turn. */
+  readonly places: number[] = [];
   /** The stack of the thread that runs, and instructions of nodes since the last time. */
   stack: CallStack | undefined;
   nodeInsns = new Float64Array(256);

@@ -185,7 +185,7 @@ export class PtCalls implements PtSink {
 
   /** Gives up what is kept by block and path. */
   forget(): void {
-    for (const open of this.#open.values()) this.#fold(open, 0, 0);
+    for (const open of this.#open.values()) this.#keepPlaces(open);
     this.#blockPlace.fill(-1);
     this.#blockSite.fill(0);
     this.#blockAfterCall.fill(0);
@@ -385,10 +385,11 @@ export class PtCalls implements PtSink {
     const { tree } = this;
     const { touched, count } = open;
     if (tree !== undefined && open.stack !== undefined) this.#noteNode(open.stack, open);
-    if (touched.length === 0) return;
+    if (touched.length === 0 && open.places.length === 0) return;
     const paths = this.#paths as PathTable;
     const blocks = this.#blocks as BlockCache;
     let total = 0;
+    for (let i = 1; i < open.places.length; i += 2) total += open.places[i] as number;
     for (const path of touched) total += (count[path] as number) * (paths.insns[path] as number);
     const share = total === 0 ? 0 : time / total;
     const clocks = total === 0 ? 0 : cycles / total;
@@ -411,6 +412,14 @@ export class PtCalls implements PtSink {
       }
     }
     touched.length = 0;
+    for (let i = 0; i < open.places.length; i += 2) {
+      const place = open.places[i] as number;
+      const insns = open.places[i + 1] as number;
+      this.insnsOf[place] = (this.insnsOf[place] as number) + insns;
+      this.timeOf[place] = (this.timeOf[place] as number) + grained(insns * share);
+      this.cyclesOf[place] = (this.cyclesOf[place] as number) + grained(insns * clocks);
+    }
+    open.places.length = 0;
     const stackShare = share + SHARE_GRAIN - SHARE_GRAIN;
     for (const node of open.nodes) {
       const insns = open.nodeInsns[node] as number;
@@ -422,6 +431,22 @@ export class PtCalls implements PtSink {
     open.nodes.length = 0;
     this.insns += total;
     this.time += total === 0 ? 0 : time;
+  }
+
+  /** Keeps the instructions of paths that still wait for their time. */
+  #keepPlaces({ touched, count, places }: OpenPaths): void {
+    if (touched.length === 0) return;
+    const { start, blocks: of } = this.#paths as PathTable;
+    const { insns } = this.#blocks as BlockCache;
+    for (const path of touched) {
+      const times = count[path] as number;
+      count[path] = 0;
+      for (let k = start[path] as number; k < (start[path + 1] as number); k++) {
+        const block = of[k] as number;
+        places.push(this.#blockPlace[block] as number, times * (insns[block] as number));
+      }
+    }
+    touched.length = 0;
   }
 
   /** Gives the instructions since the last change of the stack to the node that was innermost. */
@@ -836,7 +861,7 @@ export class PtCalls implements PtSink {
     const open = this.#openPaths(buffer.index);
     // Without times and cycles there is nothing to wait for.
     if (!this.#clock.known && buffer.cycles === 0) this.#fold(open, 0, 0);
-    if (open.touched.length > 0) return undefined;
+    if (open.touched.length + open.places.length > 0) return undefined;
     return [open.time, Number(open.isOn), buffer.cycles - open.cycles];
   }
 
