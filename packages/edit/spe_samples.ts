@@ -30,9 +30,11 @@ import {
   PERF_RECORD_COMM,
   PERF_RECORD_FORK,
   PERF_RECORD_MMAP2,
+  PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH_CPU_WIDE,
   PERF_RECORD_TIME_CONV,
 } from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
 import { recordedFeatures } from "@perfdata/session/recorded-features";
 import { SPE_PACKET, SpePacket } from "@perfdata/session/arm-spe-packet";
 import { AUXTRACE } from "@perfdata/user-records";
@@ -132,6 +134,9 @@ export class SpeSamples implements Edit {
   readonly #id: bigint;
   readonly #queues = new Map<number, Queue>();
   readonly #running = new Map<number, number>();
+  /** Samples without values by CPU mode, and where values are in them. */
+  readonly #templates = new Map<number, Uint8Array<ArrayBuffer>>();
+  readonly #fields: SampleFields;
   #hasContexts = false;
   #now: { idx: number; cpu: number; tid: number; offset: number } | undefined;
 
@@ -159,6 +164,7 @@ export class SpeSamples implements Edit {
     }
     this.#id = (of?.ids[0] ?? 0n) + ID_OFFSET;
     this.#event = new PerfEvent(attr, [this.#id], () => "aarch64");
+    this.#fields = new SampleFields(attr);
   }
 
   /**
@@ -344,18 +350,37 @@ export class SpeSamples implements Edit {
     const time = this.#time(record.time);
     const thread = this.#threadOf(cpu, tid, time);
     const misc = ip >> 63n === 1n ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
-    const body = {
-      identifier: this.#id,
-      ...{ ip, pid: this.#known.pids.get(thread) ?? thread, tid: thread },
-      ...(time === undefined ? {} : { time }),
-      ...{ addr: record.addr, cpu: cpu >>> 0, res: 0, period: 1n },
-      ...{ weight: BigInt(record.latency), data_src, phys_addr: record.physAddr },
-    };
+    const { littleEndian: le } = this.#reader;
+    const { layout } = this.#event;
+    const bytes = this.#template(misc).slice();
+    const view = new DataView(bytes.buffer);
+    view.setBigUint64(layout.ip, ip, le);
+    view.setInt32(layout.pid, this.#known.pids.get(thread) ?? thread, le);
+    view.setInt32(layout.tid, thread, le);
+    if (layout.time >= 0) view.setBigUint64(layout.time, time ?? 0n, le);
+    view.setBigUint64(layout.addr, record.addr, le);
+    view.setInt32(layout.cpu, cpu, le);
+    const { weight, dataSrc, physAddr } = this.#fields;
+    view.setBigUint64(weight, BigInt(record.latency), le);
+    view.setBigUint64(dataSrc, data_src, le);
+    if (physAddr >= 0) view.setBigUint64(physAddr, record.physAddr, le);
+    return bytes;
+  }
+
+  /** A sample in a CPU mode, with nothing in its fields; where these are is known then. */
+  #template(misc: number): Uint8Array<ArrayBuffer> {
+    const known = this.#templates.get(misc);
+    if (known !== undefined) return known;
     const { littleEndian } = this.#reader;
-    return codec.encode({ type: 9, name: "SAMPLE", misc, body }, {
-      littleEndian,
-      event: this.#event,
-    });
+    const body = {
+      ...{ identifier: this.#id, ip: 0n, pid: 0, tid: 0, time: 0n, addr: 0n, cpu: 0, res: 0 },
+      ...{ period: 1n, weight: 0n, data_src: 0n, phys_addr: 0n },
+    };
+    const record = { type: PERF_RECORD_SAMPLE, name: "SAMPLE", misc, body } as const;
+    const bytes = codec.encode(record, { littleEndian, event: this.#event }).slice();
+    this.#fields.locate(new DataView(bytes.buffer), 0, bytes.length, littleEndian);
+    this.#templates.set(misc, bytes);
+    return bytes;
   }
 
   /** Who ran: what packets say; else switches; else whose data it is. */
