@@ -11,6 +11,10 @@ const WORK =
   "mkdir -p all; for i in 1 2 3 4 5 6 7 8; do (n=0; while [ $n -lt 500 ]; do : >all/$i-$n; " +
   "n=$((n+1)); done; ls all | cat >/dev/null; rm -f all/$i-*) & done; wait";
 
+/** Times of a clock that are no doubles. */
+const T0 = 2n ** 60n + 7n;
+const [LOCK_A, LOCK_B, SPINS, MUTEX_SPINS] = [0xffff888000000008n, 0xffff888100000008n, 1, 33];
+
 /** Records locks on all CPUs; `false` where that is not allowed. */
 function record(path: string, ends = true): boolean {
   try {
@@ -150,6 +154,17 @@ Deno.test("lock without its events says how to record them", async () => {
   const none = await tool("lock", ["fixtures/recorded/callchain.perf.data"]);
   assertEquals([none.code, none.out], [1, ""]);
   assertStringIncludes(none.err, "perf lock record");
+  const cut = await schedulerRecording(
+    [{ time: 5n, tid: 7, waits: [LOCK_A, SPINS] }, { time: 6n, tid: 7, got: LOCK_A }],
+    { events: ["begin", "end"] },
+  );
+  // Features stand at the end.
+  const undescribed = await tool("lock", ["-"], { input: cut.subarray(0, cut.length - 500) });
+  assertEquals(undescribed.code, 1);
+  assertStringIncludes(
+    undescribed.err,
+    "the formats of its tracepoints (TRACING_DATA) are missing",
+  );
   const both = await tool("lock", ["--folded", "--json", "fixtures/recorded/callchain.perf.data"]);
   assertEquals(both.code, 2);
 });
@@ -182,10 +197,6 @@ Deno.test("functions of locks are those of the running kernel's sections of them
   assertEquals(outside, []);
   assert(inside.length <= 8 && symbols.length > 10_000, inside.join(" "));
 });
-
-/** Times of a clock that are no doubles. */
-const T0 = 2n ** 60n + 7n;
-const [LOCK_A, LOCK_B, SPINS, MUTEX_SPINS] = [0xffff888000000008n, 0xffff888100000008n, 1, 33];
 
 Deno.test("waits of threads that take turns are those that are written down", async () => {
   const at = (ns: number, tid: number) => ({ time: T0 + BigInt(ns), tid });

@@ -1,4 +1,5 @@
 /** Prints who waited for locks of the kernel: `deno run lock FILE`. */
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { jsonLine } from "@perfdata/report/json-line";
@@ -100,8 +101,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     progress.finish();
     if (!locks.hasEvents) {
+      complaints.finish();
+      const hasTracepoints = reader.events.all.some(({ attr }) =>
+        attr.type === PERF_TYPE_TRACEPOINT
+      );
       throw new InputError(
-        `${name}: no lock:contention_begin that can be read; perf lock record records it`,
+        hasTracepoints && !locks.isDescribed
+          ? `${name}: the formats of its tracepoints (TRACING_DATA) are missing: none can be read`
+          : `${name}: no lock:contention_begin; perf lock record records it`,
       );
     }
     const { all } = locks;

@@ -293,6 +293,11 @@ export class LockContention implements Consumer {
     return this.#tracepoints?.names.has(BEGIN) ?? false;
   }
 
+  /** Whether the recording says how its tracepoints are laid out; without that, none can be read. */
+  get isDescribed(): boolean {
+    return this.#tracepoints?.isDescribed ?? false;
+  }
+
   /** Whether it says when waits end. */
   get hasEnds(): boolean {
     return this.#tracepoints?.names.has(END) ?? false;

@@ -37,6 +37,8 @@ export class Tracepoints {
   readonly names: Set<string> = new Set();
   /** Samples of them whose raw data are too short. */
   damaged = 0;
+  /** Whether the recording says how tracepoints are laid out (TRACING_DATA). */
+  isDescribed = false;
 
   private constructor(reader: PerfDataReader) {
     this.#littleEndian = reader.littleEndian;
@@ -56,6 +58,7 @@ export class Tracepoints {
     const found = new Tracepoints(reader);
     const tracing = await described.tracing();
     if (tracing === undefined) return found;
+    found.isDescribed = true;
     const { parseTracepoint } = await import("@perfdata/format/tracepoint");
     const systems = new Set(Object.keys(wanted).map((name) => name.split(":", 1)[0]));
     for (const { name: system, formats: texts } of tracing.systems) {
