@@ -5,7 +5,9 @@ import { type BranchPlaces, linkedAddress } from "./branch_profile.ts";
 
 /** How often samples were taken at a place. */
 export interface PlaceSamples {
+  /** The place. */
   readonly place: number;
+  /** How many samples. */
   readonly samples: number;
 }
 

@@ -46,7 +46,7 @@ export const DETAIL_COLUMNS: readonly DetailColumn[] = [
 ];
 
 /** What a sample itself has; the rest is of the moment at which it was taken. */
-type RecordedColumn = Exclude<DetailColumn, "parallelism">;
+export type RecordedColumn = Exclude<DetailColumn, "parallelism">;
 
 /** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
 export const DETAIL_SOURCES: Readonly<
