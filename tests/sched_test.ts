@@ -306,3 +306,62 @@ Deno.test({
       assert(/"waiter":"sleep".*"waker":"<interrupt>"/.test(out), out);
     }),
 });
+
+Deno.test("tracepoints whose formats are missing were recorded all the same: nothing says that they were not", async () => {
+  const happenings = [
+    { time: 100n, tid: 7, clock: 10n, chain: [0x1010n] },
+    { time: 110n, tid: 7, to: [8, 1n] as const, chain: [0x1010n] },
+    { time: 120n, tid: 8, wakes: 7 },
+    { time: 130n, tid: 8, to: [7, 0n] as const },
+  ];
+  /** Records of switches in addition, which can be read. */
+  const switches = [
+    { time: 111n, tid: 7, change: "out" as const },
+    { time: 129n, tid: 7, change: "in" as const },
+  ];
+  let compared = 0;
+  await inFolder(async (folder) => {
+    const path = `${folder}/data`;
+    const said = async (command: string, ...args: string[]): Promise<[number, string]> => {
+      const { code, err } = await tool(command, [...args, path]);
+      assert(!/not recorded|were recorded|recorded without|perf sched record/.test(err), err);
+      compared++;
+      return [code, err];
+    };
+    for (const names of [true, false]) {
+      await Deno.writeFile(path, await schedulerRecording(happenings, { names, formats: false }));
+      const what = names
+        ? /sched:sched_switch, sched:sched_waking: recorded, and not to be read/
+        : /tracepoint 301, tracepoint 302: recorded, and not to be read/;
+      for (const view of ["latency", "timehist", "map", "wakeups"]) {
+        const [code, err] = await said("sched", view);
+        assertEquals(code, 1);
+        assert(what.test(err), err);
+      }
+      for (
+        const [command = "", ...args] of [
+          ["funcs", "--weight", "off-cpu"],
+          ["tree", "--weight", "wall"],
+          ["funcs", "--weight", "latency"],
+          ["funcs", "--sort", "parallelism"],
+        ]
+      ) {
+        const [code, err] = await said(command, ...args);
+        assertEquals(code, 1);
+        assert(what.test(err), err);
+      }
+      // What can be read is shown, and what is missing is said.
+      const both = [...happenings, ...switches].sort((a, b) => Number(a.time - b.time));
+      await Deno.writeFile(path, await schedulerRecording(both, { names, formats: false }));
+      const [code, err] = await said("funcs", "--weight", "off-cpu");
+      assertEquals(code, 0);
+      assert(what.test(err), err);
+    }
+    // With the formats, nothing is said of it.
+    await Deno.writeFile(path, await schedulerRecording(happenings, { names: true }));
+    const [code, err] = await said("funcs", "--weight", "off-cpu");
+    assertEquals([code, /not to be read/.test(err)], [0, false]);
+  });
+  console.log(`${compared} answers compared`);
+  assertEquals(compared, 19);
+});

@@ -32,12 +32,18 @@ export async function reportSwitches(
   },
 ): Promise<void> {
   if (intervals === undefined && parallelism === undefined) return;
-  const { HOW_TO_RECORD, intervalLines } = await import("@perfdata/session/intervals");
+  const { HOW_TO_RECORD, intervalLines, undescribedLine } = await import(
+    "@perfdata/session/intervals"
+  );
+  const undescribed = undescribedLine((intervals ?? parallelism)?.undescribed ?? []);
+  /** Context switches that cannot be read are not such that were not recorded. */
+  const none = (how: string): InputError =>
+    new InputError(
+      `${name}: ${undescribed ?? `no context switches were recorded: ${how}`}`,
+    );
   if (parallelism !== undefined) {
     if (!parallelism.hasSwitches) {
-      throw new InputError(
-        `${name}: no context switches were recorded: perf record --switch-events -- PROGRAM`,
-      );
+      throw none("perf record --switch-events -- PROGRAM");
     }
     if (parallelism.lostRecords > 0) {
       complain(
@@ -48,7 +54,7 @@ export async function reportSwitches(
   }
   if (intervals === undefined) return;
   if (!intervals.hasSwitches && !intervals.hasSums) {
-    throw new InputError(`${name}: no context switches were recorded: ${HOW_TO_RECORD}`);
+    throw none(HOW_TO_RECORD);
   }
   for (const line of intervalLines(intervals)) complain(`${tool}: ${name}: ${line}`);
 }

@@ -6,6 +6,7 @@ import { SchedulerLatency } from "@perfdata/report/sched-latency";
 import type { SchedulerConsumer } from "@perfdata/report/sched-consumer";
 import { latencyLines } from "@perfdata/report/sched-latency-text";
 import { runEngine } from "@perfdata/session/engine";
+import { undescribedLine } from "@perfdata/session/intervals";
 import {
   aboutAsync,
   type Command,
@@ -128,15 +129,24 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     await runEngine(reader, [view], { progress: progress.add, diagnostics: complaints.take });
     progress.finish();
     complaints.finish();
+    const undescribed = undescribedLine(view.undescribed);
+    if (undescribed !== undefined) complain(`sched: ${name}: ${undescribed}`);
     if (!view.hasSwitches) {
-      complain(
-        `sched: ${name}: no context switches with their threads; record with perf sched record`,
-      );
+      if (undescribed === undefined) {
+        complain(
+          `sched: ${name}: no context switches with their threads; record with perf sched record`,
+        );
+      }
       return 1;
     }
+    const cannotRead = (event: string) => view.undescribed.some((of) => of.includes(event));
     const missing = [
-      ...(view.hasWakeups || shown === "map" ? [] : [WITHOUT_WAKEUPS[shown]]),
-      ...(latency.hasRuntimes || shown !== "latency" ? [] : ["sched_stat_runtime: runtimes are 0"]),
+      ...(view.hasWakeups || cannotRead("sched_wak") || shown === "map"
+        ? []
+        : [WITHOUT_WAKEUPS[shown]]),
+      ...(latency.hasRuntimes || cannotRead("sched_stat_runtime") || shown !== "latency"
+        ? []
+        : ["sched_stat_runtime: runtimes are 0"]),
     ];
     for (const what of missing) complain(`sched: ${name}: recorded without ${what}`);
     const { damaged, lostRecords } = view;

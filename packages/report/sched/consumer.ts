@@ -48,6 +48,11 @@ export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
     return this.#events?.names.has(`sched:${name}`) ?? false;
   }
 
+  /** Names of tracepoints of the scheduler that were recorded and cannot be read: their formats are missing. */
+  get undescribed(): readonly string[] {
+    return this.#events?.undescribed ?? [];
+  }
+
   /** Events of the scheduler whose data were cut. */
   get damaged(): number {
     return this.#events?.damaged ?? 0;

@@ -32,6 +32,8 @@ export class Tracepoints {
   readonly #found = new Map<number, Tracepoint>();
   readonly #events: readonly PerfEvent[];
   readonly #littleEndian: boolean;
+  readonly #engine: Pick<Engine, "eventNames">;
+  readonly #wanted: readonly string[];
   #seen = 0;
   /** Names of the tracepoints that are there and can be read. */
   readonly names: Set<string> = new Set();
@@ -40,7 +42,13 @@ export class Tracepoints {
   /** Whether the recording says how tracepoints are laid out (TRACING_DATA). */
   isDescribed = false;
 
-  private constructor(reader: PerfDataReader) {
+  private constructor(
+    reader: PerfDataReader,
+    engine: Pick<Engine, "eventNames">,
+    wanted: readonly string[],
+  ) {
+    this.#engine = engine;
+    this.#wanted = wanted;
     this.#littleEndian = reader.littleEndian;
     this.#events = reader.events.all;
   }
@@ -55,7 +63,7 @@ export class Tracepoints {
     wanted: Readonly<Record<string, readonly string[]>>,
   ): Promise<Tracepoints> {
     const { reader, described } = engine;
-    const found = new Tracepoints(reader);
+    const found = new Tracepoints(reader, engine, Object.keys(wanted));
     const tracing = await described.tracing();
     if (tracing === undefined) return found;
     found.isDescribed = true;
@@ -77,6 +85,22 @@ export class Tracepoints {
     }
     found.#learn();
     return found;
+  }
+
+  /**
+   * Names of the tracepoints that were recorded and cannot be read: the recording does not have their formats, as
+   * where it was cut, or these lack fields. Where no tracepoint has a format or a name, any may be a wanted one.
+   */
+  get undescribed(): string[] {
+    this.#learn();
+    const names = this.#events.flatMap(({ attr }, number) => {
+      if (attr.type !== PERF_TYPE_TRACEPOINT || this.#found.has(number)) return [];
+      const name = this.#engine.eventNames[number] ?? "";
+      const known = /^[\w-]+:[\w-]+/.exec(name)?.[0];
+      if (known === undefined) return this.isDescribed ? [] : [`tracepoint ${attr.config}`];
+      return this.#wanted.includes(known) ? [known] : [];
+    });
+    return [...new Set(names)];
   }
 
   /** Takes the events that came since: those of a stream may follow the formats. */

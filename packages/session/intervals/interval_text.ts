@@ -4,11 +4,33 @@ import type { ThreadIntervals } from "./thread_intervals.ts";
 export const HOW_TO_RECORD: string =
   "perf record -g -e cpu-clock,sched:sched_switch,sched:sched_waking --switch-events -- PROGRAM";
 
+/**
+ * Says that tracepoints were recorded and cannot be read: nothing where all can.
+ *
+ * @param names As {@linkcode ThreadIntervals.undescribed} has them.
+ */
+export function undescribedLine(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  return `${
+    names.join(", ")
+  }: recorded, and not to be read, since the recording does not have the format ` +
+    "(TRACING_DATA)";
+}
+
 /** What intervals were made from, as {@linkcode ThreadIntervals} counts it. */
-export type IntervalCounts = Pick<
-  ThreadIntervals,
-  "count" | "withStack" | "missing" | "unknown" | "lostRecords" | "cut" | "hasSums" | "hasSwitches"
->;
+export type IntervalCounts =
+  & Pick<
+    ThreadIntervals,
+    | "count"
+    | "withStack"
+    | "missing"
+    | "unknown"
+    | "lostRecords"
+    | "cut"
+    | "hasSums"
+    | "hasSwitches"
+  >
+  & Partial<Pick<ThreadIntervals, "undescribed">>;
 
 /**
  * What is missing of the times that threads had no CPU, a line each: what was not recorded, and how it is.
@@ -27,9 +49,12 @@ export type IntervalCounts = Pick<
  */
 export function intervalLines(counts: IntervalCounts): string[] {
   const { count, withStack, missing, unknown, lostRecords, cut } = counts;
-  const lines: string[] = [];
+  const undescribed = undescribedLine(counts.undescribed ?? []);
+  const lines: string[] = undescribed === undefined ? [] : [undescribed];
   const share = (part: number, all: number): string => `(${(100 * part / all).toFixed(2)}%)`;
-  if (count > 0 && withStack === 0) {
+  if (count > 0 && withStack === 0 && undescribed !== undefined) {
+    lines.push("no stacks of times without a CPU: they may be those of the tracepoints");
+  } else if (count > 0 && withStack === 0) {
     lines.push(
       `no stacks of times without a CPU: call chains of context switches were not recorded: ${HOW_TO_RECORD}`,
     );

@@ -65,6 +65,11 @@ export class Parallelism implements SchedulerListener {
     return new Parallelism(engine, await SchedulerEvents.open(engine));
   }
 
+  /** Names of tracepoints of the scheduler that were recorded and cannot be read: their formats are missing. */
+  get undescribed(): readonly string[] {
+    return this.#events.undescribed;
+  }
+
   /** Whether the recording has context switches, with their times. */
   get hasSwitches(): boolean {
     return this.#events.names.has("sched:sched_switch") ||

@@ -87,6 +87,11 @@ export class SchedulerEvents {
     return this.#tracepoints.names;
   }
 
+  /** Names of those that were recorded and cannot be read: their formats are missing. */
+  get undescribed(): readonly string[] {
+    return this.#tracepoints.undescribed;
+  }
+
   /** Samples of them whose raw data are too short. */
   get damaged(): number {
     return this.#tracepoints.damaged;

@@ -1,6 +1,6 @@
 /** Recordings of the scheduler, laid out by hand: for tests. */
 import { emptyAttr, encodeFeature, memorySink, PerfDataWriter } from "@perfdata/format";
-import { HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
+import { HEADER_EVENT_DESC, HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
 import {
   PERF_CONTEXT_KERNEL,
   PERF_CONTEXT_USER,
@@ -73,11 +73,21 @@ type EventName = "switch" | "waking" | "clock" | "begin" | "end";
 /** Writes a recording of an event each for switches, wakeups and the clock, with call chains. */
 export async function schedulerRecording(
   happenings: readonly Happening[],
-  { events = ["switch", "waking", "clock"], chains = true, cpus = true }: {
+  {
+    events = ["switch", "waking", "clock"],
+    chains = true,
+    cpus = true,
+    names = false,
+    formats = true,
+  }: {
     readonly events?: readonly EventName[];
     readonly chains?: boolean;
     /** Whether records say on which CPU they were. */
     readonly cpus?: boolean;
+    /** Whether the names of the events are there (EVENT_DESC). */
+    readonly names?: boolean;
+    /** Whether the formats of tracepoints are (TRACING_DATA). */
+    readonly formats?: boolean;
   } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const sink = memorySink();
@@ -93,26 +103,25 @@ export async function schedulerRecording(
     end: [2, BigInt(END)],
   } as const;
   const idOf = (event: EventName) => BigInt(1 + events.indexOf(event));
-  const writer = await PerfDataWriter.file(sink, {
-    events: events.map((event) => ({
-      attr: {
-        ...emptyAttr(),
-        size: 128,
-        type: config[event][0],
-        config: config[event][1],
-        sample_type: BigInt(types),
-        sample_period: 1n,
-        flags: {
-          ...emptyAttr().flags,
-          sample_id_all: true,
-          comm: true,
-          task: true,
-          context_switch,
-        },
+  const described = events.map((event) => ({
+    attr: {
+      ...emptyAttr(),
+      size: 128,
+      type: config[event][0],
+      config: config[event][1],
+      sample_type: BigInt(types),
+      sample_period: 1n,
+      flags: {
+        ...emptyAttr().flags,
+        sample_id_all: true,
+        comm: true,
+        task: true,
+        context_switch,
       },
-      ids: [idOf(event)],
-    })),
-  });
+    },
+    ids: [idOf(event)],
+  }));
+  const writer = await PerfDataWriter.file(sink, { events: described });
   for (const what of happenings) {
     const { time, tid, cpu = 0, chain = [] } = what;
     const sample = (
@@ -188,7 +197,30 @@ export async function schedulerRecording(
     printk_formats: "",
   };
   const bytes = encodeFeature({ id: HEADER_TRACING_DATA, name: "TRACING_DATA", value });
-  await writer.close([{ id: HEADER_TRACING_DATA, bytes }]);
+  const called = {
+    switch: "sched:sched_switch",
+    waking: "sched:sched_waking",
+    clock: "cpu-clock",
+    begin: "lock:contention_begin",
+    end: "lock:contention_end",
+  };
+  const descriptions = {
+    attr_size: 128,
+    events: described.map(({ attr, ids }, i) => ({
+      attr,
+      ids,
+      name: called[events[i] as EventName],
+    })),
+  };
+  await writer.close([
+    ...(formats ? [{ id: HEADER_TRACING_DATA, bytes }] : []),
+    ...(names
+      ? [{
+        id: HEADER_EVENT_DESC,
+        bytes: encodeFeature({ id: HEADER_EVENT_DESC, name: "EVENT_DESC", value: descriptions }),
+      }]
+      : []),
+  ]);
   return sink.bytes();
 }
 

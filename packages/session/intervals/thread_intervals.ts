@@ -184,6 +184,11 @@ export class ThreadIntervals implements SchedulerListener {
     return this.#events.base;
   }
 
+  /** Names of tracepoints of the scheduler that were recorded and cannot be read: their formats are missing. */
+  get undescribed(): readonly string[] {
+    return this.#events.undescribed;
+  }
+
   /** Whether the recording says when threads were woken. */
   get hasWakeups(): boolean {
     const { names } = this.#events;
