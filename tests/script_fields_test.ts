@@ -21,6 +21,8 @@ import { registerName } from "@perfdata/format/registers";
 import { HEADER_ARCH, HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, type Item, Numbers } from "../fixtures/synthesize/recording.ts";
+import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
+import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { type Branch, branchProgram, found, recordingOf } from "./branch_recording.ts";
 import { newerPerfText, noNewerPerf, noPerf, perfText } from "./perf.ts";
 import { inFolder, tool } from "./tool.ts";
@@ -427,6 +429,35 @@ Deno.test({
       }
       console.log(`${lines} lines compared`);
       assert(lines > 80_000);
+    }),
+});
+
+Deno.test({
+  name: "script: the code between branches of Intel PT is that of perf script --itrace=i500il16",
+  ...ignored(cannotStep() ?? noPerf()),
+  fn: () =>
+    inFolder(async (folder) => {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      const variant = { psbEvery: 2000, compressReturns: true, tsc: true, mtc: true };
+      const path = `${folder}/perf.data`;
+      Deno.writeFileSync(
+        path,
+        await steppedFile(program, encodeProgram(program, variant), variant),
+      );
+      const args = ["script", "--itrace=i500il16", "-F", "comm,tid,time,ip,sym,brstackinsn"];
+      const theirs = await perfText(args, path);
+      assertEquals(theirs?.code, 0, theirs?.stderr);
+      const ours = await tool("script", [...args.slice(1), path]);
+      assertEquals(ours.code, 0, ours.err);
+      // The PLT of a static program, whose entries have no names: perf takes them for the function before.
+      const named = (text: string) => text.replace(/(?:\*ABS\*\S*@plt|\b_init)(?:\+\d+)?/g, "PLT");
+      assertEquals(named(ours.out), named(theirs?.stdout ?? ""));
+      const lines = ours.out.split("\n").length;
+      console.log(`${lines} lines compared`);
+      assert(lines > 5000);
+      const without = await tool("script", ["-F", "brstackinsn", path]);
+      assertEquals(without.code, 2);
+      assertStringIncludes(without.err, "--itrace with l");
     }),
 });
 

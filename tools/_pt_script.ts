@@ -28,6 +28,7 @@ import type { AuxTrace } from "@perfdata/session";
 import { complain, InputError, Progress, UsageError, writeOut } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";
+import { codeReader, reportCode } from "./_script_text.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
 /** How far one CPU may be ahead of another while their samples are merged, ns. */
@@ -61,10 +62,8 @@ export async function ptScript(
 ): Promise<number> {
   const { on, value } = flags;
   const ofCode = CODE_FIELDS.find((field) => asksFor(wish, field));
-  if (ofCode !== undefined) {
-    throw new UsageError(
-      `--fields: ${ofCode} is of branch stacks that were recorded: --insn-trace prints each instruction`,
-    );
+  if (ofCode !== undefined && itrace.branchStack === undefined) {
+    throw new UsageError(`--fields: ${ofCode} is of branch stacks: --itrace with l, as in i1000il`);
   }
   const needs = { ...rowNeeds([], wish, !on["hide-call-graph"]), addresses: true };
   const rows = new ScriptRows(needs, false, shown);
@@ -102,6 +101,8 @@ export async function ptScript(
   const merge = trace.streams.length > 1 && clock.known;
   const writer = new PtScriptWriter(code, names, sideband.history, {
     eventNames: engine.eventNames,
+    blockCode: ofCode === undefined ? undefined : await codeReader(engine, name, value),
+    arch: engine.reader.arch,
     itrace,
     event,
     wish,
@@ -188,6 +189,7 @@ export async function ptScript(
   }
   if (printed === 0) complain(`script: ${name}: no samples`);
   if (itrace.quick === 1) complain(`script: ${name}: ${packetsText(counts)}`);
+  if (writer.code !== undefined) reportCode(name, writer.code);
   return reportLoss(
     "script",
     name,

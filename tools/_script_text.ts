@@ -18,13 +18,14 @@ import {
   parseFields,
   SCRIPT_FIELDS,
 } from "@perfdata/export/script-fields";
+import type { CodePieces } from "@perfdata/export/script";
 import { ScriptText } from "@perfdata/export/script-text";
 import type { ClockTimes } from "@perfdata/export/time-of-day";
 import type { Engine, EngineOptions } from "@perfdata/session/engine";
 import type { TextWork, WriteText } from "@perfdata/session/workers";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
-import { type Flags, InputError, UsageError } from "./_cli.ts";
+import { complain, type Flags, InputError, UsageError } from "./_cli.ts";
 import type { codeFiles } from "./_pt.ts";
 import type { PROFILE_FLAGS } from "./_profile.ts";
 import { type NameFilters, nameFilters } from "./_sample_flags.ts";
@@ -101,7 +102,7 @@ export async function makeScript(
 }
 
 /** Reads code of a recording's objects; each file is opened once. */
-async function codeReader(
+export async function codeReader(
   { reader: { arch }, recorded }: Engine,
   name: string,
   value: Parameters<typeof codeFiles>[1],
@@ -118,6 +119,15 @@ async function codeReader(
     return file;
   };
   return new ObjectCodeReader({ open, file: files.file }, imagesOf(undefined, name));
+}
+
+/** Says how much of the code between branches could not be read. */
+export function reportCode(name: string, { wanted, missing }: CodePieces): void {
+  if (missing === 0) return;
+  complain(
+    `script: ${name}: ${missing} of ${wanted} pieces of code between branches ` +
+      `(${(100 * missing / wanted).toFixed(2)}%) cannot be read, and are left out`,
+  );
 }
 
 /** What was printed. */

@@ -38,6 +38,7 @@ import {
 import {
   fieldError,
   makeScript,
+  reportCode,
   type ScriptAbout,
   scriptByWindows,
   type ScriptMade,
@@ -183,13 +184,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           causes.join(", ") + remedyText(trust),
       );
     }
-    if (script.code.missing > 0) {
-      const { missing, wanted } = script.code;
-      complain(
-        `script: ${name}: ${missing} of ${wanted} pieces of code between branches ` +
-          `(${(100 * missing / wanted).toFixed(2)}%) cannot be read, and are left out`,
-      );
-    }
+    reportCode(name, script.code);
     if (rows.unmapped > 0) {
       const percent = (100 * rows.unmapped / rows.frames).toFixed(2);
       complain(

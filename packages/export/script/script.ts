@@ -158,7 +158,8 @@ export class ScriptWriter {
     this.#clock = options.clock;
     if (options.traces !== undefined) options.traces.names = places;
     const { arch, littleEndian } = engine.reader;
-    this.#blocks = options.code && new BranchBlocks(engine, places, options.code);
+    this.#blocks = options.code &&
+      new BranchBlocks(places.blockPlaces, options.code, engine.reader.arch);
     const machine = { arch, littleEndian, widths: { dataSource: 0 }, blocks: this.#blocks };
     this.#shapes = engine.reader.events.all.map((event, number) => {
       const { attr, layout } = event;

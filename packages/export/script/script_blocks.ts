@@ -1,10 +1,8 @@
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
-import type { Engine } from "@perfdata/session/engine";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { SymbolObject } from "@perfdata/symbols";
 import type { ByteText } from "../formats/byte_text.ts";
-import type { ScriptPlaces } from "./script_places.ts";
 
 /** Bytes of the longest piece of code that perf prints, and of the longest instruction. */
 const MAXBB = 16384, MAXINSN = 15;
@@ -44,6 +42,20 @@ export interface RecordedBranch {
   readonly flags: number;
 }
 
+/** What is known of the places that branches lead from and to: of an engine, or of a trace. */
+export interface BlockPlaces {
+  /** The object of a place; `undefined` for none. */
+  object(place: number): SymbolObject | undefined;
+  /** The address of a place in its object. */
+  address(place: number): number;
+  /** When it was met first, ns. */
+  time(place: number): number;
+  /** From where to where its function is, as the object counts. */
+  functionRange(place: number): { readonly start: number; readonly end: number } | undefined;
+  /** Writes the name of its function. */
+  putSymbol(text: ByteText, place: number): void;
+}
+
 /** The end of a sample: where it was taken. */
 export interface SampleEnd {
   readonly ip: number;
@@ -59,8 +71,7 @@ export class BranchBlocks {
   wanted = 0;
   /** Those that could not be read. */
   missing = 0;
-  readonly #engine: Engine;
-  readonly #places: ScriptPlaces;
+  readonly #places: BlockPlaces;
   readonly #code: ObjectCodeReader;
   readonly #mode: InsnMode;
   readonly #decoder = new InsnDecoder();
@@ -71,12 +82,15 @@ export class BranchBlocks {
   #functionEnd = 0;
   #cycles = 0;
 
-  /** Has read nothing yet. */
-  constructor(engine: Engine, places: ScriptPlaces, code: ObjectCodeReader) {
-    this.#engine = engine;
+  /**
+   * Has read nothing yet.
+   *
+   * @param arch Of the recorded machine: one of x86.
+   */
+  constructor(places: BlockPlaces, code: ObjectCodeReader, arch: string | undefined) {
     this.#places = places;
     this.#code = code;
-    this.#mode = /^(?:i[3-6]86|x86)$/.test(engine.reader.arch ?? "") ? 32 : 64;
+    this.#mode = /^(?:i[3-6]86|x86)$/.test(arch ?? "") ? 32 : 64;
   }
 
   /**
@@ -150,7 +164,7 @@ export class BranchBlocks {
   /** Writes the name of a function where another one begins. */
   #symbol(text: ByteText, place: number, distance: number, endPlace: number): void {
     if (place < 0) return;
-    const address = this.#engine.places.address(place) + distance;
+    const address = this.#places.address(place) + distance;
     if (address >= this.#functionStart && address < this.#functionEnd) return;
     for (const known of [place, endPlace]) {
       const range = this.#places.functionRange(known);
@@ -158,7 +172,7 @@ export class BranchBlocks {
       this.#functionStart = range.start;
       this.#functionEnd = range.end;
       text.byte(0x09);
-      this.#places.putSymbol(text, known, false);
+      this.#places.putSymbol(text, known);
       if (address !== range.start) text.string(`+${address - range.start}`);
       text.string(":\n");
       return;
@@ -217,10 +231,10 @@ export class BranchBlocks {
   }
 
   #read(place: number, size: number): readonly Insn[] | undefined {
-    const { places } = this.#engine;
-    const object = place < 0 ? undefined : places.objects[places.object(place)];
+    const places = this.#places;
+    const object = place < 0 ? undefined : places.object(place);
     if (object === undefined) return undefined;
-    const bytes = this.#bytes(object, places.address(place), size, places.times[place] as number);
+    const bytes = this.#bytes(object, places.address(place), size, places.time(place));
     if (bytes === undefined) return undefined;
     const insns: Insn[] = [];
     const decoder = this.#decoder;

@@ -1,5 +1,6 @@
 // One module, since the fields of a line are written one after the other into one buffer, each by what the
 // sample is of.
+import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import { eventName, type PerfEvent } from "@perfdata/format";
 import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import {
@@ -19,7 +20,9 @@ import {
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 import type { ItraceOptions } from "@perfdata/session/itrace";
 import type { FieldWish, ScriptField } from "./script_fields.ts";
-import { PtListText } from "./script_pt_lists.ts";
+import type { CodePieces } from "./script.ts";
+import { BranchBlocks } from "./script_blocks.ts";
+import { PtListText, tracedPlaces } from "./script_pt_lists.ts";
 import { NoText, WayTexts } from "./script_pt_ways.ts";
 
 /** How {@linkcode PtScriptWriter} writes. */
@@ -32,6 +35,10 @@ export interface PtScriptOptions {
   readonly event: PerfEvent;
   /** Fields that are asked for. */
   readonly wish: FieldWish | undefined;
+  /** Reads the code between the branches of stacks, where that is printed. */
+  readonly blockCode?: ObjectCodeReader | undefined;
+  /** Architecture of the recorded machine. */
+  readonly arch?: string | undefined;
   /** Whether times have nanoseconds. */
   readonly nanoseconds: boolean;
   /** Width of objects in a call trace; 0 where they are as long as they are. */
@@ -228,6 +235,7 @@ export class PtScriptWriter {
   #prefixOf: Has | undefined;
   #prefixIsShort = false;
   readonly #lists: readonly PtListText[];
+  readonly #blocks: BranchBlocks | undefined;
   #seconds = -1;
   #secondsText = "";
   /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
@@ -248,12 +256,15 @@ export class PtScriptWriter {
     this.#hasDefault = wish === undefined ||
       (wish.isChange && [...wish.add, ...wish.remove].every((field) => field === "flags"));
     this.#fields = [fieldsOf(options, false), fieldsOf(options, true)];
+    this.#blocks = options.blockCode &&
+      new BranchBlocks(tracedPlaces(code, names), options.blockCode, options.arch);
     this.#lists = this.#fields.map((has) =>
       new PtListText(
         code,
         names,
         has,
         (text, place) => text.pooled(this.#pool, this.#end(place, has)),
+        this.#blocks,
       )
     );
     const { attr } = options.event;
@@ -278,6 +289,11 @@ export class PtScriptWriter {
     for (const [kind, name] of all) {
       this.#eventTexts[kind] = this.#pool.add(encoder.encode(`${name.padStart(width)}: `));
     }
+  }
+
+  /** Pieces of code between branches, where they are printed. */
+  get code(): CodePieces | undefined {
+    return this.#blocks;
   }
 
   /**
@@ -348,6 +364,7 @@ export class PtScriptWriter {
       lists.branches(text, rows, row);
     }
     this.#putInsn(text, words[at + SAMPLE_WORD.INSN] as number, has, insnTexts);
+    (this.#lists[isSynth ? 1 : 0] as PtListText).blocks(text, rows, row);
     text.byte(NEWLINE);
   }
 

@@ -9,6 +9,8 @@ import {
   SAMPLE_WORDS,
 } from "@perfdata/session/pt";
 import type { ByteText } from "../formats/byte_text.ts";
+import { addressFromHalves } from "@perfdata/symbols/address";
+import type { BlockPlaces, BranchBlocks, RecordedBranch, SampleEnd } from "./script_blocks.ts";
 import { branchFlags } from "./script_extras.ts";
 import type { ScriptField } from "./script_fields.ts";
 
@@ -19,6 +21,7 @@ export class PtListText {
   readonly #has: Readonly<Partial<Record<ScriptField, boolean>>>;
   /** Writes what follows an address: function, object, line. */
   readonly #putEnd: (text: ByteText, place: number) => void;
+  readonly #blocks: BranchBlocks | undefined;
 
   /** Prepares for the fields of an event. */
   constructor(
@@ -26,7 +29,9 @@ export class PtListText {
     names: PtNames,
     has: Readonly<Partial<Record<ScriptField, boolean>>>,
     putEnd: (text: ByteText, place: number) => void,
+    blocks?: BranchBlocks,
   ) {
+    this.#blocks = blocks;
     this.#code = code;
     this.#names = names;
     this.#has = has;
@@ -78,6 +83,38 @@ export class PtListText {
     if (list >= 0) this.branchStack(text, lists, list);
   }
 
+  /** Writes the code between the branches of a row. */
+  blocks(text: ByteText, { words, lists }: PtSampleRows, row: number): void {
+    const at = row * SAMPLE_WORDS;
+    const list = words[at + SAMPLE_WORD.LISTS] as number;
+    if (list < 0) return;
+    this.#putBlocks(text, lists, list, {
+      ip: addressFromHalves(
+        words[at + SAMPLE_WORD.FROM_HI] as number,
+        words[at + SAMPLE_WORD.FROM_LO] as number,
+      ),
+      place: words[at + SAMPLE_WORD.FROM] as number,
+    });
+  }
+
+  /** Writes the code between the branches of the lists that begin at `list`. */
+  #putBlocks(text: ByteText, lists: Int32Array, list: number, end: SampleEnd): void {
+    const { brstackinsn, brstackinsnlen } = this.#has;
+    if (this.#blocks === undefined || !(brstackinsn || brstackinsnlen)) return;
+    list += 1 + CHAIN_WORDS * (lists[list] as number);
+    const branches: RecordedBranch[] = [];
+    for (let n = lists[list++] as number; n > 0; n--, list += BRANCH_WORDS) {
+      branches.push({
+        from: addressFromHalves(lists[list] as number, lists[list + 1] as number),
+        to: addressFromHalves(lists[list + 3] as number, lists[list + 4] as number),
+        fromPlace: lists[list + 2] as number,
+        toPlace: lists[list + 5] as number,
+        flags: recordedFlags(lists[list + 6] as number),
+      });
+    }
+    this.#blocks.put(text, branches, end, brstackinsnlen === true);
+  }
+
   /** Writes the branch stack of the lists that begin at `list`. */
   branchStack(text: ByteText, lists: Int32Array, list: number): void {
     const { brstack, brstacksym, brstackoff } = this.#has;
@@ -87,10 +124,7 @@ export class PtListText {
       this.#end(text, lists, list, true);
       text.byte(0x2f);
       this.#end(text, lists, list + 3, false);
-      const flags = lists[list + 6] as number;
-      text.string(branchFlags(
-        ((flags & IP_FLAG.IN_TX) !== 0 ? 4 : 0) | ((flags & IP_FLAG.TX_ABORT) !== 0 ? 8 : 0),
-      ));
+      text.string(branchFlags(recordedFlags(lists[list + 6] as number)));
     }
   }
 
@@ -114,4 +148,24 @@ export class PtListText {
     }
     if (dso) text.string(`(${this.#names.perfObject(place)})`);
   }
+}
+
+/** Flags of a branch as a branch stack has them. */
+function recordedFlags(flags: number): number {
+  return ((flags & IP_FLAG.IN_TX) !== 0 ? 4 : 0) | ((flags & IP_FLAG.TX_ABORT) !== 0 ? 8 : 0);
+}
+
+/** What is known of the places of a trace, for the code between branches. */
+export function tracedPlaces({ table, objects }: PtCode, names: PtNames): BlockPlaces {
+  return {
+    object: (place) => objects[table.object[place] as number],
+    address: (place) => table.address[place] as number,
+    time: (place) => table.time[place] as number,
+    functionRange(place) {
+      const offset = names.offsets[place] ?? -1;
+      if (place < 0 || offset < 0) return undefined;
+      return { start: (table.address[place] as number) - offset, end: names.ends[place] as number };
+    },
+    putSymbol: (text, place) => text.string(names.symbols[place] ?? "[unknown]"),
+  };
 }

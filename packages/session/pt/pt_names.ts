@@ -28,6 +28,8 @@ export class PtNames {
   readonly symbols: (string | undefined)[] = [];
   /** Distance of each place from the start of its function; -1 where it has none. */
   readonly offsets: number[] = [];
+  /** Where the symbol of each place ends, as its object counts; -1 where it has none. */
+  readonly ends: number[] = [];
   /** Number of the function of each place: those of the same name and object are one. */
   readonly functions: number[] = [];
   /** Name and object of each function. */
@@ -121,6 +123,7 @@ export class PtNames {
       : this.#shown(symbol.name) + (isUnverified ? UNVERIFIED_MARK : "");
     const start = symbol?.start;
     this.offsets[place] = start === undefined ? -1 : address - start;
+    this.ends[place] = symbol?.end ?? -1;
     const inner = resolution?.frames[0];
     if (inner?.file !== undefined && inner.line > 0) {
       this.#lines.set(place, `${inner.file}:${inner.line}`);
