@@ -25,7 +25,7 @@ const PROCESSORS = [
 ];
 
 /** Registers by chance; mostly with the bits that make them valid. */
-function registers(numbers: Numbers, isFetch: boolean): bigint[] {
+function registers(numbers: Numbers, isFetch: boolean, turn: number): bigint[] {
   const word = () => {
     const bytes = new DataView(numbers.bytes(8).buffer);
     const value = bytes.getBigUint64(0);
@@ -37,6 +37,9 @@ function registers(numbers: Numbers, isFetch: boolean): bigint[] {
   const valid = isFetch ? 3n << 48n : 3n << 17n;
   if (numbers.below(5) > 0) list[0] = (list[0] ?? 0n) | valid;
   if (numbers.below(3) === 0 && !isFetch) list[7] = 0n;
+  // Each source of data, in turn: bits 0 to 2, and 6 and 7.
+  const source = BigInt(turn & 7 | (turn & 24) << 3);
+  if (!isFetch) list[3] = ((list[3] ?? 0n) & ~0xc7n) | source;
   return list;
 }
 
@@ -46,7 +49,7 @@ function recording(numbers: Numbers, cpuid: string, zen4: boolean, samples: numb
   ) | 1n << 16n;
   const items = Array.from({ length: samples }, (_, i): Item => {
     const event = numbers.below(3);
-    const words = event === 2 ? [1n, 2n] : registers(numbers, event === 0);
+    const words = event === 2 ? [1n, 2n] : registers(numbers, event === 0, i);
     // After the size of four bytes, the registers are at a multiple of eight.
     const raw = new Uint8Array(4 + 8 * words.length);
     const view = new DataView(raw.buffer);
@@ -114,7 +117,7 @@ Deno.test({
       let lines = 0;
       for (const { cpuid, zen4 } of PROCESSORS) {
         const path = `${folder}/ibs.data`;
-        Deno.writeFileSync(path, await asFile(recording(numbers, cpuid, zen4, 150), true));
+        Deno.writeFileSync(path, await asFile(recording(numbers, cpuid, zen4, 200), true));
         const perf = samplesOf(
           (await perfText(["report", "-D", "--kallsyms=/dev/null"], path))?.stdout ?? "",
         );

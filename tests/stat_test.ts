@@ -264,7 +264,7 @@ const RECORDED: readonly (readonly string[])[] = [
 ];
 /** A row: time, CPU or core, count, unit, event. */
 const ROW =
-  /^ *(?:\d+\.\d{9} +)?(?:CPU\d+ +|S\d\S* +\d+ +)?(?:[\d.]+|<not \w+>) (?:msec|    ) [a-z-]+/;
+  /^ *(?:\d+\.\d{9} +)?(?:CPU\d+ +|S\d\S* +\d+ +)?(?:[\d.]+|<not \w+>) (?:msec| {4}) [a-z-]+/;
 const PROGRAM = ["sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.01; ls / >/dev/null; done"];
 
 Deno.test({

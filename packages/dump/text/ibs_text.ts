@@ -41,8 +41,9 @@ const SOURCES = ["", "(reserved)", "Local node cache", "DRAM", "Remote node cach
   .concat("(reserved)", "(reserved)", "Other");
 /** Those of Zen 4 and later, in the words of perf 6.1. */
 const SOURCES_ZEN4 = [
-  ...["", "Local L3 or other L1/L2 in CCX", "A peer cache in a near CCX", "DRAM"],
-  ...["(reserved)", "A peer cache in a far CCX", "Long-latency DIMM"],
+  ...["", "Local L3 or other L1/L2 in CCX", "A peer cache in a near CCX"],
+  "Data returned from DRAM",
+  ...["(reserved)", "A peer cache in a far CCX", 'DRAM address map with "long latency" bit set'],
   ...[
     "Data returned from MMIO/Config/PCI/APIC",
     "Extension Memory (S-Link, GenZ, etc)",
