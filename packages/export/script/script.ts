@@ -21,7 +21,7 @@ import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { TimeOrigin } from "@perfdata/session/pt-time";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
-import { BranchBlocks } from "./script_blocks.ts";
+import { BranchBlocks, recordedPlaces } from "./script_blocks.ts";
 import { ScriptExtras } from "./script_extras.ts";
 import { FrameLines } from "./script_frames.ts";
 import type { ScriptField } from "./script_fields.ts";
@@ -159,7 +159,7 @@ export class ScriptWriter {
     if (options.traces !== undefined) options.traces.names = places;
     const { arch, littleEndian } = engine.reader;
     this.#blocks = options.code &&
-      new BranchBlocks(places.blockPlaces, options.code, engine.reader.arch);
+      new BranchBlocks(recordedPlaces(engine, places), options.code, engine.reader.arch);
     const machine = { arch, littleEndian, widths: { dataSource: 0 }, blocks: this.#blocks };
     this.#shapes = engine.reader.events.all.map((event, number) => {
       const { attr, layout } = event;

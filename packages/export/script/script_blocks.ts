@@ -1,8 +1,10 @@
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
+import type { Engine } from "@perfdata/session/engine";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { SymbolObject } from "@perfdata/symbols";
 import type { ByteText } from "../formats/byte_text.ts";
+import type { ScriptPlaces } from "./script_places.ts";
 
 /** Bytes of the longest piece of code that perf prints, and of the longest instruction. */
 const MAXBB = 16384, MAXINSN = 15;
@@ -54,6 +56,17 @@ export interface BlockPlaces {
   functionRange(place: number): { readonly start: number; readonly end: number } | undefined;
   /** Writes the name of its function. */
   putSymbol(text: ByteText, place: number): void;
+}
+
+/** The places of an engine. */
+export function recordedPlaces({ places }: Engine, names: ScriptPlaces): BlockPlaces {
+  return {
+    object: (place) => places.objects[places.object(place)],
+    address: (place) => places.address(place),
+    time: (place) => places.times[place] as number,
+    functionRange: (place) => names.functionRange(place),
+    putSymbol: (text, place) => names.putSymbol(text, place, false),
+  };
 }
 
 /** The end of a sample: where it was taken. */

@@ -10,7 +10,6 @@ import { type ByteText, TextPool } from "../formats/byte_text.ts";
 import { shortName } from "@perfdata/session/short-name";
 import { PlaceLookUps, ShownNames } from "@perfdata/session/look-up";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import type { BlockPlaces } from "./script_blocks.ts";
 import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
 import type { JoinedNumbers } from "@perfdata/session/workers";
 import type { ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
@@ -210,18 +209,6 @@ export class ScriptPlaces {
 
   #distance(place: number): number {
     return this.#engine.places.address(place) - (this.#starts[place] as number);
-  }
-
-  /** What is known of places, for the code between branches. */
-  get blockPlaces(): BlockPlaces {
-    const { places } = this.#engine;
-    return {
-      object: (place) => places.objects[places.object(place)],
-      address: (place) => places.address(place),
-      time: (place) => places.times[place] as number,
-      functionRange: (place) => this.functionRange(place),
-      putSymbol: (text, place) => this.putSymbol(text, place, false),
-    };
   }
 
   /** From where to where the function of a place is, as its object counts. */
