@@ -23,6 +23,12 @@ export const SAMPLE_HELP = `\
       --symbol NAMES     in these functions: main,std::map<int, int>::find,/^mem/
 `;
 
+/** Those of them that need no names of what was sampled. */
+export const NUMBER_FLAGS = ["pid", "tid", "cpu", "time"] as const;
+
+/** What they mean. */
+export const NUMBER_HELP: string = SAMPLE_HELP.replace(/^ +--(comm|dso|symbol) .*\n/gm, "");
+
 /** What the user gave of them. */
 export type SampleFlags = Flags<string, typeof SAMPLE_FLAGS.string[number]>;
 

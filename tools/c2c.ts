@@ -26,7 +26,8 @@ import {
   choosesSamples,
   givenFilters,
   nameFilters,
-  SAMPLE_HELP,
+  NUMBER_FLAGS,
+  NUMBER_HELP,
   sampleFilter,
 } from "./_sample_flags.ts";
 import { writeTable } from "./_styled.ts";
@@ -37,11 +38,6 @@ import {
   SYMBOL_HELP,
   symbolOptions,
 } from "./_symbol_flags.ts";
-
-const CHOOSING = ["pid", "tid", "cpu", "time"] as const;
-
-/** Lines of help about flags that there are here. */
-const CHOOSING_HELP = SAMPLE_HELP.replace(/^ +--(comm|dso|symbol) .*\n/gm, "");
 
 const HELP = `c2c: prints cache lines that CPUs contend for, and which code and data that is
 
@@ -62,7 +58,7 @@ perf c2c record or perf mem record. Numbers are those of perf c2c report; docs/c
       --limit N          print at most N lines
       --jobs N           threads that count (default: all processors for large files)
       --json             print a line of JSON with the total, and one for each cache line
-${CHOOSING_HELP}${SYMBOL_HELP}\
+${NUMBER_HELP}${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
 ${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
@@ -84,7 +80,7 @@ const FLAGS = {
     "percent-limit",
     "limit",
     "jobs",
-    ...CHOOSING,
+    ...NUMBER_FLAGS,
     ...SYMBOL_FLAGS.string,
   ],
   alias: { d: "display", c: "coalesce" },

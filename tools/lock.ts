@@ -27,7 +27,8 @@ import {
   choosesSamples,
   givenFilters,
   nameFilters,
-  SAMPLE_HELP,
+  NUMBER_FLAGS,
+  NUMBER_HELP,
   sampleFilter,
 } from "./_sample_flags.ts";
 import { featuresFirst } from "./_spool.ts";
@@ -39,11 +40,6 @@ import {
   SYMBOL_HELP,
   symbolOptions,
 } from "./_symbol_flags.ts";
-
-const CHOOSING = ["pid", "tid", "cpu", "time"] as const;
-
-/** Lines of help about flags that there are here. */
-const CHOOSING_HELP = SAMPLE_HELP.replace(/^ +--(comm|dso|symbol) .*\n/gm, "");
 
 const HELP = `lock: prints who waited for locks of the kernel, and how long
 
@@ -57,7 +53,7 @@ Rows are the callers that perf lock contention shows, one a row, the longest wai
       --folded         folded stacks, outermost function first, the kind of the lock last, in us
       --limit N        print at most N rows
       --json           print a line of JSON for each row, times in ns
-${CHOOSING_HELP}${SYMBOL_HELP}\
+${NUMBER_HELP}${SYMBOL_HELP}\
       --verbose        say which addresses have no function, and which files were not used
 ${COLOR_HELP}      --debug          print the stack trace of an error
   -h, --help           print this help
@@ -72,7 +68,7 @@ Exit codes: 0 done; 1 the file is damaged, or has no such events; 2 wrong usage.
 
 const FLAGS = {
   boolean: ["json", "threads", "folded", "verbose", ...SYMBOL_FLAGS.boolean],
-  string: ["color", "limit", ...CHOOSING, ...SYMBOL_FLAGS.string],
+  string: ["color", "limit", ...NUMBER_FLAGS, ...SYMBOL_FLAGS.string],
   alias: {},
 } as const;
 
