@@ -49,14 +49,14 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data), rec
 perf lock record, or with perf record -g -a -e lock:contention_begin,lock:contention_end.
 Rows are the callers that perf lock contention shows, one a row, the longest waits in all first.
 
-      --threads        rows of threads instead of callers
-      --folded         folded stacks, outermost function first, the kind of the lock last, in us
-      --limit N        print at most N rows
-      --json           print a line of JSON for each row, times in ns
+      --threads          rows of threads instead of callers
+      --folded           folded stacks, outermost function first, the kind of the lock last, in us
+      --limit N          print at most N rows
+      --json             print a line of JSON for each row, times in ns
 ${NUMBER_HELP}${SYMBOL_HELP}\
-      --verbose        say which addresses have no function, and which files were not used
-${COLOR_HELP}      --debug          print the stack trace of an error
-  -h, --help           print this help
+      --verbose          say which addresses have no function, and which files were not used
+${COLOR_HELP}      --debug            print the stack trace of an error
+  -h, --help             print this help
 
 examples:
   perfdata lock perf.data
