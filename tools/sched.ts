@@ -67,25 +67,28 @@ const WITHOUT_WAKEUPS = {
 /** What is printed. */
 const VIEWS = ["latency", "timehist", "map", "wakeups"] as const;
 
-/** Prints times on a CPU as they end. */
-async function timehistView(isJson: boolean): Promise<SchedulerConsumer> {
+/** Takes the text of rows. */
+type Print = (text: string) => void;
+
+/** Makes rows of times on a CPU as they end. */
+async function timehistView(isJson: boolean, print: Print): Promise<SchedulerConsumer> {
   const { Timehist, TIMEHIST_HEAD, timehistText } = await import("@perfdata/report/sched-timehist");
   const line = timehistText();
   let isFirst = true;
   return new Timehist((row) => {
-    if (isJson) return writeOut(`${jsonLine({ ...row })}\n`);
-    if (isFirst) writeLines(TIMEHIST_HEAD);
+    if (isJson) return print(`${jsonLine({ ...row })}\n`);
+    if (isFirst) print(`${TIMEHIST_HEAD.join("\n")}\n`);
     isFirst = false;
-    writeOut(`${line(row)}\n`);
+    print(`${line(row)}\n`);
   });
 }
 
-/** Prints what CPUs run after each switch. */
-async function mapView(isJson: boolean): Promise<SchedulerConsumer> {
+/** Makes rows of what CPUs run after each switch. */
+async function mapView(isJson: boolean, print: Print): Promise<SchedulerConsumer> {
   const { mapLine, SchedulerMap } = await import("@perfdata/report/sched-map");
   return new SchedulerMap((row) => {
     const { isNew, ...rest } = row;
-    writeOut(isJson ? `${jsonLine({ ...rest, new: isNew })}\n` : `${mapLine(row)}\n`);
+    print(isJson ? `${jsonLine({ ...rest, new: isNew })}\n` : `${mapLine(row)}\n`);
   });
 }
 
@@ -121,12 +124,21 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       ? await import("@perfdata/report/sched-wakeups")
       : undefined;
     const woken = wakeups && new wakeups.Wakeups();
+    let waiting = "";
     const view = shown === "latency"
       ? latency
       : woken !== undefined
       ? woken
-      : await (shown === "map" ? mapView : timehistView)(on.json);
-    await runEngine(reader, [view], { progress: progress.add, diagnostics: complaints.take });
+      : await (shown === "map" ? mapView : timehistView)(on.json, (text) => waiting += text);
+    // The rows of a run are written together: each write is a call of the system.
+    const flush = (): void => {
+      if (waiting !== "") writeOut(waiting);
+      waiting = "";
+    };
+    await runEngine(reader, [view, { needs: {}, rows: flush, finish: flush }], {
+      progress: progress.add,
+      diagnostics: complaints.take,
+    });
     progress.finish();
     complaints.finish();
     const undescribed = undescribedLine(view.undescribed);

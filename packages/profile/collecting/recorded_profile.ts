@@ -210,11 +210,10 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   #spent(interval: ThreadInterval, state: number, from: number, to: number): void {
     if (to <= from) return;
     const { stack, comm, pid, tid, cpu } = interval;
-    const { base } = this.#intervals as ThreadIntervals;
-    const hi = Number(base >> 32n);
+    const { baseHi: hi, baseLo: lo } = this.#intervals as ThreadIntervals;
     if (this.#originHi < 0) this.#originHi = originOf(hi);
     // deno-lint-ignore perfdata/halves -- a distance: exact over 104 days
-    const time = (hi - this.#originHi) * 4294967296 + Number(base & 0xffffffffn) + from;
+    const time = (hi - this.#originHi) * 4294967296 + lo + from;
     this.#spans(time, time + (to - from));
     const apart = this.#threadsApart || comm < 0;
     const context = this.#sums.context(0, comm, apart ? pid : -1, apart ? tid : -1, state);

@@ -102,34 +102,50 @@ export class SchedulerEvents {
     return this.#time.base;
   }
 
+  /** The same without a bigint: its upper half, 0 before there is one. */
+  get baseHi(): number {
+    return Math.max(0, this.#time.baseHi);
+  }
+
+  /** Its lower half. */
+  get baseLo(): number {
+    return this.#time.baseLo;
+  }
+
   /** Hands a row of a run on, where it says something of the scheduler, of threads, or of what was lost. */
   row(run: Run, i: number, listener: SchedulerListener): void {
     if (run.type[i] !== PERF_RECORD_SAMPLE) return this.#record(run, i, listener);
     const source = this.#tracepoints.of(run, i);
     if (source === undefined) return;
-    const le = this.#littleEndian;
     const { view } = run.at(i);
     const { fields, places, name, flags } = source;
-    const value = (k: number): number => {
-      const { offset, size } = places[k] as FieldPlace;
-      const at = fields.raw + offset;
-      if (size === 4) return view.getInt32(at, le);
-      const low = view.getUint32(at + (le ? 0 : 4), le);
-      // deno-lint-ignore perfdata/halves -- threads, states, and how long a thread ran
-      return view.getInt32(at + (le ? 4 : 0), le) * 2 ** 32 + low;
-    };
+    const { raw } = fields;
     const time = this.timeOf(run, i);
+    const first = this.#value(view, raw, places[0]);
     if (name === "sched:sched_switch") {
-      const state = value(1);
+      const state = this.#value(view, raw, places[1]);
       const isPreempted = (state & PREEMPTED) !== 0;
       const stopped = isPreempted ? 0 : state;
-      listener.switched(time, run.cpu[i] as number, value(0), stopped, value(2), run, i);
-    } else if (name === "sched:sched_stat_runtime") listener.ran(time, value(0), value(1));
-    // A thread is woken from sched_waking on: its sched_wakeup says the same a second time.
+      const to = this.#value(view, raw, places[2]);
+      listener.switched(time, run.cpu[i] as number, first, stopped, to, run, i);
+    } else if (name === "sched:sched_stat_runtime") {
+      listener.ran(time, first, this.#value(view, raw, places[1]));
+    } // A thread is woken from sched_waking on: its sched_wakeup says the same a second time.
     else if (name !== "sched:sched_wakeup" || !this.names.has("sched:sched_waking")) {
-      const found = flags < 0 || flags >= fields.rawSize ? 0 : view.getUint8(fields.raw + flags);
-      listener.woken(time, value(0), run, i, (found & IN_INTERRUPT) !== 0);
+      const found = flags < 0 || flags >= fields.rawSize ? 0 : view.getUint8(raw + flags);
+      listener.woken(time, first, run, i, (found & IN_INTERRUPT) !== 0);
     }
+  }
+
+  /** A field of raw data: whole up to 2^53. */
+  #value(view: DataView, raw: number, place: FieldPlace | undefined): number {
+    const { offset, size } = place as FieldPlace;
+    const le = this.#littleEndian;
+    const at = raw + offset;
+    if (size === 4) return view.getInt32(at, le);
+    const low = view.getUint32(at + (le ? 0 : 4), le);
+    // deno-lint-ignore perfdata/halves -- threads, states, and how long a thread ran
+    return view.getInt32(at + (le ? 4 : 0), le) * 2 ** 32 + low;
   }
 
   /** Hands on a record that is no sample. */

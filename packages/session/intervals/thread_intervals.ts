@@ -184,6 +184,16 @@ export class ThreadIntervals implements SchedulerListener {
     return this.#events.base;
   }
 
+  /** The same without a bigint: its upper half. */
+  get baseHi(): number {
+    return this.#events.baseHi;
+  }
+
+  /** Its lower half. */
+  get baseLo(): number {
+    return this.#events.baseLo;
+  }
+
   /** Names of tracepoints of the scheduler that were recorded and cannot be read: their formats are missing. */
   get undescribed(): readonly string[] {
     return this.#events.undescribed;

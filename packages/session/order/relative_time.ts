@@ -10,6 +10,16 @@ export class RelativeTime {
     return this.#baseHi < 0 ? 0n : BigInt(this.#baseHi) << 32n | BigInt(this.#baseLo);
   }
 
+  /** The upper half of that; -1 before the first row with a time. */
+  get baseHi(): number {
+    return this.#baseHi;
+  }
+
+  /** The lower half of it. */
+  get baseLo(): number {
+    return this.#baseLo;
+  }
+
   /** When a row was; rows without a time are as old as the first one. */
   of(run: Run, i: number): number {
     const hi = (run.timeHi[i] as number) >>> 0;
