@@ -55,9 +55,10 @@ Deno.test("threads that have a CPU are counted from records of switches, with an
     { time: 190n, tid: 7, clock: 70n },
   ];
   const wanted = { 10: 1, 20: 2, 30: 3, 40: 2, 50: 1, 60: 2, 70: 1 };
-  for (const cpus of [true, false]) {
-    const { found, parallelism } = await parallelismOf(happenings, { events: ["clock"], cpus });
-    assertEquals(found, wanted, `cpus: ${cpus}`);
+  for (const [cpus, wide] of [[true, false], [false, false], [true, true]] as const) {
+    const recording = { events: ["clock"], cpus, wide } as const;
+    const { found, parallelism } = await parallelismOf(happenings, recording);
+    assertEquals(found, wanted, `cpus: ${cpus}, of all CPUs: ${wide}`);
     assert(parallelism.hasSwitches);
   }
 });

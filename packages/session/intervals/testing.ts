@@ -79,6 +79,7 @@ export async function schedulerRecording(
     cpus = true,
     names = false,
     formats = true,
+    wide = false,
   }: {
     readonly events?: readonly EventName[];
     readonly chains?: boolean;
@@ -88,6 +89,8 @@ export async function schedulerRecording(
     readonly names?: boolean;
     /** Whether the formats of tracepoints are (TRACING_DATA). */
     readonly formats?: boolean;
+    /** Whether records of switches are those of all CPUs (SWITCH_CPU_WIDE). */
+    readonly wide?: boolean;
   } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const sink = memorySink();
@@ -171,7 +174,8 @@ export async function schedulerRecording(
     if (what.lost !== undefined) await writer.write(other(2, 0, [1n, what.lost]));
     if (what.change !== undefined) {
       const misc = { in: 0, out: 0x2000, preempted: 0x6000 }[what.change];
-      await writer.write(other(14, misc, []));
+      // The thread that comes, or that went: none.
+      await writer.write(wide ? other(15, misc, [0n]) : other(14, misc, []));
     }
     if (what.task === "fork" || what.task === "exit") {
       const words = [BigInt(tid) | 1n << 32n, BigInt(tid) | 1n << 32n, time];

@@ -240,7 +240,7 @@ export class ThreadIntervals implements SchedulerListener {
       }
       const of = cpu[i] as number;
       const time = this.#events.timeOf(run, i);
-      if (time > this.#last) this.#last = time;
+      if (time > this.#last && time <= Number.MAX_SAFE_INTEGER) this.#last = time;
       // A CPU number of a damaged record must not make a long list.
       if (of >= 0 && of < MOST_CPUS) this.#heard[of] = time;
     }
@@ -278,6 +278,11 @@ export class ThreadIntervals implements SchedulerListener {
       piece.from = time;
       piece.to = piece.runnable = time + period;
       if (!this.#isWanted(piece)) return;
+      // perf writes sums at the end with a time that no clock has: no double has its ns.
+      if (piece.to > Number.MAX_SAFE_INTEGER) {
+        piece.from = this.#last;
+        piece.to = piece.runnable = this.#last + period;
+      }
       if (isSum) this.#off(piece);
       else this.#listener.ran?.(piece);
       return;

@@ -74,6 +74,9 @@ Deno.test("records of switches alone, and together with the tracepoint, are one 
   ];
   const alone = await intervalsOf(records);
   assertEquals(alone.off, ["7 105-155-155 - -1", "7 205-205-215 - -1"]);
+  const wide = await intervalsOf(records, {}, { events: ["clock"], wide: true });
+  assertEquals(wide.off, alone.off);
+  assert(wide.intervals.hasSwitches);
   const switches: Happening[] = [
     { time: 100n, tid: 7, to: [9, 1n], chain: CHAIN },
     { time: 200n, tid: 7, to: [9, 0n], chain: CHAIN },
