@@ -63,18 +63,19 @@ export function tracedBy(
     thread: new Map<string, Shared>(),
   };
   for (const { tid, pid, cpu, from, to } of runnings(switched)) {
-    for (const buffer of found.cpu.get(cpu) ?? []) {
-      // Of one CPU, times follow each other.
-      for (const [of, id] of [["thread", tid], ["process", pid]] as const) {
-        const known = shared[of].get(`${id} ${cpu}`) ?? new Shared();
-        shared[of].set(`${id} ${cpu}`, known);
+    for (const [number, buffer] of (found.cpu.get(cpu) ?? []).entries()) {
+      // Of one buffer, times follow each other.
+      for (const [whose, id] of [["thread", tid], ["process", pid]] as const) {
+        const key = `${id} ${cpu} ${number}`;
+        const known = shared[whose].get(key) ?? new Shared();
+        shared[whose].set(key, known);
         known.add(buffer, from, to);
       }
     }
   }
-  for (const  of of["process", "thread"] as const) {
-    for (const [key, part] of shared[of]) {
-      add(found[of], Number(key.slice(0, key.indexOf(" "))), part.growth());
+  for (const whose of ["process", "thread"] as const) {
+    for (const [key, part] of shared[whose]) {
+      add(found[whose], Number(key.slice(0, key.indexOf(" "))), part.growth());
     }
   }
   return found;

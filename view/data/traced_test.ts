@@ -54,7 +54,8 @@ Deno.test("what a CPU wrote of Intel PT is that of the threads that had it", () 
     [75, 73, 0, 0],
   ] as const;
   const column = (k: 0 | 1 | 2 | 3) => Int32Array.from(rows, (row) => row[k]);
-  const found = tracedBy([buffer(0, 1000), buffer(1, 300)], 0, [], {
+  // Two buffers of one CPU: 1,000 bytes together.
+  const found = tracedBy([buffer(0, 400), buffer(1, 300), buffer(0, 600)], 0, [], {
     time: Float64Array.from(column(0)),
     pid: Int32Array.from(rows, () => 70),
     tid: column(1),
