@@ -10,7 +10,7 @@ import { ProfileConsumer } from "@perfdata/profile/recorded-profile";
 import { runEngine } from "@perfdata/session/engine";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import { ViewEngine } from "../view/data/view_engine.ts";
-import { viewProfile } from "../view/data/view_profile.ts";
+import { viewProfile } from "@perfdata/export/view-profile";
 
 const RUNS = 15;
 const [file = "perf.data"] = Deno.args;

@@ -110,10 +110,19 @@ Deno.test("a function that is slowed is found with the right size, nothing else"
     const browserless = await noBrowser();
     if (browserless !== undefined) return await skipped(t, browserless);
     await withPage(page, async (page, { errors }) => {
-      await page.waitForFunction("globalThis.perfdataFlame !== undefined");
-      assertEquals(await page.inputValue("#coloring"), "change");
-      const facts = await page.evaluate("perfdataFlame.boxes('slow')[0].facts") as string[];
-      assert(facts.some((line) => line.includes("before: +")), facts.join());
+      await page.waitForFunction(() =>
+        (globalThis as unknown as { perfdata?: { open?: { comparison?: object } } }).perfdata?.open
+          ?.comparison !== undefined
+      );
+      await page.waitForSelector(".flame-canvas");
+      const [before, now] = await page.evaluate(`(async () => {
+        const query = { direction: "up", zoom: [], least: 0 };
+        const boxes = await perfdata.open.client.call("compareFlame", perfdata.shown, query, "now");
+        const fn = perfdata.open.comparison.names.findIndex((name) => /^slow\\b/.test(name));
+        const box = boxes.item.findIndex((item, i) => item === fn && boxes.parent[i] < 0);
+        return [boxes.other[box] / boxes.otherSum, boxes.total[box] / boxes.sum];
+      })()`) as [number, number];
+      assert(now > before, `${before} → ${now}`);
       assertEquals(errors, []);
     });
   });

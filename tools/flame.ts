@@ -31,8 +31,9 @@ usage: perfdata flame [flags] -o OUTPUT [FILE]
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 A directory of tables, as "export parquet" writes, is read like one recording.
 
-In the page: search for text or /expression/, click to zoom, choose event, process, thread and a
-range of time, see callers first or the order of time; ? lists the keys. docs/flame.md says more.
+It is the page of perfdata view with sums by slices of time in it: search for text or /expression/,
+click to zoom, choose event, processes, threads and a range of time, see functions, callers and the
+timeline; ? lists the keys. docs/flame.md says more.
 
   -o, --output FILE      where it goes; - is standard output; NAME.svg is a picture
   -f, --force            overwrite the file if it exists

@@ -2,7 +2,7 @@
 import { runBrowser, Screen, type Terminal } from "../view/terminal/run.ts";
 import { Browser, type BrowserHost } from "../view/terminal/browser.ts";
 import { ViewEngine } from "../view/data/view_engine.ts";
-import { viewProfile } from "../view/data/view_profile.ts";
+import { viewProfile } from "@perfdata/export/view-profile";
 import {
   aboutAsync,
   type Command,

@@ -3,9 +3,9 @@ import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
-import { VIEW_PARTS } from "../view/server/asset.ts";
-import { type ViewProfile, viewProfile } from "../view/data/view_profile.ts";
-import { pageText, reportText } from "../view/server/page.ts";
+import { VIEW_PARTS } from "@perfdata/export/page-asset";
+import { type ViewProfile, viewProfile } from "@perfdata/export/view-profile";
+import { pageText, reportText } from "@perfdata/export/page-text";
 import { CodeService } from "../view/recording/code_service.ts";
 import { PtService } from "../view/recording/pt_service.ts";
 import { RecordingService } from "../view/recording/recording_service.ts";
@@ -186,7 +186,6 @@ async function report(
   const text = await reportText(VIEW_PARTS, {
     profile,
     base: other?.profile,
-    why: undefined,
     index,
     switched,
     info: "lines" in info ? info : undefined,

@@ -69,7 +69,11 @@ export function App(
       else if (event.key === "u") store.undo();
       else if (event.key === "U") store.redo();
       else if (event.key === "c") store.set({ callers: !store.state.callers, zoom: [] });
-      else if (/^[1-9]$/.test(event.key)) {
+      else if (event.key === "i" && store.state.view === "flame") {
+        store.set({ flipped: !store.state.flipped });
+      } else if (event.key === "k" && store.state.view === "flame") {
+        store.set({ coloring: store.state.coloring === "kind" ? "object" : "kind" });
+      } else if (/^[1-9]$/.test(event.key)) {
         const wanted = views[Number(event.key) - 1];
         if (wanted === undefined || store.open === undefined) return;
         store.set({ view: wanted });

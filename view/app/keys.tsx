@@ -12,6 +12,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Enter", "flame graph: zoom; lists: the function in the sandwich"],
   ["0, Escape", "show everything"],
   ["s", "flame graph: the function in the sandwich"],
+  ["n, N", "flame graph: the next box that matches the search, the one before"],
+  ["i, k", "flame graph: upwards or downwards; colors by object or by kind of code"],
   ["+ − , wheel with Ctrl", "timeline: zoom; ← → move, z shows what is selected"],
   ["← → in the strip", "move the selected time; with Shift its end; Escape takes it back"],
   ["?", "this list"],

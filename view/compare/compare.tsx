@@ -333,6 +333,8 @@ function ComparedTable(
               ? `; in all ${measured(value.before.value)} → ${measured(value.after.value)} a ` +
                 `${by === "time" ? "second" : "recording"} (${signed(value.change)})`
               : "")}
+        {comparison.isSummed &&
+          "; chance is estimated from the sums: perfdata diff says how much the recordings of a side differ"}
         {value?.same.map(({ before, after }) => (
           <span key={before}>; {before} and {after} are compared as one</span>
         ))}

@@ -1,5 +1,5 @@
 import type { Weight, Weights } from "./selection.ts";
-import type { StackRows } from "./view_profile.ts";
+import type { StackRows } from "@perfdata/export/view-profile";
 
 /** The function of what has no stack. */
 export const NO_STACK = -1;

@@ -10,7 +10,7 @@ import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { CallGraph } from "./call_graph.ts";
 import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
 import type { Shown, ViewEngine } from "./view_engine.ts";
-import type { ViewProfile } from "./view_profile.ts";
+import type { ViewProfile } from "@perfdata/export/view-profile";
 
 /** What is said of a comparison before anything of it is shown. */
 export interface ComparisonFacts {
@@ -19,6 +19,8 @@ export interface ComparisonFacts {
   readonly trust: string;
   /** Nanoseconds from its first sample to its last one. */
   readonly duration: number;
+  /** Whether a side is the sum of several recordings, whose differences are not in it. */
+  readonly isSummed: boolean;
   /** The functions of the recording that is shown, then those that the base alone has. */
   readonly names: readonly string[];
   /** By function: the short name of its object. */
@@ -86,8 +88,9 @@ export class Comparison {
 
   /** What is said of the comparison before anything of it is shown. */
   facts(): ComparisonFacts {
-    const { title, trust, duration } = this.#base.profile;
-    return { title, trust, duration, names: this.#names, objects: this.#objects };
+    const { title, trust, duration, recordings = 1 } = this.#base.profile;
+    const isSummed = recordings > 1 || (this.#now.profile.recordings ?? 1) > 1;
+    return { title, trust, duration, isSummed, names: this.#names, objects: this.#objects };
   }
 
   /**

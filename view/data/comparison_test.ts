@@ -3,7 +3,7 @@ import { diff } from "@perfdata/export/diff";
 import { plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { Comparison } from "./comparison.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
-import { viewProfile } from "./view_profile.ts";
+import { viewProfile } from "@perfdata/export/view-profile";
 
 // The same program, with one function less in the base, and other shares.
 const OLD = plainSamples(5000, 71, 30);

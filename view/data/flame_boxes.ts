@@ -1,3 +1,4 @@
+import type { FlameRoot } from "./flame_roots.ts";
 import type { CallGraph, Direction, Group } from "./call_graph.ts";
 
 /** Boxes of a flame graph that are wide enough to be seen, those that contain others first. */
@@ -29,6 +30,8 @@ export interface FlameQuery {
   readonly direction: Direction;
   /** Only what this function called, or what called it. */
   readonly focus?: number | undefined;
+  /** What the first row is; functions, where that is missing. */
+  readonly root?: FlameRoot | undefined;
   /** The functions that lead to the box that fills the width. */
   readonly zoom: readonly number[];
   /** The least share of the width that is worth a box. */

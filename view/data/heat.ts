@@ -1,5 +1,5 @@
 import { selectedRows, type Selection } from "./selection.ts";
-import type { ViewProfile } from "./view_profile.ts";
+import type { ViewProfile } from "@perfdata/export/view-profile";
 
 /** What is shown of the samples within each second, or another stretch of time. */
 export interface HeatQuery extends Selection {

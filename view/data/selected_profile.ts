@@ -2,7 +2,7 @@ import { pickSamples } from "@perfdata/profile/filter-profile";
 import { FUNCTION_KIND, type Profile } from "@perfdata/profile/profile";
 import { ThreadTable } from "@perfdata/profile/thread-table";
 import { type PlainStacks, selectedRows, type Selection } from "./selection.ts";
-import type { ViewProfile } from "./view_profile.ts";
+import type { ViewProfile } from "@perfdata/export/view-profile";
 
 /**
  * What is selected, as a profile that the formats of other tools are made from. Its places are functions:

@@ -4,7 +4,7 @@ import { plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { Profile } from "pprof-format";
 import { savedProfile } from "../worker/save.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
-import { viewProfile } from "./view_profile.ts";
+import { viewProfile } from "@perfdata/export/view-profile";
 
 const SAMPLES = plainSamples(5000, 31);
 const FIRST = Math.min(...SAMPLES.map(({ time }) => time));

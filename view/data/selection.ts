@@ -1,6 +1,6 @@
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { NodeTable } from "@perfdata/profile/node-table";
-import { inDepthFirstOrder, type StackRows, type ViewProfile } from "./view_profile.ts";
+import { inDepthFirstOrder, type StackRows, type ViewProfile } from "@perfdata/export/view-profile";
 
 /** Which samples all views show. */
 export interface Selection {

@@ -1,6 +1,6 @@
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { rowAt, selectedThreads, type Selection } from "./selection.ts";
-import type { ViewProfile } from "./view_profile.ts";
+import type { ViewProfile } from "@perfdata/export/view-profile";
 
 /** What the samples of a track have in common. */
 export type TrackKind = "all" | "cpu" | "process" | "thread";

@@ -8,6 +8,7 @@ import {
   type Group,
 } from "./call_graph.ts";
 import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
+import { type FlameRoot, flameRoots, rootedStacks } from "./flame_roots.ts";
 import { type Heat, heat, type HeatQuery } from "./heat.ts";
 import {
   type PlainStacks,
@@ -22,7 +23,7 @@ import {
 import { selectedProfile } from "./selected_profile.ts";
 import { type TimeBoxes, timeBoxes } from "./time_boxes.ts";
 import { type Track, type TrackQuery, tracks } from "./tracks.ts";
-import type { StackRows, ViewProfile } from "./view_profile.ts";
+import type { StackRows, ViewProfile } from "@perfdata/export/view-profile";
 
 /** What is selected, and how it is counted: all views show the same. */
 export interface Shown extends Selection {
@@ -32,9 +33,11 @@ export interface Shown extends Selection {
 }
 
 /** What is said of a profile before anything of it is shown. */
-export interface ProfileFacts
-  extends
-    Pick<ViewProfile, "title" | "trust" | "events" | "threads" | "objects" | "start" | "duration"> {
+export interface ProfileFacts extends
+  Pick<
+    ViewProfile,
+    "title" | "trust" | "events" | "threads" | "objects" | "files" | "start" | "duration" | "step"
+  > {
   readonly functions: ViewProfile["functions"];
   /** By event: samples and periods. */
   readonly totals: readonly { readonly samples: number; readonly period: number }[];
@@ -81,12 +84,21 @@ export interface MadeGraph {
   readonly stacks: StackRows;
 }
 
+/** A graph whose first row is processes or threads. */
+interface RootedGraph {
+  /** What was asked for. */
+  readonly key: string;
+  readonly graph: CallGraph;
+  readonly rank: ArrayLike<number>;
+}
+
 /** Answers what views ask of a profile. */
 export class ViewEngine {
   /** The profile. */
   readonly profile: ViewProfile;
   readonly #rank: Int32Array;
   #plain: PlainStacks | undefined;
+  #rooted: RootedGraph | undefined;
   /** The graphs that were made last, the newest first. */
   readonly #graphs: MadeGraph[] = [];
 
@@ -98,8 +110,9 @@ export class ViewEngine {
 
   /** What is said of the profile before anything of it is shown. */
   facts(): ProfileFacts {
-    const { title, trust, events, threads, objects, functions, start, duration, samples } =
+    const { title, trust, events, threads, objects, functions, files, start, duration, step } =
       this.profile;
+    const { samples } = this.profile;
     const totals = events.map(() => ({ samples: 0, period: 0 }));
     const threadSamples = new Float64Array(threads.length);
     const cpus = new Set<number>();
@@ -122,8 +135,10 @@ export class ViewEngine {
       threads,
       objects,
       functions,
+      ...(files === undefined ? {} : { files }),
       start,
       duration,
+      ...(step === undefined ? {} : { step }),
       totals,
       threadSamples,
       cpus: [...cpus].sort((a, b) => a - b),
@@ -134,7 +149,37 @@ export class ViewEngine {
 
   /** Boxes of a flame graph. */
   flame(shown: Shown, query: FlameQuery): FlameBoxes {
-    return flameBoxes(this.graph(shown).graph, this.#rank, query);
+    const { root = "function", direction } = query;
+    if (root === "function" || direction === "up") {
+      return flameBoxes(this.graph(shown).graph, this.#rank, query);
+    }
+    const { graph, rank } = this.#rootedGraph(shown, root);
+    return flameBoxes(graph, rank, query);
+  }
+
+  /** What is selected below a row for each process or thread. */
+  #rootedGraph(shown: Shown, root: Exclude<FlameRoot, "function">): RootedGraph {
+    const key = JSON.stringify([shown, root]);
+    if (this.#rooted?.key === key) return this.#rooted;
+    const { samples, functions, threads } = this.profile;
+    const roots = flameRoots(threads, root);
+    const rank = ranks([...functions.name, ...roots.names]);
+    const plain = shown.inline ? undefined : this.#plainStacks();
+    const { stacks, weights } = rootedStacks(
+      plain?.stacks ?? this.profile.stacks,
+      {
+        ...samples,
+        rows: selectedRows(this.profile, shown),
+        stack: (row) => {
+          const of = samples.stack[row] as number;
+          return plain === undefined || of < 0 ? of : plain.of[of] as number;
+        },
+      },
+      roots,
+      functions.name.length,
+      rank,
+    );
+    return this.#rooted = { key, rank, graph: new CallGraph(stacks, weights, shown.weight) };
   }
 
   /** Boxes of a flame graph in order of time; `undefined` where samples have no times. */
@@ -171,6 +216,19 @@ export class ViewEngine {
 
   #plainStacks(): PlainStacks {
     return this.#plain ??= plainStacks(this.profile, this.#rank);
+  }
+
+  /** The share of what is selected that has one of some functions in its stack; each sample counts once. */
+  matchedShare(shown: Shown, matched: Uint8Array): number {
+    const { graph: { total, sum }, stacks: { item, end } } = this.graph(shown);
+    let found = 0;
+    for (let row = 0; row < item.length;) {
+      if (matched[item[row] as number] === 1) {
+        found += total[row] as number;
+        row = end[row] as number;
+      } else row++;
+    }
+    return sum === 0 ? 0 : found / sum;
   }
 
   /** Samples by second and fraction of a second. */

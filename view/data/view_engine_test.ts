@@ -8,7 +8,7 @@ import {
 } from "../../packages/export/testing.ts";
 import type { Direction } from "./call_graph.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
-import { viewProfile } from "./view_profile.ts";
+import { viewProfile } from "@perfdata/export/view-profile";
 
 const SAMPLES = plainSamples(6000, 25);
 const ENGINE = new ViewEngine(viewProfile(profileOf(SAMPLES)));

@@ -10,7 +10,7 @@ import { serveBlocks } from "@perfdata/session/workers";
 import { bundledCode, type CodeFiles, PtCode } from "@perfdata/session/pt";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { type RecordedMachine, SymbolResolver } from "@perfdata/symbols";
-import { type ViewProfile, viewProfile } from "../data/view_profile.ts";
+import { type ViewProfile, viewProfile } from "@perfdata/export/view-profile";
 import { CodeService } from "../recording/code_service.ts";
 import { PtService } from "../recording/pt_service.ts";
 import { RecordingService } from "../recording/recording_service.ts";

@@ -1,8 +1,17 @@
-import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
-import { duration, seconds } from "../ui/format.ts";
+import {
+  countedOf,
+  lineOf,
+  nameOf,
+  objectOf,
+  type ProfileViewProps,
+  unitOf,
+} from "../ui/context.ts";
+import { duration, percent, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import type { FlameBoxes } from "../data/flame_boxes.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
+import { type FlameRoot, flameRoots } from "../data/flame_roots.ts";
+import { colorsOf } from "../ui/store.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { FlameGraph } from "./flame_graph.tsx";
 import { Legend } from "./legend.tsx";
@@ -13,8 +22,10 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
   const { shown, state, matched } = store;
   const [width, setWidth] = useState(1200);
   const isTimed = state.timed && facts.timed;
+  const root = state.callers || isTimed ? "function" : state.root;
   const query = {
     direction: state.callers ? "up" : "down",
+    root,
     zoom: state.zoom,
     least: 0.4 / width,
   } as const;
@@ -25,7 +36,18 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
         ? open.client.call("timeFlame", shown, query.least)
         : open.client.call("flame", shown, query),
   );
-  const zoomed = useMemo(() => state.zoom.map((fn) => nameOf(facts, fn)), [state.zoom, facts]);
+  const names = useMemo(
+    () =>
+      root === "function"
+        ? facts.functions.name
+        : [...facts.functions.name, ...flameRoots(facts.threads, root).names],
+    [facts, root],
+  );
+  const colors = useMemo(
+    () => state.coloring === "object" ? open.colors : colorsOf(facts.functions, state.coloring),
+    [facts, open.colors, state.coloring],
+  );
+  const isUpward = state.flipped === (state.callers || isTimed);
   const times = value !== undefined && "from" in value ? value : undefined;
   return (
     <section class="fill" aria-label="Flame graph">
@@ -33,18 +55,25 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
         <label>
           {isTimed ? "Boxes" : "First row"}{" "}
           <select
-            value={isTimed ? "time" : state.callers ? "up" : "down"}
+            value={isTimed ? "time" : state.callers ? "up" : root}
             onChange={(event) => {
               const { value } = event.currentTarget;
-              store.set({ callers: value === "up", timed: value === "time", zoom: [] });
+              store.set({
+                callers: value === "up",
+                timed: value === "time",
+                ...(value === "up" || value === "time" ? {} : { root: value as FlameRoot }),
+                zoom: [],
+              });
             }}
           >
-            <option value="down">outermost callers</option>
+            <option value="process">processes</option>
+            <option value="thread">threads</option>
+            <option value="function">outermost callers</option>
             <option value="up">sampled functions</option>
             {facts.timed && <option value="time">in order of time</option>}
           </select>
         </label>
-        {zoomed.length > 0 && !isTimed && (
+        {state.zoom.length > 0 && !isTimed && (
           <button
             type="button"
             onClick={() => store.set({ zoom: [] })}
@@ -60,37 +89,80 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
             Show everything
           </button>
         )}
+        <label>
+          Draw{" "}
+          <select
+            value={isUpward ? "up" : "down"}
+            onChange={() => store.set({ flipped: !state.flipped })}
+          >
+            <option value="up">upwards</option>
+            <option value="down">downwards</option>
+          </select>
+        </label>
+        <label>
+          Color{" "}
+          <select
+            value={state.coloring}
+            onChange={() => store.set({ coloring: state.coloring === "kind" ? "object" : "kind" })}
+          >
+            <option value="object">object</option>
+            <option value="kind">kind of code</option>
+          </select>
+        </label>
+        <Matched {...props} />
         <Legend {...props} />
       </div>
       {value !== undefined && (
         <FlameGraph
           boxes={value}
-          names={facts.functions.name}
+          names={names}
           objectOf={(fn) => objectOf(facts, fn)}
-          colors={open.colors}
+          colors={colors}
           matched={matched}
-          isUpward={!state.callers && !isTimed}
+          isUpward={isUpward}
           unit={unitOf(props)}
           counted={countedOf(props)}
           label={isTimed ? "Flame graph in order of time" : "Flame graph"}
-          {...(times === undefined ? {} : {
-            note: (box: number) => {
-              const [from, to] = [times.from[box] as number, times.to[box] as number];
-              return `from ${seconds(from, 1000)}, for ${duration(to - from)}`;
-            },
-            // What a box was sampled in becomes what is selected.
-            zoomToBox: (box: number) =>
-              store.set(
-                box < 0
-                  ? { from: undefined, to: undefined }
-                  : { from: times.from[box], to: (times.to[box] as number) + 1 },
-              ),
-          })}
+          {...(times === undefined
+            ? { note: (box: number) => lineOf(facts, value.item[box] as number) }
+            : {
+              note: (box: number) => {
+                const [from, to] = [times.from[box] as number, times.to[box] as number];
+                return `from ${seconds(from, 1000)}, for ${duration(to - from)}`;
+              },
+              // What a box was sampled in becomes what is selected.
+              zoomToBox: (box: number) =>
+                store.set(
+                  box < 0
+                    ? { from: undefined, to: undefined }
+                    : { from: times.from[box], to: (times.to[box] as number) + 1 },
+                ),
+            })}
           zoomTo={(zoom) => store.set({ zoom })}
-          pick={(fn) => store.set({ view: "sandwich", fn: nameOf(facts, fn) })}
+          pick={(fn) => {
+            // A process or thread is no function.
+            if (fn < facts.functions.name.length) {
+              store.set({ view: "sandwich", fn: nameOf(facts, fn) });
+            }
+          }}
           onWidth={setWidth}
         />
       )}
     </section>
+  );
+}
+
+/** How much of what is selected matches the search. */
+function Matched({ store, open }: ProfileViewProps): JSX.Element | null {
+  const { shown, state, matched } = store;
+  const { value } = useQuery(
+    matched === undefined ? undefined : JSON.stringify([shown, state.search]),
+    async () => matched && await open.client.call("matchedShare", shown, matched),
+  );
+  if (matched === undefined || value === undefined) return null;
+  return (
+    <output class="matched">
+      {value === 0 ? "nothing matches" : `${percent(value, 1)} with a match in their stack`}
+    </output>
   );
 }

@@ -40,6 +40,20 @@ export function pathOf({ parent, item }: FlameBoxes, box: number): number[] {
   return path;
 }
 
+/** The next box whose function matches; -1 where none does. */
+function nextMatch(
+  { length, item }: FlameBoxes,
+  matched: Uint8Array | undefined,
+  from: number,
+  step: number,
+): number {
+  for (let i = 1; i <= length && matched !== undefined; i++) {
+    const box = (from + step * i + length * 2) % length;
+    if (matched[item[box] as number] === 1) return box;
+  }
+  return -1;
+}
+
 /** A flame graph. */
 export function FlameGraph(props: FlameGraphProps): JSX.Element {
   const { boxes, names, colors, boxColor, matched, isUpward, label, pick } = props;
@@ -88,7 +102,13 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
       if (box >= 0) drawing.current?.reveal(box);
     } else if (event.key === "Enter" && focus >= 0) zoomBox(focus);
     else if (event.key === "0" || event.key === "Escape" || event.key === "Backspace") zoomBox(-1);
-    else if (event.key === "s" && focus >= 0) pick(boxes.item[focus] as number);
+    else if (event.key === "n" || event.key === "N") {
+      const box = nextMatch(boxes, matched, focus, event.key === "n" ? 1 : -1);
+      if (box >= 0) {
+        setFocus(box);
+        drawing.current?.reveal(box);
+      }
+    } else if (event.key === "s" && focus >= 0) pick(boxes.item[focus] as number);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -144,12 +164,16 @@ function Facts(
   const fn = boxes.item[box] as number;
   const total = boxes.total[box] as number;
   const self = boxes.self[box] as number;
+  const up = boxes.parent[box] as number;
+  const said = note?.(box) ?? "";
   return (
     <>
       <strong>{names[fn] ?? "[no stack]"}</strong> <span class="soft">{objectOf(fn)}</span>{" "}
-      {percent(total, boxes.sum)} of all, {percent(self, boxes.sum)} itself; {counted}{" "}
+      {percent(total, boxes.sum)} of all
+      {up >= 0 && `, ${percent(total, boxes.total[up] as number)} of its parent`},{" "}
+      {percent(self, boxes.sum)} itself; {counted}{" "}
       {counted === "samples" ? grouped(total) : amount(total, unit)}
-      {note !== undefined && `; ${note(box)}`}
+      {said !== "" && `; ${said}`}
     </>
   );
 }

@@ -1,11 +1,29 @@
 import { adviceOfTrust } from "@perfdata/report/advice";
 import { nameOf, objectOf, type ViewProps } from "../ui/context.ts";
-import { grouped, percent } from "../ui/format.ts";
+import type { ProfileFacts } from "../data/view_engine.ts";
+import { duration as timeText, grouped, percent } from "../ui/format.ts";
 import type { JSX } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 
 /** Functions that are listed. */
 const TOP = 12;
+
+/** What there is to say of a profile alone, as of a pipe or a flame graph: the recording is not there. */
+function linesOf(
+  { title, events, totals, threads, cpus, duration }: ProfileFacts,
+): readonly (readonly [string, string])[] {
+  const processes = new Set(threads.map(({ pid }) => pid)).size;
+  return [
+    ["title", title],
+    ...events.map(({ name }, event): readonly [string, string] => [
+      "event",
+      `${name}: ${grouped(totals[event]?.samples ?? 0)} samples`,
+    ]),
+    ["threads", `${grouped(threads.length)} of ${grouped(processes)} processes`],
+    ...cpus.length === 0 ? [] : [["CPUs", grouped(cpus.length)] as const],
+    ...duration === 0 ? [] : [["time", timeText(duration)] as const],
+  ];
+}
 
 /** What `info` says, how far it can be trusted, and what could be better. */
 export function OverviewView({ store, open }: ViewProps): JSX.Element {
@@ -20,13 +38,14 @@ export function OverviewView({ store, open }: ViewProps): JSX.Element {
     ? []
     : [...value.item.keys()].sort((a, b) => (value.self[b] as number) - (value.self[a] as number))
       .slice(0, TOP).filter((row) => (value.self[row] as number) > 0);
-  const lines = (info?.lines ?? []).map((line) => [line.slice(0, 10).trim(), line.slice(10)]);
+  const lines = info?.lines.map((line) => [line.slice(0, 10).trim(), line.slice(10)] as const) ??
+    (facts === undefined || index !== undefined ? [] : linesOf(facts));
   return (
     <section class="overview" aria-label="Overview">
       <div class="cards">
         <div class="card about">
           <h2>Recording</h2>
-          {info === undefined && index === undefined && <p class="soft">Reading…</p>}
+          {lines.length === 0 && failed === undefined && <p class="soft">Reading…</p>}
           <dl>
             {lines.map(([name, text], i) => (
               <div key={i}>

@@ -8,7 +8,7 @@ import {
 import { pickSamples } from "@perfdata/profile/filter-profile";
 import { markedName, type Profile } from "@perfdata/profile/profile";
 import { selectedRows, type Selection } from "../data/selection.ts";
-import type { ViewProfile } from "../data/view_profile.ts";
+import type { ViewProfile } from "@perfdata/export/view-profile";
 
 /** Weights of a line or an instruction. */
 export interface CodeCount {

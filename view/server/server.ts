@@ -4,8 +4,8 @@
  * @module
  */
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
-import { pack } from "../data/pack.ts";
-import type { ViewProfile } from "../data/view_profile.ts";
+import { pack } from "@perfdata/export/pack";
+import type { ViewProfile } from "@perfdata/export/view-profile";
 import type { Selection } from "../data/selection.ts";
 import type { CodeService } from "../recording/code_service.ts";
 import type { PtQuery, PtService } from "../recording/pt_service.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { fileSource } from "@perfdata/format/file-source";
-import { unpack } from "../data/pack.ts";
-import { viewProfile } from "../data/view_profile.ts";
+import { unpack } from "@perfdata/export/pack";
+import { viewProfile } from "@perfdata/export/view-profile";
 import { RecordingService } from "../recording/recording_service.ts";
 import { serverSource } from "../worker/source.ts";
 import { newToken, viewHandler } from "./server.ts";

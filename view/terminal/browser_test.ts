@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { HOSTILE_NAMES, namesOf, plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { ViewEngine } from "../data/view_engine.ts";
-import { viewProfile } from "../data/view_profile.ts";
+import { viewProfile } from "@perfdata/export/view-profile";
 import { Browser, type BrowserHost } from "./browser.ts";
 import { KeyReader } from "./keys.ts";
 import { cells } from "./lines.ts";

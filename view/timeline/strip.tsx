@@ -5,6 +5,7 @@ import {
 } from "@perfdata/format/record-types";
 import { LEVELS } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
+import { binsOf } from "../ui/context.ts";
 import { duration, grouped, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import type { Store } from "../ui/store.ts";
@@ -26,7 +27,8 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
   const [width, setWidth] = useState(600);
   const span = facts?.duration ?? index?.duration ?? 0;
   const whole = [0, Math.max(1, span)] as const;
-  const bins = Math.max(50, Math.floor(width / 2));
+  const room = Math.max(50, Math.floor(width / 2));
+  const bins = facts === undefined ? room : binsOf(facts, 0, span, room);
   const { pids, tids, cpus, event, weight } = state;
   const query = { kind: "all", event, weight, from: 0, to: span, bins, most: 1 } as const;
   const { value } = useQuery(

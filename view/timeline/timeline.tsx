@@ -2,7 +2,7 @@ import { type Ran, ranOf } from "../data/switched.ts";
 import { tracedBy } from "../data/traced.ts";
 import type { Track } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
-import { type ProfileViewProps, unitOf } from "../ui/context.ts";
+import { binsOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, duration, grouped, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
@@ -39,7 +39,9 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
   const kinds = facts.cpus.length > 0
     ? ["process", "thread", "cpu"] as const
     : ["process", "thread"] as const;
-  const isHeat = state.by === "heat";
+  // Sums by slice of time have no fractions of seconds.
+  const hasHeat = facts.step === undefined;
+  const isHeat = hasHeat && state.by === "heat";
   const by = kinds.find((kind) => kind === state.by) ?? "process";
   const query = {
     kind: by,
@@ -47,7 +49,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
     weight: state.weight,
     from: window[0],
     to: window[1],
-    bins: Math.max(50, Math.floor(width / 2)),
+    bins: binsOf(facts, window[0], window[1], Math.max(50, Math.floor(width / 2))),
     most: MOST,
   } as const;
   const { value } = useQuery(
@@ -155,7 +157,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
                 a track for each {kind === "cpu" ? "CPU" : kind}
               </option>
             ))}
-            <option value="heat">seconds and their fractions</option>
+            {hasHeat && <option value="heat">seconds and their fractions</option>}
           </select>
         </label>
         {!isHeat && (

@@ -35,6 +35,23 @@ export function nameOf({ functions }: ProfileFacts, fn: number): string {
   return functions.name[fn] ?? "[no stack]";
 }
 
+/** The line of a function that has most samples, as `file:line`; `""` where that is not known. */
+export function lineOf({ functions, files }: ProfileFacts, fn: number): string {
+  const path = files?.[functions.file?.[fn] ?? -1];
+  return path === undefined ? "" : `${path}:${functions.line?.[fn]}`;
+}
+
+/** Most bins that times are worth: no more than slices that samples were summed up by. */
+export function binsOf(
+  { duration, step }: Pick<ProfileFacts, "duration" | "step">,
+  from: number,
+  to: number,
+  room: number,
+): number {
+  if (step === undefined || duration === 0) return room;
+  return Math.max(1, Math.min(room, Math.round((to - from) / step)));
+}
+
 /** Whether a function was inlined into its caller. */
 export function isInlined({ functions }: ProfileFacts, fn: number): boolean {
   return ((functions.kind[fn] ?? 0) & FUNCTION_KIND.INLINED) !== 0;

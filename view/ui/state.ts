@@ -1,5 +1,6 @@
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import type { DiffMeasure } from "@perfdata/export/diff";
+import type { FlameRoot } from "../data/flame_roots.ts";
 import type { Side } from "../data/comparison.ts";
 import type { Shown } from "../data/view_engine.ts";
 
@@ -54,6 +55,12 @@ export interface ViewState extends Shown {
   readonly list: "functions" | "calls" | "insns";
   /** Whether the flame graph is in order of time. */
   readonly timed: boolean;
+  /** What the first row of the flame graph is. */
+  readonly root: FlameRoot;
+  /** What the colors of the flame graph say. */
+  readonly coloring: "object" | "kind";
+  /** Whether the flame graph is the other way up than it is at first. */
+  readonly flipped: boolean;
   /** Number of the record that is shown, -1 for none. */
   readonly record: number;
   /** Types of records that are listed; all where there are none. */
@@ -77,6 +84,9 @@ export const FIRST: ViewState = {
   side: "now",
   by: "process",
   timed: false,
+  root: "function",
+  coloring: "object",
+  flipped: false,
   window: undefined,
   thread: -1,
   list: "functions",
@@ -120,6 +130,9 @@ export function toHash(state: ViewState): string {
   if (state.children) text.set("children", "1");
   if (state.side !== FIRST.side) text.set("side", state.side);
   if (state.timed) text.set("timed", "1");
+  if (state.root !== FIRST.root) text.set("root", state.root);
+  if (state.coloring !== FIRST.coloring) text.set("coloring", state.coloring);
+  if (state.flipped) text.set("flipped", "1");
   if (state.window !== undefined) text.set("window", state.window.map(Math.round).join(","));
   if (state.thread >= 0) text.set("thread", `${state.thread}`);
   if (state.list !== FIRST.list) text.set("list", state.list);
@@ -160,6 +173,9 @@ export function fromHash(hash: string): ViewState {
     thread: nanoseconds(text.get("thread")) ?? -1,
     list: (["calls", "insns"] as const).find((name) => name === text.get("list")) ?? FIRST.list,
     timed: text.get("timed") === "1",
+    root: (["process", "thread"] as const).find((name) => name === text.get("root")) ?? FIRST.root,
+    coloring: text.get("coloring") === "kind" ? "kind" : FIRST.coloring,
+    flipped: text.get("flipped") === "1",
     record: nanoseconds(text.get("record")) ?? -1,
     types: (text.get("types") ?? "").split(",").filter((name) => /^\w+$/.test(name)),
   };

@@ -4,7 +4,6 @@ import type { PtFacts } from "../recording/pt_service.ts";
 import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "../worker/protocol.ts";
 import { functionColors } from "@perfdata/export/flame-colors";
-import type { FlameData } from "@perfdata/export/flame-data";
 import { ViewClient } from "./client.ts";
 import { matches } from "./search.ts";
 import { FIRST, fromHash, toHash, type ViewState } from "./state.ts";
@@ -53,7 +52,8 @@ export class Store {
   constructor(script: string) {
     this.#script = script;
     this.#workerUrl = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-    this.state = fromHash(location.hash);
+    const { first = "" } = document.documentElement.dataset;
+    this.state = fromHash(location.hash === "" ? first : location.hash);
     history.replaceState({ at: 0 }, "", location.hash === "" ? location.href : location.hash);
     addEventListener("popstate", (event) => {
       const at = (event.state as { at?: number } | null)?.at;
@@ -252,6 +252,7 @@ export class Store {
 /** Objects with most functions first, so that those get colors that differ. */
 export function colorsOf(
   functions: Pick<ProfileFacts["functions"], "name" | "object" | "kind">,
+  coloring: "object" | "kind" = "object",
 ): readonly string[] {
   const counts = new Map<number, number>();
   for (const object of functions.object) counts.set(object, (counts.get(object) ?? 0) + 1);
@@ -263,7 +264,7 @@ export function colorsOf(
     functionObject: functions.object.map((object) => rank.get(object) ?? -1),
     functionKind: functions.kind,
   };
-  return functionColors(data as unknown as FlameData, "object");
+  return functionColors(data, coloring);
 }
 
 export { FIRST };

@@ -86,6 +86,8 @@ export interface Calls {
   ): { readonly tracks: readonly Track[]; readonly count: number };
   /** `undefined` where samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined;
+  /** The share of what is selected that has one of some functions in its stack. */
+  matchedShare(shown: Shown, matched: Uint8Array): number;
   heat(query: HeatQuery): Heat;
   /** Source and instructions of a function. */
   code(fn: number, shown: Shown): CodeAnswer;

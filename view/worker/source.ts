@@ -1,7 +1,8 @@
-import { fromBase64, inflate, unpack } from "../data/pack.ts";
+import { fromBase64, inflate, unpack } from "@perfdata/export/pack";
 import type { Selection } from "../data/selection.ts";
 import type { Switched } from "../data/switched.ts";
-import type { ViewProfile } from "../data/view_profile.ts";
+import type { ReportParts } from "@perfdata/export/page-text";
+import type { ViewProfile } from "@perfdata/export/view-profile";
 import type { CodeAnswer } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
@@ -31,15 +32,10 @@ export interface ViewSource {
   slice(query: SliceQuery): Promise<Blob>;
 }
 
-/** What a report has inside. */
-export interface ReportData {
-  readonly profile: ViewProfile | undefined;
-  /** Why there is no profile. */
-  readonly why: string | undefined;
-  /** What it is compared with. */
-  readonly base?: ViewProfile | undefined;
-  readonly index: IndexAnswer | undefined;
-  readonly info: InfoAnswer | undefined;
+/** What a report has inside; without a recording, the profile alone. */
+export interface ReportData extends ReportParts {
+  readonly index?: IndexAnswer | undefined;
+  readonly info?: InfoAnswer | undefined;
   readonly switched?: Switched | undefined;
 }
 
@@ -53,7 +49,7 @@ export async function reportSource(packed: string): Promise<ViewSource> {
     switched: () => Promise.resolve(data.switched),
     profile: () =>
       data.profile === undefined
-        ? Promise.reject(new Error(data.why ?? "no samples"))
+        ? Promise.reject(new Error("no samples"))
         : Promise.resolve(data.profile),
     base: data.base === undefined ? undefined : () => Promise.resolve(data.base as ViewProfile),
     records: () => Promise.reject(new Error(none)),

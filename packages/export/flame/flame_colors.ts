@@ -1,4 +1,3 @@
-import type { FlameData } from "./flame_data.ts";
 import type { FlameTree } from "./flame_tree.ts";
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 
@@ -67,7 +66,14 @@ export function changeColor(change: number): string {
 }
 
 /** Colors by function, for coloring by object or by kind. */
-export function functionColors(data: FlameData, coloring: "object" | "kind"): string[] {
+export function functionColors(
+  data: {
+    readonly names: readonly string[];
+    readonly functionObject: ArrayLike<number>;
+    readonly functionKind: ArrayLike<number>;
+  },
+  coloring: "object" | "kind",
+): string[] {
   return data.names.map((name, number) => {
     const kind = data.functionKind[number] as number;
     const object = data.functionObject[number] as number;

@@ -17,6 +17,8 @@ export interface FlameData {
   readonly trust: string;
   /** Names of what is compared, base first; one where nothing is. */
   readonly sides: readonly string[];
+  /** Of how many recordings each side is the sum. */
+  readonly recordings: readonly number[];
   /** The events. */
   readonly events: readonly ProfileEvent[];
   /** The threads. */
@@ -154,6 +156,7 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
       trust: [...new Set(profiles.map(({ trust }) => trust))].filter((line) => line !== "").join(
         " · ",
       ),
+      recordings: base === 0 ? [profiles.length] : [base, profiles.length - base],
       sides: base === 0
         ? [first.title]
         : [profiles.slice(0, base), profiles.slice(base)].map((of) =>

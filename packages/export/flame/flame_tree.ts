@@ -10,21 +10,11 @@ export interface FlameSelection {
   /** What widths are. */
   readonly weight: "period" | "samples";
   /**
-   * `merged`: frames with the same callers are one, whenever they ran. `time`: what ran in one slice
-   * of time stays next to what ran before and after. `callers`: the sampled function first, then what
-   * called it.
+   * `merged`: frames with the same callers are one. `callers`: the sampled function first, then what called it.
    */
-  readonly order: "merged" | "time" | "callers";
+  readonly order: "merged" | "callers";
   /** What the first row is: nothing, each process or each thread. */
   readonly root: "none" | "process" | "thread";
-  /** Only this process. */
-  readonly pid?: number | undefined;
-  /** Only this thread: its number in {@linkcode FlameData.threads}. */
-  readonly thread?: number | undefined;
-  /** Only from this slice on. */
-  readonly from?: number | undefined;
-  /** Only slices before this one. */
-  readonly to?: number | undefined;
 }
 
 /** Boxes of a flame graph: a row each, a caller before what it called. */
@@ -121,33 +111,22 @@ class Boxes {
  * ```
  */
 export function flameTree(data: FlameData, selection: FlameSelection): FlameTree {
-  const { rows, threads } = data;
-  const { event, weight, order, root, pid, thread, from = 0, to = data.slices } = selection;
+  const { rows } = data;
+  const { event, weight, order, root } = selection;
   const boxes = new Boxes();
   const rootOf = rootKeys(data, root);
   const makers = new Map<number, PathMaker>();
   const last = data.sides.length - 1;
-  const bySlice = order === "time";
   for (let i = 0; i < rows.node.length; i++) {
-    const of = rows.thread[i] as number;
-    const slice = rows.slice[i] as number;
-    if (
-      rows.event[i] !== event || slice < from || slice >= to ||
-      (thread !== undefined && of !== thread) || (pid !== undefined && threads[of]?.pid !== pid)
-    ) continue;
-    const key = rootOf[of] as number;
-    const group = bySlice ? slice * (threads.length + 1) + key : key;
-    let maker = makers.get(group);
+    if (rows.event[i] !== event) continue;
+    const key = rootOf[rows.thread[i] as number] as number;
+    let maker = makers.get(key);
     if (maker === undefined) {
-      const top = key < 0 && !bySlice
-        ? -1
-        : key < 0
-        ? boxes.box(-1, group, SLICE, -1)
-        : boxes.box(-1, group, -1 - key, -1);
+      const top = key < 0 ? -1 : boxes.box(-1, key, -1 - key, -1);
       maker = order === "callers"
         ? new CallerPaths(data, boxes, top)
         : new Paths(data, boxes, top, key < 0);
-      makers.set(group, maker);
+      makers.set(key, maker);
       if ((makers.size & 0xfff) === 0) checkMemory();
     }
     const count = rows.count[i] as number;
@@ -162,11 +141,8 @@ export function flameTree(data: FlameData, selection: FlameSelection): FlameTree
       isLast ? period : 0,
     );
   }
-  return layOut(data, boxes, root, bySlice);
+  return layOut(data, boxes, root);
 }
-
-/** The item of a box that only holds a slice of time, and is not drawn. */
-const SLICE = -0x7fffffff;
 
 /** By thread: the number of the root that it belongs to, -1 for none. */
 function rootKeys({ threads }: FlameData, root: FlameSelection["root"]): Int32Array {
@@ -246,12 +222,11 @@ class CallerPaths implements PathMaker {
   }
 }
 
-/** Sums up boxes, and gives each its place; siblings by name, slices by time. */
+/** Sums up boxes, and gives each its place; siblings by name. */
 function layOut(
   data: FlameData,
   { table, item, node, sums }: Boxes,
   root: FlameSelection["root"],
-  bySlice: boolean,
 ): FlameTree {
   const length = table.length;
   const parent = table.parents().slice();
@@ -282,15 +257,15 @@ function layOut(
   const next = new Float64Array(length + 1);
   let rows = 0;
   // A box goes after the siblings before it: they are taken in order, callers first.
-  for (const box of siblingOrder(data, parent, items, table.items(), bySlice)) {
+  for (const box of siblingOrder(data, parent, items)) {
     const up = parent[box] as number;
-    if (up >= 0) depth[box] = (depth[up] as number) + (items[up] === SLICE ? 0 : 1);
-    if (items[box] !== SLICE) rows = Math.max(rows, (depth[box] as number) + 1);
+    if (up >= 0) depth[box] = (depth[up] as number) + 1;
+    rows = Math.max(rows, (depth[box] as number) + 1);
     x[box] = next[up + 1] as number;
     next[up + 1] = (x[box] as number) + (width[box] as number);
     next[box + 1] = x[box] as number;
   }
-  const tree = {
+  return {
     length,
     parent,
     item: items.slice(),
@@ -310,16 +285,13 @@ function layOut(
     rows,
     root,
   };
-  return bySlice ? joined(tree) : tree;
 }
 
-/** Boxes, each after its caller, siblings by slice of time and name. */
+/** Boxes, each after its caller, siblings by name. */
 function siblingOrder(
   { names }: FlameData,
   parent: Int32Array,
   item: Int32Array,
-  key: Int32Array,
-  bySlice: boolean,
 ): Int32Array {
   const sorted = names.map((_, number) => number).sort((a, b) =>
     (names[a] as string) < (names[b] as string) ? -1 : names[a] === names[b] ? a - b : 1
@@ -327,11 +299,7 @@ function siblingOrder(
   const rank = new Int32Array(names.length);
   for (const [at, number] of sorted.entries()) rank[number] = at;
   const place = (box: number) =>
-    (parent[box] as number) < 0 && bySlice
-      ? key[box] as number
-      : (item[box] as number) < 0
-      ? item[box] as number
-      : rank[item[box] as number] as number;
+    (item[box] as number) < 0 ? item[box] as number : rank[item[box] as number] as number;
   const depths = new Int32Array(parent.length);
   for (let box = 0; box < parent.length; box++) {
     const up = parent[box] as number;
@@ -341,85 +309,4 @@ function siblingOrder(
   return Int32Array.from(parent, (_, box) => box).sort((a, b) =>
     (depths[a] as number) - (depths[b] as number) || (places[a] as number) - (places[b] as number)
   );
-}
-
-/** Joins boxes of the same function in the same box that are neighbours, and drops slices. */
-function joined(tree: FlameTree): FlameTree {
-  const order = Int32Array.from(tree.parent, (_, box) => box).filter((box) =>
-    tree.item[box] !== SLICE
-  ).sort((a, b) =>
-    (tree.depth[a] as number) - (tree.depth[b] as number) ||
-    (tree.x[a] as number) - (tree.x[b] as number)
-  );
-  const to = new Int32Array(tree.length).fill(-1);
-  const kept: number[] = [];
-  const parents: number[] = [];
-  const sums = [tree.width, tree.value, tree.self, tree.samples, tree.periods, tree.base].map(
-    (column) => ({ column, out: [] as number[] }),
-  );
-  for (const box of order) {
-    const up = tree.parent[box] as number;
-    const parent = up < 0 ? -1 : to[up] as number;
-    const before = kept.length - 1;
-    const last = kept[before];
-    const same = last !== undefined && parents[before] === parent &&
-      tree.item[last] === tree.item[box] && tree.depth[last] === tree.depth[box] &&
-      Math.abs(
-          (tree.x[last] as number) + (sums[0]?.out[before] ?? 0) - (tree.x[box] as number),
-        ) < 1e-9;
-    if (same) to[box] = before;
-    else {
-      to[box] = kept.push(box) - 1;
-      parents.push(parent);
-    }
-    for (const { column, out } of sums) {
-      if (same) (out[before] as number) += column[box] as number;
-      else out.push(column[box] as number);
-    }
-  }
-  const [width, value, self, samples, periods, base] = sums.map(({ out }) =>
-    Float64Array.from(out)
-  );
-  const pick = (column: Int32Array) => Int32Array.from(kept, (box) => column[box] as number);
-  return {
-    ...tree,
-    length: kept.length,
-    parent: Int32Array.from(parents),
-    item: pick(tree.item),
-    node: pick(tree.node),
-    depth: pick(tree.depth),
-    x: Float64Array.from(kept, (box) => tree.x[box] as number),
-    ...{ width, value, self, samples, periods, base } as Pick<
-      FlameTree,
-      "width" | "value" | "self" | "samples" | "periods" | "base"
-    >,
-  };
-}
-
-/**
- * Boxes whose functions match, and their weight: what is in a matching box counts once.
- *
- * @param matches by function
- */
-export function matchedWeight(
-  tree: FlameTree,
-  matches: ArrayLike<number | boolean>,
-): { readonly boxes: Uint8Array; readonly value: number; readonly count: number } {
-  const boxes = new Uint8Array(tree.length);
-  const inside = new Uint8Array(tree.length);
-  let value = 0;
-  let count = 0;
-  for (let box = 0; box < tree.length; box++) {
-    const up = tree.parent[box] as number;
-    const isIn = up >= 0 && inside[up] === 1;
-    const item = tree.item[box] as number;
-    const found = item >= 0 && Boolean(matches[item]);
-    if (found) {
-      boxes[box] = 1;
-      count++;
-      if (!isIn) value += tree.value[box] as number;
-    }
-    inside[box] = isIn || found ? 1 : 0;
-  }
-  return { boxes, value, count };
 }

@@ -3,16 +3,27 @@
  *
  * @module
  */
-import { deflate, pack, toBase64 } from "../data/pack.ts";
-import type { ReportData } from "../worker/source.ts";
+import { deflate, pack, toBase64 } from "./pack.ts";
+import type { ViewProfile } from "./view_profile.ts";
 
 /** What a page is made of. */
 export interface PageParts {
   /** `page.html`. */
   readonly page: string;
+  /** Its style. */
   readonly style: string;
+  /** Its script. */
   readonly script: string;
+  /** The script of its worker. */
   readonly worker: string;
+}
+
+/** What a report has inside. */
+export interface ReportParts {
+  /** What it shows; `undefined` where there are no samples. */
+  readonly profile: ViewProfile | undefined;
+  /** What that is compared with. */
+  readonly base?: ViewProfile | undefined;
 }
 
 /** Where a page has its recording from. */
@@ -48,9 +59,11 @@ export async function contentSecurityPolicy(
 export async function pageText(
   parts: PageParts,
   from: PageFrom,
-  { data = "", compared = false }: {
+  { data = "", compared = false, first = "" }: {
     /** What a report has in it. */
     readonly data?: string;
+    /** What is shown at first, as the hash of an address says it. */
+    readonly first?: string;
     /** Whether a server has something to compare with. */
     readonly compared?: boolean;
   } = {},
@@ -60,7 +73,8 @@ export async function pageText(
   const own = { ...parts, script: inScript(parts.script), style: parts.style.trim() };
   const csp = await contentSecurityPolicy(own, from);
   const values: Readonly<Record<string, string>> = {
-    'data-from="FROM"': `data-from="${from}"${compared ? " data-compared" : ""}`,
+    'data-from="FROM"': `data-from="${from}"${compared ? " data-compared" : ""}` +
+      (first === "" ? "" : ` data-first="${first.replaceAll("&", "&amp;")}"`),
     'content="CSP"': `content="${csp}"`,
     "/*STYLE*/": own.style,
     "/*DATA*/": data,
@@ -72,7 +86,16 @@ export async function pageText(
   return parts.page.replace(places, (place) => values[place.trim()] ?? "");
 }
 
-/** A report: one page with a profile in it, which asks for nothing. */
-export async function reportText(parts: PageParts, data: ReportData): Promise<string> {
-  return await pageText(parts, "report", { data: toBase64(await deflate(pack(data))) });
+/**
+ * A report: one page with a profile in it, which asks for nothing.
+ *
+ * @param data The profile, and what else the page shows of a recording.
+ * @param first What is shown at first, as the hash of an address says it.
+ */
+export async function reportText<T extends ReportParts>(
+  parts: PageParts,
+  data: T,
+  first = "",
+): Promise<string> {
+  return await pageText(parts, "report", { data: toBase64(await deflate(pack(data))), first });
 }

@@ -1,3 +1,8 @@
+/**
+ * A profile as pages have it: stacks of functions, samples in order of time.
+ *
+ * @module
+ */
 import { depthFirst, frameStacks, ranks } from "@perfdata/profile/frame-stacks";
 import {
   functionLabels,
@@ -31,34 +36,68 @@ export interface ViewProfile {
   readonly threads: readonly ProfileThread[];
   /** The objects. */
   readonly objects: readonly ProfileObject[];
-  /** Functions: the name as it is shown, the object (-1: none), `FUNCTION_KIND` bits. */
+  /** Functions. */
   readonly functions: {
+    /** The name as it is shown. */
     readonly name: readonly string[];
+    /** The object, -1 for none. */
     readonly object: Int32Array;
+    /** `FUNCTION_KIND` bits. */
     readonly kind: Uint8Array;
+    /** The source file of its line that has the largest share, of {@linkcode ViewProfile.files}; -1 for none. */
+    readonly file?: Int32Array;
+    /** That line. */
+    readonly line?: Int32Array;
   };
+  /** Paths of source files. */
+  readonly files?: readonly string[];
   /** The stacks. */
   readonly stacks: StackRows;
   /** Samples in order of time, or sums of those that are alike, without `time` and `cpu`. */
   readonly samples: {
+    /** How many rows there are. */
     readonly length: number;
     /** Innermost row of the stacks; -1 for none. */
     readonly stack: Int32Array;
+    /** Number of the event. */
     readonly event: Int32Array;
+    /** Number of the thread. */
     readonly thread: Int32Array;
+    /** How many samples it stands for. */
     readonly count: Float64Array;
+    /** The sum of their periods. */
     readonly period: Float64Array;
     /** Nanoseconds since {@linkcode ViewProfile.start}. */
     readonly time?: Float64Array;
+    /** The CPU, -1 where it is not known. */
     readonly cpu?: Int32Array;
   };
   /** Time of the first sample in nanoseconds, as decimal text, where samples have times. */
   readonly start: string;
   /** From there to the last one. */
   readonly duration: number;
+  /** Nanoseconds of a slice, where samples are summed up by slices of time: their times are its start. */
+  readonly step?: number;
+  /** Of how many recordings it is the sum; of one where that is missing. */
+  readonly recordings?: number;
 }
 
-/** Reduces a profile to what the page shows. */
+/**
+ * Reduces a profile to what the page shows.
+ *
+ * @example
+ * ```ts
+ * import { viewProfile } from "@perfdata/export/view-profile";
+ * import { ProfileBuilder } from "@perfdata/profile";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const main = builder.stack(-1, builder.place(-1, 1, [{ name: "main" }]));
+ * builder.sample({ stack: main, event: 0, thread: builder.thread(7, 7, "demo"), period: 500 });
+ * const { functions, samples } = viewProfile(builder.profile());
+ * assertEquals([functions.name, [...samples.period]], [["main"], [500]]);
+ * ```
+ */
 export function viewProfile(profile: Profile): ViewProfile {
   const { samples, span } = profile;
   const names = functionLabels(profile);

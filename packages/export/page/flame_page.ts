@@ -1,0 +1,114 @@
+import type { ProfileObject } from "@perfdata/profile/profile";
+import { ranks } from "@perfdata/profile/frame-stacks";
+import type { FlameData, FlameRows } from "../flame/flame_data.ts";
+import { flameFunctionName, percentage } from "../flame/flame_text.ts";
+import { VIEW_PARTS } from "./page_asset.ts";
+import { reportText } from "./page_text.ts";
+import { inDepthFirstOrder, type ViewProfile } from "./view_profile.ts";
+
+/**
+ * The page with the data of a flame graph in it, and that graph in view; of a comparison, the graph of what changed.
+ * One file that needs no network. Names go in as packed data only, never as markup.
+ *
+ * @example
+ * ```ts
+ * import { flameData } from "@perfdata/export";
+ * import { flamePage } from "@perfdata/export/flame-page";
+ * import { ProfileBuilder } from "@perfdata/profile";
+ * import { assert } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const main = builder.stack(-1, builder.place(-1, 1, [{ name: "main" }]));
+ * builder.sample({ stack: main, event: 0, thread: builder.thread(7, 7, "demo"), period: 500 });
+ * const page = await flamePage(flameData([builder.profile()]));
+ * assert(page.startsWith("<!DOCTYPE html>"));
+ * ```
+ */
+export async function flamePage(data: FlameData): Promise<string> {
+  const isComparison = data.sides.length > 1;
+  const last = data.sides.length - 1;
+  return await reportText(
+    VIEW_PARTS,
+    { profile: slicedProfile(data, last), base: isComparison ? slicedProfile(data, 0) : undefined },
+    isComparison ? "view=compare&graph=1" : "view=flame&root=process",
+  );
+}
+
+/** One side of the data as the page has profiles: samples are sums by slice of time. */
+export function slicedProfile(data: FlameData, side: number): ViewProfile {
+  const { rows, slices, start, end } = data;
+  const names = data.names.map((_, number) => flameFunctionName(data, number));
+  const stacks = inDepthFirstOrder(data, ranks(names));
+  // The rows of one side, in order of time.
+  const own = Int32Array.from(rows.node, (_, row) => row).filter((row) => rows.side[row] === side)
+    .sort((a, b) => (rows.slice[a] as number) - (rows.slice[b] as number) || a - b);
+  const pick = (column: Int32Array) => Int32Array.from(own, (row) => column[row] as number);
+  const step = Math.max(1, (end - start) / slices);
+  const omitted = data.omittedNodes === 0
+    ? ""
+    : `${data.omittedNodes.toLocaleString("en-US")} boxes of at most ` +
+      `${percentage(data.omittedShare)} are part of their callers`;
+  return {
+    title: data.sides[side] ?? data.title,
+    trust: [data.trust, omitted].filter((text) => text !== "").join("; "),
+    events: data.events,
+    threads: data.threads,
+    objects: data.objects.map((name): ProfileObject => ({ name, path: name })),
+    functions: {
+      name: names,
+      object: data.functionObject,
+      kind: Uint8Array.from(data.functionKind),
+      ...heaviestLines(data),
+    },
+    files: data.files,
+    stacks: stacks.rows,
+    samples: {
+      length: own.length,
+      stack: Int32Array.from(own, (row) => {
+        const node = rows.node[row] as number;
+        return node < 0 ? -1 : stacks.number[node] as number;
+      }),
+      event: pick(rows.event),
+      thread: pick(rows.thread),
+      count: Float64Array.from(own, (row) => rows.count[row] as number),
+      period: Float64Array.from(own, (row) => rows.period[row] as number),
+      ...(slices < 2 ? {} : {
+        time: Float64Array.from(own, (row) => Math.ceil((rows.slice[row] as number) * step)),
+      }),
+    },
+    start: `${Math.round(start)}`,
+    duration: slices < 2 ? 0 : Math.round(end - start),
+    ...(slices < 2 ? {} : { step }),
+    recordings: data.recordings[side] ?? 1,
+  };
+}
+
+/** By function: the line of the heaviest of its boxes. */
+function heaviestLines(
+  { names, parent, item, rows, file, line }: FlameData,
+): { readonly file: Int32Array; readonly line: Int32Array } {
+  const weights = inclusive(parent, rows);
+  const most = new Float64Array(names.length).fill(-1);
+  const found = { file: new Int32Array(names.length).fill(-1), line: new Int32Array(names.length) };
+  for (const [node, number] of item.entries()) {
+    const weight = weights[node] as number;
+    if (weight <= (most[number] as number)) continue;
+    most[number] = weight;
+    found.file[number] = file[node] as number;
+    found.line[number] = line[node] as number;
+  }
+  return found;
+}
+
+/** By node: periods of what is in it or was called from it. */
+function inclusive(parent: Int32Array, { node, period }: FlameRows): Float64Array {
+  const sums = new Float64Array(parent.length);
+  for (const [row, at] of node.entries()) {
+    if (at >= 0) sums[at] = (sums[at] as number) + (period[row] as number);
+  }
+  for (let at = parent.length - 1; at >= 0; at--) {
+    const up = parent[at] as number;
+    if (up >= 0) sums[up] = (sums[up] as number) + (sums[at] as number);
+  }
+  return sums;
+}

@@ -1,0 +1,95 @@
+import { NodeTable } from "@perfdata/profile/node-table";
+import type { ProfileThread } from "@perfdata/profile/profile";
+import type { Weights } from "./selection.ts";
+import { inDepthFirstOrder, type StackRows } from "@perfdata/export/view-profile";
+
+/** What the first row of a flame graph is: functions, names of processes, or threads. */
+export type FlameRoot = "function" | "process" | "thread";
+
+/** Boxes of the first row that stand for no function: their numbers follow those of the functions. */
+export interface FlameRoots {
+  /** By thread: number among {@linkcode FlameRoots.names}. */
+  readonly of: Int32Array;
+  readonly names: readonly string[];
+}
+
+/** What threads are below: processes of one name are together, as in `perf report --sort comm`. */
+export function flameRoots(
+  threads: readonly ProfileThread[],
+  root: Exclude<FlameRoot, "function">,
+): FlameRoots {
+  const numbers = new Map<string, number>();
+  const names: string[] = [];
+  const of = Int32Array.from(threads, ({ pid, tid, comm }) => {
+    const key = root === "process" ? comm : `${comm} ${pid} ${tid}`;
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = names.push(root === "process" ? comm : `${comm} ${tid}`) - 1;
+      numbers.set(key, number);
+    }
+    return number;
+  });
+  return { of, names };
+}
+
+/** Samples that are selected, with the row of the stacks that each is in; -1 for none. */
+export interface RootedSamples {
+  readonly rows: Int32Array;
+  readonly stack: (row: number) => number;
+  readonly thread: Int32Array;
+  readonly period: Float64Array;
+  readonly count: Float64Array;
+}
+
+/**
+ * Stacks below a row for each root, and their weights.
+ *
+ * @param functions How many functions there are: roots are numbered from there.
+ * @param rank By function and root: where it is among siblings.
+ */
+export function rootedStacks(
+  { parent, item }: Pick<StackRows, "parent" | "item">,
+  { rows, stack, thread, period, count }: RootedSamples,
+  { of, names }: FlameRoots,
+  functions: number,
+  rank: ArrayLike<number>,
+): { readonly stacks: StackRows; readonly weights: Weights } {
+  const nodes = new NodeTable();
+  const rootNodes = names.map((_, number) => nodes.node(-1, functions + number));
+  // By root and row of the stacks that came below it: its node.
+  const pairs = new NodeTable();
+  const nodeOf: number[] = [];
+  const path: number[] = [];
+  const below = (root: number, leaf: number): number => {
+    path.length = 0;
+    for (let row = leaf; row >= 0; row = parent[row] as number) path.push(row);
+    let node = rootNodes[root] as number;
+    while (path.length > 0) {
+      const row = path.pop() as number;
+      node = nodes.node(node, item[row] as number);
+    }
+    return node;
+  };
+  const at = Int32Array.from(rows, (row) => {
+    const root = of[thread[row] as number] as number;
+    const leaf = stack(row);
+    const pair = pairs.node(leaf, root);
+    return nodeOf[pair] ??= below(root, leaf);
+  });
+  const ordered = inDepthFirstOrder({ parent: nodes.parents(), item: nodes.items() }, rank);
+  const { length } = ordered.rows.parent;
+  const sums = { period: new Float64Array(length), count: new Float64Array(length) };
+  let [totalPeriod, totalCount] = [0, 0];
+  for (const [i, row] of rows.entries()) {
+    const node = ordered.number[at[i] as number] as number;
+    sums.period[node] = (sums.period[node] as number) + (period[row] as number);
+    sums.count[node] = (sums.count[node] as number) + (count[row] as number);
+    totalPeriod += period[row] as number;
+    totalCount += count[row] as number;
+  }
+  return {
+    stacks: ordered.rows,
+    // What has no stack is the root itself.
+    weights: { ...sums, totalPeriod, totalCount, barePeriod: 0, bareCount: 0 },
+  };
+}
