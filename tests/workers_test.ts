@@ -254,19 +254,19 @@ Deno.test("profiles are the same with any number of threads and blocks of any si
   Shared.stretches = 0;
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
   for (const path of [...files(), await ofTheDay(folder)]) {
-    for (const how of [{}, { timed: true, lines: true, unmapped: true }]) {
-      const expected = await profile(path, how, 1, 1 << 22);
-      for (const [jobs, blockBytes] of ways(turn++)) {
-        const actual = await profile(path, how, jobs, blockBytes);
-        assertEquals(actual, expected, `${path}: ${jobs} threads, blocks of ${blockBytes} bytes`);
-        compared++;
-      }
+    // In turns: the next file has the other ones, with the next number of threads.
+    const how = turn % 2 === 0 ? { timed: true, lines: true, unmapped: true } : {};
+    const expected = await profile(path, how, 1, 1 << 22);
+    for (const [jobs, blockBytes] of ways(turn++)) {
+      const actual = await profile(path, how, jobs, blockBytes);
+      assertEquals(actual, expected, `${path}: ${jobs} threads, blocks of ${blockBytes} bytes`);
+      compared++;
     }
   }
   Deno.removeSync(folder, { recursive: true });
   console.log(`${compared} profiles compared`);
   assertShared();
-  assert(compared >= 36);
+  assert(compared >= 18);
 });
 
 Deno.test("functions are the same with any number of threads and blocks of any size", async () => {
@@ -275,14 +275,12 @@ Deno.test("functions are the same with any number of threads and blocks of any s
   let turn = 0;
   Shared.stretches = 0;
   for (const path of all) {
-    for (const stacks of [false, true]) {
-      const how = { keys: { tid: true }, stacks };
-      const expected = await rows(path, how, 1, 1 << 22);
-      for (const [jobs, blockBytes] of ways(turn++)) {
-        const actual = await rows(path, how, jobs, blockBytes);
-        assertEquals(actual, expected, `${path}: ${jobs} threads, blocks of ${blockBytes} bytes`);
-        compared += actual.length;
-      }
+    const how = { keys: { tid: true }, stacks: turn % 2 === 0 };
+    const expected = await rows(path, how, 1, 1 << 22);
+    for (const [jobs, blockBytes] of ways(turn++)) {
+      const actual = await rows(path, how, jobs, blockBytes);
+      assertEquals(actual, expected, `${path}: ${jobs} threads, blocks of ${blockBytes} bytes`);
+      compared += actual.length;
     }
   }
   console.log(`${compared} rows of ${all.length} files compared`);

@@ -27,8 +27,8 @@ Deno.test("what the fuzzer once found ends in an answer", async () => {
       const place = { path: `${folder}/input.data`, folder };
       Deno.writeFileSync(place.path, bytes);
       for (const target of found) {
-        // Each way of calling a tool comes once.
-        for (let turn = 0; turn < 4; turn++) {
+        // Two of four ways of calling a tool: the next file has the others.
+        for (const turn of files % 2 === 0 ? [0, 1] : [2, 3]) {
           const signature = await attempt(target, bytes, place, new Random(turn));
           if (signature !== undefined) wrong.push(`${name}: ${signature}`);
         }
