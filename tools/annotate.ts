@@ -38,6 +38,7 @@ import { writeStyled } from "./_styled.ts";
 const HELP = `annotate: prints a function with the shares of its instructions and source lines
 
 usage: perfdata annotate [flags] [FILE] FUNCTION
+       perfdata annotate --data-type [flags] [FILE] [TYPE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FUNCTION is a name, an
 expression between slashes, an address (0x401136) or a place in the source (parse.c:120).
@@ -51,6 +52,8 @@ as with --lines. docs/annotate.md says more.
       --lines            source lines alone, with what is called from each or inlined there;
                          each begins with path:line, so that editors can jump to it
       --insns            instructions, or an error where they cannot be read
+      --data-type        fields of structures that were accessed at the instructions, by the debug
+                         information of x86 programs, of TYPE or of all types
       --pt               what ran by the Intel PT of the recording instead of samples: each
                          instruction counts; the default where it has no samples
       --event NAME       the event (default: the first that has samples)
@@ -64,13 +67,14 @@ examples:
   perfdata annotate perf.data parse_number
   perfdata annotate perf.data parse.c:120
   perfdata annotate --lines --source ~/src/server perf.data '/^Server::/'
+  perfdata annotate --data-type perf.data 'struct page'
   perfdata annotate --json perf.data main | jq 'select(.self.samples > 100)'
 
 Exit codes: 0 done; 1 the recording is damaged, or has no samples in such a function; 2 wrong usage.
 `;
 
 const FLAGS = {
-  boolean: ["insns", "lines", "full-names", "json", "pt", ...PROFILE_FLAGS.boolean],
+  boolean: ["insns", "lines", "data-type", "full-names", "json", "pt", ...PROFILE_FLAGS.boolean],
   string: ["color", "event", "source", "context", ...PROFILE_FLAGS.string],
 } as const;
 
@@ -91,6 +95,7 @@ interface Shown {
 
 async function run(flags: AnnotateFlags): Promise<number> {
   const { on, value, operands } = flags;
+  if (on["data-type"]) return await dataTypes(flags);
   const wanted = operands.at(-1);
   if (wanted === undefined) throw new UsageError("no function");
   if (on.insns && on.lines) throw new UsageError("--insns and --lines exclude each other");
@@ -136,6 +141,29 @@ async function run(flags: AnnotateFlags): Promise<number> {
     } else printLines(annotations, shown, on.json, context ?? 2);
     reportSources(shown, value.source);
     return isWhole && isRead ? 0 : 1;
+  });
+}
+
+/** Prints types of data with their fields. */
+async function dataTypes(flags: AnnotateFlags): Promise<number> {
+  const { on, value, operands } = flags;
+  for (const other of ["insns", "lines", "pt"] as const) {
+    if (on[other]) throw new UsageError(`--data-type and --${other} exclude each other`);
+  }
+  const [first, second, ...others] = operands;
+  if (others.length > 0) throw new UsageError("one FILE and one TYPE at most");
+  const isType = first !== undefined && second === undefined && first !== "-" && !isThere(first);
+  const name = oneFile(first === undefined || isType ? [] : [first]);
+  return await aboutAsync(name, async () => {
+    const { profile, isWhole, source } = await readProfile("annotate", name, flags, {
+      debugInformation: true,
+    });
+    const event = eventNumber(profile, value.event);
+    reportOtherEvents("annotate", name, profile, event, value.event);
+    const { printTypes } = await import("./_data_types.ts");
+    const wanted = isType ? first : second;
+    await printTypes({ name, profile, event, source, files: value, wanted, json: on.json });
+    return isWhole ? 0 : 1;
   });
 }
 
@@ -233,6 +261,15 @@ function reportSources({ name, sources }: Shown, folder: string | undefined): vo
   const more = others.length > 0 ? ` and ${others.length} more` : "";
   const where = folder === undefined ? "; --source DIR says where it is" : ` in ${folder}`;
   complain(`annotate: ${name}: source not found: ${absent}${more}${where}`);
+}
+
+function isThere(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isFile(path: string): boolean {

@@ -1,4 +1,5 @@
 import { Cursor } from "../dwarf/bytes.ts";
+import { DW_OP } from "../dwarf/dwarf_constants.ts";
 import { DwarfError } from "../dwarf/dwarf_error.ts";
 import type { ExpressionTable } from "./frame_rules.ts";
 
@@ -14,58 +15,6 @@ export interface FrameState {
 const MAX_STEPS = 2000;
 /** Deeper stacks than this no compiler makes. */
 const MAX_DEPTH = 256;
-
-/** Operations of DWARF expressions that call frame information can have (DWARF 5, 7.7.1). */
-const DW_OP = {
-  addr: 0x03,
-  deref: 0x06,
-  const1u: 0x08,
-  const1s: 0x09,
-  const2u: 0x0a,
-  const2s: 0x0b,
-  const4u: 0x0c,
-  const4s: 0x0d,
-  const8u: 0x0e,
-  const8s: 0x0f,
-  constu: 0x10,
-  consts: 0x11,
-  dup: 0x12,
-  drop: 0x13,
-  over: 0x14,
-  pick: 0x15,
-  swap: 0x16,
-  rot: 0x17,
-  abs: 0x19,
-  and: 0x1a,
-  div: 0x1b,
-  minus: 0x1c,
-  mod: 0x1d,
-  mul: 0x1e,
-  neg: 0x1f,
-  not: 0x20,
-  or: 0x21,
-  plus: 0x22,
-  plus_uconst: 0x23,
-  shl: 0x24,
-  shr: 0x25,
-  shra: 0x26,
-  xor: 0x27,
-  bra: 0x28,
-  eq: 0x29,
-  ge: 0x2a,
-  gt: 0x2b,
-  le: 0x2c,
-  lt: 0x2d,
-  ne: 0x2e,
-  skip: 0x2f,
-  lit0: 0x30,
-  lit31: 0x4f,
-  breg0: 0x70,
-  breg31: 0x8f,
-  bregx: 0x92,
-  deref_size: 0x94,
-  nop: 0x96,
-} as const;
 
 /**
  * Evaluates a DWARF expression of call frame information.

@@ -79,7 +79,8 @@ export class Die {
   }
 }
 
-function readNumber(c: Cursor, read: number, constant: number, format: UnitFormat): number {
+/** Reads a value; of strings and blocks, the position where they begin. */
+export function readNumber(c: Cursor, read: number, constant: number, format: UnitFormat): number {
   switch (read) {
     case READ.NOTHING:
       return 1;

@@ -2,6 +2,8 @@
 // and supplementary files, and all that is loaded on the way counts against one cache.
 import { type Address, addressFromBigInt } from "../address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
+import { DataFinder } from "./data/data_finder.ts";
+import type { VariableFinder } from "./data/variables.ts";
 import { Die } from "./die.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { DwarfFile } from "./dwarf_file.ts";
@@ -242,6 +244,7 @@ export class DwarfContext {
   readonly #functions: FunctionName[] = [];
   readonly #files: string[] = [];
   readonly #fileIds = new Map<string, number>();
+  #data: DataFinder | undefined;
 
   private constructor(sections: DwarfSections, options: DwarfOptions) {
     this.#options = options;
@@ -260,6 +263,32 @@ export class DwarfContext {
    */
   static open(sections: DwarfSections, options: DwarfOptions = {}): DwarfContext {
     return new DwarfContext(sections, options);
+  }
+
+  /** What the file says of variables and types: nothing is read before it is asked. */
+  get data(): VariableFinder {
+    return this.#data ??= new DataFinder({
+      file: this.#main,
+      unitOf: (address) => {
+        const number = this.#unitIndex().find(address);
+        return number < 0 ? undefined : this.#entryUnit(this.#main.units.unit(number));
+      },
+      units: () => this.#codeUnits(),
+      report: this.#report,
+    });
+  }
+
+  /** The unit that has the entries of one. */
+  #entryUnit(unit: Unit): Unit {
+    return this.#tolerant(() => this.#split(unit)) ?? unit;
+  }
+
+  *#codeUnits(): Generator<Unit> {
+    const { units } = this.#main;
+    for (let i = 0; i < units.length; i++) {
+      const unit = units.unit(i);
+      if (unit.hasCode) yield this.#entryUnit(unit);
+    }
   }
 
   /** Every function that a look-up has met; see {@linkcode FrameBatch.functions}. */

@@ -98,6 +98,15 @@ export class DwarfFile {
   get aranges(): Section {
     return this.#open(".debug_aranges");
   }
+  get abbrev(): Section {
+    return this.#open(".debug_abbrev");
+  }
+  get loc(): Section {
+    return this.#open(".debug_loc");
+  }
+  get loclists(): Section {
+    return this.#open(".debug_loclists");
+  }
 
   /** The supplementary file (`.gnu_debugaltlink`, `.debug_sup`), or `undefined`. */
   get supplementary(): DwarfFile | undefined {
@@ -142,7 +151,7 @@ export class DwarfFile {
     const key = tableKey(unit);
     let table = this.#tables.get(key);
     if (table === undefined) {
-      const section = this.#open(".debug_abbrev");
+      const section = this.abbrev;
       section.at(0, section.size);
       const bytes = section.bytes;
       table = new AbbrevTable(bytes, section.name, unit.abbrevOffset, section.le, unit);
@@ -163,7 +172,7 @@ export class DwarfFile {
     const key = `${tableKey(unit)} ${code}`;
     let table = this.#rootTables.get(key);
     if (table === undefined) {
-      const section = this.#open(".debug_abbrev");
+      const section = this.abbrev;
       section.at(0, section.size);
       const bytes = section.bytes;
       table = new AbbrevTable(bytes, section.name, unit.abbrevOffset, section.le, unit, code);

@@ -12,6 +12,16 @@ export {
   type FrameBatch,
   type FunctionRanges,
 } from "./dwarf_context.ts";
+export type {
+  DataField,
+  DataType,
+  FunctionData,
+  GlobalVariable,
+  Location,
+  Variable,
+  VariableFinder,
+  VariablePlace,
+} from "./data/variables.ts";
 export { DwarfError } from "./dwarf_error.ts";
 export { elfDwarfSections } from "./elf_sections.ts";
 export type { FunctionName } from "./function_names.ts";

@@ -387,7 +387,8 @@ export class Unit implements UnitFormat, LineUnit {
     else this.#rangeList4(value, list, owner);
   }
 
-  get #baseAddress(): number {
+  /** What range lists and location lists count from, unless they say otherwise. */
+  get baseAddress(): number {
     return this.#rangeBase ??= this.rootDie().has(SLOT.LOW_PC) || this.skeleton === undefined
       ? this.root.lowPc
       : this.skeleton.root.lowPc;
@@ -416,7 +417,7 @@ export class Unit implements UnitFormat, LineUnit {
     if (this.skeleton !== undefined && main.root.gnuRangesBase > 0) at += main.root.gnuRangesBase;
     const size = this.addressSize;
     const selector = size === 8 ? -1 : 2 ** (8 * size) - 1;
-    let base = this.#baseAddress;
+    let base = this.baseAddress;
     for (;;) {
       this.#countRange(section, at);
       const low = main.file.address(section, at, size);
@@ -439,7 +440,7 @@ export class Unit implements UnitFormat, LineUnit {
       at = base + section.uint(base + value * this.offsetSize, this.offsetSize);
     }
     const size = this.addressSize;
-    let base = this.#baseAddress;
+    let base = this.baseAddress;
     let c = section.cursorAt(at, Math.min(LONGEST_ENTRY, Math.max(1, section.size - at)));
     for (;;) {
       if (c.end - c.pos < LONGEST_ENTRY && c.base + c.end < section.size) {

@@ -16,6 +16,7 @@ import { type OpenedFiles, readableBuildId } from "../opened_files.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
 import type { SymbolTable } from "../symbol_table.ts";
 import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
+import { ObjectData } from "./object_data.ts";
 import { FEW_LOOK_UPS, SymbolResolutions } from "./table_lookup.ts";
 
 /** The symbols of an executable, a library or the vdso. */
@@ -47,6 +48,7 @@ export async function elfLookup(
     origin: debug.path,
     verified: object.buildId !== undefined,
     segments: addresses.segments,
+    data: dataOf(dwarf, (offset) => addresses.fromOffset(offset), runtime?.elf, debug.elf),
     find: (offsets) =>
       findInElf(
         offsets,
@@ -74,13 +76,16 @@ export async function moduleFileLookup(
   const tables = new ElfTables(symbols, opened);
   const dwarf = await debugInformation(symbols, path, context, opened);
   const addresses = elf.type === ET.REL ? undefined : new FileAddresses(elf);
+  const toFile = (distance: Address) =>
+    addresses === undefined ? distance : addresses.fromOffset(distance);
   return {
     origin: path,
     verified: object.buildId !== undefined,
+    data: dataOf(dwarf, toFile, elf, elf),
     find: (distances) =>
       findInElf(
         distances,
-        (distance) => addresses === undefined ? distance : addresses.fromOffset(distance),
+        toFile,
         tables.for,
         dwarf,
         context.show,
@@ -129,6 +134,17 @@ export async function debugInformation(
   if (options.debugInformation === false) return undefined;
   const { openCompanionDwarf } = await import("../companion_dwarf.ts");
   return openCompanionDwarf(file, runtimePath, opened, (error) => opened.fault(error));
+}
+
+/** What the debug information of an object says of data. */
+export function dataOf(
+  dwarf: DwarfContext | undefined,
+  toFile: (address: Address) => Address | undefined,
+  runtime: ElfFile | undefined,
+  debug: ElfFile,
+): ObjectData | undefined {
+  if (dwarf === undefined || debug.debugSection(".debug_info") === undefined) return undefined;
+  return new ObjectData(dwarf, toFile, runtime ?? debug, debug);
 }
 
 /** The symbol tables of a file. */

@@ -11,7 +11,7 @@ import {
 } from "../file_search.ts";
 import { type OpenedFiles, readableBuildId } from "../opened_files.ts";
 import type { SymbolObject } from "../resolution.ts";
-import { debugInformation, findInElf, moduleFileLookup } from "./elf_lookup.ts";
+import { dataOf, debugInformation, findInElf, moduleFileLookup } from "./elf_lookup.ts";
 import { RUNNING_KALLSYMS } from "./kallsyms_text.ts";
 import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
 import { findInTable } from "./table_lookup.ts";
@@ -118,6 +118,7 @@ async function vmlinuxLookup(
   return {
     origin: path,
     verified: object.buildId !== undefined,
+    data: dataOf(dwarf, (address) => address + linked, elf, elf),
     find: (addresses) =>
       findInElf(addresses, (address) => address + linked, () => table, dwarf, context.show),
   };

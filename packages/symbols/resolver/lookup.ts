@@ -1,4 +1,5 @@
 import type { LoadSegment } from "../address_map.ts";
+import type { ObjectData } from "./object_data.ts";
 import type { SearchPlaces } from "../file_search.ts";
 import type { OpenedFiles } from "../opened_files.ts";
 import { type Resolution, unresolved } from "../resolution.ts";
@@ -28,6 +29,8 @@ export interface Lookup {
   readonly segments?: readonly LoadSegment[];
   /** Whether they are known to be those of what was recorded. */
   readonly verified: boolean;
+  /** What debug information says of variables and types; `undefined` where there is none. */
+  readonly data?: ObjectData | undefined;
   /** Looks addresses up, see `ObjectSymbols`. */
   find(addresses: Float64Array, times: Float64Array | undefined): Resolution[];
 }

@@ -4,6 +4,7 @@ import type { SymbolsError } from "../errors.ts";
 import type { RefusedFile } from "../file_search.ts";
 import type { OpenedFiles } from "../opened_files.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
+import type { ObjectData } from "./object_data.ts";
 import type { Lookup, ResolverContext } from "./lookup.ts";
 
 /** The symbols of one object. */
@@ -29,6 +30,8 @@ export interface ObjectSymbols {
   readonly faults: readonly SymbolsError[];
   /** How many such parts there are. */
   readonly faultCount: number;
+  /** What debug information says of variables and types; `undefined` where there is none. */
+  data(): Promise<ObjectData | undefined>;
   /**
    * Looks addresses up.
    *
@@ -85,6 +88,10 @@ export class FileSymbols implements ObjectSymbols {
 
   get faultCount(): number {
     return this.#opened.faultCount;
+  }
+
+  data(): Promise<ObjectData | undefined> {
+    return Promise.resolve(this.#lookup.data);
   }
 
   find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {
@@ -176,6 +183,12 @@ export class BundledSymbols implements ObjectSymbols {
 
   get faultCount(): number {
     return this.#opened.faultCount;
+  }
+
+  async data(): Promise<ObjectData | undefined> {
+    // A bundle has no variables.
+    this.#lookup ??= await this.#inFiles();
+    return this.#lookup.data;
   }
 
   async find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {

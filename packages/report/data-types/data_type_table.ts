@@ -1,0 +1,143 @@
+import type { Profile } from "@perfdata/profile/profile";
+import type { SymbolObject } from "@perfdata/symbols";
+import type { DataField, DataType } from "@perfdata/symbols/dwarf";
+import { DATA_CAUSES, type DataCause, type DataTypes } from "./data_types.ts";
+
+/** Samples and their periods. */
+export interface DataCount {
+  /** Samples. */
+  samples: number;
+  /** Sum of their periods. */
+  period: number;
+}
+
+/** A type whose data was accessed. */
+export interface TypeCount extends DataCount {
+  /** The type. */
+  readonly type: DataType;
+  /** Name of the object whose debug information has it. */
+  readonly object: string;
+  /** By offset: accesses there. */
+  readonly offsets: ReadonlyMap<number, DataCount>;
+}
+
+/** What the samples of an event accessed. */
+export interface TypeCounts {
+  /** Types, those with the largest periods first. */
+  readonly types: readonly TypeCount[];
+  /** Samples of which it is not known, by cause. */
+  readonly without: ReadonlyMap<DataCause, DataCount>;
+  /** All of them. */
+  readonly total: DataCount;
+}
+
+/** Sums up the samples of an event by the type that the instruction accessed that each was taken at. */
+export async function countTypes(
+  profile: Profile,
+  event: number,
+  objects: readonly SymbolObject[],
+  types: DataTypes,
+): Promise<TypeCounts> {
+  const total = none();
+  const without = new Map(DATA_CAUSES.map((cause) => [cause, none()]));
+  const byPlace = sumByPlace(profile, event, total);
+  const byObject = Map.groupBy(byPlace.keys(), (place) => profile.places.object[place] ?? -1);
+  const found = new Map<string, TypeCount & { offsets: Map<number, DataCount> }>();
+  for (const [number, places] of byObject) {
+    const object = objects[number];
+    const addresses = places.map((place) => profile.places.address[place] as number);
+    const accesses = object === undefined ? [] : await types.find(object, addresses);
+    for (const [i, place] of places.entries()) {
+      const count = byPlace.get(place) as DataCount;
+      const access = accesses[i] ?? { cause: "no code" };
+      if ("cause" in access) {
+        add(without.get(access.cause) as DataCount, count);
+        continue;
+      }
+      const { type, offset } = access;
+      const key = `${number} ${type.size} ${type.name}`;
+      let own = found.get(key);
+      if (own === undefined) {
+        const name = profile.objects[number]?.name ?? "[unknown]";
+        found.set(key, own = { ...none(), type, object: name, offsets: new Map() });
+      }
+      add(own, count);
+      let there = own.offsets.get(offset);
+      if (there === undefined) own.offsets.set(offset, there = none());
+      add(there, count);
+    }
+  }
+  const ordered = [...found.values()].sort((a, b) =>
+    b.period - a.period || b.samples - a.samples || (a.type.name < b.type.name ? -1 : 1)
+  );
+  return { types: ordered, without, total };
+}
+
+function sumByPlace(
+  { samples, stacks }: Profile,
+  event: number,
+  total: DataCount,
+): Map<number, DataCount> {
+  const sums = new Map<number, DataCount>();
+  for (let i = 0; i < samples.length; i++) {
+    if (samples.event[i] !== event) continue;
+    const count = { samples: samples.count[i] as number, period: samples.period[i] as number };
+    add(total, count);
+    const stack = samples.stack[i] as number;
+    const place = stack < 0 ? -1 : stacks.place[stack] as number;
+    let sum = sums.get(place);
+    if (sum === undefined) sums.set(place, sum = none());
+    add(sum, count);
+  }
+  return sums;
+}
+
+/** A field as it is listed. */
+export interface ListedField extends DataCount {
+  /** How many structures it is in. */
+  readonly depth: number;
+  /** Offset in the outermost one. */
+  readonly offset: number;
+  /** Bytes. */
+  readonly size: number;
+  /** Its name. */
+  readonly name: string;
+  /** The name of its type. */
+  readonly type: string;
+}
+
+/** Structures in each other that are listed. */
+const DEEPEST = 8;
+
+/** The fields of a type with the accesses to each; structures are followed by what is in them. */
+export function listFields({ type, offsets }: TypeCount): ListedField[] {
+  const listed: ListedField[] = [];
+  const sumOf = (from: number, to: number): DataCount => {
+    const sum = none();
+    for (const [offset, count] of offsets) if (offset >= from && offset < to) add(sum, count);
+    return sum;
+  };
+  const list = (fields: readonly DataField[], from: number, depth: number): void => {
+    for (const field of fields) {
+      const offset = from + field.offset;
+      // What is in a union is at the same place: the size tells what a field can have been.
+      const sum = sumOf(offset, offset + Math.max(1, field.size));
+      const { name, size } = field;
+      listed.push({ ...sum, depth, offset, size, name, type: field.type?.name ?? "void" });
+      if (field.type !== undefined && field.type.kind === "structure" && depth < DEEPEST) {
+        list(field.type.fields, offset, depth + 1);
+      }
+    }
+  };
+  list(type.fields, 0, 0);
+  return listed;
+}
+
+function none(): DataCount {
+  return { samples: 0, period: 0 };
+}
+
+function add(to: DataCount, { samples, period }: DataCount): void {
+  to.samples += samples;
+  to.period += period;
+}

@@ -1,0 +1,362 @@
+import type { DataType, FunctionData, VariablePlace } from "@perfdata/symbols/dwarf";
+import type { ObjectData } from "@perfdata/symbols/object-data";
+import type { DataDecoder, DataInsn, MemoryOperand } from "./data_insn.ts";
+
+/** Data that a register points to. */
+interface Pointed {
+  /** Its type. */
+  readonly type: DataType;
+  /** Where in it. */
+  readonly offset: number;
+  /** Whether more of the same may be before and after it, as where a pointer points to. */
+  readonly repeats: boolean;
+}
+
+/** Data at an offset. */
+export interface FoundData {
+  /** Its type. */
+  readonly type: DataType;
+  /** Where in it. */
+  readonly offset: number;
+}
+
+/** By register: what it points to, `undefined` where that is not known. */
+type Registers = readonly (Pointed | undefined)[];
+
+const REGISTERS = 17;
+const NOTHING: Registers = new Array<Pointed | undefined>(REGISTERS).fill(undefined);
+/** Visits of one instruction: registers lose what they point to one by one, so that few are needed. */
+const MOST_VISITS = 256;
+
+/**
+ * What registers point to at each instruction of a piece of code: what debug information says of
+ * variables there, and what follows from it through copies, loads of pointers and sums. Where ways
+ * through the code meet, what differs is not known.
+ */
+export class RegisterTypes {
+  readonly #insns: readonly DataInsn[];
+  readonly #data: ObjectData;
+  readonly #function: FunctionData;
+  readonly #decoder: DataDecoder;
+  /** Address of the first instruction in the file. */
+  readonly #start: number;
+  /** By instruction: what variables say of registers. */
+  readonly #known: (Map<number, { value: Pointed; depth: number }> | undefined)[];
+  readonly #before: (Registers | undefined)[];
+
+  /**
+   * Follows the code of a function.
+   *
+   * @param start Address of the first instruction in the file.
+   */
+  constructor(
+    insns: readonly DataInsn[],
+    start: number,
+    data: ObjectData,
+    about: FunctionData,
+    decoder: DataDecoder,
+  ) {
+    this.#insns = insns;
+    this.#start = start;
+    this.#data = data;
+    this.#function = about;
+    this.#decoder = decoder;
+    this.#known = new Array(insns.length).fill(undefined);
+    this.#before = new Array(insns.length).fill(undefined);
+    this.#readVariables();
+    this.#follow();
+  }
+
+  /** What an instruction accesses in memory; `undefined` where that is not known. */
+  access(number: number): FoundData | undefined {
+    const insn = this.#insns[number];
+    if (insn?.memory === undefined) return undefined;
+    const found = this.#pointedBy(insn.memory, this.#at(number), number);
+    return found === undefined ? undefined : within(found);
+  }
+
+  /** Whether a register is one that the frame of the function is counted from, at an instruction. */
+  isOfFrame(register: number, number: number): boolean {
+    const { frameBase } = this.#function;
+    if (register === this.#decoder.stackPointer) return true;
+    if (frameBase !== undefined && "register" in frameBase && frameBase.register === register) {
+      return true;
+    }
+    return this.#data.frameAddress(this.#address(number))?.register === register;
+  }
+
+  /** Notes at which instructions which variables are in registers. */
+  #readVariables(): void {
+    const [first = 0, last = 0] = [this.#start, this.#endOf()];
+    for (const { type, depth, locations } of this.#function.variables) {
+      const { target } = type;
+      if (type.kind !== "pointer" || target === undefined) continue;
+      for (const { low, high, place } of locations) {
+        if (place?.kind !== "value" || place.register >= REGISTERS) continue;
+        if (high <= first || low >= last) continue;
+        const value = { type: target, offset: 0 - place.offset, repeats: true };
+        for (
+          let i = this.#firstFrom(low);
+          i < this.#insns.length && this.#address(i) < high;
+          i++
+        ) {
+          const known = this.#known[i] ??= new Map();
+          const other = known.get(place.register);
+          if (other !== undefined && !isBetter({ value, depth }, other)) continue;
+          known.set(place.register, { value, depth });
+        }
+      }
+    }
+  }
+
+  #endOf(): number {
+    const last = this.#insns.at(-1);
+    return this.#start + (last === undefined ? 0 : last.at + last.length);
+  }
+
+  #address(number: number): number {
+    return this.#start + (this.#insns[number] as DataInsn).at;
+  }
+
+  /** The first instruction from an address on. */
+  #firstFrom(address: number): number {
+    let low = 0, high = this.#insns.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#address(middle) < address) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #follow(): void {
+    const insns = this.#insns;
+    const numberAt = new Map(insns.map(({ at }, number) => [at, number]));
+    const visits = new Uint16Array(insns.length);
+    const waiting: number[] = [];
+    const reach = (number: number, registers: Registers): void => {
+      const before = this.#before[number];
+      const joined = before === undefined ? registers : meet(before, registers);
+      if (joined === before) return;
+      this.#before[number] = joined;
+      waiting.push(number);
+    };
+    for (let entry = 0; entry < insns.length; entry++) {
+      // The first one, and those that only an indirect jump or an exception leads to.
+      if (this.#before[entry] !== undefined) continue;
+      reach(entry, NOTHING);
+      for (let number = waiting.pop(); number !== undefined; number = waiting.pop()) {
+        const insn = insns[number] as DataInsn;
+        visits[number] = (visits[number] as number) + 1;
+        if ((visits[number] as number) > MOST_VISITS) this.#before[number] = NOTHING;
+        if ((visits[number] as number) > MOST_VISITS + 1) continue;
+        const after = this.#after(number, insn);
+        if (insn.flow !== "jump" && insn.flow !== "end" && number + 1 < insns.length) {
+          reach(number + 1, after);
+        }
+        if (insn.target !== undefined && (insn.flow === "jump" || insn.flow === "branch")) {
+          const target = numberAt.get(insn.target);
+          if (target !== undefined) reach(target, after);
+        }
+      }
+    }
+  }
+
+  /** Registers before an instruction, with what variables say. */
+  #at(number: number): Registers {
+    const before = this.#before[number] ?? NOTHING;
+    const known = this.#known[number];
+    if (known === undefined) return before;
+    const registers = [...before];
+    for (const [register, { value }] of known) registers[register] = value;
+    return registers;
+  }
+
+  #after(number: number, insn: DataInsn): Registers {
+    const before = this.#at(number);
+    const { effect, written } = insn;
+    if (effect === undefined && written.length === 0 && insn.flow !== "call") return before;
+    const registers = [...before];
+    for (const register of written) registers[register] = undefined;
+    if (insn.flow === "call") {
+      for (const register of this.#decoder.lostByCalls) registers[register] = undefined;
+      registers[this.#decoder.returned] = this.#returned(insn);
+    }
+    if (effect === undefined) return registers;
+    const own = before[effect.to];
+    let value: Pointed | undefined;
+    switch (effect.kind) {
+      case "move":
+        value = before[effect.from];
+        break;
+      case "choose":
+        value = joined(own, before[effect.from]);
+        break;
+      case "load":
+        value = this.#loaded(insn, before, number);
+        break;
+      case "address":
+        value = insn.memory && this.#addressOf(insn.memory, before, number);
+        break;
+      case "add":
+        value = own && shifted(own, effect.value);
+        break;
+      case "sum": {
+        // A pointer and a number; which is which is known where one of them points to something.
+        const other = before[effect.from];
+        value = own === undefined || other === undefined ? own ?? other : undefined;
+        break;
+      }
+    }
+    registers[effect.to] = value;
+    return registers;
+  }
+
+  #returned({ target }: DataInsn): Pointed | undefined {
+    if (target === undefined) return undefined;
+    const type = this.#data.finder.returnType(this.#start + target, this.#start);
+    return type === undefined ? undefined : pointedBy(type);
+  }
+
+  /** What a pointer that is loaded points to. */
+  #loaded({ memory }: DataInsn, registers: Registers, number: number): Pointed | undefined {
+    const found = memory && this.#pointedBy(memory, registers, number);
+    const data = found && within(found);
+    const type = data && typeAt(data);
+    return type === undefined ? undefined : pointedBy(type);
+  }
+
+  /** The address of an operand: in an array, that of an element, with others around it. */
+  #addressOf(memory: MemoryOperand, registers: Registers, number: number): Pointed | undefined {
+    const found = this.#pointedBy(memory, registers, number);
+    const element = found?.type.kind === "array" ? found.type.target : undefined;
+    if (found === undefined || element === undefined || element.size === 0) return found;
+    return shifted({ type: element, offset: 0, repeats: true }, found.offset);
+  }
+
+  /** The data at an operand. */
+  #pointedBy(memory: MemoryOperand, registers: Registers, number: number): Pointed | undefined {
+    if (memory.isSegment) return undefined;
+    if (memory.isAddress) return this.#global(memory.offset);
+    const inFrame = this.#inFrame(memory, number);
+    if (inFrame !== undefined) return inFrame;
+    const base = registers[memory.base];
+    if (base !== undefined) return shifted(base, memory.offset);
+    // Code that is not moved has the address of an array as the offset of an index.
+    return memory.offset > 0 ? this.#global(memory.offset) : undefined;
+  }
+
+  #global(address: number): Pointed | undefined {
+    const found = this.#data.finder.globalAt(address);
+    return found && { type: found.type, offset: address - found.address, repeats: false };
+  }
+
+  /** A variable that is in memory at a register. */
+  #inFrame({ base, offset }: MemoryOperand, number: number): Pointed | undefined {
+    const address = this.#address(number);
+    let found: Pointed | undefined, depth = -1;
+    for (const variable of this.#function.variables) {
+      if (variable.depth < depth) continue;
+      for (const { low, high, place } of variable.locations) {
+        if (address < low || address >= high || place === undefined) continue;
+        const at = this.#offsetFrom(base, place, address);
+        if (at === undefined || offset < at || offset >= at + variable.type.size) continue;
+        found = { type: variable.type, offset: offset - at, repeats: false };
+        depth = variable.depth;
+      }
+    }
+    return found;
+  }
+
+  /** Where something in memory is, counted from a register. */
+  #offsetFrom(register: number, place: VariablePlace, address: number): number | undefined {
+    if (place.kind === "memory") return place.register === register ? place.offset : undefined;
+    if (place.kind !== "frame" && place.kind !== "cfa") return undefined;
+    const { frameBase } = this.#function;
+    if (place.kind === "frame" && frameBase !== undefined && "register" in frameBase) {
+      return frameBase.register === register ? frameBase.offset + place.offset : undefined;
+    }
+    const cfa = this.#data.frameAddress(address);
+    return cfa?.register === register ? cfa.offset + place.offset : undefined;
+  }
+}
+
+/** The type of a whole field, or of an element of an array, that begins at an offset. */
+function typeAt({ type, offset }: FoundData): DataType | undefined {
+  if (type.kind === "structure") {
+    for (const field of type.fields) {
+      if (field.type === undefined) continue;
+      if (offset < field.offset || offset >= field.offset + field.size) continue;
+      const found = typeAt({ type: field.type, offset: offset - field.offset });
+      // Of a union, the first that points to something.
+      if (found?.kind === "pointer") return found;
+    }
+    return undefined;
+  }
+  if (type.kind === "array") {
+    const { target } = type;
+    if (target === undefined || target.size === 0) return undefined;
+    return typeAt({ type: target, offset: offset % target.size });
+  }
+  return offset === 0 ? type : undefined;
+}
+
+function pointedBy({ kind, target: type }: DataType): Pointed | undefined {
+  return kind !== "pointer" || type === undefined ? undefined : { type, offset: 0, repeats: true };
+}
+
+function shifted({ type, offset, repeats }: Pointed, by: number): Pointed {
+  const { size } = type;
+  const sum = offset + by;
+  return { type, repeats, offset: repeats && size > 0 ? (sum % size + size) % size : sum };
+}
+
+/** What is there, where it is within its type. */
+function within({ type, offset, repeats }: Pointed): FoundData | undefined {
+  const { size } = type;
+  if (size === 0) return undefined;
+  if (repeats) return { type, offset: (offset % size + size) % size };
+  return offset >= 0 && offset < size ? { type, offset } : undefined;
+}
+
+function isBetter(
+  one: { value: Pointed; depth: number },
+  other: { value: Pointed; depth: number },
+): boolean {
+  if (one.depth !== other.depth) return one.depth > other.depth;
+  return one.value.type.kind === "structure" && other.value.type.kind !== "structure";
+}
+
+/** What both ways say; the same object where that is what the first one says. */
+function meet(one: Registers, other: Registers): Registers {
+  let changed: (Pointed | undefined)[] | undefined;
+  for (let i = 0; i < REGISTERS; i++) {
+    const both = joined(one[i], other[i]);
+    if (both === one[i]) continue;
+    changed ??= [...one];
+    changed[i] = both;
+  }
+  return changed ?? one;
+}
+
+function joined(one: Pointed | undefined, other: Pointed | undefined): Pointed | undefined {
+  if (one === undefined || other === undefined) return undefined;
+  if (one === other) return one;
+  const isSame = one.repeats === other.repeats && one.type.meant === other.type.meant &&
+    (one.offset === other.offset || inOneArray(one.type, one.offset, other.offset));
+  return isSame ? one : undefined;
+}
+
+/** Whether two offsets are in elements of one array in a structure, at the same place in each. */
+function inOneArray(type: DataType, one: number, other: number): boolean {
+  for (const { offset, size, type: own } of type.fields) {
+    if (own === undefined || one < offset || one >= offset + size) continue;
+    // A loop ends with the address after the last element.
+    if (other < offset || other > offset + size) continue;
+    if (own.kind === "structure") return inOneArray(own, one - offset, other - offset);
+    const { target } = own;
+    return own.kind === "array" && target !== undefined && target.size > 0 &&
+      (one - other) % target.size === 0;
+  }
+  return false;
+}

@@ -1,0 +1,284 @@
+import { DW_AT, DW_TAG } from "../dwarf_constants.ts";
+import { DwarfError } from "../dwarf_error.ts";
+import type { DwarfFile } from "../dwarf_file.ts";
+import type { Unit } from "../unit.ts";
+import { DataTypeTable, type EntryPlace } from "./data_type_table.ts";
+import { Entries, SCOPE_TAGS } from "./entries.ts";
+import { locationsOf, placeOf } from "./locations.ts";
+import type {
+  DataType,
+  FunctionData,
+  GlobalVariable,
+  Location,
+  Variable,
+  VariableFinder,
+} from "./variables.ts";
+
+/** Entries of units that are kept. */
+const KEPT_ENTRIES = 1 << 22;
+/** Bytes of `.debug_info` that are looked through for variables of other units. */
+const MOST_SEARCHED = 1 << 29;
+/** Entries of one unit that are followed to their type or origin. */
+const LONGEST_ORIGIN = 16;
+
+/** What a finder reads. */
+export interface DataSource {
+  /** The file. */
+  readonly file: DwarfFile;
+  /** The unit with the entries of the code at an address. */
+  unitOf(address: number): Unit | undefined;
+  /** All units with code, as their entries are. */
+  units(): Iterable<Unit>;
+  /** Receives what cannot be read. */
+  report(error: DwarfError): void;
+}
+
+/** The functions and the variables of a unit. */
+interface UnitData {
+  readonly entries: Entries;
+  /** Where pieces of functions begin, in ascending order. */
+  readonly pieces: readonly {
+    readonly low: number;
+    readonly high: number;
+    readonly entry: number;
+  }[];
+  readonly known: Map<number, FunctionData>;
+}
+
+/**
+ * Finds the variables of functions, and those at addresses, with their types.
+ *
+ * Addresses are those of the file, as of `DwarfContext`.
+ */
+export class DataFinder implements VariableFinder {
+  readonly #source: DataSource;
+  readonly #entries = new Map<Unit, Entries | undefined>();
+  readonly #units = new Map<Unit, UnitData>();
+  readonly #types: DataTypeTable;
+  #kept = 0;
+  #globals: GlobalVariable[] | undefined;
+
+  constructor(source: DataSource) {
+    this.#source = source;
+    this.#types = new DataTypeTable((from, attribute) => this.#follow(from, attribute));
+  }
+
+  /** The function whose code is at an address. */
+  functionAt(address: number): FunctionData | undefined {
+    return this.#tolerant(() => {
+      const owner = this.#source.unitOf(address);
+      const unit = owner === undefined ? undefined : this.#unit(owner);
+      const entry = unit === undefined ? -1 : pieceAt(unit, address)?.entry ?? -1;
+      if (unit === undefined || entry < 0) return undefined;
+      let known = unit.known.get(entry);
+      if (known === undefined) {
+        known = this.#read(unit.entries, entry);
+        unit.known.set(entry, known);
+      }
+      return known;
+    });
+  }
+
+  /**
+   * What the function that begins at an address returns.
+   *
+   * @param from An address in its unit: of others nothing is read for this.
+   */
+  returnType(address: number, from: number): DataType | undefined {
+    return this.#tolerant(() => {
+      const owner = this.#source.unitOf(address);
+      if (owner === undefined || owner !== this.#source.unitOf(from)) return undefined;
+      const unit = this.#unit(owner);
+      const piece = unit === undefined ? undefined : pieceAt(unit, address);
+      if (unit === undefined || piece === undefined || piece.low !== address) return undefined;
+      return this.#inherited(
+        { entries: unit.entries, entry: piece.entry },
+        (place) => this.#types.typeOf(place),
+      );
+    });
+  }
+
+  /** The variable outside of functions whose memory has an address. */
+  globalAt(address: number): GlobalVariable | undefined {
+    const all = this.#globals ??= this.#readGlobals();
+    let low = 0, high = all.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((all[middle] as GlobalVariable).address <= address) low = middle + 1;
+      else high = middle;
+    }
+    const found = all[low - 1];
+    return found !== undefined && address < found.address + found.type.size ? found : undefined;
+  }
+
+  #unit(owner: Unit): UnitData | undefined {
+    const known = this.#units.get(owner);
+    if (known !== undefined) return known;
+    const entries = this.#entriesOf(owner);
+    if (entries === undefined) return undefined;
+    const pieces: { low: number; high: number; entry: number }[] = [];
+    for (let entry = 0; entry < entries.count; entry++) {
+      if (entries.tag(entry) !== DW_TAG.subprogram) continue;
+      const ranges = this.#tolerant(() => entries.ranges(entry)) ?? [];
+      for (let i = 0; i < ranges.length; i += 2) {
+        pieces.push({ low: ranges[i] as number, high: ranges[i + 1] as number, entry });
+      }
+    }
+    pieces.sort((a, b) => a.low - b.low);
+    const data = { entries, pieces, known: new Map() };
+    this.#units.set(owner, data);
+    return data;
+  }
+
+  #entriesOf(unit: Unit): Entries | undefined {
+    if (this.#entries.has(unit)) return this.#entries.get(unit);
+    if (this.#kept > KEPT_ENTRIES) {
+      this.#entries.clear();
+      this.#units.clear();
+      this.#kept = 0;
+    }
+    const entries = this.#tolerant(() => new Entries(unit));
+    this.#entries.set(unit, entries);
+    this.#kept += entries?.count ?? 0;
+    return entries;
+  }
+
+  #read(entries: Entries, entry: number): FunctionData {
+    const base = entries.block(entry, DW_AT.frame_base);
+    const variables: Variable[] = [];
+    this.#collect(entries, entry, 0, undefined, variables);
+    return {
+      ranges: entries.ranges(entry),
+      frameBase: base === undefined ? undefined : placeOf(base, entries.unit),
+      variables,
+    };
+  }
+
+  /** Adds the variables of a scope and of those in it; `within` is its code, where it has less than all. */
+  #collect(
+    entries: Entries,
+    scope: number,
+    depth: number,
+    within: readonly number[] | undefined,
+    variables: Variable[],
+  ): void {
+    const inner: number[] = [];
+    for (const child of entries.children(scope)) {
+      const tag = entries.tag(child);
+      if (tag === DW_TAG.variable || tag === DW_TAG.formal_parameter) {
+        this.#tolerant(() => {
+          const locations = locationsOf(entries, child);
+          if (locations.length === 0) return;
+          const place = { entries, entry: child };
+          const type = this.#inherited(place, (at) => this.#types.typeOf(at));
+          if (type === undefined) return;
+          const name = this.#inherited(place, (at) => at.entries.text(at.entry, DW_AT.name)) ?? "";
+          variables.push({ name, type, depth, locations: limited(locations, within) });
+        });
+      } else if (tag !== DW_TAG.subprogram && SCOPE_TAGS.has(tag)) inner.push(child);
+    }
+    for (const child of inner) {
+      const own = this.#tolerant(() => entries.ranges(child)) ?? [];
+      this.#collect(entries, child, depth + 1, own.length > 0 ? own : within, variables);
+    }
+  }
+
+  /** What an entry says, or what it is an instance of. */
+  #inherited<T>(place: EntryPlace, read: (place: EntryPlace) => T | undefined): T | undefined {
+    let at: EntryPlace | undefined = place;
+    for (let steps = 0; at !== undefined && steps < LONGEST_ORIGIN; steps++) {
+      const found = read(at);
+      if (found !== undefined) return found;
+      at = this.#follow(at, DW_AT.abstract_origin) ?? this.#follow(at, DW_AT.specification);
+    }
+    return undefined;
+  }
+
+  #follow({ entries, entry }: EntryPlace, attribute: number): EntryPlace | undefined {
+    const found = entries.attribute(entry, attribute);
+    if (found === undefined) return undefined;
+    const { unit } = entries;
+    let file: DwarfFile | undefined = unit.file;
+    let to = unit.reference(found.form, found.value);
+    if (Number.isNaN(to)) return undefined;
+    if (to < 0) {
+      file = file.supplementary;
+      to = -1 - to;
+    }
+    if (file === unit.file && to >= unit.offset && to < unit.offset + unit.size) {
+      const number = entries.indexOf(to - unit.offset);
+      return number < 0 ? undefined : { entries, entry: number };
+    }
+    const owner = file?.unitAt(to);
+    const other = owner === undefined ? undefined : this.#entriesOf(owner);
+    if (owner === undefined || other === undefined) return undefined;
+    const number = other.indexOf(to - owner.offset);
+    return number < 0 ? undefined : { entries: other, entry: number };
+  }
+
+  #readGlobals(): GlobalVariable[] {
+    const found: GlobalVariable[] = [];
+    let searched = 0;
+    for (const unit of this.#source.units()) {
+      searched += unit.size;
+      if (searched > MOST_SEARCHED) {
+        this.#source.report(unit.error("too large: variables of the units from here on"));
+        break;
+      }
+      const entries = this.#entriesOf(unit);
+      if (entries === undefined) continue;
+      for (let entry = 1; entry < entries.count; entry++) {
+        if (entries.tag(entry) !== DW_TAG.variable) continue;
+        this.#tolerant(() => {
+          const block = entries.block(entry, DW_AT.location);
+          const place = block === undefined ? undefined : placeOf(block, unit);
+          if (place?.kind !== "address") return;
+          const at = { entries, entry };
+          const type = this.#inherited(at, (one) => this.#types.typeOf(one));
+          if (type === undefined || type.size === 0) return;
+          const name = this.#inherited(at, (one) => one.entries.text(one.entry, DW_AT.name)) ?? "";
+          found.push({ name, type, address: place.address });
+        });
+      }
+    }
+    return found.sort((a, b) => a.address - b.address);
+  }
+
+  #tolerant<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof DwarfError)) throw error;
+      this.#source.report(error);
+      return undefined;
+    }
+  }
+}
+
+/** The piece of a function that has an address. */
+function pieceAt({ pieces }: UnitData, address: number): UnitData["pieces"][number] | undefined {
+  let low = 0, high = pieces.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((pieces[middle] as UnitData["pieces"][number]).low <= address) low = middle + 1;
+    else high = middle;
+  }
+  const found = pieces[low - 1];
+  return found !== undefined && address < found.high ? found : undefined;
+}
+
+/** Locations in the code of a scope. */
+function limited(
+  locations: readonly Location[],
+  within: readonly number[] | undefined,
+): readonly Location[] {
+  if (within === undefined) return locations;
+  const found: Location[] = [];
+  for (const { low, high, place } of locations) {
+    for (let i = 0; i < within.length; i += 2) {
+      const from = Math.max(low, within[i] as number), to = Math.min(high, within[i + 1] as number);
+      if (from < to) found.push({ low: from, high: to, place });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,252 @@
+import { DW_AT, DW_FORM, DW_TAG } from "../dwarf_constants.ts";
+import { Cursor } from "../bytes.ts";
+import { Die, readNumber } from "../die.ts";
+import { DwarfError } from "../dwarf_error.ts";
+import { enlarge } from "@perfdata/format/enlarge";
+import { fixedSize, READ, readOf, skipValue } from "../forms.ts";
+import { SLOT } from "../abbrev.ts";
+import { RangeList } from "../paint.ts";
+import type { Unit } from "../unit.ts";
+
+/** More entries than this no unit has: LLVM with all its parts linked into one has some million. */
+const MOST_ENTRIES = 1 << 24;
+
+/** An attribute of an entry. */
+export interface AttributeValue {
+  /** Its form. */
+  readonly form: number;
+  /** The number; of strings and blocks, the position in the unit where they begin. */
+  readonly value: number;
+}
+
+/** An abbreviation with all of its attributes. */
+interface Abbrev {
+  readonly tag: number;
+  readonly hasChildren: boolean;
+  readonly attributes: readonly number[];
+  readonly forms: readonly number[];
+  readonly reads: readonly number[];
+  readonly constants: readonly number[];
+  /** Bytes of all of them; -1 where that varies. */
+  readonly size: number;
+}
+
+/**
+ * All entries of a unit, with any of their attributes: what says where data is, and of which type.
+ * `AbbrevTable` and `Die` read the few attributes of the few entries that name code, of large files
+ * in little time; here a unit is read whole, since a variable of any entry may be meant.
+ */
+export class Entries {
+  readonly unit: Unit;
+  /** Number of entries. */
+  readonly count: number;
+  /** Of each, its position in the unit, in ascending order. */
+  readonly at: Int32Array;
+  /** Of each, the entry that it is in, -1 for the unit's own. */
+  readonly parent: Int32Array;
+  /** Of each, the first entry after those in it. */
+  readonly after: Int32Array;
+  readonly #abbrev: Int32Array;
+  readonly #abbrevs: readonly Abbrev[];
+
+  /**
+   * Reads where the entries of a unit are.
+   *
+   * @throws {DwarfError} where it is damaged
+   */
+  constructor(unit: Unit) {
+    this.unit = unit;
+    const byCode = new Map<number, number>();
+    this.#abbrevs = readAbbrevs(unit, byCode);
+    const c = unit.cursor(unit.headerSize);
+    let at = new Int32Array(256), parent = new Int32Array(256);
+    let after = new Int32Array(256), abbrev = new Int32Array(256);
+    let count = 0, around = -1;
+    while (c.pos < c.end) {
+      const start = c.pos;
+      const code = c.uleb();
+      if (code === 0) {
+        if (around < 0) break;
+        after[around] = count;
+        around = parent[around] as number;
+        if (around < 0) break;
+        continue;
+      }
+      const number = byCode.get(code);
+      const known = number === undefined ? undefined : this.#abbrevs[number];
+      if (number === undefined || known === undefined) {
+        throw unit.error(`abbreviation ${code} is not in the table`, start);
+      }
+      if (count === MOST_ENTRIES) throw unit.error(`too large: more than ${count} entries`, start);
+      if (count === at.length) {
+        at = enlarge(at, count + 1);
+        parent = enlarge(parent, count + 1);
+        after = enlarge(after, count + 1);
+        abbrev = enlarge(abbrev, count + 1);
+      }
+      at[count] = start;
+      parent[count] = around;
+      abbrev[count] = number;
+      if (known.size >= 0) c.take(known.size);
+      else for (const read of known.reads) skipValue(c, read, unit);
+      if (known.hasChildren) around = count;
+      else after[count] = count + 1;
+      count++;
+      if (around < 0) break;
+    }
+    // What a cut unit leaves open ends with it.
+    for (; around >= 0; around = parent[around] as number) after[around] = count;
+    this.count = count;
+    this.at = at.subarray(0, count);
+    this.parent = parent.subarray(0, count);
+    this.after = after.subarray(0, count);
+    this.#abbrev = abbrev.subarray(0, count);
+  }
+
+  /** The entry at a position in the unit, -1 where none begins. */
+  indexOf(position: number): number {
+    let low = 0, high = this.count - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const found = this.at[middle] as number;
+      if (found === position) return middle;
+      if (found < position) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+
+  /** What an entry is, one of `DW_TAG`. */
+  tag(entry: number): number {
+    return this.#abbrevOf(entry).tag;
+  }
+
+  /** The entries that are directly in one. */
+  *children(entry: number): Generator<number> {
+    const end = this.after[entry] as number;
+    for (let i = entry + 1; i < end; i = this.after[i] as number) yield i;
+  }
+
+  /** An attribute of an entry, `undefined` where it has none of that kind. */
+  attribute(entry: number, wanted: number): AttributeValue | undefined {
+    const abbrev = this.#abbrevOf(entry);
+    const number = abbrev.attributes.indexOf(wanted);
+    if (number < 0) return undefined;
+    const c = this.unit.entryCursor(this.at[entry] as number);
+    c.uleb();
+    for (let k = 0; k < number; k++) skipValue(c, abbrev.reads[k] as number, this.unit);
+    let form = abbrev.forms[number] as number;
+    let read = abbrev.reads[number] as number;
+    if (read === READ.INDIRECT) {
+      form = c.uleb();
+      read = readOf(form, this.unit);
+      if (read < 0 || read === READ.INDIRECT) throw c.error("an indirect form that is not known");
+    }
+    return { form, value: readNumber(c, read, abbrev.constants[number] as number, this.unit) };
+  }
+
+  /** A constant attribute, `undefined` where it is absent or no constant. */
+  constant(entry: number, wanted: number): number | undefined {
+    const found = this.attribute(entry, wanted);
+    return found === undefined || isBlock(found.form) ? undefined : found.value;
+  }
+
+  /** A text, `undefined` where it is absent. */
+  text(entry: number, wanted: number): string | undefined {
+    const found = this.attribute(entry, wanted);
+    return found === undefined ? undefined : this.unit.string(found.form, found.value);
+  }
+
+  /** The bytes of an attribute that is a block or an expression. */
+  block(entry: number, wanted: number): Cursor | undefined {
+    const found = this.attribute(entry, wanted);
+    if (found === undefined || !isBlock(found.form)) return undefined;
+    const c = this.unit.cursor(found.value);
+    const size = found.form === DW_FORM.block1
+      ? c.u8()
+      : found.form === DW_FORM.block2
+      ? c.u16()
+      : found.form === DW_FORM.block4
+      ? c.u32()
+      : c.uleb();
+    const start = c.take(size);
+    c.end = c.pos;
+    c.pos = start;
+    return c;
+  }
+
+  /** The code of an entry, as pairs of where a range begins and ends. */
+  ranges(entry: number): number[] {
+    const die = new Die();
+    for (const [slot, wanted] of RANGE_ATTRIBUTES) {
+      const found = this.attribute(entry, wanted);
+      if (found === undefined) continue;
+      die.mask |= 1 << slot;
+      die.form[slot] = found.form;
+      die.value[slot] = found.value;
+    }
+    if (die.mask === 0) return [];
+    const list = new RangeList();
+    this.unit.ranges(die, list, 0);
+    const pairs: number[] = [];
+    for (let i = 0; i < list.count; i++) pairs.push(list.low[i] as number, list.high[i] as number);
+    return pairs;
+  }
+
+  #abbrevOf(entry: number): Abbrev {
+    return this.#abbrevs[this.#abbrev[entry] as number] as Abbrev;
+  }
+}
+
+const RANGE_ATTRIBUTES = [
+  [SLOT.LOW_PC, DW_AT.low_pc],
+  [SLOT.HIGH_PC, DW_AT.high_pc],
+  [SLOT.RANGES, DW_AT.ranges],
+] as const;
+
+function isBlock(form: number): boolean {
+  return form === DW_FORM.exprloc || form === DW_FORM.block || form === DW_FORM.block1 ||
+    form === DW_FORM.block2 || form === DW_FORM.block4;
+}
+
+/** Reads the table of a unit; by code, the number of the abbreviation. */
+function readAbbrevs(unit: Unit, byCode: Map<number, number>): Abbrev[] {
+  const section = unit.file.abbrev;
+  if (unit.abbrevOffset >= section.size) {
+    throw new DwarfError(section.name, unit.abbrevOffset, "no abbreviation table here");
+  }
+  section.at(0, section.size);
+  const c = new Cursor(section.bytes, section.name, 0, section.le, unit.abbrevOffset);
+  const found: Abbrev[] = [];
+  for (;;) {
+    const code = c.uleb();
+    if (code === 0) return found;
+    const tag = c.uleb();
+    const hasChildren = c.u8() !== 0;
+    const attributes: number[] = [], forms: number[] = [];
+    const reads: number[] = [], constants: number[] = [];
+    let size = 0;
+    for (;;) {
+      const attribute = c.uleb();
+      const form = c.uleb();
+      constants.push(form === DW_FORM.implicit_const ? c.sleb() : 0);
+      if (attribute === 0 && form === 0) break;
+      const read = readOf(form, unit);
+      if (read < 0) throw c.error(`form 0x${form.toString(16)} is not known`);
+      attributes.push(attribute);
+      forms.push(form);
+      reads.push(read);
+      const bytes = fixedSize(read);
+      size = bytes < 0 || size < 0 ? -1 : size + bytes;
+    }
+    if (!byCode.has(code)) byCode.set(code, found.length);
+    found.push({ tag, hasChildren, attributes, forms, reads, constants, size });
+  }
+}
+
+/** Tags of what is a scope of variables, within a function. */
+export const SCOPE_TAGS: ReadonlySet<number> = new Set([
+  DW_TAG.subprogram,
+  DW_TAG.inlined_subroutine,
+  DW_TAG.lexical_block,
+]);
