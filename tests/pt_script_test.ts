@@ -58,6 +58,9 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
       ["--call-trace"],
       ["--itrace=i100il4gbe", "-F", "+brstack,+flags"],
       ["--itrace=i500il,100Z", "-F", "ip,sym,brstacksym"],
+      // Instructions and core clocks, of branches, of some of them, and of instructions.
+      ["--itrace=bei7ix", "--ns", "-F", "+ipc,+insn"],
+      ["--itrace=cr", "-F", "ip,addr,ipc,flags"],
       ...QUICK,
     ],
   ],
@@ -82,11 +85,15 @@ function ofUserCode(recording: Recording): Recording {
   return { ...recording, events, features: [...recording.features, names] };
 }
 
+/** Lines with instructions and core clocks, in all comparisons. */
+let clocked = 0;
+
 async function compare(path: string, args: readonly string[]): Promise<number> {
   const theirs = linesOf((await perfText(["script", ...args], path))?.stdout ?? "");
   const { out } = await tool("script", [...args, path]);
   const ours = linesOf(out);
   for (const [i, line] of theirs.entries()) {
+    if (line.includes(" IPC: ")) clocked++;
     // Of entries of the PLT, perf knows few names, or takes the function before them.
     if (line !== ours[i] && !ours[i]?.includes("@plt")) {
       assertEquals(ours[i], line, `${args.join(" ")}: line ${i + 1}`);
@@ -116,8 +123,28 @@ Deno.test(
         Deno.removeSync(folder, { recursive: true });
       }
     }
-    console.log(`${lines} lines compared`);
-    assert(lines > 60_000, `${lines} lines`);
+    console.log(`${lines} lines compared, ${clocked} with core clocks`);
+    assert(lines > 60_000 && clocked > 3000, `${lines} lines, ${clocked} with core clocks`);
+  },
+);
+
+Deno.test(
+  "script -F ipc of a trace without CYC packets is refused",
+  ignored(cannotStep()),
+  async () => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
+    try {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      const variant = { psbEvery: 500, tsc: true, mtc: true };
+      const encoded = encodeProgram(program, variant);
+      Deno.writeFileSync(`${folder}/perf.data`, await steppedFile(program, encoded, variant));
+      const args = ["--itrace=b", "-F", "+ipc", `${folder}/perf.data`];
+      const { code, out, err } = await tool("script", args);
+      assertEquals([code, out], [1, ""]);
+      assert(err.includes("intel_pt/cyc/"), err);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
   },
 );
 

@@ -81,6 +81,11 @@ export async function ptScript(
   );
   const { source, sideband, complaints, engine } = opened;
   const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;
+  if (asksFor(wish, "ipc") && trace.intelPtConfig?.cyc === false) {
+    throw new InputError(
+      `${name}: --fields: ipc needs CYC packets, which perf record -e intel_pt/cyc/ records`,
+    );
+  }
   const code = await codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
     ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
@@ -151,6 +156,7 @@ export async function ptScript(
     maxNonTurboRatio,
     bytes: wish?.add.has("insn") === true,
     depths: wish?.add.has("callindent") === true,
+    ipc: asksFor(wish, "ipc"),
     merge,
     hasKernel: !event.attr.flags.exclude_kernel,
     ...(adds ? { recorded: recordedSamples(rows, clock.origin) } : {}),

@@ -59,6 +59,7 @@ export const SCRIPT_FIELDS = [
   "tod",
   "insn",
   "callindent",
+  "ipc",
   "synth",
 ] as const;
 
@@ -69,7 +70,6 @@ export type ScriptField = typeof SCRIPT_FIELDS[number];
 const REFUSED: Readonly<Record<string, string>> = {
   insnlen: "instructions are not read from objects: see annotate and pt --insns",
   brcntr: "perf prints counters of branches by the names of events: records --json has them",
-  ipc: "cycles of a trace are not counted",
   metric: "metrics need the events of the CPU that perf knows",
   srccode: "source is not read: srcline has file and line, annotate the lines of a function",
 };
@@ -104,7 +104,7 @@ const BRANCH_PLACES: readonly ScriptField[] = [
 export const CODE_FIELDS: readonly ScriptField[] = ["brstackinsn", "brstackinsnlen"];
 
 /** Fields of samples that are decoded from AUX data. */
-const OF_TRACES: readonly ScriptField[] = ["insn", "callindent", "synth"];
+const OF_TRACES: readonly ScriptField[] = ["insn", "callindent", "ipc", "synth"];
 
 /** Fields that are asked for: instead of the default ones, or more and fewer than these. */
 export interface FieldWish {

@@ -344,12 +344,16 @@ export class PtScriptWriter {
     const has = this.#fields[isSynth ? 1 : 0] as Has;
     const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES;
     this.#start(words, at, time[row] as number, has, chain);
-    if (kind === SAMPLE.BRANCHES && !has.callindent) return this.#way(words, at, has, insnTexts);
+    const hasIpc = has.ipc === true && words[at + SAMPLE_WORD.IPC_INSNS] !== 0;
+    if (kind === SAMPLE.BRANCHES && !has.callindent && !hasIpc) {
+      return this.#way(words, at, has, insnTexts);
+    }
     const flags = isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number;
     this.#head(text, kind, isSynth ? 1 : value[row] as number, flags, has);
     if (kind === SAMPLE.BRANCHES) {
-      this.#callIndent(words, at, has);
+      if (has.callindent) this.#callIndent(words, at, has);
       this.#edge(text, words, at, has);
+      if (hasIpc) this.#putIpc(words, at);
     } else {
       if (isSynth && has.synth) {
         const data = kind === SAMPLE.EVENT ? eventData(rows, row) : "";
@@ -365,7 +369,17 @@ export class PtScriptWriter {
     }
     this.#putInsn(text, words[at + SAMPLE_WORD.INSN] as number, has, insnTexts);
     (this.#lists[isSynth ? 1 : 0] as PtListText).blocks(text, rows, row);
+    if (hasIpc && kind !== SAMPLE.BRANCHES) this.#putIpc(words, at);
     text.byte(NEWLINE);
+  }
+
+  /** Instructions per core clock, rounded down as perf does, and both. */
+  #putIpc(words: Int32Array, at: number): void {
+    const insns = words[at + SAMPLE_WORD.IPC_INSNS] as number;
+    const cycles = words[at + SAMPLE_WORD.IPC_CYCLES] as number;
+    const ipc = Math.floor(insns * 100 / cycles);
+    const part = String(ipc % 100).padStart(2, "0");
+    this.text.string(` \t IPC: ${Math.floor(ipc / 100)}.${part} (${insns}/${cycles}) `);
   }
 
   /** All up to the time. */

@@ -103,7 +103,7 @@ export const ERROR_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /** Numbers of a row in {@linkcode PtSampleRows.words}. */
-export const SAMPLE_WORDS = 16;
+export const SAMPLE_WORDS = 18;
 
 /** Columns of {@linkcode PtSampleRows.words}. */
 export const SAMPLE_WORD = {
@@ -125,6 +125,9 @@ export const SAMPLE_WORD = {
   LISTS: 14,
   /** Bits 63:32 of the payload of an event, of which `value` has the rest. */
   PAYLOAD_HI: 15,
+  /** Instructions and core clocks since the last row of its kind that has them; 0 where it has none. */
+  IPC_INSNS: 16,
+  IPC_CYCLES: 17,
 } as const;
 
 /** Numbers of an entry of a call chain: high and low half of the address, place. */

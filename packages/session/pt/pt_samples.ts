@@ -36,6 +36,8 @@ export interface SamplesOptions {
   readonly bytes?: boolean;
   /** Whether it is wanted how deep the calls are: see {@linkcode SAMPLE_WORD}. */
   readonly depths?: boolean;
+  /** Whether instructions and core clocks are wanted, where CYC packets count the latter. */
+  readonly ipc?: boolean;
   /** Whether several buffers have to be brought into one order of time. */
   readonly merge: boolean;
   /** Whether the trace is of snapshots, or of pieces in samples, with gaps between them. */
@@ -79,6 +81,12 @@ const HERE: ReadonlySet<number> = new Set([
   FlowEvent.PWRX,
 ]);
 
+/** Instructions and core clocks of samples of one kind: up to the last one that had them. */
+class IpcCount {
+  insns = 0;
+  cycles = 0;
+}
+
 /** One buffer on its way, as perf's decoder keeps it. */
 class Track {
   readonly rows: PtSampleRows;
@@ -94,6 +102,20 @@ class Track {
   sampleTicks = -1;
   /** Instructions since the time changed last. */
   insnsSinceTime = 0;
+  /** Instructions in all, and core clocks while tracing was on; and what all CYC packets have counted. */
+  insns = 0;
+  cycles = 0;
+  counted = 0;
+  /** Whether core clocks were counted that no packet of a branch came after. */
+  isCounted = false;
+  /** Whether the event at hand comes with core clocks. */
+  hasIpc = false;
+  readonly ofBranches = new IpcCount();
+  readonly ofInsns = new IpcCount();
+  /** The same of the pending branch. */
+  pendingIpc = false;
+  pendingInsns = 0;
+  pendingCycles = 0;
   cbr = 0;
   cbrSeen = 0;
   /** The clock ratio from the end of the PSB+ on that comes next. */
@@ -211,7 +233,8 @@ export class PtSamples implements PtSink {
     this.#depths = isOn || isAdding || options.depths === true;
     const { branches, instructions } = options.itrace;
     const wantsJumps = branches && this.#branchesFilter === 0;
-    this.#turns = wantsJumps || instructions !== undefined || isOn || isAdding
+    this.#turns = wantsJumps || instructions !== undefined || isOn || isAdding ||
+        options.ipc === true
       ? undefined
       : new PathTurns();
   }
@@ -309,8 +332,10 @@ export class PtSamples implements PtSink {
     return track;
   }
 
-  /** Samples have the time of the last packet from here on. */
+  /** Samples have the time of the last packet from here on, and the core clocks. */
   #takeTime(track: Track): void {
+    track.hasIpc ||= track.isCounted;
+    track.isCounted = false;
     if (track.sampleTicks === track.ticks) return;
     track.sampleTicks = track.ticks;
     const ns = this.#clock.ns(track.ticks);
@@ -334,7 +359,9 @@ export class PtSamples implements PtSink {
       const kind = blocks.kind[block] as number;
       const insns = blocks.insns[block] as number;
       track.insnsSinceTime += insns;
+      track.insns += insns;
       let last = 0;
+      track.hasIpc = false;
       if (period.isOn) last = this.#instructions(buffer, track, blocks, block, isBranch(kind));
       if (!isBranch(kind)) continue;
       if (usesPacket(kind)) this.#takeTime(track);
@@ -492,7 +519,29 @@ export class PtSamples implements PtSink {
     words[at + SAMPLE_WORD.DEPTH] = 0;
     words[at + SAMPLE_WORD.LISTS] = -1;
     words[at + SAMPLE_WORD.PAYLOAD_HI] = 0;
+    words[at + SAMPLE_WORD.IPC_INSNS] = 0;
+    words[at + SAMPLE_WORD.IPC_CYCLES] = 0;
     return at;
+  }
+
+  /** Gives the row of the pending branch, or of its instruction, what passed since the last of its kind. */
+  #ipc(track: Track, at: number, last: IpcCount): void {
+    if (!track.pendingIpc || this.#options.ipc !== true) return;
+    const { pendingInsns, pendingCycles } = track;
+    const cycles = pendingCycles - last.cycles;
+    if (cycles === 0) return;
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.IPC_INSNS] = pendingInsns - last.insns;
+    words[at + SAMPLE_WORD.IPC_CYCLES] = cycles;
+    last.insns = pendingInsns;
+    last.cycles = pendingCycles;
+  }
+
+  /** What the next row of a branch has of core clocks is what there is now. */
+  #countHere(track: Track): void {
+    track.pendingIpc = track.hasIpc;
+    track.pendingInsns = track.insns;
+    track.pendingCycles = track.cycles;
   }
 
   /** Remembers a branch until it is known where it goes. */
@@ -516,6 +565,7 @@ export class PtSamples implements PtSink {
     track.pendingTicks = track.nowTicks;
     track.pendingCbr = track.cbr;
     track.pendingPeriod = period;
+    this.#countHere(track);
     track.targetLow = blocks.targetLow[block] as number;
     track.targetHigh = blocks.targetHigh[block] as number;
     track.endLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
@@ -557,6 +607,7 @@ export class PtSamples implements PtSink {
         words[at + SAMPLE_WORD.TO_LO] = taken ? low : 0;
         words[at + SAMPLE_WORD.TO_HI] = taken ? high : 0;
         this.#lists(track, buffer, at, track.pendingHigh);
+        this.#ipc(track, at, track.ofInsns);
       }
     }
     if (!taken) return;
@@ -618,6 +669,7 @@ export class PtSamples implements PtSink {
     const { words } = track.rows;
     words[at + SAMPLE_WORD.DEPTH] = depth;
     if (isFrom) this.#from(track, at);
+    this.#ipc(track, at, track.ofBranches);
     words[at + SAMPLE_WORD.TO_LO] = ends.toLow;
     words[at + SAMPLE_WORD.TO_HI] = ends.toHigh;
     words[at + SAMPLE_WORD.TO] = ends.toPlace;
@@ -647,6 +699,13 @@ export class PtSamples implements PtSink {
       track.ticks = ticks;
       track.insnsSinceTime = 0;
       track.period.time(ticks);
+    }
+    track.hasIpc = false;
+    const counted = run.cycles[event] as number;
+    if (counted !== track.counted) {
+      if (track.isOn) track.cycles += counted - track.counted;
+      track.counted = counted;
+      track.isCounted = true;
     }
     const low = run.ipLow[event] as number;
     const high = run.ipHigh[event] as number;
@@ -918,6 +977,7 @@ export class PtSamples implements PtSink {
       track.now = this.#clock.ns(track.nowTicks);
     }
     const flags = IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN;
+    this.#countHere(track);
     this.#branch(buffer, track, flags, low, high, true, -1, track.now);
   }
 
@@ -946,6 +1006,7 @@ export class PtSamples implements PtSink {
     if (!track.pending) return;
     track.pendingTime = track.now;
     track.pendingTicks = track.nowTicks;
+    if (track.hasIpc) this.#countHere(track);
     const flags = (KIND_FLAGS[track.pendingKind] as number) | IP_FLAG.TRACE_END | track.inTx;
     if (known) return this.#settle(buffer, track, true, low, high, IP_FLAG.TRACE_END);
     this.#settle(buffer, track, false, track.pendingLow, track.pendingHigh, IP_FLAG.TRACE_END);
@@ -991,6 +1052,7 @@ export class PtSamples implements PtSink {
     }
     if (this.#quick && !track.isAborted) this.#hop(buffer, track, low, high, flags | more);
     track.isAborted = false;
+    this.#countHere(track);
     this.#branch(buffer, track, flags | more, toLow, toHigh, known, 0, track.now);
   }
 }
