@@ -59,7 +59,8 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
       ["--itrace=i100il4gbe", "-F", "+brstack,+flags"],
       ["--itrace=i500il,100Z", "-F", "ip,sym,brstacksym"],
       // Instructions and core clocks, of branches, of some of them, and of instructions.
-      ["--itrace=bei7ix", "--ns", "-F", "+ipc,+insn"],
+      ["--itrace=bei7ix", "--ns", "-F", "+ipc"],
+      ["--itrace=i77i", "-F", "+ipc,+insn"],
       ["--itrace=cr", "-F", "ip,addr,ipc,flags"],
       ...QUICK,
     ],
