@@ -137,6 +137,8 @@ export class ThreadIntervals implements SchedulerListener {
   /** By CPU: when it was last heard of. */
   readonly #heard: number[] = [];
   #last = 0;
+  /** Whether a context switch has come. */
+  #isSwitched = false;
   /** Filters by time, as ns since the base. */
   #window: readonly [number, number] | undefined;
   // Of rows that are records of switches: process and name at that moment.
@@ -205,8 +207,12 @@ export class ThreadIntervals implements SchedulerListener {
     return names.has("sched:sched_waking") || names.has("sched:sched_wakeup");
   }
 
-  /** Whether it has context switches, of whichever kind. */
+  /**
+   * Whether it has context switches, of whichever kind. Where it has sums of `--off-cpu` as well, which come last,
+   * those that came say so: events that were asked for may have recorded nothing.
+   */
   get hasSwitches(): boolean {
+    if (this.#isSwitched || this.#engine.eventNames.includes(OFFCPU_EVENT)) return this.#isSwitched;
     return this.#events.names.has("sched:sched_switch") ||
       this.#recorded.some(({ attr }) => attr.flags.context_switch);
   }
@@ -297,6 +303,7 @@ export class ThreadIntervals implements SchedulerListener {
 
   /** Takes a record of a switch. */
   #record(run: Run, i: number): void {
+    this.#isSwitched = true;
     const tid = run.tid[i] as number;
     if (tid <= 0) return;
     const time = this.#events.timeOf(run, i);
@@ -326,6 +333,7 @@ export class ThreadIntervals implements SchedulerListener {
     run: Run,
     i: number,
   ): void {
+    this.#isSwitched = true;
     const before = this.#running[cpu] ?? from;
     if (before !== from) this.#gone(before, cpu);
     if (cpu >= 0 && cpu < MOST_CPUS) this.#running[cpu] = to;
