@@ -659,10 +659,10 @@ async function count(page: Page, weight: string): Promise<void> {
 /** Waits until something is counted. */
 async function counted(page: Page, weight: string): Promise<void> {
   await page.waitForFunction((weight) => {
-    const { perfdata } = globalThis as unknown as { perfdata: PageStore };
-    const [event] = perfdata.open?.facts?.events ?? [];
-    const isTime = event?.name === "off-cpu" || event?.name === "wall";
-    return event !== undefined && (isTime ? event.name : "period") === weight;
+    const { opening, state, open } = (globalThis as unknown as {
+      perfdata: { opening: boolean; state: { counts: string }; open?: { facts?: object } };
+    }).perfdata;
+    return !opening && open?.facts !== undefined && state.counts === weight;
   }, weight);
 }
 
@@ -674,7 +674,7 @@ Deno.test({
     await inFolder(async (folder) => {
       let compared = 0;
       const compare = async (page: Page) => {
-        for (const weight of ["off-cpu", "wall", "period"]) {
+        for (const weight of ["off-cpu", "wall", "latency", "period"]) {
           await count(page, weight);
           const download = page.waitForEvent("download");
           await page.selectOption(".save select", "folded");
@@ -689,8 +689,8 @@ Deno.test({
         await compare(page);
         // A step back counts what was counted before.
         await page.keyboard.press("u");
-        await counted(page, "wall");
-        assertStringIncludes(page.url(), "counts=wall");
+        await counted(page, "latency");
+        assertStringIncludes(page.url(), "counts=latency");
       });
       // The flag begins with one, and a report has that alone.
       await viewed(["--weight", "off-cpu", file], "&view=functions", async (page) => {
@@ -699,7 +699,7 @@ Deno.test({
       });
       await tool("view", ["--weight", "wall", "-o", `${folder}/report.html`, file]);
       await withPage(`${folder}/report.html#view=functions`, async (page, report) => {
-        await counted(page, "wall");
+        await ready(page);
         assertEquals(await page.getByText("Of threads").count(), 0);
         const download = page.waitForEvent("download");
         await page.selectOption(".save select", "folded");

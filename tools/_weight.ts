@@ -1,5 +1,5 @@
 /** What commands count, and what they say of context switches that they count by. */
-import type { ProfileWeight } from "@perfdata/profile/profile";
+import { PROFILE_WEIGHTS, type ProfileWeight } from "@perfdata/profile/profile";
 import type { Parallelism, ThreadIntervals } from "@perfdata/session/intervals";
 import { complain, InputError, parseWord } from "./_cli.ts";
 
@@ -10,12 +10,9 @@ export const WEIGHT_HELP = `\
                          from context switches; wall: that and the time that they ran
 `;
 
-/** Words of `--weight`. */
-const WEIGHTS: readonly ProfileWeight[] = ["period", "latency", "off-cpu", "wall"];
-
 /** What counts, as `--weight` says. */
 export function parseWeight(text: string | undefined): ProfileWeight {
-  return parseWord("weight", text, WEIGHTS) ?? "period";
+  return parseWord("weight", text, PROFILE_WEIGHTS) ?? "period";
 }
 
 /**

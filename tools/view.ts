@@ -21,7 +21,6 @@ import {
   InputError,
   main,
   oneFile,
-  parseWord,
   UsageError,
   writeLine,
 } from "./_cli.ts";
@@ -32,6 +31,7 @@ import { resolverOf } from "./_symbol_flags.ts";
 import { Sources } from "./_source_lines.ts";
 import { tableFolders } from "./_table_folders.ts";
 import { PROFILE_FLAGS, PROFILE_HELP, readProfile, titleOf, writeChunks } from "./_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 
 const HELP = `view: shows a recording in a browser: timeline, flame graph, functions, tree, records
 
@@ -53,9 +53,7 @@ but the records. ? in the page lists the keys. docs/view.md says more.
       --no-inline        do not look for lines and inlined functions, which is quicker
       --pt               what ran, from the Intel PT of the recording instead of samples; the
                          default where it has none
-      --weight WORD      what counts: period (default) of samples; off-cpu: the time that threads
-                         waited, from context switches; wall: that and the time that they ran
-${PROFILE_HELP}
+${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata view perf.data
   perfdata view -o report.html perf.data
@@ -83,8 +81,7 @@ async function run(flags: ViewFlags): Promise<number> {
   }
   if (base === "-") throw new UsageError("BASE is a file, not a pipe");
   giveUpWriting(value.output, value.temp);
-  const weight = parseWord("weight", value.weight, ["period", "off-cpu", "wall"] as const) ??
-    "period";
+  const weight = parseWeight(value.weight);
   if (weight !== "period" && on.pt) {
     throw new UsageError("--weight counts what context switches say, and --pt what Intel PT does");
   }

@@ -86,7 +86,7 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
           Of threads{" "}
           <select
             value={state.counts}
-            title="What is counted: what they ran, from the samples, or how long they had no CPU, from context switches"
+            title="What is counted: what they ran, from the samples; the same, divided by how many ran at that moment; or how long they had no CPU, from context switches"
             onChange={(event) =>
               store.set({
                 counts: event.currentTarget.value as typeof state.counts,
@@ -97,6 +97,7 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
               })}
           >
             <option value="period">what ran</option>
+            <option value="latency">what ran, by how few ran beside it</option>
             <option value="off-cpu">time off CPU</option>
             <option value="wall">time on and off CPU</option>
           </select>

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
+import { type ProfileWeight, profileWeight } from "@perfdata/profile/profile";
 import { pack } from "@perfdata/export/pack";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 import type { Selection } from "../data/selection.ts";
@@ -166,8 +166,7 @@ export function viewHandler(
 
 /** What is to count. */
 function countsOf(url: URL): ProfileWeight {
-  const asked = url.searchParams.get("counts");
-  return asked === "off-cpu" || asked === "wall" ? asked : "period";
+  return profileWeight(url.searchParams.get("counts")) ?? "period";
 }
 
 /** The members of an object that was asked for. */

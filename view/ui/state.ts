@@ -1,4 +1,4 @@
-import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
+import { type ProfileWeight, profileWeight } from "@perfdata/profile/profile";
 import type { DiffMeasure } from "@perfdata/export/diff";
 import type { FlameRoot } from "../data/flame_roots.ts";
 import type { Side } from "../data/comparison.ts";
@@ -153,7 +153,7 @@ export function fromHash(hash: string): ViewState {
     view,
     event: nanoseconds(text.get("event")) ?? 0,
     weight: text.get("weight") === "samples" ? "samples" : "period",
-    counts: (["off-cpu", "wall"] as const).find((name) => name === text.get("counts")) ?? "period",
+    counts: profileWeight(text.get("counts")) ?? "period",
     inline: text.get("inline") !== "0",
     from: nanoseconds(text.get("from")),
     to: nanoseconds(text.get("to")),

@@ -225,8 +225,21 @@ export function functionLabels(profile: Profile): string[] {
   return profile.functions.name.map((_, number) => functionLabel(profile, number));
 }
 
+/** What profiles can count. */
+export const PROFILE_WEIGHTS: readonly ["period", "latency", "off-cpu", "wall"] = [
+  "period",
+  "latency",
+  "off-cpu",
+  "wall",
+];
+
 /** What a profile counts. */
-export type ProfileWeight = "period" | "latency" | "off-cpu" | "wall";
+export type ProfileWeight = typeof PROFILE_WEIGHTS[number];
+
+/** What a word says that a profile counts; `undefined` where it is none. */
+export function profileWeight(text: string | null | undefined): ProfileWeight | undefined {
+  return PROFILE_WEIGHTS.find((weight) => weight === text);
+}
 
 /** Whether times of threads count, and not samples. */
 export function isTimeWeight(weight: ProfileWeight): weight is "off-cpu" | "wall" {
