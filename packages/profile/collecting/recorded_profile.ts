@@ -26,6 +26,7 @@ import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
 import { percent } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { ThreadTable } from "../columns/thread_table.ts";
+import { type TimePart, TimeSpan } from "@perfdata/session/time-span";
 import { type TimedPart, TimedRows } from "./timed_rows.ts";
 import { namePlaces } from "../names/profile_names.ts";
 import { withStateFrames } from "../views/state_frames.ts";
@@ -91,12 +92,8 @@ export interface ProfilePart {
   readonly sums: HistogramPart;
   /** Timed samples, in the order of the file. */
   readonly timed: TimedPart;
-  /** What times are relative to: the upper half of a time. */
-  readonly originHi: number;
-  /** Time of the first sample; NaN for none. */
-  readonly first: number;
-  /** Time of the last one; NaN for none. */
-  readonly last: number;
+  /** Times of the first sample and of the last one. */
+  readonly span: TimePart;
   /** Samples that count. */
   readonly samples: number;
   /** Samples whose READ values are damaged or of no known event. */
@@ -109,10 +106,8 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   readonly needs: Needs;
   readonly #timed: boolean;
   readonly #threadsApart: boolean;
-  /** The upper half of the time that others are relative to, so that they are exact; -1 before the first. */
-  #originHi = -1;
-  #first = NaN;
-  #last = NaN;
+  /** Times of the first sample and of the last one. */
+  readonly #span = new TimeSpan();
   #engine: Engine | undefined;
   #reads: SampleReads | undefined;
   /** Samples by context and stack; where they are timed, contexts only. */
@@ -129,7 +124,10 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   #rest = 0;
   /** By row of the samples: what the thread did. */
   #states: Uint8Array | undefined;
-  readonly #switched: (Omit<ProfileSwitch, "thread"> & { readonly context: number })[] = [];
+  readonly #switched: (Omit<ProfileSwitch, "thread" | "time"> & {
+    readonly context: number;
+    readonly time: bigint;
+  })[] = [];
   /** Whether the profile was made. */
   #isTaken = false;
   /** Samples that count. */
@@ -211,14 +209,13 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     if (to <= from) return;
     const { stack, comm, pid, tid, cpu } = interval;
     const { baseHi: hi, baseLo: lo } = this.#intervals as ThreadIntervals;
-    if (this.#originHi < 0) this.#originHi = originOf(hi);
-    // deno-lint-ignore perfdata/halves -- a distance: exact over 104 days
-    const time = (hi - this.#originHi) * 4294967296 + lo + from;
-    this.#spans(time, time + (to - from));
+    const [beginHi, beginLo] = [hi + Math.floor((lo + from) / 2 ** 32), lo + from | 0];
+    this.#span.see(beginHi, beginLo);
+    this.#span.see(hi + Math.floor((lo + to) / 2 ** 32), lo + to | 0);
     const apart = this.#threadsApart || comm < 0;
     const context = this.#sums.context(0, comm, apart ? pid : -1, apart ? tid : -1, state);
     this.samples++;
-    if (this.#timed) this.#timedRows.push(stack, context, cpu, to - from, time);
+    if (this.#timed) this.#timedRows.push(stack, context, cpu, to - from, beginHi, beginLo);
     else this.#sums.addLater(context, stack, to - from);
   }
 
@@ -252,8 +249,8 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   #add(run: Run, i: number, event: number, period: number): void {
     if (this.#parallelism !== undefined) period /= this.#parallelism.threads;
     const stack = run.stack[i] as number;
-    const time = this.#timeOf(run, i);
-    if (((run.timeHi[i] as number) | (run.timeLo[i] as number)) !== 0) this.#spans(time, time);
+    const [timeHi, timeLo] = [run.timeHi[i] as number, run.timeLo[i] as number];
+    this.#span.see(timeHi, timeLo);
     const comm = run.comm[i] as number;
     // A thread without a name goes by its number.
     const context = this.#threadsApart || comm < 0
@@ -269,35 +266,14 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       period = Math.round(exact);
       this.#rest = exact - period;
     }
-    this.#timedRows.push(stack, context, run.cpu[i] as number, period, time);
-  }
-
-  /** A time relative to the origin. */
-  #timeOf(run: Run, i: number): number {
-    const hi = (run.timeHi[i] as number) >>> 0;
-    if (this.#originHi < 0) this.#originHi = originOf(hi);
-    // deno-lint-ignore perfdata/halves -- a distance: exact over 104 days
-    return (hi - this.#originHi) * 4294967296 + ((run.timeLo[i] as number) >>> 0);
-  }
-
-  #spans(first: number, last: number): void {
-    if (!(first >= this.#first)) this.#first = first;
-    if (!(last <= this.#last)) this.#last = last;
-  }
-
-  /** How much later the times of a part are than if they had this origin. */
-  #moved(originHi: number): number {
-    if (this.#originHi < 0) this.#originHi = originHi;
-    return originHi < 0 ? 0 : (originHi - this.#originHi) * 4294967296;
+    this.#timedRows.push(stack, context, run.cpu[i] as number, period, timeHi, timeLo);
   }
 
   part(): ProfilePart {
     return {
       sums: this.#sums.part(),
       timed: this.#timedRows.part(),
-      originHi: this.#originHi,
-      first: this.#first,
-      last: this.#last,
+      span: this.#span.part(),
       samples: this.samples,
       leftOut: this.#leftOut + (this.#reads?.leftOut ?? 0),
     };
@@ -309,9 +285,8 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   }
 
   join(part: ProfilePart, numbers: JoinedNumbers): void {
-    const { stack, context, cpu, period, time } = part.timed;
+    const { stack, context, cpu, period, timeHi, timeLo } = part.timed;
     const contexts = this.#sums.join(part.sums, (comm) => comm, numbers.stack);
-    const moved = this.#moved(part.originHi);
     for (let i = 0; i < stack.length; i++) {
       const of = stack[i] as number;
       this.#timedRows.push(
@@ -319,10 +294,11 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
         contexts[context[i] as number] as number,
         cpu[i] as number,
         period[i] as number,
-        (time[i] as number) + moved,
+        timeHi[i] as number,
+        timeLo[i] as number,
       );
     }
-    if (!Number.isNaN(part.first)) this.#spans(part.first + moved, part.last + moved);
+    this.#span.join(part.span);
     this.samples += part.samples;
     this.#leftOut += part.leftOut;
   }
@@ -336,7 +312,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const [process, comm] = [machine.pids[thread] as number, machine.comms[thread] as number];
     this.#switched.push({
       context: this.#sums.context(SWITCH, comm, process, tid, 0),
-      time: this.#timeOf(run, i),
+      time: run.time(i),
       cpu: run.cpu[i] as number,
       out: (misc & PERF_RECORD_MISC_SWITCH_OUT) !== 0,
       preempted: (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) !== 0,
@@ -356,9 +332,9 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const { stacks } = engine;
     const { threads, threadOf } = this.#threads(engine);
     // The clock's own times where they are exact, else times since the first sample.
-    const moved = this.#originHi > 0 && this.#first === this.#first ? this.#first : 0;
-    const epoch = (BigInt(Math.max(0, this.#originHi)) << 32n) + BigInt(moved);
-    const samples = this.#timed ? this.#timedSamples(threadOf, moved) : this.#sumSamples(threadOf);
+    const { first, last } = this.#span;
+    const epoch = first === undefined || first < EXACT ? 0n : first;
+    const samples = this.#timed ? this.#timedSamples(threadOf, epoch) : this.#sumSamples(threadOf);
     const columns = {
       parent: stacks.parent.subarray(0, stacks.count),
       place: stacks.place.subarray(0, stacks.count),
@@ -384,12 +360,12 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       stacks: columns,
       samples,
       epoch,
-      ...(Number.isNaN(this.#first)
+      ...(first === undefined
         ? {}
-        : { span: [this.#first - moved, this.#last - moved] as const }),
+        : { span: [Number(first - epoch), Number(last - epoch)] as const }),
       switches: this.#switched.map(({ context, time, ...change }) => ({
         thread: threadOf[context] as number,
-        time: time - moved,
+        time: Number(time - epoch),
         ...change,
       })),
     };
@@ -408,8 +384,8 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       : [{ name: weight, unit: "nanoseconds" }];
   }
 
-  #timedSamples(threadOf: Int32Array, moved: number): SampleColumns {
-    const { context, ...rows } = this.#timedRows.inOrder(moved);
+  #timedSamples(threadOf: Int32Array, epoch: bigint): SampleColumns {
+    const { context, ...rows } = this.#timedRows.inOrder(epoch);
     const { length } = context;
     const event = new Int32Array(length);
     const states = this.#stateColumn(length);
@@ -517,10 +493,8 @@ const { RUNNING: ON_CPU, WAITING, RUNNABLE } = THREAD_STATE;
 /** The event of the contexts of context switches, which belong to no event. */
 const SWITCH = -1;
 
-/** The upper half of the origin of a recording with such a time: none where its clock is exact as a number. */
-function originOf(hi: number): number {
-  return hi < 2 ** 20 ? 0 : hi;
-}
+/** Times below this one are exact as numbers. */
+const EXACT = 1n << 52n;
 
 /** How many samples have callers. */
 interface Callers {

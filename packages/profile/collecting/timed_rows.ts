@@ -54,6 +54,14 @@ export interface TimedPart {
   readonly cpu: Int32Array<ArrayBuffer>;
   /** Events it stands for. */
   readonly period: Float64Array<ArrayBuffer>;
+  /** When, in ns: the upper half. */
+  readonly timeHi: Int32Array<ArrayBuffer>;
+  /** The lower half. */
+  readonly timeLo: Int32Array<ArrayBuffer>;
+}
+
+/** Samples in the order of their times. */
+export interface OrderedRows extends Omit<TimedPart, "timeHi" | "timeLo"> {
   /** When, in ns from some origin. */
   readonly time: Float64Array<ArrayBuffer>;
 }
@@ -66,37 +74,52 @@ export class TimedRows {
   readonly #context = new BlockColumn((length) => new Int32Array(length));
   readonly #cpu = new BlockColumn((length) => new Int32Array(length));
   readonly #period = new BlockColumn((length) => new Float64Array(length));
-  readonly #time = new BlockColumn((length) => new Float64Array(length));
+  readonly #timeHi = new BlockColumn((length) => new Int32Array(length));
+  readonly #timeLo = new BlockColumn((length) => new Int32Array(length));
 
-  /** Adds a sample. */
-  push(stack: number, context: number, cpu: number, period: number, time: number): void {
+  /** Adds a sample, with the halves of its time. */
+  push(
+    stack: number,
+    context: number,
+    cpu: number,
+    period: number,
+    timeHi: number,
+    timeLo: number,
+  ): void {
     this.length++;
     this.#stack.push(stack);
     this.#context.push(context);
     this.#cpu.push(cpu);
     this.#period.push(period);
-    this.#time.push(time);
+    this.#timeHi.push(timeHi);
+    this.#timeLo.push(timeLo);
   }
 
   /** All rows, in the order in which they were added; there are none after that. */
   part(): TimedPart {
-    return this.#take(this.#time.take(this.length), undefined);
+    const { length } = this;
+    const [timeHi, timeLo] = [this.#timeHi.take(length), this.#timeLo.take(length)];
+    return { ...this.#take(undefined), timeHi, timeLo };
   }
 
-  /** All rows, in the order of their times, from which `moved` is taken; there are none after that. */
-  inOrder(moved: number): TimedPart {
-    const times = this.#time.take(this.length);
-    if (moved !== 0) {
-      for (let row = 0; row < times.length; row++) times[row] = (times[row] as number) - moved;
+  /** All rows, in the order of their times, which are made relative to an origin; there are none after that. */
+  inOrder(origin: bigint): OrderedRows {
+    const [fromHi, fromLo] = [Number(origin >> 32n), Number(origin & 0xffff_ffffn)];
+    const [timeHi, timeLo] = [this.#timeHi.take(this.length), this.#timeLo.take(this.length)];
+    const times = new Float64Array(this.length);
+    for (let row = 0; row < times.length; row++) {
+      const [hi, lo] = [(timeHi[row] as number) >>> 0, (timeLo[row] as number) >>> 0];
+      // deno-lint-ignore perfdata/halves -- a distance: exact over 104 days
+      times[row] = (hi - fromHi) * 2 ** 32 + (lo - fromLo);
     }
     const order = orderOf(times);
-    return this.#take(
-      order === undefined ? times : times.map((_, i) => times[order[i] as number] as number),
-      order,
-    );
+    const time = order === undefined
+      ? times
+      : times.map((_, i) => times[order[i] as number] as number);
+    return { ...this.#take(order), time };
   }
 
-  #take(time: Float64Array<ArrayBuffer>, order: Int32Array | undefined): TimedPart {
+  #take(order: Int32Array | undefined): Omit<TimedPart, "timeHi" | "timeLo"> {
     const { length } = this;
     this.length = 0;
     return {
@@ -104,7 +127,6 @@ export class TimedRows {
       context: this.#context.take(length, order),
       cpu: this.#cpu.take(length, order),
       period: this.#period.take(length, order),
-      time,
     };
   }
 }

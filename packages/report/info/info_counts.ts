@@ -21,6 +21,7 @@ import { layoutOf } from "@perfdata/format/struct";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { streamFeature } from "@perfdata/session/stream-feature";
+import { type TimePart, TimeSpan } from "@perfdata/session/time-span";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 
@@ -143,9 +144,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
       if (samples > 0) this.#atPlace(at === 0 ? -1 : place[at - 1] as number, samples);
     }
     this.samples += part.samples;
-    const [firstHi, firstLo, lastHi, lastLo] = part.span;
-    this.ofSamples.see(firstHi, firstLo);
-    this.ofSamples.see(lastHi, lastLo);
+    this.ofSamples.join(part.span);
   }
 
   #atPlace(place: number, samples: number): void {
@@ -276,9 +275,6 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   }
 }
 
-/** Halves of the first and the last of some times. */
-type TimePart = readonly [firstHi: number, firstLo: number, lastHi: number, lastLo: number];
-
 /** What one thread counted. */
 export interface InfoPart {
   /** By number of the event. */
@@ -297,47 +293,6 @@ export interface InfoPart {
   readonly samples: number;
   /** Their times. */
   readonly span: TimePart;
-}
-
-/** The first and the last of some times, without an allocation for each. */
-class TimeSpan {
-  /** The first; `undefined` where there is none. */
-  get first(): bigint | undefined {
-    return this.#some ? joined(this.#firstHi, this.#firstLo) : undefined;
-  }
-  /** The last; 0 where there is none. */
-  get last(): bigint {
-    return joined(this.#lastHi, this.#lastLo);
-  }
-  /** Halves of both, of which 0 is none. */
-  part(): TimePart {
-    return this.#some ? [this.#firstHi, this.#firstLo, this.#lastHi, this.#lastLo] : [0, 0, 0, 0];
-  }
-  #some = false;
-  #firstHi = 0xffff_ffff;
-  #firstLo = 0xffff_ffff;
-  #lastHi = 0;
-  #lastLo = 0;
-
-  /** Takes a time, of which 0 is none. */
-  see(hi: number, lo: number): void {
-    if ((hi | lo) === 0) return;
-    hi >>>= 0;
-    lo >>>= 0;
-    this.#some = true;
-    if (hi > this.#lastHi || (hi === this.#lastHi && lo > this.#lastLo)) {
-      this.#lastHi = hi;
-      this.#lastLo = lo;
-    }
-    if (hi < this.#firstHi || (hi === this.#firstHi && lo < this.#firstLo)) {
-      this.#firstHi = hi;
-      this.#firstLo = lo;
-    }
-  }
-}
-
-function joined(hi: number, lo: number): bigint {
-  return BigInt(hi) << 32n | BigInt(lo);
 }
 
 /** An event without samples. */

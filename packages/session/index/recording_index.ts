@@ -329,7 +329,7 @@ export class RecordingIndex {
     if (isInflated && batch.inflatedFrom < 0) block = this.#resumed(batch, block, blockBytes);
     let limit = isInflated ? Infinity : block.from + blockBytes - batch.offset;
     const { bytes, view, starts, count, littleEndian: le, firstIndex } = batch;
-    const { rounds, seen, types } = this;
+    const { rounds, seen, types, isTimed } = this;
     const { events } = this.#reader;
     // In a pipe they come with the records.
     if (events.all.length > this.#columns.trailer.length) {
@@ -372,14 +372,15 @@ export class RecordingIndex {
         if (of?.isOffCpu === true) {
           const meant = of.offCpu(view, start, end, le);
           if (meant !== undefined) {
-            seen.see(meant.pid, meant.tid, rounds.count, hi, lo, firstIndex + i);
+            seen.see(meant.pid, meant.tid, rounds, isTimed, hi, lo, firstIndex + i);
           }
         } else if (pid >= 8 && start + pid + 8 <= end) {
           const process = view.getInt32(start + pid, le);
           seen.see(
             process,
             view.getInt32(start + pid + 4, le),
-            rounds.count,
+            rounds,
+            isTimed,
             hi,
             lo,
             firstIndex + i,

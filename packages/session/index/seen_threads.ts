@@ -1,5 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import { Moments, type MomentsPart } from "./moments.ts";
+import type { Rounds } from "./rounds.ts";
 
 /** Threads of samples as they are sent to another thread. */
 export interface SeenThreadsPart {
@@ -53,8 +54,22 @@ export class SeenThreads {
     return this.moments.count;
   }
 
-  /** Takes a thread of a sample, which has a time and stands in a round as {@link KeptRecords.add} says. */
-  see(pid: number, tid: number, round: number, hi: number, lo: number, position: number): void {
+  /**
+   * Takes a thread of a sample, which has a time as {@link KeptRecords.add} says.
+   *
+   * @param rounds The FINISHED_ROUND records that stand before it.
+   * @param isTimed Whether samples happen in the order of their times; otherwise the first one is that of the file.
+   */
+  see(
+    pid: number,
+    tid: number,
+    rounds: Rounds,
+    isTimed: boolean,
+    hi: number,
+    lo: number,
+    position: number,
+  ): void {
+    const round = rounds.count;
     let number = this.#last;
     if (number < 0 || this.tid[number] !== tid || this.pid[number] !== pid) {
       number = this.#last = this.#find(pid, tid);
@@ -66,11 +81,13 @@ export class SeenThreads {
     // Mostly those that come later in the file are later.
     const { moments } = this;
     const firstHi = moments.hi[number] as number;
+    const firstLo = moments.lo[number] as number;
     hi >>>= 0;
     lo >>>= 0;
-    if (hi < firstHi || (hi === firstHi && lo < (moments.lo[number] as number))) {
-      moments.set(number, round, hi, lo, position);
-    }
+    if (
+      isTimed && (hi < firstHi || (hi === firstHi && lo < firstLo)) &&
+      round < rounds.flush(moments.step[number] as number, firstHi, firstLo)
+    ) moments.set(number, round, hi, lo, position);
   }
 
   #find(pid: number, tid: number): number {

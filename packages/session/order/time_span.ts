@@ -1,0 +1,52 @@
+/** Halves of the first and the last of some times. */
+export type TimePart = readonly [firstHi: number, firstLo: number, lastHi: number, lastLo: number];
+
+/** The first and the last of some times, without an allocation for each. */
+export class TimeSpan {
+  #some = false;
+  #firstHi = 0xffff_ffff;
+  #firstLo = 0xffff_ffff;
+  #lastHi = 0;
+  #lastLo = 0;
+
+  /** The first; `undefined` where there is none. */
+  get first(): bigint | undefined {
+    return this.#some ? joined(this.#firstHi, this.#firstLo) : undefined;
+  }
+
+  /** The last; 0 where there is none. */
+  get last(): bigint {
+    return joined(this.#lastHi, this.#lastLo);
+  }
+
+  /** Halves of both, of which 0 is none. */
+  part(): TimePart {
+    return this.#some ? [this.#firstHi, this.#firstLo, this.#lastHi, this.#lastLo] : [0, 0, 0, 0];
+  }
+
+  /** Adds those of another thread. */
+  join([firstHi, firstLo, lastHi, lastLo]: TimePart): void {
+    this.see(firstHi, firstLo);
+    this.see(lastHi, lastLo);
+  }
+
+  /** Takes a time, of which 0 is none. */
+  see(hi: number, lo: number): void {
+    if ((hi | lo) === 0) return;
+    hi >>>= 0;
+    lo >>>= 0;
+    this.#some = true;
+    if (hi > this.#lastHi || (hi === this.#lastHi && lo > this.#lastLo)) {
+      this.#lastHi = hi;
+      this.#lastLo = lo;
+    }
+    if (hi < this.#firstHi || (hi === this.#firstHi && lo < this.#firstLo)) {
+      this.#firstHi = hi;
+      this.#firstLo = lo;
+    }
+  }
+}
+
+function joined(hi: number, lo: number): bigint {
+  return BigInt(hi) << 32n | BigInt(lo);
+}
