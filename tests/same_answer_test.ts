@@ -3,9 +3,19 @@
  * or together with others in one pass.
  */
 import { assert, assertEquals } from "@std/assert";
-import { type ByteSource, bytesSource, PerfDataReader, streamSource } from "@perfdata/format";
+import {
+  type ByteSource,
+  bytesSource,
+  memorySink,
+  PerfDataReader,
+  streamSource,
+} from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
 import { dump } from "@perfdata/dump";
+import { dumpByWindows } from "@perfdata/dump/parallel";
 import { writeRecords } from "@perfdata/dump/records";
+import { recordsByWindows } from "@perfdata/dump/records-parallel";
+import { copyRecording, PipeOutput } from "@perfdata/edit";
 import { callTree, folded } from "@perfdata/export";
 import { treeLines } from "@perfdata/export/tree-text";
 import { ProfileConsumer } from "@perfdata/profile";
@@ -14,8 +24,14 @@ import { type OverviewRow } from "@perfdata/report/processes";
 import { runEngine } from "@perfdata/session/engine";
 import { AddressConsumer, symbolTrust } from "@perfdata/session/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
+import { type Happening, schedulerRecording } from "../packages/session/intervals/testing.ts";
+import { type ScriptAbout, scriptByWindows } from "../tools/_script_text.ts";
+import { COMMANDS } from "../tools/perfdata.ts";
+import { busyRecording } from "./busy_recording.ts";
 import { corpusFiles } from "./corpus.ts";
 import { perfRecords } from "./perf.ts";
+import { assertShared, info, profile, rows as functionRows, Shared } from "./shared_workers.ts";
+import { inFolder, tool } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 
@@ -204,3 +220,233 @@ Deno.test({
     }
   },
 });
+
+/** The pipe form of a file. */
+async function piped(bytes: Uint8Array): Promise<Uint8Array> {
+  const sink = memorySink();
+  await copyRecording(await PerfDataReader.open(bytesSource(bytes)), new PipeOutput(sink));
+  return sink.bytes();
+}
+
+Deno.test("threads and maps that change between samples, by several clocks: the same answer from a pipe", () =>
+  inFolder(async (folder) => {
+    const { bytes, samples, changes } = await busyRecording(6000);
+    const kallsyms = `${folder}/kallsyms`;
+    Deno.writeTextFileSync(kallsyms, "");
+    const expected = await answers(bytesSource(bytes), kallsyms, true);
+    const alone = await answers(bytesSource(bytes), kallsyms, false);
+    const form = await piped(bytes);
+    for (const source of [() => pipeOf(bytes), () => pipeOf(form), () => bytesSource(form)]) {
+      // In pipe format there are records besides.
+      const { records, types, ...found } = await answers(source(), kallsyms, true) as
+        & Awaited<ReturnType<typeof answers>>
+        & Record<string, unknown>;
+      assert(records !== undefined && types !== undefined);
+      for (const [what, value] of Object.entries(found)) {
+        assertEquals(value, expected[what as keyof typeof expected], what);
+      }
+      assertEquals(await answers(source(), kallsyms, false), alone);
+    }
+    assertEquals(alone.functions, expected.functions);
+    const untimed = bytesSource((await busyRecording(6000, false)).bytes);
+    assertEquals(
+      (await answers(untimed, kallsyms, false)).functions,
+      (await answers(untimed, kallsyms, true)).functions,
+    );
+    console.log(`${samples} samples, ${changes} changes, ${alone.functions.length} rows`);
+    assert(samples > 4500 && changes > 800 && alone.functions.length > 1000);
+  }));
+
+/** Text that is made by windows. */
+async function windowed(
+  path: string,
+  make: (reader: PerfDataReader, write: (text: Uint8Array) => void) => Promise<unknown>,
+): Promise<string> {
+  const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
+  const decoder = new TextDecoder("latin1");
+  let text = "";
+  const made = await make(reader, (bytes) => void (text += decoder.decode(bytes)));
+  assert(made !== undefined && text !== "", "it has no windows");
+  return text;
+}
+
+const diagnostics = (): void => {};
+
+/** What takes a recording in blocks, or by windows of time, in any number of threads. */
+const BLOCKS: Readonly<
+  Record<string, (path: string, jobs: number, bytes: number) => Promise<unknown>>
+> = {
+  functions: (path, jobs, bytes) => functionRows(path, { keys: { tid: true } }, jobs, bytes),
+  callers: (path, jobs, bytes) =>
+    functionRows(path, { stacks: true, keys: { tid: true } }, jobs, bytes),
+  profile: (path, jobs, bytes) => profile(path, { timed: true }, jobs, bytes),
+  info,
+  dump: (path, jobs, windowBytes) =>
+    windowed(
+      path,
+      (reader, write) => dumpByWindows(reader, jobs, { path, write, diagnostics }, windowBytes),
+    ),
+  records: (path, jobs, bytes) =>
+    windowed(
+      path,
+      (reader, write) =>
+        recordsByWindows(reader, path, jobs, write, { order: "time", diagnostics }, bytes),
+    ),
+  script: (path, jobs, windowBytes) =>
+    windowed(path, (reader, write) => {
+      const flags = { on: {}, value: {} };
+      const about = { name: path, flags, filter: {} } as unknown as ScriptAbout;
+      return scriptByWindows(reader, about, { jobs, windowBytes, write, diagnostics });
+    }),
+};
+
+/** What else threads share, and the test that compares. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  lines: "workers_test.ts",
+  "Intel PT": "pt_workers_test.ts",
+  recordings: "same_answer_test.ts",
+};
+
+/** How each command takes a recording: by what of {@link BLOCKS} or {@link ELSEWHERE}, or why by one thread. */
+const WAYS: Readonly<Record<string, readonly string[] | string>> = {
+  info: ["info"],
+  header: "reads no records",
+  dump: ["dump"],
+  records: ["records"],
+  hex: "prints bytes in their order",
+  report: ["functions", "callers", "profile"],
+  funcs: ["functions", "callers"],
+  pt: ["Intel PT"],
+  rate: "in order of time",
+  stat: "in order of time",
+  sched: "in order of time",
+  lock: "in order of time",
+  c2c: ["lines"],
+  sql: ["recordings"],
+  readperf: "numbers records in order of time",
+  view: ["profile", "Intel PT"],
+  script: ["script"],
+  tree: ["profile", "Intel PT"],
+  flame: ["profile", "Intel PT"],
+  diff: ["profile", "Intel PT"],
+  annotate: ["profile", "Intel PT"],
+  export: ["profile", "Intel PT", "recordings"],
+  "extract-pt": "copies bytes",
+  slice: "edits in order",
+  merge: "edits in order",
+  convert: "edits in order",
+  repair: "edits in order",
+  redact: "edits in order",
+  symbols: "counts addresses, or reads no recording",
+  addr2line: "reads no recording",
+};
+
+Deno.test("each command that has --jobs is compared with several numbers of threads", async () => {
+  const all = [...COMMANDS.values()].flat();
+  assertEquals(all.map(({ name }) => name).sort(), Object.keys(WAYS).sort());
+  let shared = 0;
+  for (const { name, load } of all) {
+    const ways = WAYS[name] ?? "";
+    const { tool: { flags } } = await load();
+    assertEquals(flags.string.includes("jobs"), typeof ways !== "string", name);
+    for (const way of typeof ways === "string" ? [] : ways) {
+      const other = ELSEWHERE[way];
+      if (other === undefined) assert(way in BLOCKS, `${name}: ${way}`);
+      else assert(Deno.statSync(`${root}tests/${other}`).isFile, `${name}: ${way}`);
+      shared++;
+    }
+  }
+  assert(shared >= 20, `${shared} ways`);
+});
+
+for (const [what, make] of Object.entries(BLOCKS)) {
+  Deno.test(`${what}: the same with 1, 2, 3, 7 threads, and blocks of 64 KB and 4 MB`, () =>
+    inFolder(async (folder) => {
+      const path = `${folder}/busy.data`;
+      const { bytes } = await busyRecording(12_000);
+      Deno.writeFileSync(path, bytes);
+      Shared.stretches = 0;
+      const expected = await make(path, 1, 1 << 22);
+      for (
+        const [jobs, size] of [[1, 1 << 16], [2, 1 << 16], [3, 1 << 16], [7, 1 << 16], [2, 1 << 22]]
+      ) {
+        const actual = await make(path, jobs ?? 0, size ?? 0);
+        assertEquals(actual, expected, `${jobs} threads, blocks of ${size} bytes`);
+      }
+      assert(bytes.length > 10 << 16, `${bytes.length} bytes`);
+      // Threads that make text take windows as they can.
+      if (!["dump", "records", "script"].includes(what)) assertShared();
+    }));
+}
+
+/** Threads of three processes that wait for a CPU, wake each other and are preempted. */
+function turns(): Happening[] {
+  const happenings: Happening[] = [];
+  let time = 1000n;
+  for (const tid of [7, 8, 9]) happenings.push({ time: time++, tid, task: `t${tid}` });
+  for (let i = 0; i < 400; i++) {
+    const [tid, to] = [7 + i % 3, 7 + (i + 1) % 3];
+    time += BigInt(1000 + 37 * (i % 11));
+    happenings.push({ time, tid, wakes: 7 + (i + 2) % 3, cpu: i % 2 });
+    happenings.push({ time: time + 100n, tid, to: [to, BigInt(i % 5 === 0 ? 0 : 1)], cpu: i % 2 });
+  }
+  return happenings;
+}
+
+Deno.test("report, sched, export arrow and symbols table: the same from a pipe, with 1, 2, 3, 7 threads", () =>
+  inFolder(async (folder) => {
+    const out = async (name: string, args: readonly string[], input?: Uint8Array) => {
+      const result = await tool(name, args, input === undefined ? {} : { input });
+      assertEquals(result.code, 0, `${name} ${args.join(" ")}: ${result.err}`);
+      return result.out;
+    };
+    const threads = ["1", "2", "3", "7"];
+    const path = `${folder}/busy.data`;
+    const { bytes } = await busyRecording(12_000);
+    Deno.writeFileSync(path, bytes);
+    const report = ["--stdio", "--no-inline"];
+    const expected = await out("report", [...report, "-"], await piped(bytes));
+    for (const jobs of threads) {
+      assertEquals(await out("report", [...report, "--jobs", jobs, path]), expected, jobs);
+    }
+    assert(expected.split("\n").length > 1000);
+
+    const switches = await schedulerRecording(turns());
+    const sched = `${folder}/sched.data`;
+    Deno.writeFileSync(sched, switches);
+    let lines = 0;
+    for (const view of ["latency", "timehist", "map", "wakeups"]) {
+      const text = await out("sched", [view, sched]);
+      assertEquals(await out("sched", [view, "-"], await piped(switches)), text, view);
+      lines += text.split("\n").length;
+    }
+    assert(lines > 800, `${lines} lines`);
+
+    // Recordings are dealt out; names that are looked up later follow from what was written.
+    const recordings = ["callchain", "all-cpus", "rounds"].map((name) =>
+      `${root}fixtures/recorded/${name}.perf.data`
+    );
+    let files = 0;
+    const tables = async (jobs: string, format: string): Promise<Map<string, Uint8Array>> => {
+      const to = `${folder}/${format}${jobs}`;
+      await out("export", [format, "-o", to, "--jobs", jobs, ...recordings, path]);
+      if (format === "parquet") await out("symbols", ["table", to]);
+      const written = new Map<string, Uint8Array>();
+      for (const file of filesIn(to)) written.set(file.slice(to.length), Deno.readFileSync(file));
+      files = written.size;
+      return written;
+    };
+    for (const [format, others] of [["arrow", ["2", "3", "7"]], ["parquet", ["3"]]] as const) {
+      const first = await tables("1", format);
+      assert(files >= 12, `${files} files of ${format}`);
+      for (const jobs of others) assertEquals(await tables(jobs, format), first, jobs);
+    }
+  }));
+
+/** Paths of the files in a folder and its folders. */
+function* filesIn(folder: string): Generator<string, void, void> {
+  for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+    if (isDirectory) yield* filesIn(`${folder}/${name}`);
+    else yield `${folder}/${name}`;
+  }
+}

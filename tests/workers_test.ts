@@ -11,25 +11,18 @@ import {
 import { BranchCounts } from "@perfdata/export/branches";
 import { branchWorkers } from "@perfdata/export/branch-workers";
 import { openSource } from "@perfdata/format/file-source";
-import { sampleKeys, type SortKey } from "@perfdata/report/function-keys";
-import { type CountOptions } from "@perfdata/report/sample-counts";
-import { functionTable, SampleCounts } from "@perfdata/report";
-import { countWorkers } from "@perfdata/report/count-workers";
+import { sampleKeys } from "@perfdata/report/function-keys";
 import { CacheLines } from "@perfdata/report/cache-lines";
 import { lineWorkers } from "@perfdata/report/line-workers";
-import { recordingInfo } from "@perfdata/report/info";
-import { infoWorkers } from "@perfdata/report/info-workers";
 import { RecordingIndex } from "@perfdata/session/index";
-import { runEngine, type Workers, type WorkerThread } from "@perfdata/session/engine";
+import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
-import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
-import { profileWorkers } from "@perfdata/profile/profile-workers";
 import { Numbers, wordsRecord } from "../fixtures/synthesize/recording.ts";
 import { dataSource, memoryRecording } from "./memory_recording.ts";
 import { corpusFiles } from "./corpus.ts";
+import { assertShared, info, kallsyms, profile, rows, Shared } from "./shared_workers.ts";
 
 const root = new URL("../", import.meta.url).pathname;
-const kallsyms = `${root}fixtures/kernel/kallsyms`;
 
 /** Fixtures that have something to go wrong with, and large files of the corpus. */
 function files(): string[] {
@@ -128,124 +121,6 @@ async function compressed(folder: string): Promise<{ plain: string; inOneFrame: 
     Deno.writeFileSync(paths[layout], sinks[layout].bytes());
   }
   return paths;
-}
-
-async function rows(
-  path: string,
-  counts: CountOptions,
-  jobs: number,
-  blockBytes: number,
-  sort: readonly SortKey[] = ["comm", "dso", "sym", "tid"],
-): Promise<string[]> {
-  const symbols = { parameters: false, kallsyms };
-  const shared = new Shared(path, countWorkers(path, jobs, { counts, symbols }));
-  const reader = await shared.open();
-  const consumer = new SampleCounts(counts);
-  const engine = await runEngine(reader, [consumer], {
-    diagnostics: () => {},
-    blockBytes,
-    unwind: ({ recorded }) => openResolver({ ...symbols, machine: recorded }),
-    workers: shared.workers,
-  });
-  const resolver = openResolver({ ...symbols, machine: engine.recorded });
-  const table = await functionTable(engine, consumer, resolver, { sort });
-  return [
-    JSON.stringify([consumer.totals, consumer.leftOut, engine.leftOut, engine.unjoined]),
-    JSON.stringify(engine.unwound?.all ?? null),
-    ...Array.from(table.rows, (row) => JSON.stringify(table.row(row))),
-  ];
-}
-
-/**
- * A recording, and threads for it, which the first thread waits for: small files would be over before they
- * are there. Counts what they found.
- */
-class Shared {
-  /** Stretches that other threads took, in all tests. */
-  static stretches = 0;
-  readonly workers: Workers | undefined;
-  readonly #path: string;
-  #gate: PromiseWithResolvers<void> | undefined;
-
-  constructor(path: string, workers: Workers) {
-    this.#path = path;
-    this.workers = workers.jobs === 1 ? undefined : {
-      ...workers,
-      // With two threads all nodes are kept, else few: stacks begin again after nearly each stretch.
-      ...(workers.jobs === 2 ? {} : { keptNodes: 100 }),
-      start: () => this.#start(workers.start()),
-    };
-  }
-
-  #start(worker: WorkerThread): WorkerThread {
-    const open = (): void => this.#gate?.resolve();
-    return {
-      // Before there is something to do for it, it is not waited for.
-      postMessage: (message, options) => {
-        this.#gate ??= Promise.withResolvers();
-        worker.postMessage(message, options);
-      },
-      set onmessage(take: WorkerThread["onmessage"]) {
-        worker.onmessage = (event) => {
-          if (event.data.kind === "part") Shared.stretches++;
-          take?.(event);
-          open();
-        };
-      },
-      set onerror(take: WorkerThread["onerror"]) {
-        worker.onerror = take;
-      },
-      terminate: () => worker.terminate(),
-    };
-  }
-
-  open(): Promise<PerfDataReader> {
-    const source = openSource(this.#path);
-    if (!("readAt" in source)) throw new TypeError(`${this.#path}: no file`);
-    return PerfDataReader.open({
-      ...source,
-      readAt: async (into, position) => {
-        await this.#gate?.promise;
-        return await source.readAt(into, position);
-      },
-    }, { diagnostics: () => {} });
-  }
-}
-
-/** Other threads took a part, in at least one run of each file. */
-function assertShared(): void {
-  console.log(`${Shared.stretches} stretches by other threads`);
-  assert(Shared.stretches >= 3);
-}
-
-/** All that a profile has, as text. */
-async function profile(
-  path: string,
-  how: ProfileOptions,
-  jobs: number,
-  blockBytes: number,
-): Promise<string> {
-  const symbols = { parameters: false, kallsyms };
-  const shared = new Shared(path, profileWorkers(path, jobs, { profile: how, symbols }));
-  const reader = await shared.open();
-  const consumer = new ProfileConsumer(how);
-  const engine = await runEngine(reader, [consumer], {
-    diagnostics: () => {},
-    blockBytes,
-    unwind: ({ recorded }) => openResolver({ ...symbols, machine: recorded }),
-    workers: shared.workers,
-  });
-  const resolver = openResolver({ ...symbols, machine: engine.recorded });
-  const { profile } = await consumer.profile({ resolver, title: "" });
-  return JSON.stringify(
-    profile,
-    (_, value) =>
-      ArrayBuffer.isView(value)
-        ? [...value as Int32Array]
-        : typeof value === "bigint"
-        ? `${value}n`
-        : value,
-  );
 }
 
 Deno.test("profiles are the same with any number of threads and blocks of any size", async () => {
@@ -415,18 +290,10 @@ Deno.test("recordings in short are the same with any number of threads and block
   let turn = 0;
   Shared.stretches = 0;
   for (const path of files()) {
-    const info = async (jobs: number, blockBytes: number): Promise<string> => {
-      const shared = new Shared(path, infoWorkers(path, jobs));
-      const found = await recordingInfo(await shared.open(), {
-        blockBytes,
-        workers: shared.workers,
-      });
-      return JSON.stringify(found, (_, value) => typeof value === "bigint" ? `${value}` : value);
-    };
-    const expected = await info(1, 1 << 22);
+    const expected = await info(path, 1, 1 << 22);
     for (const [jobs, blockBytes] of ways(turn++)) {
       assertEquals(
-        await info(jobs, blockBytes),
+        await info(path, jobs, blockBytes),
         expected,
         `${path}: ${jobs} threads, ${blockBytes} bytes`,
       );
