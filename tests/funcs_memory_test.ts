@@ -19,6 +19,7 @@ const KEYS = [
   "sym,dso_daddr,snoop",
   "comm,dso,mem",
   "symbol_daddr",
+  "symbol_iaddr,mem",
   "dso_daddr,dcacheline",
   "local_ins_lat,mem",
   "phys_daddr,data_page_size",
@@ -49,9 +50,9 @@ async function perfRows(path: string, keys: string, kallsyms: string, toObject: 
     const key = cells.map((cell, i) => {
       // Where code runs that accessed it, not where the data is.
       const text = cell.trim().replace(/^\[.\] /, "");
-      if (!/daddr|dcacheline/.test(names[i] ?? "") || names[i] === "dso_daddr") return text;
+      if (!/daddr|iaddr|dcacheline/.test(names[i] ?? "") || names[i] === "dso_daddr") return text;
       const hex = text.replace(/^([0-9a-f]{16})$/, "0x$1");
-      return names[i] === "symbol_daddr" ? toObject(hex) : hex;
+      return names[i]?.startsWith("symbol_") ? toObject(hex) : hex;
     }).join("\t");
     rows.push({ key, samples: Number(samples), overhead: overhead.trim() });
   }
@@ -139,7 +140,9 @@ Deno.test({
         { pid, addr: 0x800000, size: 0x4000, offset: 0, path: "[heap]", data: true },
       ]);
       const data = [0, 0x700010, 0x700018, 0x700050, 0x800010, 0x800048, 0x900000];
-      const toObject = (text: string) => text.replace(/^0x00000000007000/, "0x00000000000010");
+      const toObject = (text: string) =>
+        text.replace(/^0x00000000007000/, "0x00000000000010")
+          .replace(/^0x0000000000401/, "0x0000000000001");
       let rows = 0;
       for (const isStruct of [true, false]) {
         const list = accesses(new Numbers(4), data, [0x401000, 0x401010]);

@@ -22,6 +22,8 @@ export interface MappedObject {
   readonly samples?: number;
   /** Where in the file: in the function of {@link oneFunction}, where that is not said. */
   readonly offset?: bigint;
+  /** Several places instead, each with so many samples. */
+  readonly offsets?: readonly bigint[];
 }
 
 function bytesOf(hex: string): Uint8Array {
@@ -50,15 +52,17 @@ export async function mappedRecording(...objects: readonly MappedObject[]): Prom
     },
   } as Item));
   let time = 0n;
-  const samples = objects.flatMap(({ samples = 20, offset = IN_WORK }, i) =>
-    Array.from({ length: samples }, () => ({
-      record: {
-        type: 9,
-        name: "SAMPLE",
-        misc: 2,
-        body: { ip: from(i) + offset, pid: 7, tid: 7, time: time += 1000n },
-      },
-    } as Item))
+  const samples = objects.flatMap(({ samples = 20, offset = IN_WORK, offsets = [offset] }, i) =>
+    offsets.flatMap((offset) =>
+      Array.from({ length: samples }, () => ({
+        record: {
+          type: 9,
+          name: "SAMPLE",
+          misc: 2,
+          body: { ip: from(i) + offset, pid: 7, tid: 7, time: time += 1000n },
+        },
+      } as Item))
+    )
   );
   return await asFile(
     { events: [{ attr, ids: [1n] }], items: [...maps, ...samples], features: [] },

@@ -172,7 +172,8 @@ async function x86(mode: 64 | 32): Promise<DataDecoder> {
           target,
           memory,
 
-          isStackOperation: stacks.has(mnemonic),
+          // A call through memory is about where it goes: a table of functions, say.
+          isStackOperation: stacks.has(mnemonic) || (mnemonic === Mnemonic.Call && !memory),
           isCompare: compares.has(mnemonic),
           isConditional: flow === "branch",
           effect: effectOf(),

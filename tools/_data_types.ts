@@ -1,12 +1,8 @@
 /** What `annotate --data-type` prints: types of data with the samples of each field. */
 import { jsonLine } from "@perfdata/report/json-line";
-import {
-  countTypes,
-  listFields,
-  type TypeCount,
-  type TypeCounts,
-} from "@perfdata/report/data-type-table";
+import { countTypes, listFields, type TypeCount } from "@perfdata/report/data-type-table";
 import { type DataCause, DataTypes, fieldAt } from "@perfdata/report/data-types";
+import type { UnknownTypes } from "@perfdata/report/type-sums";
 import { shareStyle } from "@perfdata/profile/colors";
 import type { Profile } from "@perfdata/profile/profile";
 import type { Engine } from "@perfdata/session/engine";
@@ -70,7 +66,7 @@ export async function printTypes(shown: ShownTypes): Promise<void> {
   const chosen = wanted === undefined ? all : all.filter(({ type }) => matches(type.name, wanted));
   if (wanted !== undefined && chosen.length === 0) {
     const some = all.slice(0, 3).map(({ type }) => type.name).join(", ");
-    reportWithout(name, counts);
+    reportUnknownTypes("annotate", name, counts.unknown);
     throw new InputError(
       `${name}: no access to data of type ${wanted}` + (some === "" ? "" : `; there are ${some}`),
     );
@@ -82,9 +78,9 @@ export async function printTypes(shown: ShownTypes): Promise<void> {
       continue;
     }
     if (i > 0) writeLine("");
-    writeStyled(typeLines(one, eventName, counts.total.period));
+    writeStyled(typeLines(one, eventName, counts.unknown.total.period));
   }
-  reportWithout(name, counts);
+  reportUnknownTypes("annotate", name, counts.unknown);
 }
 
 /** A type goes by its name, with or without `struct` and the like. */
@@ -126,7 +122,7 @@ function* jsonLines({ type, object, offsets }: TypeCount, event: string): Genera
 
 /** What is said of each cause. */
 const CAUSE_TEXTS: Readonly<Record<DataCause, string>> = {
-  "stack operation": "push, pop or return",
+  "stack operation": "push, pop, call or return",
   "stack": "stack without a variable",
   "no memory operand": "no operand in memory",
   "no variable": "no variable found",
@@ -135,14 +131,18 @@ const CAUSE_TEXTS: Readonly<Record<DataCause, string>> = {
 };
 
 /** Says of which share of the samples the type is known, and why not of the others. */
-export function reportWithout(name: string, { without, total }: Omit<TypeCounts, "types">): void {
+export function reportUnknownTypes(
+  tool: string,
+  name: string,
+  { without, total }: UnknownTypes,
+): void {
   const share = (period: number) => `${percentOf(period, total.period).toFixed(2)}%`;
   const causes = [...without].filter(([, { samples }]) => samples > 0)
     .sort(([, a], [, b]) => b.period - a.period);
   const known = total.period - causes.reduce((sum, [, { period }]) => sum + period, 0);
   const why = causes.map(([cause, { period }]) => `${CAUSE_TEXTS[cause]} ${share(period)}`);
   complain(
-    `annotate: ${name}: the type of data is known for ${share(known)} of the samples` +
+    `${tool}: ${name}: the type of data is known for ${share(known)} of the samples` +
       (why.length === 0 ? "" : `; without: ${why.join(", ")}`),
   );
 }

@@ -4,6 +4,7 @@ import { PerfDataReader } from "@perfdata/format/reader";
 import {
   areOfBranches,
   areOfMemory,
+  areOfTypes,
   sampleKeys,
   SORT_KEYS,
   type SortKey,
@@ -212,6 +213,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (branches && memory) {
     throw new UsageError("branches and accesses to memory exclude each other");
   }
+  const types = areOfTypes(sort);
+  if (types && (branches || on.children || value["call-graph"] !== undefined)) {
+    const other = branches ? "branches" : on.children ? "--children" : "--call-graph";
+    throw new UsageError(`types of data are those that samples accessed: without ${other}`);
+  }
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
   if (on.inline && on["no-inline"]) {
     throw new UsageError("--inline and --no-inline exclude each other");
@@ -315,7 +321,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     return 1;
   };
   if (tableFolders(name).length > 0) {
-    if (branches || memory || weight !== "period" || detail !== undefined) {
+    if (branches || memory || types || weight !== "period" || detail !== undefined) {
       throw new UsageError(`${name} has tables: only samples are counted`);
     }
     return await aboutAsync(name, async () => {
@@ -384,7 +390,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       known ??= resolverOf(flags, name, {
         machine: recorded,
         parameters: false,
-        debugInformation: lines,
+        debugInformation: lines || types,
       });
     const engine = await runEngine(reader, [counts], {
       // Of times without a CPU both ends count: they are chosen when they are known.
@@ -402,8 +408,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     await reportSwitches("funcs", name, counts);
     const eventNames = isTime ? [weight] : engine.eventNames;
     const resolver = await resolverFor(engine);
+    const { dataTypesOf, reportUnknownTypes } = types ? await import("./_data_types.ts") : {};
+    const dataTypes = await dataTypesOf?.(name, { engine, resolver }, value);
     const table = await functionTable(engine, counts, resolver, {
       ...wantedOf(eventNames),
+      ...(dataTypes === undefined ? {} : { dataTypes }),
       progress: progress.names,
     });
     progress.finish();
@@ -417,6 +426,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (sort.includes("socket") && (counts.sockets ?? []).length === 0) {
       complain(`funcs: ${name}: the recording does not say which socket a CPU is of`);
     }
+    if (table.unknownTypes !== undefined) reportUnknownTypes?.("funcs", name, table.unknownTypes);
     reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
     const stacks = counts.stacks
       ? unwoundText(engine, on.verbose) ?? noStacksText(engine)

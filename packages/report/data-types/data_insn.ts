@@ -44,7 +44,7 @@ export interface DataInsn {
   readonly target: number | undefined;
   /** Its operand in memory. */
   readonly memory: MemoryOperand | undefined;
-  /** Whether it pushes, pops, or returns. */
+  /** Whether it pushes, pops, calls or returns. */
   readonly isStackOperation: boolean;
   /** Whether it is one that processors execute together with a jump after it. */
   readonly isCompare: boolean;

@@ -1,15 +1,8 @@
 import type { Profile } from "@perfdata/profile/profile";
 import type { SymbolObject } from "@perfdata/symbols";
 import type { DataField, DataType } from "@perfdata/symbols/dwarf";
-import { DATA_CAUSES, type DataCause, type DataTypes } from "./data_types.ts";
-
-/** Samples and their periods. */
-export interface DataCount {
-  /** Samples. */
-  samples: number;
-  /** Sum of their periods. */
-  period: number;
-}
+import type { DataTypes } from "./data_types.ts";
+import { addCount, type DataCount, TypeSums, type UnknownTypes } from "./type_sums.ts";
 
 /** A type whose data was accessed. */
 export interface TypeCount extends DataCount {
@@ -25,10 +18,8 @@ export interface TypeCount extends DataCount {
 export interface TypeCounts {
   /** Types, those with the largest periods first. */
   readonly types: readonly TypeCount[];
-  /** Samples of which it is not known, by cause. */
-  readonly without: ReadonlyMap<DataCause, DataCount>;
-  /** All of them. */
-  readonly total: DataCount;
+  /** Of how many samples it is not known. */
+  readonly unknown: UnknownTypes;
 }
 
 /** Sums up the samples of an event by the type that the instruction accessed that each was taken at. */
@@ -38,9 +29,8 @@ export async function countTypes(
   objects: readonly SymbolObject[],
   types: DataTypes,
 ): Promise<TypeCounts> {
-  const total = none();
-  const without = new Map(DATA_CAUSES.map((cause) => [cause, none()]));
-  const byPlace = sumByPlace(profile, event, total);
+  const unknown = new TypeSums();
+  const byPlace = sumByPlace(profile, event);
   const byObject = Map.groupBy(byPlace.keys(), (place) => profile.places.object[place] ?? -1);
   const found = new Map<string, TypeCount & { offsets: Map<number, DataCount> }>();
   for (const [number, places] of byObject) {
@@ -49,11 +39,9 @@ export async function countTypes(
     const accesses = object === undefined ? [] : await types.find(object, addresses);
     for (const [i, place] of places.entries()) {
       const count = byPlace.get(place) as DataCount;
-      const access = accesses[i] ?? { cause: "no code" };
-      if ("cause" in access) {
-        add(without.get(access.cause) as DataCount, count);
-        continue;
-      }
+      const access = accesses[i] ?? { cause: "no code" as const };
+      unknown.add(access, count);
+      if ("cause" in access) continue;
       const { type, offset } = access;
       const key = `${number} ${type.size} ${type.name}`;
       let own = found.get(key);
@@ -61,33 +49,31 @@ export async function countTypes(
         const name = profile.objects[number]?.name ?? "[unknown]";
         found.set(key, own = { ...none(), type, object: name, offsets: new Map() });
       }
-      add(own, count);
+      addCount(own, count);
       let there = own.offsets.get(offset);
       if (there === undefined) own.offsets.set(offset, there = none());
-      add(there, count);
+      addCount(there, count);
     }
   }
   const ordered = [...found.values()].sort((a, b) =>
     b.period - a.period || b.samples - a.samples || (a.type.name < b.type.name ? -1 : 1)
   );
-  return { types: ordered, without, total };
+  return { types: ordered, unknown };
 }
 
 function sumByPlace(
   { samples, stacks }: Profile,
   event: number,
-  total: DataCount,
 ): Map<number, DataCount> {
   const sums = new Map<number, DataCount>();
   for (let i = 0; i < samples.length; i++) {
     if (samples.event[i] !== event) continue;
     const count = { samples: samples.count[i] as number, period: samples.period[i] as number };
-    add(total, count);
     const stack = samples.stack[i] as number;
     const place = stack < 0 ? -1 : stacks.place[stack] as number;
     let sum = sums.get(place);
     if (sum === undefined) sums.set(place, sum = none());
-    add(sum, count);
+    addCount(sum, count);
   }
   return sums;
 }
@@ -114,7 +100,7 @@ export function listFields({ type, offsets }: TypeCount): ListedField[] {
   const listed: ListedField[] = [];
   const sumOf = (from: number, to: number): DataCount => {
     const sum = none();
-    for (const [offset, count] of offsets) if (offset >= from && offset < to) add(sum, count);
+    for (const [offset, count] of offsets) if (offset >= from && offset < to) addCount(sum, count);
     return sum;
   };
   const list = (fields: readonly DataField[], from: number, depth: number): void => {
@@ -135,9 +121,4 @@ export function listFields({ type, offsets }: TypeCount): ListedField[] {
 
 function none(): DataCount {
   return { samples: 0, period: 0 };
-}
-
-function add(to: DataCount, { samples, period }: DataCount): void {
-  to.samples += samples;
-  to.period += period;
 }

@@ -6,7 +6,7 @@ import { type FoundData, RegisterTypes } from "./register_types.ts";
 
 /** Why it is not known what an instruction accesses. */
 export const DATA_CAUSES = [
-  /** It pushes, pops or returns. */
+  /** It pushes, pops, calls or returns. */
   "stack operation",
   /** It is in the frame of a function, and no variable is known to be there. */
   "stack",

@@ -238,10 +238,11 @@ export class RegisterTypes {
   #pointedBy(memory: MemoryOperand, registers: Registers, number: number): Pointed | undefined {
     if (memory.isSegment) return undefined;
     if (memory.isAddress) return this.#global(memory.offset);
+    // A local variable can be said to be where a field is that it was loaded from.
+    const base = this.isOfFrame(memory.base, number) ? undefined : registers[memory.base];
+    if (base !== undefined) return shifted(base, memory.offset);
     const inFrame = this.#inFrame(memory, number);
     if (inFrame !== undefined) return inFrame;
-    const base = registers[memory.base];
-    if (base !== undefined) return shifted(base, memory.offset);
     // Code that is not moved has the address of an array as the offset of an index.
     return memory.offset > 0 ? this.#global(memory.offset) : undefined;
   }

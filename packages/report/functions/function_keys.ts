@@ -15,6 +15,8 @@ export interface FunctionKey {
   readonly name: SortKey;
   /** The name of places that it reads: what no key of a table needs is not collected. */
   readonly needs?: NameColumn;
+  /** Whether rows of it are about accesses to memory, although it does not read what they accessed. */
+  readonly isOfMemory?: true;
   /** Of which end of a branch or an access; rows of keys that say it are about these. */
   readonly end?: End;
   /** What of a sample it reads, likewise. */
@@ -40,7 +42,17 @@ export interface FunctionKey {
 }
 
 /** What can be collected of the names of places. */
-export type NameColumn = "dso" | "symbol" | "line" | "file" | "offset" | "size" | "cacheline";
+export type NameColumn =
+  | "dso"
+  | "symbol"
+  | "line"
+  | "file"
+  | "offset"
+  | "size"
+  | "cacheline"
+  | "type"
+  | "typeoff"
+  | "typecln";
 
 /** What can be collected of samples. */
 export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn;
@@ -84,7 +96,14 @@ export function areOfBranches(sort: readonly SortKey[]): boolean {
 
 /** Whether rows of some keys are about accesses to memory. */
 export function areOfMemory(sort: readonly SortKey[]): boolean {
-  return keysOf(sort).some(({ end, part }) => end === "data" || part !== undefined);
+  return keysOf(sort).some(({ end, part, isOfMemory }) =>
+    end === "data" || part !== undefined || isOfMemory === true
+  );
+}
+
+/** Whether rows of some keys are about types of data. */
+export function areOfTypes(sort: readonly SortKey[]): boolean {
+  return keysOf(sort).some(({ needs }) => needs?.startsWith("type") === true);
 }
 
 /** The name of a function, with a mark where nothing verifies it. */
@@ -149,6 +168,32 @@ function offsetKey(name: "symoff" | "addr_from" | "addr_to", end: BranchEnd): Fu
       [`level_${name}`]: levelText(table, number),
     }),
     order: ({ names: { functions } }, numbers) => functions.ranks(numbers),
+  };
+}
+
+/** The function of an instruction that accessed memory: each instruction is a row, as with perf. */
+function codeKey(): FunctionKey {
+  const name = ({ names }: FunctionTable, number: number) =>
+    names.functions.text(number).replace(/\+0x[0-9a-f]+$/, "");
+  return {
+    ...{ name: "symbol_iaddr", needs: "offset", isOfMemory: true },
+    number: (table, row) => table.name(row, "offset"),
+    text: (table, number) =>
+      name(table, number) + (table.names.unverified.has(number) ? UNVERIFIED_MARK : ""),
+    more: (table, number) => ({
+      ...(table.names.unverified.has(number) ? { verified_iaddr: false } : {}),
+      symbol_iaddr: name(table, number),
+      level_iaddr: levelText(table, number),
+    }),
+  };
+}
+
+/** The type of the data that an instruction accesses. */
+function typeKey(name: "type" | "typeoff" | "typecln"): FunctionKey {
+  return {
+    ...{ name, needs: name },
+    number: (table, row) => table.name(row, name),
+    text: ({ names }, number) => names.texts.text(number),
   };
 }
 
@@ -356,6 +401,10 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     needs: "size",
     number: (table, row) => table.name(row, "size"),
   },
+  typeKey("type"),
+  typeKey("typeoff"),
+  typeKey("typecln"),
+  codeKey(),
   sumKey("weight", "weight"),
   sumKey("ins_lat", "ins_lat"),
   sumKey("retire_lat", "retire_lat"),
@@ -437,6 +486,10 @@ export type SortKey =
   | "parallelism"
   | "symoff"
   | "symbol_size"
+  | "type"
+  | "typeoff"
+  | "typecln"
+  | "symbol_iaddr"
   | "weight"
   | "ins_lat"
   | "retire_lat"

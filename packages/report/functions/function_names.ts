@@ -6,6 +6,7 @@ import { type Places, UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
 import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
+import { type DataAccess, fieldAt } from "../data-types/data_types.ts";
 import type { NameColumn } from "./function_keys.ts";
 import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
@@ -27,6 +28,10 @@ export interface NameNeeds {
   readonly size?: boolean;
   /** The cache line of data. */
   readonly cacheline?: boolean;
+  /** The type of the data that the instruction accesses, and where in it. */
+  readonly type?: boolean;
+  readonly typeoff?: boolean;
+  readonly typecln?: boolean;
   /** Whether a place is the function that is inlined there, and not the one that it is inlined into. */
   readonly inline: boolean;
 }
@@ -145,14 +150,20 @@ export class PlaceNames {
   #file: Int32Array<ArrayBuffer>;
   /** By entry: the cache line. */
   #cacheline = new Int32Array(1);
-  /** By entry: the function with an offset, and how large it is. */
-  #offset = new Int32Array(1);
-  #size = new Int32Array(1);
+  /** By entry: what few keys are about. */
+  readonly #fine = {
+    offset: new Int32Array(1),
+    size: new Int32Array(1),
+    type: new Int32Array(1),
+    typeoff: new Int32Array(1),
+    typecln: new Int32Array(1),
+  } satisfies Partial<Record<NameColumn, Int32Array>>;
   /** By place of data: its entry. */
   readonly #data = new Map<number, number>();
   readonly #places: CodePlaces;
   readonly #lookUps: LookedUpPlaces | undefined;
   readonly #needs: NameNeeds;
+  readonly #accesses: ReadonlyMap<number, DataAccess>;
   readonly #unknown: number;
   readonly #dsoOf: readonly number[];
   readonly #entries = new Map<string, number>();
@@ -167,13 +178,19 @@ export class PlaceNames {
   readonly #inner: Int32Array;
   readonly #all: (Int32Array | undefined)[] = [];
 
-  /** Names the places of an engine; without look-ups, functions are addresses. */
+  /**
+   * Names the places of an engine; without look-ups, functions are addresses.
+   *
+   * @param accesses By place: what the instruction there accesses.
+   */
   constructor(
     places: CodePlaces,
     lookUps: LookedUpPlaces | undefined,
     needs: NameNeeds,
     show: Show,
+    accesses: ReadonlyMap<number, DataAccess> = new Map(),
   ) {
+    this.#accesses = accesses;
     this.#places = places;
     this.#lookUps = lookUps;
     this.#needs = needs;
@@ -214,11 +231,9 @@ export class PlaceNames {
       ? this.#line
       : name === "file"
       ? this.#file
-      : name === "offset"
-      ? this.#offset
-      : name === "size"
-      ? this.#size
-      : this.#cacheline;
+      : name === "cacheline"
+      ? this.#cacheline
+      : this.#fine[name];
   }
 
   /** The entry of a place: that of the innermost function there. */
@@ -330,7 +345,7 @@ export class PlaceNames {
         : found?.frames.at(-1)?.file ?? frame.file,
     );
     const entry = this.#entry(needs.dso ? dso : 0, symbol, line, file);
-    if (!needs.offset && !needs.size) return entry;
+    if (!FINE.some((column) => needs[column])) return entry;
     return this.#finer(entry, place, found, { dso, inObject, base });
   }
 
@@ -345,7 +360,7 @@ export class PlaceNames {
       readonly base: number;
     },
   ): number {
-    const { offset: isOffset, size: isSize } = this.#needs;
+    const needs = this.#needs;
     const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
     const level = mode === PERF_RECORD_MISC_KERNEL
       ? LEVEL.KERNEL
@@ -353,19 +368,23 @@ export class PlaceNames {
       ? LEVEL.USER
       : LEVEL.OTHER;
     const symbol = found?.symbol;
-    let offset = 0;
-    if (isOffset) {
-      offset = found === undefined || symbol === undefined
+    const values = { offset: 0, size: 0, type: 0, typeoff: 0, typecln: 0 };
+    if (needs.offset) {
+      values.offset = found === undefined || symbol === undefined
         ? this.functions.address(dso, inObject + base, hexOf(this.#places, place, base), level)
         : this.functions.point(dso, found, inObject, level);
       if (symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
-        this.unverified.add(offset);
+        this.unverified.add(values.offset);
       }
     }
-    const size = isSize && symbol !== undefined && symbol.end > symbol.start
-      ? symbol.end - symbol.start
-      : 0;
-    const key = `finer ${entry} ${offset} ${size}`;
+    if (needs.size && symbol !== undefined && symbol.end > symbol.start) {
+      values.size = symbol.end - symbol.start;
+    }
+    const access = this.#accesses.get(place) ?? { cause: "no code" as const };
+    if (needs.type) values.type = this.texts.of(typeText(access));
+    if (needs.typeoff) values.typeoff = this.texts.of(typeOffsetText(access));
+    if (needs.typecln) values.typecln = this.texts.of(typeLineText(access));
+    const key = `finer ${entry} ${FINE.map((column) => values[column]).join(" ")}`;
     let finer = this.#entries.get(key);
     if (finer === undefined) {
       const [dsos, symbols, lines, files] = [this.#dso, this.#symbol, this.#line, this.#file];
@@ -376,12 +395,12 @@ export class PlaceNames {
         files[entry] as number,
       );
       this.#entries.set(key, finer);
-      if (finer >= this.#offset.length) {
-        this.#offset = enlarge(this.#offset, finer + 1);
-        this.#size = enlarge(this.#size, finer + 1);
+      for (const column of FINE) {
+        if (finer >= this.#fine[column].length) {
+          this.#fine[column] = enlarge(this.#fine[column], finer + 1);
+        }
+        this.#fine[column][finer] = values[column];
       }
-      this.#offset[finer] = offset;
-      this.#size[finer] = size;
     }
     return finer;
   }
@@ -451,8 +470,32 @@ export class PlaceNames {
   }
 }
 
+/** What makes more entries of one function. */
+const FINE = ["offset", "size", "type", "typeoff", "typecln"] as const;
+
 /** Bytes of a cache line of those who have recorded: perf takes that of the machine that it runs on. */
 const CACHE_LINE = 64;
+
+/** The type of data that is accessed, as perf has it. */
+function typeText(access: DataAccess): string {
+  if ("type" in access) return access.type.name;
+  return access.cause === "stack operation" ? "(stack operation)" : "(unknown)";
+}
+
+/** The same with the offset and the field. */
+function typeOffsetText(access: DataAccess): string {
+  const { offset, field } = "type" in access
+    ? { offset: access.offset, field: fieldAt(access.type, access.offset) }
+    : { offset: 0, field: "" };
+  const at = offset === 0 ? "0" : `0x${offset.toString(16)}`;
+  return `${typeText(access)} +${at} (${field === "" ? "no field" : field})`;
+}
+
+/** The same with the number of the cache line in it, where it begins with one. */
+function typeLineText(access: DataAccess): string {
+  const offset = "type" in access ? access.offset : 0;
+  return `${typeText(access)}: cache-line ${Math.floor(offset / CACHE_LINE)}`;
+}
 
 /** What is left of an address, whose sign may be negative. */
 function modulo(address: number, by: number): number {

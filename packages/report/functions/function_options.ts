@@ -1,4 +1,5 @@
 import type { LookUpProgress } from "@perfdata/session/symbolize";
+import type { DataTypes } from "../data-types/data_types.ts";
 import type { SortKey } from "./function_keys.ts";
 
 /** What a row of the statistics is about, as one value: see {@link FunctionTable.row}. */
@@ -129,6 +130,8 @@ export interface FunctionOptions {
   readonly chains?: boolean;
   /** Which commands, objects and functions are kept, by name. */
   readonly only?: NameFilter;
+  /** Finds types of data, where rows are about these. */
+  readonly dataTypes?: Pick<DataTypes, "find">;
   /** Numbers of the events that have rows; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
   /** At most so many rows of each event; only these are named and put in order. */

@@ -1,3 +1,5 @@
+import type { DataAccess } from "../data-types/data_types.ts";
+import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_sums.ts";
 import { CommTable } from "./comm_table.ts";
 import { enlarge } from "@perfdata/format/enlarge";
 import { NodeTable } from "@perfdata/profile/node-table";
@@ -81,6 +83,8 @@ export class FunctionTable {
   readonly sockets: readonly number[];
   /** Numbers of the events that have rows; all where it is `undefined`. */
   readonly events: ReadonlySet<number> | undefined;
+  /** Of how many samples the type of data is not known, where rows are about types. */
+  readonly unknownTypes: UnknownTypes | undefined;
   readonly #sums = new SampleHistogram();
   /** What of contexts rows are grouped by. */
   readonly #grouped: ReadonlySet<ContextColumn>;
@@ -99,7 +103,9 @@ export class FunctionTable {
     names: PlaceNames,
     trust: SymbolTrust | undefined,
     options: FunctionOptions,
+    unknownTypes?: UnknownTypes,
   ) {
+    this.unknownTypes = unknownTypes;
     const sort = options.sort ?? ["comm", "dso", "sym"];
     this.keys = keysOf(sort);
     this.#grouped = new Set(this.keys.flatMap(({ context }) => context ?? []));
@@ -287,7 +293,7 @@ export class FunctionTable {
   /** Entries by the keys of rows: filters and stacks may need more of them. */
   #projection(end: End = "to"): (entry: number) => number {
     const { names } = this;
-    const needed = (["dso", "symbol", "line", "file", "offset", "size", "cacheline"] as const)
+    const needed = NAME_COLUMNS
       .filter((column) => this.keys.some((key) => key.needs === column && endOf(key) === end));
     const first = new Map<string, number>();
     const projected = new Map<number, number>();
@@ -451,6 +457,12 @@ function endOf({ end = "to" }: FunctionKey): End {
   return end;
 }
 
+/** All names of places. */
+const NAME_COLUMNS: readonly NameColumn[] = [
+  ...["dso", "symbol", "line", "file", "offset", "size", "cacheline"] as const,
+  ...["type", "typeoff", "typecln"] as const,
+];
+
 type Join = (value: number) => number;
 
 /** Whether a context has a word for a column by itself; the others are details. */
@@ -533,8 +545,50 @@ export async function functionTable(
     ? await lookUpCounted(engine, counts, resolver, options.progress)
     : undefined;
   const show = resolver?.show ?? ((name) => name);
-  const names = new PlaceNames(engine.places, lookUps, needs, show);
-  return new FunctionTable(engine, counts, names, lookUps?.trust, options);
+  const accessed = needs.type || needs.typeoff || needs.typecln
+    ? await accessesOf(engine, counts, options)
+    : undefined;
+  const names = new PlaceNames(engine.places, lookUps, needs, show, accessed?.byPlace);
+  return new FunctionTable(engine, counts, names, lookUps?.trust, options, accessed?.unknown);
+}
+
+/** What the instructions access that samples were taken at, by their places. */
+async function accessesOf(
+  { places, stacks }: CountedCode,
+  { histogram, pairs, stacks: hasStacks }: CountedSamples,
+  { dataTypes }: FunctionOptions,
+): Promise<{ byPlace: Map<number, DataAccess>; unknown: UnknownTypes }> {
+  if (dataTypes === undefined) {
+    throw new Error("types of data were asked for, and nothing finds them");
+  }
+  const unknown = new TypeSums();
+  const counted = new Map<number, DataCount>();
+  const to = pairs?.items();
+  for (let i = 0; i < histogram.size; i++) {
+    const node = histogram.node(i);
+    const place = to !== undefined
+      ? to[node] as number
+      : hasStacks && node >= 0
+      ? stacks.place[node] as number
+      : node;
+    const sum = counted.get(place) ?? { samples: 0, period: 0 };
+    sum.samples += histogram.samples(i);
+    sum.period += histogram.period(i);
+    counted.set(place, sum);
+  }
+  const byPlace = new Map<number, DataAccess>();
+  const objectOf = (place: number) => place < 0 ? -1 : places.object(place);
+  for (const [number, own] of Map.groupBy(counted.keys(), objectOf)) {
+    const object = places.objects[number];
+    const addresses = own.map((place) => place < 0 ? 0 : places.address(place));
+    const found = object === undefined ? [] : await dataTypes.find(object, addresses);
+    for (const [i, place] of own.entries()) {
+      const access = found[i] ?? { cause: "no code" };
+      byPlace.set(place, access);
+      unknown.add(access, counted.get(place) as DataCount);
+    }
+  }
+  return { byPlace, unknown };
 }
 
 /** What rows need of names. */
@@ -550,6 +604,9 @@ export function nameNeeds(options: FunctionOptions): NameNeeds {
     offset: by("offset"),
     size: by("size"),
     cacheline: by("cacheline"),
+    type: by("type"),
+    typeoff: by("typeoff"),
+    typecln: by("typecln"),
     inline: options.inline === true,
   };
 }
