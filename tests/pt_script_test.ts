@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
+import { PERF_SAMPLE_ADDR } from "@perfdata/format/perf-event";
 import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
 import {
   cannotStep,
@@ -13,6 +14,7 @@ import {
 } from "../fixtures/stepped/program.ts";
 import { steppedFile, steppedRecording } from "../fixtures/stepped/recording.ts";
 import { inSamples, inSnapshots, psbMoments } from "../fixtures/stepped/saved.ts";
+import { ptAttr } from "../fixtures/synthesize/pt_parts.ts";
 import { asFile, type Recording } from "../fixtures/synthesize/recording.ts";
 import { wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "./pt_corpus.ts";
@@ -126,6 +128,53 @@ Deno.test(
     }
     console.log(`${lines} lines compared, ${clocked} with core clocks`);
     assert(lines > 60_000 && clocked > 3000, `${lines} lines, ${clocked} with core clocks`);
+  },
+);
+
+Deno.test(
+  "script prints what perf makes of records of PEBS in a trace",
+  ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
+  async () => {
+    let lines = 0;
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
+    try {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      const variant = { psbEvery: 700, tsc: true, mtc: true, cyc: true, pebs: true };
+      const recording = steppedRecording(program, encodeProgram(program, variant), variant);
+      const attr = ptAttr({ type: 0, config: 0n, sample_period: 20_003n });
+      // The event says that its records go into the trace, and that they have addresses of data.
+      const output = {
+        ...attr,
+        sample_type: attr.sample_type | BigInt(PERF_SAMPLE_ADDR),
+        flags: { ...attr.flags, aux_output: true },
+      };
+      const path = `${folder}/perf.data`;
+      const write = async (...ids: readonly bigint[]) =>
+        Deno.writeFileSync(
+          path,
+          await asFile({
+            ...recording,
+            events: [...recording.events, ...ids.map((id) => ({ attr: output, ids: [id] }))],
+          }, true),
+        );
+      await write(41n);
+      const ways = [["--itrace=o"], ["--itrace=obe", "--ns"], ["--itrace=i100io", "-F", "+addr"]];
+      for (const args of [...ways, [], ["--itrace=oiq", "--ns"], ["--itrace=og"]]) {
+        lines += await compare(path, args);
+      }
+      const { out } = await tool("script", ["--itrace=o", path]);
+      assert(out.split("\n").length > 50, `${out.split("\n").length} records`);
+      // Of two events it is not known which one wrote them.
+      await write(41n, 42n);
+      const { err } = await tool("script", ["--itrace=be", path]);
+      assert(!err.includes("PEBS"), err);
+      const { err: said } = await tool("script", ["--itrace=o", path]);
+      assert(/no lines of \d+ records of PEBS: they may be of 2 events/.test(said), said);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+    console.log(`${lines} lines compared`);
+    assert(lines > 8000, `${lines} lines`);
   },
 );
 

@@ -63,7 +63,7 @@ export async function decodeBranches(
   const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
     itrace: {
       ...{ branches: true, calls: false, returns: false, transactions: false, ptwrites: false },
-      ...{ power: false, interrupts: false, errors: true, skip: 0 },
+      ...{ power: false, interrupts: false, pebs: false, errors: true, skip: 0 },
     },
     maxNonTurboRatio,
     // What ran between two branches is known buffer by buffer.

@@ -99,6 +99,10 @@ export async function ptScript(
     engine.reader.events.all.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
       engine.reader.events.all[0];
   if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
+  // Of one event alone it is known which one its records of PEBS are of.
+  const outputs = engine.reader.events.all.map(({ attr, ids }, number) => ({ attr, ids, number }))
+    .filter(({ attr, ids }) => attr.flags.aux_output && ids.length > 0);
+  const [output] = outputs.length === 1 ? outputs : [];
   const adds = itrace.addedChain !== undefined || itrace.addedBranches !== undefined;
   if (adds && !clock.known) {
     throw new InputError(`${name}: --itrace: G and L need times: ${clock.why}`);
@@ -110,6 +114,10 @@ export async function ptScript(
     arch: engine.reader.arch,
     itrace,
     event,
+    pebs: output && {
+      name: engine.eventNames[output.number] ?? "",
+      period: output.attr.flags.freq ? 0n : output.attr.sample_period,
+    },
     wish,
     nanoseconds,
     objectWidth,
@@ -152,7 +160,7 @@ export async function ptScript(
   };
   const time = chosen?.time;
   const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
-    itrace,
+    itrace: output === undefined ? { ...itrace, pebs: false } : itrace,
     maxNonTurboRatio,
     bytes: wish?.add.has("insn") === true,
     depths: wish?.add.has("callindent") === true,
@@ -192,6 +200,12 @@ export async function ptScript(
     complain(
       `script: ${name}: no lines of ${changes} changes of the interrupt flag: see pt --events`,
     );
+  }
+  if (itrace.pebs && samples.pebsRecords > 0) {
+    const why = outputs.length === 0
+      ? "no event of the recording writes them (aux_output)"
+      : `they may be of ${outputs.length} events`;
+    complain(`script: ${name}: no lines of ${samples.pebsRecords} records of PEBS: ${why}`);
   }
   if (printed === 0) complain(`script: ${name}: no samples`);
   if (itrace.quick === 1) complain(`script: ${name}: ${packetsText(counts)}`);

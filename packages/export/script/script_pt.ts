@@ -33,6 +33,8 @@ export interface PtScriptOptions {
   readonly itrace: ItraceOptions;
   /** The event that recorded the trace. */
   readonly event: PerfEvent;
+  /** The event whose records of PEBS are in the trace. */
+  readonly pebs?: { readonly name: string; readonly period: bigint } | undefined;
   /** Fields that are asked for. */
   readonly wish: FieldWish | undefined;
   /** Reads the code between the branches of stacks, where that is printed. */
@@ -286,6 +288,7 @@ export class PtScriptWriter {
       ...options.eventNames.map((name) => name.length),
       ...all.filter(([kind]) => isMade[kind] === true).map(([, name]) => name.length),
     );
+    if (options.pebs !== undefined) all.push([SAMPLE.PEBS, options.pebs.name]);
     for (const [kind, name] of all) {
       this.#eventTexts[kind] = this.#pool.add(encoder.encode(`${name.padStart(width)}: `));
     }
@@ -340,16 +343,19 @@ export class PtScriptWriter {
       return;
     }
     const { text } = this;
-    const isSynth = kind > SAMPLE.TRANSACTIONS;
+    // A record of PEBS is a sample of an event that was recorded.
+    const isSynth = kind > SAMPLE.TRANSACTIONS && kind !== SAMPLE.PEBS;
     const has = this.#fields[isSynth ? 1 : 0] as Has;
-    const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES;
+    const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES &&
+      kind !== SAMPLE.PEBS;
     this.#start(words, at, time[row] as number, has, chain);
     const hasIpc = has.ipc === true && words[at + SAMPLE_WORD.IPC_INSNS] !== 0;
     if (kind === SAMPLE.BRANCHES && !has.callindent && !hasIpc) {
       return this.#way(words, at, has, insnTexts);
     }
     const flags = isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number;
-    this.#head(text, kind, isSynth ? 1 : value[row] as number, flags, has);
+    const { period = 1n } = kind === SAMPLE.PEBS ? this.#options.pebs ?? {} : {};
+    this.#head(text, kind, isSynth ? 1 : Number(period) * (value[row] as number), flags, has);
     if (kind === SAMPLE.BRANCHES) {
       if (has.callindent) this.#callIndent(words, at, has);
       this.#edge(text, words, at, has);

@@ -19,6 +19,8 @@ export interface ItraceOptions {
   readonly power: boolean;
   /** Interrupts and other events of an event trace. */
   readonly interrupts: boolean;
+  /** Records of PEBS that the processor wrote into the trace. */
+  readonly pebs: boolean;
   /** Errors. */
   readonly errors: boolean;
   /** Of errors, none of packets that the processor lost. */
@@ -50,6 +52,7 @@ export const DEFAULT_ITRACE: ItraceOptions = {
   ptwrites: true,
   power: true,
   interrupts: true,
+  pebs: true,
   errors: true,
   skip: 0,
 };
@@ -60,7 +63,6 @@ const SPE = "it belongs to traces of Arm SPE";
 const REFUSED: Readonly<Record<string, string>> = {
   y: "cycles are not counted",
   A: "cycles are not counted",
-  o: "PEBS records are not decoded",
   d: "there is no log of the decoder: see extract-pt --packets",
   f: SPE,
   m: SPE,
@@ -132,13 +134,13 @@ export function parseItrace(text: string): ItraceOptions {
       letters.add(letter);
       minus += word.replaceAll(/\s|\+\s*[a-z]/g, "");
     } else if (letter === "q") quick++;
-    else if ("bcrxwpIZ".includes(letter)) letters.add(letter);
+    else if ("bcrxwpoIZ".includes(letter)) letters.add(letter);
     else {
       const why = REFUSED[letter];
       throw new RangeError(
         `itrace: ${letter}: ${
           why ?? "no such letter"
-        }; there are i[N][i|t|ns|us|ms] b c r x w p I e[-o][-l] g[N] l[N] G[N] L[N] sN q qq Z`,
+        }; there are i[N][i|t|ns|us|ms] b c r x w p o I e[-o][-l] g[N] l[N] G[N] L[N] sN q qq Z`,
       );
     }
   }
@@ -151,6 +153,7 @@ export function parseItrace(text: string): ItraceOptions {
     ptwrites: letters.has("w"),
     power: letters.has("p"),
     interrupts: letters.has("I"),
+    pebs: letters.has("o"),
     errors: letters.has("e"),
     noOverflows: minus.includes("-o"),
     noLosses: minus.includes("-l"),

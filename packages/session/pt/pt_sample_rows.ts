@@ -31,6 +31,8 @@ export const SAMPLE = {
    * `flags` whether the packet had the address; what belongs to it is in the lists.
    */
   EVENT: 11,
+  /** A record of PEBS at `from`; `to` is the address of the data that it accessed, 0 where there is none. */
+  PEBS: 12,
 } as const;
 
 /** Bits of `perf_sample.flags` (`PERF_IP_FLAG_*` of tools/perf/util/event.h). */

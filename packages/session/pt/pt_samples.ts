@@ -79,12 +79,58 @@ const HERE: ReadonlySet<number> = new Set([
   FlowEvent.PWRE,
   FlowEvent.EXSTOP,
   FlowEvent.PWRX,
+  FlowEvent.BLOCK_END,
 ]);
 
 /** Instructions and core clocks of samples of one kind: up to the last one that had them. */
 class IpcCount {
   insns = 0;
   cycles = 0;
+}
+
+/** Types of blocks of a PEBS record (SDM, "PEBS record fields in BIP packets"), and items of them. */
+const PEBS_BASIC = 4;
+const PEBS_MEMORY = 5;
+const BASIC_IP = 0;
+const BASIC_TSC = 2;
+const MEMORY_ADDRESS = 0;
+
+/** What blocks of items say of a record of PEBS, which the packet at the end of the last block completes. */
+class PebsRecord {
+  #block = 0;
+  isOpen = false;
+  hasIp = false;
+  hasTsc = false;
+  ipLow = 0;
+  ipHigh = 0;
+  tscLow = 0;
+  tscHigh = 0;
+  addressLow = 0;
+  addressHigh = 0;
+
+  begin(block: number): void {
+    if (!this.isOpen) {
+      this.hasIp = this.hasTsc = false;
+      this.addressLow = this.addressHigh = 0;
+    }
+    this.isOpen = true;
+    this.#block = block;
+  }
+
+  item(id: number, low: number, high: number): void {
+    if (this.#block === PEBS_BASIC && id === BASIC_IP) {
+      this.hasIp = true;
+      this.ipLow = low;
+      this.ipHigh = high;
+    } else if (this.#block === PEBS_BASIC && id === BASIC_TSC) {
+      this.hasTsc = true;
+      this.tscLow = low;
+      this.tscHigh = high;
+    } else if (this.#block === PEBS_MEMORY && id === MEMORY_ADDRESS) {
+      this.addressLow = low;
+      this.addressHigh = high;
+    }
+  }
 }
 
 /** One buffer on its way, as perf's decoder keeps it. */
@@ -154,6 +200,8 @@ class Track {
   heldEvent = -1;
   /** What belongs to the next event: see `PtSampleRows.lists`. */
   readonly eventData: number[] = [];
+  /** The record of PEBS at hand. */
+  readonly pebs = new PebsRecord();
   tid = -1;
   pid = -1;
   comm = -1;
@@ -181,6 +229,8 @@ export class PtSamples implements PtSink {
   readonly added: AddedLists | undefined;
   /** How often interrupts were enabled or disabled, of which there are no samples. */
   interruptChanges: number = 0;
+  /** Records of PEBS of which no samples were asked for. */
+  pebsRecords: number = 0;
 
   readonly #code: PtCode;
   readonly #clock: PtClock;
@@ -730,6 +780,20 @@ export class PtSamples implements PtSink {
       case FlowEvent.INTERRUPTS:
         if (itrace.interrupts) this.interruptChanges++;
         break;
+      case FlowEvent.BLOCK_BEGIN:
+        track.pebs.begin(run.detail[event] as number);
+        break;
+      case FlowEvent.BLOCK_ITEM:
+        track.pebs.item(run.detail[event] as number, run.low[event] as number, payloadHigh);
+        break;
+      case FlowEvent.BLOCK_END:
+        if (!itrace.pebs) this.pebsRecords++;
+        else {
+          const isAt = low !== 0 || high !== 0;
+          this.#pebs(buffer, track, isAt ? low : hereLow, isAt ? high : hereHigh);
+        }
+        track.pebs.isOpen = false;
+        break;
       case FlowEvent.EVD:
         track.eventData.push(
           run.detail[event] as number,
@@ -887,6 +951,24 @@ export class PtSamples implements PtSink {
     if (sample < 0) return;
     const at = this.#single(buffer, track, sample, low, high, payload);
     if (at >= 0) track.rows.words[at + SAMPLE_WORD.PAYLOAD_HI] = payloadHigh;
+  }
+
+  /** A sample of a record of PEBS: at its own time and address, where it has them. */
+  #pebs(buffer: PtBuffer, track: Track, low: number, high: number): void {
+    const { pebs } = track;
+    this.#takeTime(track);
+    this.#frequency(buffer, track, low, high);
+    if (this.#skipped()) return;
+    const time = pebs.hasTsc ? this.#clock.tsc(pebs.tscLow, pebs.tscHigh) : track.now;
+    const at = this.#row(track, buffer, SAMPLE.PEBS, time, 1, 0);
+    if (at < 0) return;
+    const [ipLow, ipHigh] = pebs.hasIp ? [pebs.ipLow, pebs.ipHigh] : [low, high];
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.FROM_LO] = ipLow;
+    words[at + SAMPLE_WORD.FROM_HI] = ipHigh;
+    words[at + SAMPLE_WORD.FROM] = this.#code.place(buffer.code, ipLow, ipHigh);
+    words[at + SAMPLE_WORD.TO_LO] = pebs.addressLow;
+    words[at + SAMPLE_WORD.TO_HI] = pebs.addressHigh;
   }
 
   /** A sample of an event of an event trace, and what belongs to it. */
