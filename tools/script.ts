@@ -83,10 +83,10 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
       --show-bpf-events  the same of BPF programs, and kernel symbols that came
       --itrace LETTERS   make samples of Intel PT, as perf-script(1) has them: i (instructions, with
                          a period: i1000i, i100us), b (branches), c (calls), r (returns),
-                         x (transactions), w (PTWRITE), p (power), I (interrupts), e (errors),
-                         g16 (with call chains of up to 16), l64 (with the last 64 branches),
-                         G16, L64 (the same for recorded samples without), sN (skip), Z (no times),
-                         q, qq (of packets alone, without code)
+                         x (transactions), w (PTWRITE), p (power), o (PEBS), I (interrupts),
+                         e (errors), g16 (with call chains of up to 16), l64 (with the last 64
+                         branches), G16, L64 (the same for recorded samples without), sN (skip),
+                         Z (no times), q, qq (of packets alone, without code)
       --insn-trace       each instruction with its bytes: --itrace=i0ns -F +insn,-event,-period
       --call-trace       calls, indented: --itrace=cewp -F -ip,-addr,-event,-period,+callindent
       --call-ret-trace   the same with returns and flags

@@ -268,7 +268,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
                 ran.more ? ", as far as the first 100,000 context switches say" : ""
               }. `}
             {traced !== undefined &&
-              "The bars at the bottom of a track are the Intel PT that was written. "}
+              "The bars at the bottom of a track are the Intel PT that was written, each track by its own most. "}
             {brush.at === undefined
               ? "Ctrl and wheel zoom; drag to select."
               : seconds(brush.at, stepOf(window[1] - window[0], 2000))}
