@@ -1,0 +1,59 @@
+/**
+ * Checks that no more elements of columns are called numbers without a look (`as number`) than there are: where
+ * a `for … of`, an accessor or a checked reader says the same, it is to be taken. Who makes them fewer writes
+ * the lower number here.
+ *
+ * usage: deno run --allow-read tests/checks/casts.ts
+ */
+const root = new URL("../../", import.meta.url);
+
+/** By folder: how many there are at most. */
+const MOST: Readonly<Record<string, number>> = {
+  "packages/dump/": 151,
+  "packages/edit/": 18,
+  "packages/export/": 716,
+  "packages/format/": 135,
+  "packages/intel-pt/": 162,
+  "packages/perfdata/": 15,
+  "packages/profile/": 131,
+  "packages/report/": 313,
+  "packages/session/": 999,
+  "packages/symbols/": 403,
+  "packages/tables/": 153,
+  "tools/": 39,
+  "view/": 299,
+};
+
+/** Sources below a folder that are no tests, and nothing that was made of others. */
+function* sources(folder: string): Generator<string, void, void> {
+  for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, root))) {
+    if (isDirectory && !/^(node_modules|testing)$/.test(name)) yield* sources(`${folder}${name}/`);
+    else if (/\.tsx?$/.test(name) && !/_test\.|testing|_asset/.test(name)) yield folder + name;
+  }
+}
+
+const folders = [
+  ...[...Deno.readDirSync(new URL("packages/", root))].filter(({ isDirectory }) => isDirectory)
+    .map(({ name }) => `packages/${name}/`).sort(),
+  "tools/",
+  "view/",
+];
+let [all, failed] = [0, false];
+for (const folder of folders) {
+  let count = 0;
+  for (const path of sources(folder)) {
+    count += Deno.readTextFileSync(new URL(path, root)).match(/ as number\b/g)?.length ?? 0;
+  }
+  const most = MOST[folder] ?? 0;
+  if (count > most) {
+    failed = true;
+    console.error(
+      `${folder}: ${count} times "as number", at most ${most}: see tests/checks/casts.ts`,
+    );
+  } else if (count < most) {
+    console.log(`${folder}: ${count} times "as number": write that instead of ${most}`);
+  }
+  all += count;
+}
+console.log(`casts: ${all} times "as number" in ${folders.length} folders`);
+Deno.exit(failed ? 1 : 0);
