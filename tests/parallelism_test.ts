@@ -12,6 +12,11 @@ async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
   return out.trim().split("\n").map((line) => JSON.parse(line));
 }
 
+/** A share, without the digits that depend on the order in which it was computed. */
+function percent(value: unknown): number {
+  return Number(Number(value).toFixed(9));
+}
+
 /** Four samples of one thread alone, then three of each of three at the same time. */
 function phases(): Happening[] {
   const clock = 1_000_000n;
@@ -64,6 +69,53 @@ Deno.test("parallelism and latency of a serial and a parallel phase are exact in
       ]);
       const [first] = await rows("--sort", "comm", "--weight", "latency", path);
       assertEquals([first?.comm, first?.period, first?.overhead], ["first", 5e6, 500 / 7]);
+      // Both columns; a serial phase is first by its latency, though not by its period.
+      const columns = async (...args: string[]) =>
+        (await rows("--latency", ...args, path)).map((row) => [
+          row.parallelism ?? row.comm,
+          ...[percent(row.latency), row.latency_period],
+          ...[percent(row.overhead), row.period, row.samples],
+        ]);
+      assertEquals(await columns("--sort", "parallelism"), [
+        [1, percent(400 / 7), 4e6, percent(400 / 13), 4e6, 4],
+        [3, percent(300 / 7), 3e6, percent(900 / 13), 9e6, 9],
+      ]);
+      const levels = (await rows("--sort", "parallelism", path)).map((row) => row.parallelism);
+      assertEquals(levels, [3, 1]);
+      const byComm = [
+        ["first", percent(500 / 7), 5e6, percent(700 / 13), 7e6, 7],
+        ["second", percent(100 / 7), 1e6, percent(300 / 13), 3e6, 3],
+        ["third", percent(100 / 7), 1e6, percent(300 / 13), 3e6, 3],
+      ];
+      // perf names the column among its keys.
+      for (const how of [["--sort", "comm"], ["--sort", "latency,comm"]]) {
+        assertEquals(await columns(...how), byComm);
+      }
+      assertEquals(await columns("--sort", "comm", "--tid", "8,9"), byComm.slice(1));
+      assertEquals(await columns("--sort", "comm", "--percent-limit", "14.3"), byComm.slice(0, 1));
+      assertEquals(await columns("--sort", "comm", "--limit", "2"), byComm.slice(0, 2));
+      const callers = await rows("--latency", "--children", "--sort", "comm", path);
+      assertEquals(
+        callers.map((
+          row,
+        ) => [row.comm, percent(row.latency_children), row.latency_children_period]),
+        byComm.map(([comm, share, latency]) => [comm, share, latency]),
+      );
+      // What --parallelism excludes is in the totals.
+      assertEquals(await columns("--sort", "comm", "--parallelism", "1"), [
+        ["first", percent(400 / 7), 4e6, percent(400 / 13), 4e6, 4],
+      ]);
+      const parallel = await rows("--sort", "comm", "--parallelism", "2-3", path);
+      assertEquals(parallel.map(({ samples }) => samples), [3, 3, 3]);
+      const none = await tool("funcs", ["--parallelism", "2,4-8", path]);
+      assertEquals([none.code, none.out.includes("first")], [1, false]);
+      assert(/none was taken while 2,4-8 threads had a CPU/.test(none.err), none.err);
+      const text = (await tool("funcs", ["--latency", "--sort", "comm", path])).out.split("\n");
+      assert(/13 samples, period 13000000, latency 7000000$/.test(text[0] ?? ""), text[0]);
+      assertEquals(text[1]?.split(/\s+/).filter((word) => word !== ""), [
+        ...["LATENCY", "OVERHEAD", "SAMPLES", "PERIOD", "COMM"],
+      ]);
+      assert(/^ +71\.43% +53\.85% +7 +7000000 +first$/.test(text[2] ?? ""), text[2]);
       const folded = await tool("export", ["folded", "--weight", "latency", path]);
       const sums = new Map<string, number>();
       for (const line of folded.out.trim().split("\n")) {
@@ -82,7 +134,14 @@ Deno.test("parallelism and latency of a serial and a parallel phase are exact in
 
 Deno.test("without context switches, parallelism and latency are refused, and how to record them is said", async () => {
   const path = "fixtures/recorded/callchain.perf.data";
-  for (const args of [["--sort", "parallelism"], ["--weight", "latency"]]) {
+  for (
+    const args of [
+      ["--sort", "parallelism"],
+      ["--weight", "latency"],
+      ["--latency"],
+      ["--parallelism", "1"],
+    ]
+  ) {
     const { code, err, out } = await tool("funcs", [...args, path]);
     assertEquals([code, out], [1, ""]);
     assert(/no context switches were recorded: perf record --switch-events/.test(err), err);
@@ -90,8 +149,21 @@ Deno.test("without context switches, parallelism and latency are refused, and ho
   const { code, err } = await tool("tree", ["--weight", "latency", path]);
   assertEquals(code, 1);
   assert(/no context switches were recorded: perf record --switch-events/.test(err), err);
-  const both = await tool("funcs", ["--sort", "parallelism", "--weight", "wall", path]);
-  assertEquals(both.code, 2, both.err);
+  for (
+    const both of [
+      ["--sort", "parallelism", "--weight", "wall"],
+      ["--latency", "--weight", "latency"],
+      ["--latency", "--branches"],
+      ["--latency", "--mem"],
+      ["--latency", "--sort", "type"],
+      ["--latency", "-g", "caller"],
+      ["--parallelism", "1", "--weight", "off-cpu"],
+      ["--parallelism", "1-x"],
+    ]
+  ) {
+    const { code, err } = await tool("funcs", [...both, path]);
+    assertEquals(code, 2, err);
+  }
 });
 
 const PROGRAM = `
@@ -130,6 +202,37 @@ function counted(script: string): Map<string, number> {
       running.add(tid);
       const key = `${tid} ${running.size}`;
       found.set(key, (found.get(key) ?? 0) + 1);
+    }
+  }
+  return found;
+}
+
+/**
+ * By function that is anywhere in the chain of a sample: the sum of the periods of a millisecond, each divided
+ * by the number of threads that had a CPU, from the text of `perf script`.
+ */
+function latencies(script: string): Map<string, number> {
+  const running = new Set<string>();
+  const found = new Map<string, number>();
+  let seen: Set<string> | undefined;
+  for (const line of script.split("\n")) {
+    const frame = /^\s+[0-9a-f]+ (.+)$/.exec(line)?.[1];
+    if (frame !== undefined) {
+      if (seen === undefined || seen.has(frame)) continue;
+      seen.add(frame);
+      found.set(frame, (found.get(frame) ?? 0) + 1e6 / running.size);
+      continue;
+    }
+    seen = undefined;
+    const ended = /PERF_RECORD_EXIT\(\d+:(\d+)\)/.exec(line)?.[1];
+    if (ended !== undefined) running.delete(ended);
+    const tid = /^\s*\S+\s+(\d+)\s+[\d.]+:/.exec(line)?.[1];
+    if (tid === undefined || ended !== undefined) continue;
+    if (/PERF_RECORD_SWITCH\s+OUT/.test(line)) running.delete(tid);
+    else if (/PERF_RECORD_SWITCH\s+IN/.test(line)) running.add(tid);
+    else if (/cpu-clock/.test(line)) {
+      running.add(tid);
+      seen = new Set();
     }
   }
   return found;
@@ -177,6 +280,33 @@ Deno.test({
           assert(near <= samples / 2, `${tid} ${parallelism}: ${period}, ${samples} samples`);
           compared++;
         }
+        // Functions: all that is said of them by their names, with what they called.
+        const ofFunctions = latencies(
+          run(
+            ...[
+              "perf",
+              "script",
+              "-i",
+              "data",
+              "-F",
+              "comm,tid,time,event,ip,sym",
+              "--ns",
+            ] as const,
+            ...["--no-inline", "--show-switch-events", "--show-task-events"],
+          ),
+        );
+        const functions = new Map<unknown, number>();
+        for (
+          const row of await rows("--latency", "--children", "--no-inline", "--sort", "sym", path)
+        ) {
+          const sum = functions.get(row.sym) ?? 0;
+          functions.set(row.sym, sum + Number(row.latency_children_period));
+        }
+        for (const name of ["main", "serial_phase", "parallel_phase", "spin", "now"]) {
+          const [is, was] = [functions.get(name) ?? 0, ofFunctions.get(name) ?? 0];
+          assert(Math.abs(is - was) <= 1, `${name}: ${is}, ${was}`);
+          if (was > 0) compared++;
+        }
         const serial = await rows("--children", "--sort", "sym,parallelism", path);
         const levels = serial.filter(({ sym }) => sym === "serial_phase");
         assertEquals(levels.map(({ parallelism }) => parallelism), [1]);
@@ -185,7 +315,7 @@ Deno.test({
         console.log(`recording ${attempt}: the threads hardly had two CPUs at a time`);
       }
       console.log(`${compared} rows compared`);
-      assert(compared >= 6);
+      assert(compared >= 10);
     });
   },
 });

@@ -719,6 +719,14 @@ Deno.test({
             ".functions .line .row",
             (rows) => rows.reduce((sum, row) => sum + Number(row.getAttribute("data-self")), 0),
           );
+        // The column of `funcs` is of the same sum.
+        const columns = await tool("funcs", ["--latency", "--sort", "comm", "--json", file]);
+        const latencies = columns.out.trim().split("\n")
+          .map((line) => Number(JSON.parse(line).latency_period));
+        await count(page, "latency");
+        await page.waitForSelector(".functions .line .row");
+        const latency = latencies.reduce((all, one) => all + one, 0);
+        assert(Math.abs(await sum() - latency) <= latencies.length, `${await sum()}, ${latency}`);
         await count(page, "off-cpu");
         await page.waitForSelector(".functions .line .row");
         const { out } = await tool("export", ["--weight", "off-cpu", "folded", file]);

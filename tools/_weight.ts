@@ -29,7 +29,7 @@ export async function reportSwitches(
   },
 ): Promise<void> {
   if (intervals === undefined && parallelism === undefined) return;
-  const { HOW_TO_RECORD, intervalLines, undescribedLine } = await import(
+  const { HOW_TO_RECORD, HOW_TO_RECORD_SWITCHES, intervalLines, undescribedLine } = await import(
     "@perfdata/session/intervals"
   );
   const undescribed = undescribedLine((intervals ?? parallelism)?.undescribed ?? []);
@@ -40,7 +40,7 @@ export async function reportSwitches(
     );
   if (parallelism !== undefined) {
     if (!parallelism.hasSwitches) {
-      throw none("perf record --switch-events -- PROGRAM");
+      throw none(HOW_TO_RECORD_SWITCHES);
     }
     if (parallelism.lostRecords > 0) {
       complain(

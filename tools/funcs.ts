@@ -33,6 +33,7 @@ import {
   InputError,
   main,
   oneFile,
+  parseNumbers,
   parseWord,
   Progress,
   UsageError,
@@ -106,6 +107,9 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
                          with it: ${MEM_SORT})
       --time-quantum T   how long the stretches of --sort time are (default: 100ms)
       --srcline          also group by source file and line: --sort …,srcline
+      --latency          show the share of the latency first, and sort by it: periods divided by the
+                         number of threads that had a CPU, as perf report --latency
+      --parallelism LIST only samples while so many threads had a CPU, such as 1-2,8
       --children         also count callees, from call chains
       --no-inline        count a sample for the function that the code was inlined into, which is
                          quicker; so it is with -b and --mem, unless there is --inline
@@ -136,8 +140,8 @@ examples:
 Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
 `;
 
-function sortKeys(text: string): SortKey[] {
-  return text.split(",").map((key) => {
+function sortKeys(keys: readonly string[]): SortKey[] {
+  return keys.map((key) => {
     const found = SORT_KEYS.find((known) => known === key);
     if (found === undefined) {
       throw new UsageError(`--sort: unknown key ${key}`, { word: key, known: SORT_KEYS });
@@ -157,6 +161,7 @@ const FLAGS = {
     "inline",
     "no-inline",
     "children",
+    "latency",
     "full-names",
     "verbose",
     "stitch-lbr",
@@ -174,6 +179,7 @@ const FLAGS = {
     "weight",
     "jobs",
     "call-graph",
+    "parallelism",
     "time-quantum",
     "temp",
     ...SAMPLE_FLAGS.string,
@@ -202,9 +208,9 @@ function eventsCalled(text: string, names: readonly string[], file: string): Set
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
-  const sort = sortKeys(
-    value.sort ?? (on.branches ? BRANCH_SORT : on.mem ? MEM_SORT : "comm,dso,sym"),
-  );
+  const asked = (value.sort ?? (on.branches ? BRANCH_SORT : on.mem ? MEM_SORT : "comm,dso,sym"))
+    .split(",");
+  const sort = sortKeys(asked.filter((key) => key !== "latency"));
   const branches = on.branches || areOfBranches(sort);
   const memory = on.mem || areOfMemory(sort);
   if (on.pt && !branches) {
@@ -223,6 +229,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     throw new UsageError("--inline and --no-inline exclude each other");
   }
   const inline = on.inline || !(on["no-inline"] || branches || memory);
+  // perf's name of the column is one of its keys.
+  const isLatency = on.latency || asked.includes("latency");
+  const parallelism = value.parallelism === undefined
+    ? undefined
+    : parseNumbers("parallelism", value.parallelism);
   const limit = parseCount("limit", value.limit) ?? Infinity;
   const percent = parsePercent("percent-limit", value["percent-limit"]) ?? 0;
   const order = value["call-graph"] === undefined
@@ -236,6 +247,20 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const what = branches ? "branches" : "accesses to memory";
     throw new UsageError(`${what} are counted by themselves: without --${other}`);
   }
+  const excluded = isTime || isLatency && weight !== "period"
+    ? `--weight ${weight}`
+    : isLatency && order !== undefined
+    ? "--call-graph, which shows --weight latency"
+    : branches
+    ? "branches"
+    : memory
+    ? "accesses to memory"
+    : types
+    ? "types of data"
+    : undefined;
+  if (excluded !== undefined && (isLatency || parallelism !== undefined)) {
+    throw new UsageError(`--${isLatency ? "latency" : "parallelism"} excludes ${excluded}`);
+  }
   const quantum = value["time-quantum"] === undefined
     ? undefined
     : Number(parseLength("time-quantum", value["time-quantum"]));
@@ -243,7 +268,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (quantum !== undefined && !sort.includes("time")) {
     throw new UsageError("--time-quantum is for --sort time");
   }
-  const keys = sampleKeys(sort);
+  // Of samples that differ in it, latencies differ.
+  const keys = sampleKeys(isLatency ? [...sort, "parallelism"] : sort);
   const [detail] = keys.details?.columns ?? [];
   if (detail !== undefined && (isTime || branches)) {
     throw new UsageError(
@@ -261,6 +287,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     least: percent / 100,
     ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
     callees: on.children,
+    latency: isLatency,
     chains: order !== undefined,
     ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
   });
@@ -321,7 +348,10 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     return 1;
   };
   if (tableFolders(name).length > 0) {
-    if (branches || memory || types || weight !== "period" || detail !== undefined) {
+    if (
+      branches || memory || types || weight !== "period" || detail !== undefined ||
+      parallelism !== undefined
+    ) {
       throw new UsageError(`${name} has tables: only samples are counted`);
     }
     return await aboutAsync(name, async () => {
@@ -356,7 +386,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const complaints = new Complaints(`funcs: ${name}`);
     const opened = openSource(name, { interruptible: true });
     // What context switches look like is said at the end of a file.
-    const isParallel = weight === "latency" ||
+    const isParallel = weight === "latency" || parallelism !== undefined ||
       keys.details?.columns.includes("parallelism") === true;
     const source = isTime || isParallel
       ? await (await import("./_spool.ts")).featuresFirst(opened)
@@ -371,6 +401,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       branches,
       memory,
       weight,
+      parallelism,
       ...(isTime ? { filter } : {}),
       keys: keys.details === undefined || quantum === undefined
         ? keys
@@ -455,6 +486,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
       const why = percent > 0 && !choosesSamples(flags)
         ? `no row has ${percent}%`
+        : parallelism !== undefined && !choosesSamples(flags)
+        ? `none was taken while ${value.parallelism} threads had a CPU`
         : await whyNothing(name, filters, named);
       complain(`funcs: ${name}: none of ${samples} samples: ${why}`);
       return 1;

@@ -6,6 +6,7 @@ import {
   type ProfileWeight,
 } from "@perfdata/profile/recorded-profile";
 import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
+import { HOW_TO_RECORD_SWITCHES } from "@perfdata/session/intervals";
 import { serveBlocks } from "@perfdata/session/workers";
 import { bundledCode, type CodeFiles, PtCode } from "@perfdata/session/pt";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
@@ -167,6 +168,11 @@ async function profileOf(
       progress({ what: "Reading the samples", done: Math.min(done, total), total });
     },
   });
+  if (consumer.parallelism?.hasSwitches === false) {
+    throw new Error(
+      `${dropped.name}: no context switches were recorded: ${HOW_TO_RECORD_SWITCHES}`,
+    );
+  }
   if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
   progress({ what: "Naming functions", done: 0, total: 0 });
   const names = resolverFor(engine);

@@ -21,6 +21,10 @@ export interface FunctionRow {
     /** Sum of their periods. */
     readonly period: number;
   };
+  /** Share of the event's latency, 0 to 1, where it was asked for. */
+  readonly latency?: number;
+  /** With call chains: the same of samples in what the row is about and in all that it called. */
+  readonly childLatency?: number;
   /** Command, where rows are grouped by it; `:tid` where it is not known. */
   readonly comm?: string;
   /** Object, where rows are grouped by it: the last part of its path. */
@@ -126,6 +130,11 @@ export interface FunctionOptions {
   readonly srcfile?: "line" | "function";
   /** Whether rows count what they called as well; by default where stacks were counted. */
   readonly callees?: boolean;
+  /**
+   * Whether rows have latencies, and are in their order: periods, each divided by the number of threads that
+   * had a CPU. `parallelism` has to be among the details that are collected.
+   */
+  readonly latency?: boolean;
   /** Whether stacks of rows are shown as functions ({@link FunctionChains}). */
   readonly chains?: boolean;
   /** Which commands, objects and functions are kept, by name. */
@@ -136,6 +145,6 @@ export interface FunctionOptions {
   readonly events?: ReadonlySet<number> | undefined;
   /** At most so many rows of each event; only these are named and put in order. */
   readonly limit?: number;
-  /** Only rows of at least this share of their event, 0 to 1. */
+  /** Only rows of at least this share of their event, 0 to 1: of its latency, where rows have that. */
   readonly least?: number;
 }

@@ -3,7 +3,7 @@ import type { FunctionTable } from "./functions.ts";
 import { stableOrder } from "./row_order.ts";
 
 /**
- * The rows of a table in order: by event, then by period, samples and names. Those that are too many or
+ * The rows of a table in order: by event, then by latency (where they have it), period, samples and names. Those that are too many or
  * too small are left out before they are named.
  *
  * @param limit At most so many of each event.
@@ -14,17 +14,19 @@ export function orderedRows(
   limit: number,
   least: number,
 ): Uint32Array<ArrayBuffer> {
-  const { size, events, withCallees } = table;
+  const { size, events, withCallees, withLatency } = table;
   const rows = new Uint32Array(size);
   let count = 0;
   for (let row = 0; row < size; row++) {
     if (events?.has(table.event(row)) === false) continue;
-    if (least > 0 && !(table.share(row, table.childPeriod(row)) >= least)) continue;
+    if (least > 0 && !(table.firstShare(row) >= least)) continue;
     rows[count++] = row;
   }
   const all = rows.subarray(0, count);
   const event = (row: number): number => table.event(row);
   const columns: OrderColumn[] = [
+    ...(withLatency && withCallees ? [(row: number) => -table.childLatency(row)] : []),
+    ...(withLatency ? [(row: number) => -table.latency(row)] : []),
     ...(withCallees ? [(row: number) => -table.childPeriod(row)] : []),
     (row) => -table.period(row),
     (row) => -table.samples(row),

@@ -44,15 +44,35 @@ function numberColumns(table: FunctionTable): NumberColumn[] {
     { name: "period", title: "PERIOD", value: period, text: String },
   ];
   if (!table.withCallees) {
-    return [{ name: "overhead", title: "OVERHEAD", value: share, text: percentText }, ...rest];
+    return [
+      ...latencyColumns(table),
+      { name: "overhead", title: "OVERHEAD", value: share, text: percentText },
+      ...rest,
+    ];
   }
   const withCallees = (row: number) => table.share(row, table.childPeriod(row));
   return [
+    ...latencyColumns(table),
     { name: "children", title: "CHILDREN", value: withCallees, text: percentText },
     { name: "overhead", title: "SELF", value: share, text: percentText },
     ...rest,
     { name: "children_samples", value: (row) => table.childSamples(row), text: String },
     { name: "children_period", value: (row) => table.childPeriod(row), text: String },
+  ];
+}
+
+/** The columns of latency, where rows have it: the first ones, since rows are in their order. */
+function latencyColumns(table: FunctionTable): NumberColumn[] {
+  if (!table.withLatency) return [];
+  const column = (name: string, title: string, latency: (row: number) => number): NumberColumn => ({
+    ...{ name, title, text: percentText },
+    value: (row) => table.latencyShare(row, latency(row)),
+  });
+  const own = (row: number) => table.latency(row);
+  if (!table.withCallees) return [column("latency", "LATENCY", own)];
+  return [
+    column("latency_children", "LATENCY_CHILDREN", (row) => table.childLatency(row)),
+    column("latency", "LATENCY_SELF", own),
   ];
 }
 
@@ -279,7 +299,7 @@ export function* functionLines(
     if (width === undefined) column.fit(rows, Infinity);
     else column.fit(rows.subarray(0, FITTED), WIDEST);
   }
-  const shown = (row: number) => table.share(row, table.childPeriod(row));
+  const shown = (row: number) => table.firstShare(row);
   const most = rows[0] === undefined ? 0 : shown(rows[0]);
   const leading = columns.slice(0, -1);
   const last = columns.at(-1);
@@ -362,6 +382,14 @@ export function functionJson(
     values["children_samples"] = table.childSamples(row);
     values["children_period"] = table.childPeriod(row);
   }
+  if (table.withLatency) {
+    values["latency"] = 100 * table.latencyShare(row, table.latency(row));
+    values["latency_period"] = Math.round(table.latency(row));
+    if (table.withCallees) {
+      values["latency_children"] = 100 * table.latencyShare(row, table.childLatency(row));
+      values["latency_children_period"] = Math.round(table.childLatency(row));
+    }
+  }
   for (const key of table.keys as readonly FunctionKey[]) {
     const number = key.number(table, row);
     values[key.name] = key.full?.(table, number) ?? keyValue(key, table, row);
@@ -423,7 +451,7 @@ function* tableText(
   let lines: string[] = [];
   let first = true;
   let from = 0;
-  for (const [event, { samples, period }] of table.totals.entries()) {
+  for (const [event, { samples, period, latency = 0 }] of table.totals.entries()) {
     let to = from;
     while (to < table.rows.length && table.event(table.rows[to] as number) === event) to++;
     const rows = table.rows.subarray(from, to);
@@ -437,7 +465,7 @@ function* tableText(
         ? `${name}: ${samples} branches`
         : `${name}: ${samples} ${table.kind}, ${
           table.kind === "accesses" ? "weight" : "period"
-        } ${period}`,
+        } ${period}${table.withLatency ? `, latency ${Math.round(latency)}` : ""}`,
     );
     let next = -1;
     for (const line of functionLines(table, rows, width, fullNames)) {

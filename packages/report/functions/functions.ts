@@ -57,7 +57,7 @@ export interface CountedSamples extends
  * one for each function that was sampled or that called one.
  */
 export class FunctionTable {
-  /** The rows, by event, then by period, samples and names. */
+  /** The rows, by event, then by latency (where they have it), period, samples and names. */
   rows: Uint32Array<ArrayBuffer> = new Uint32Array(0);
   /** The keys that rows are grouped by, as they were asked for. */
   readonly keys: readonly FunctionKey[];
@@ -73,6 +73,8 @@ export class FunctionTable {
   readonly inline: boolean;
   /** Whether rows count what they called as well. */
   readonly withCallees: boolean;
+  /** Whether rows have latencies. */
+  readonly withLatency: boolean;
   /** What rows are about: of branches and of accesses to memory there are two ends. */
   readonly kind: SampleCounts["kind"];
   /** Other values of samples, by number. */
@@ -92,6 +94,8 @@ export class FunctionTable {
   readonly #ends = new NodeTable();
   #childSamples = new Float64Array(0);
   #childPeriods = new Float64Array(0);
+  #latencies = new Float64Array(0);
+  #childLatencies = new Float64Array(0);
   readonly #contextsOf: { row: Int32Array; comm: Int32Array };
   readonly #isKept: (comm: number, entry: number) => boolean;
   readonly #project: (entry: number) => number;
@@ -114,6 +118,7 @@ export class FunctionTable {
     this.trust = trust;
     this.inline = options.inline === true;
     this.withCallees = counts.stacks && options.callees !== false;
+    this.withLatency = options.latency === true;
     this.kind = counts.kind;
     this.details = counts.details;
     this.cgroups = counts.cgroups;
@@ -125,6 +130,7 @@ export class FunctionTable {
     const project = this.#project = isFiner ? this.#projection() : (entry) => entry;
     const { histogram } = counts;
     const { stacks } = engine;
+    const threads = this.withLatency ? threadsOf(counts) : undefined;
     if (counts.pairs !== undefined) {
       this.#addPairs(histogram, counts.pairs, contexts, isKept);
       this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
@@ -136,14 +142,17 @@ export class FunctionTable {
       const context = histogram.contextOf(i);
       const entry = names.entry(place);
       if (!isKept(contexts.comm[context] as number, entry)) continue;
-      this.#sums.add(
+      const period = histogram.period(i);
+      const row = this.#sums.add(
         contexts.row[context] as number,
         project(entry),
-        histogram.period(i),
+        period,
         histogram.samples(i),
       );
+      if (threads === undefined) continue;
+      this.#latencies = added(this.#latencies, row, period / (threads[context] as number));
     }
-    if (this.withCallees) this.#addCallees(engine, counts, contexts, isKept, project);
+    if (this.withCallees) this.#addCallees(engine, counts, contexts, threads);
     this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
   }
 
@@ -175,6 +184,29 @@ export class FunctionTable {
   /** The sum of their periods. */
   childPeriod(row: number): number {
     return this.withCallees ? this.#childPeriods[row] as number : this.period(row);
+  }
+
+  /** The sum of their periods, each divided by the number of threads that had a CPU. */
+  latency(row: number): number {
+    return this.#latencies[row] ?? 0;
+  }
+
+  /** The same of what the row is about and all that it called. */
+  childLatency(row: number): number {
+    return this.withCallees ? this.#childLatencies[row] ?? 0 : this.latency(row);
+  }
+
+  /** A latency as a share of its event's, 0 to 1. */
+  latencyShare(row: number, latency: number): number {
+    const total = this.totals[this.event(row)]?.latency ?? 0;
+    return total > 0 ? latency / total : 0;
+  }
+
+  /** The share that rows are ordered by first. */
+  firstShare(row: number): number {
+    return this.withLatency
+      ? this.latencyShare(row, this.childLatency(row))
+      : this.share(row, this.childPeriod(row));
   }
 
   /** A period as a share of its event's, 0 to 1. */
@@ -236,6 +268,12 @@ export class FunctionTable {
         samples: this.childSamples(row),
         period: this.childPeriod(row),
       };
+    }
+    if (this.withLatency) {
+      values["latency"] = this.latencyShare(row, this.latency(row));
+      if (this.withCallees) {
+        values["childLatency"] = this.latencyShare(row, this.childLatency(row));
+      }
     }
     for (const key of this.keys) {
       values[key.name] = keyValue(key, this, row);
@@ -348,10 +386,11 @@ export class FunctionTable {
     { stacks, places }: CountedCode,
     { histogram }: CountedSamples,
     contexts: { row: Int32Array; comm: Int32Array },
-    isKept: (comm: number, entry: number) => boolean,
-    project: (entry: number) => number,
+    threads: Float64Array | undefined,
   ): void {
     const { names } = this;
+    const isKept = this.#isKept;
+    const project = this.#project;
     // An entry is of a place at least; inlined functions may be more.
     let samples = new Float64Array(places.count + 1);
     let periods = new Float64Array(places.count + 1);
@@ -394,7 +433,12 @@ export class FunctionTable {
           this.#childPeriods = enlarge(this.#childPeriods, row + 1);
         }
         this.#childSamples[row] = (this.#childSamples[row] as number) + (samples[entry] as number);
-        this.#childPeriods[row] = (this.#childPeriods[row] as number) + (periods[entry] as number);
+        const period = periods[entry] as number;
+        this.#childPeriods[row] = (this.#childPeriods[row] as number) + period;
+        if (threads !== undefined) {
+          const latency = period / (threads[context] as number);
+          this.#childLatencies = added(this.#childLatencies, row, latency);
+        }
         samples[entry] = periods[entry] = 0;
       }
       met.length = 0;
@@ -462,6 +506,30 @@ const NAME_COLUMNS: readonly NameColumn[] = [
   ...["dso", "symbol", "line", "file", "offset", "size", "cacheline"] as const,
   ...["type", "typeoff", "typecln"] as const,
 ];
+
+/** By context: how many threads had a CPU. */
+function threadsOf({ histogram, details, kind }: CountedSamples): Float64Array {
+  if (kind !== "samples") throw new Error(`${kind} have no latency: only samples have`);
+  if (details?.has("parallelism") !== true) {
+    throw new Error("rows have no latency: parallelism of samples was not collected");
+  }
+  const threads = new Float64Array(histogram.contextCount);
+  for (let context = 0; context < threads.length; context++) {
+    threads[context] = Number(details.value(histogram.detail(context), "parallelism"));
+  }
+  return threads;
+}
+
+/** Adds to the sum of a row; sums have room for it afterwards. */
+function added(
+  sums: Float64Array<ArrayBuffer>,
+  row: number,
+  value: number,
+): Float64Array<ArrayBuffer> {
+  const larger = row < sums.length ? sums : enlarge(sums, row + 1);
+  larger[row] = (larger[row] as number) + value;
+  return larger;
+}
 
 type Join = (value: number) => number;
 

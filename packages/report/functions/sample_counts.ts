@@ -69,6 +69,11 @@ export interface CountOptions {
    * CPU; times that threads had no CPU, or these and those that they had one; then all is of event 0.
    */
   readonly weight?: ProfileWeight | undefined;
+  /**
+   * While how many threads had a CPU samples count: at any number by default. Others are in the totals, as with
+   * perf.
+   */
+  readonly parallelism?: ReadonlySet<number> | undefined;
   /** Which intervals count, where the weight is not that of samples. */
   readonly filter?: EngineOptions["filter"];
   /** Numbers of the events that count: all by default. */
@@ -81,6 +86,8 @@ export interface EventTotal {
   samples: number;
   /** Sum of their periods. */
   period: number;
+  /** The same, each divided by the number of threads that had a CPU, where that is counted. */
+  latency?: number;
 }
 
 /** What one thread counted. */
@@ -138,6 +145,8 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly applied?: (run: Run, i: number) => void;
   #intervals: ThreadIntervals | undefined;
   #parallelism: Parallelism | undefined;
+  /** By event, and by number of threads that had a CPU: the sum of the periods. */
+  readonly #byThreads: (number[] | undefined)[] = [];
   /** Whether it is asked for. */
   readonly #isParallel: boolean;
   #engine: Engine | undefined;
@@ -168,7 +177,8 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       }
       this.details = new SampleDetails(details);
     }
-    this.#isParallel = weight === "latency" || this.details?.has("parallelism") === true;
+    this.#isParallel = weight === "latency" || options.parallelism !== undefined ||
+      this.details?.has("parallelism") === true;
     const order = isTime || this.#isParallel ? "time" : "any";
     // Whether call chains were recorded is said of times.
     this.needs = this.stacks || isTime ? { order, stacks: true, calls: options.lines === true } : {
@@ -250,6 +260,12 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   async finish(): Promise<void> {
     this.#intervals?.finish();
     this.#histogram.settle();
+    // Whole numbers are added before they are divided: so sums have no fractions that depend on their order.
+    for (const [event, sums] of this.#byThreads.entries()) {
+      const total = this.totals[event];
+      if (sums === undefined || total === undefined) continue;
+      total.latency = sums.reduce((sum, period, threads) => sum + period / threads, 0);
+    }
     if (this.#options.weight === "latency") {
       this.#histogram.roundPeriods();
       for (const total of this.totals) total.period = Math.round(total.period);
@@ -406,12 +422,19 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     if (pairs !== undefined) period = this.#weight(run, i);
     const parallelism = this.#parallelism;
     if (parallelism !== undefined) {
-      if (this.#options.weight === "latency") period /= parallelism.threads;
+      const { threads } = parallelism;
+      if (this.#options.weight === "latency") period /= threads;
+      else {
+        const sums = this.#byThreads[event] ??= [];
+        sums[threads] = (sums[threads] ?? 0) + period;
+      }
       if (this.details !== undefined) this.details.parallelism = parallelism.threads;
     }
     total.samples++;
     total.period += period;
     if (run.chosen[i] === CHOSEN.TOTAL) return;
+    const { parallelism: wanted } = this.#options;
+    if (wanted?.has(parallelism?.threads ?? 1) === false) return;
     const context = this.#histogram.context(
       event,
       comm,

@@ -4,6 +4,9 @@ import type { ThreadIntervals } from "./thread_intervals.ts";
 export const HOW_TO_RECORD: string =
   "perf record -g -e cpu-clock,sched:sched_switch,sched:sched_waking --switch-events -- PROGRAM";
 
+/** How to record what says how many threads had a CPU. */
+export const HOW_TO_RECORD_SWITCHES: string = "perf record --switch-events -- PROGRAM";
+
 /**
  * Says that tracepoints were recorded and cannot be read: nothing where all can.
  *
