@@ -39,7 +39,7 @@ import {
   UsageError,
   writeOut,
 } from "./_cli.ts";
-import { isTimeWeight } from "@perfdata/profile/profile";
+import { isTimeWeight, type ProfileWeight } from "@perfdata/profile/profile";
 import { parseWeight, reportSwitches, WEIGHT_HELP } from "./_weight.ts";
 import { writeTable } from "./_styled.ts";
 import { complainRounded } from "./_periods.ts";
@@ -205,7 +205,39 @@ function eventsCalled(text: string, names: readonly string[], file: string): Set
   );
 }
 
-async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+/** What is asked: how samples are counted, and which rows are wanted. */
+interface Question {
+  readonly name: string;
+  readonly sort: readonly SortKey[];
+  readonly keys: ReturnType<typeof sampleKeys>;
+  readonly branches: boolean;
+  readonly memory: boolean;
+  /** Whether rows are types of data. */
+  readonly types: boolean;
+  readonly weight: ProfileWeight;
+  readonly inline: boolean;
+  readonly limit: number;
+  readonly percent: number;
+  /** Which way call chains of rows are printed, if they are. */
+  readonly order: "caller" | "callee" | undefined;
+  /** Whether rows have their latency as well. */
+  readonly isLatency: boolean;
+  /** Only samples while so many threads had a CPU. */
+  readonly parallelism: ReturnType<typeof parseNumbers> | undefined;
+  /** Nanoseconds that times are rounded to. */
+  readonly quantum: number | undefined;
+  readonly named: ReturnType<typeof nameFilters>;
+  readonly flags: Flags;
+}
+
+type Flags = FlagsOf<typeof FLAGS>;
+
+/**
+ * What flags ask for.
+ *
+ * @throws {UsageError} Where they exclude each other.
+ */
+function questionOf(flags: Flags): Question {
   const { on, value, operands } = flags;
   if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const asked = (value.sort ?? (on.branches ? BRANCH_SORT : on.mem ? MEM_SORT : "comm,dso,sym"))
@@ -228,7 +260,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.inline && on["no-inline"]) {
     throw new UsageError("--inline and --no-inline exclude each other");
   }
-  const inline = on.inline || !(on["no-inline"] || branches || memory);
   // perf's name of the column is one of its keys.
   const isLatency = on.latency || asked.includes("latency");
   const parallelism = value.parallelism === undefined
@@ -276,11 +307,32 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       `${detail} is of samples: without ${isTime ? `--weight ${weight}` : "branches"}`,
     );
   }
-  const named = nameFilters(flags);
+  return {
+    name: oneFile(operands),
+    sort,
+    keys,
+    branches,
+    memory,
+    types,
+    weight,
+    inline: on.inline || !(on["no-inline"] || branches || memory),
+    limit,
+    percent,
+    order,
+    isLatency,
+    parallelism,
+    quantum,
+    named: nameFilters(flags),
+    flags,
+  };
+}
+
+/** Which rows are wanted. */
+function wantedOf(question: Question, eventNames: readonly string[]): FunctionOptions {
+  const { name, sort, inline, limit, percent, order, isLatency, named, flags: { on, value } } =
+    question;
   const { comm, dso, symbol: sym } = named;
-  const filters = givenFilters(flags);
-  const name = oneFile(operands);
-  const wantedOf = (eventNames: readonly string[]): FunctionOptions => ({
+  return {
     sort,
     inline,
     limit,
@@ -290,209 +342,264 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     latency: isLatency,
     chains: order !== undefined,
     ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
+  };
+}
+
+/** Prints the rows of a table. */
+async function print(
+  { order, flags: { on } }: Question,
+  { code, counts, table, eventNames }: {
+    readonly code: CountedCode;
+    readonly counts: CountedSamples;
+    readonly table: FunctionTable;
+    readonly eventNames: readonly string[];
+  },
+): Promise<void> {
+  const { FunctionChains } = order === undefined
+    ? {}
+    : await import("@perfdata/report/function-chains");
+  const chains = order && FunctionChains && new FunctionChains(code, counts, table, order);
+  const { csvText } = on.csv ? await import("./_csv.ts") : {};
+  for (
+    const text of functionText(table, {
+      format: on.json ? "json" : on.csv ? "csv" : "table",
+      eventNames,
+      chains: chains && {
+        lines: (row) => chains.lines(row, LEAST_CHAIN),
+        json: (row) => ({ chains: chains.chains(row) }),
+      },
+      width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
+      fullNames: on["full-names"],
+      csv: (rows) => csvText?.(rows) ?? "",
+    })
+  ) {
+    if (on.json || on.csv) writeOut(text);
+    else writeTable(text);
+  }
+}
+
+/** Counts branches of Intel PT. */
+async function ofTrace(question: Question): Promise<number> {
+  const { name, sort, inline, limit, flags } = question;
+  const { decodeBranches } = await import("./_branches_pt.ts");
+  const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report/trace-branches");
+  let counts: CountedSamples | undefined;
+  const { code, sideband, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
+    const samples = new TraceBranchSamples(names, sampleKeys(sort));
+    counts = samples;
+    return (rows) => samples.take(rows);
   });
-  const print = async (
-    code: CountedCode,
-    counts: CountedSamples,
-    table: FunctionTable,
-    eventNames: readonly string[],
-  ): Promise<void> => {
-    const { FunctionChains } = order === undefined
-      ? {}
-      : await import("@perfdata/report/function-chains");
-    const chains = order && FunctionChains && new FunctionChains(code, counts, table, order);
-    const { csvText } = on.csv ? await import("./_csv.ts") : {};
-    for (
-      const text of functionText(table, {
-        format: on.json ? "json" : on.csv ? "csv" : "table",
-        eventNames,
-        chains: chains && {
-          lines: (row) => chains.lines(row, LEAST_CHAIN),
-          json: (row) => ({ chains: chains.chains(row) }),
-        },
-        width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
-        fullNames: on["full-names"],
-        csv: (rows) => csvText?.(rows) ?? "",
-      })
-    ) {
-      if (on.json || on.csv) writeOut(text);
-      else writeTable(text);
-    }
+  if (counts === undefined) throw new InputError(`${name}: no Intel PT`);
+  const resolver = await resolverOf(flags, name, {
+    ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+    parameters: false,
+    debugInformation: inline && sort.includes("sym") ||
+      sort.some((key) => key.startsWith("src")),
+  });
+  const eventNames = ["branches"];
+  const places = tracePlaces(code);
+  const table = await functionTable(places, counts, resolver, wantedOf(question, eventNames));
+  await print(question, { code: places, counts, table, eventNames });
+  reportTrust("funcs", table.trust, flags.on.verbose, "ends of branches");
+  const status = report();
+  const [{ samples } = { samples: 0 }] = counts.totals;
+  if (samples === 0) throw new InputError(`${name}: no branches in its Intel PT`);
+  if (table.rows.length > 0 || limit === 0) return status;
+  complain(`funcs: ${name}: no row is left of ${samples} branches`);
+  return 1;
+}
+
+/** Counts samples of tables that `export parquet` wrote. */
+async function ofTables(question: Question): Promise<number> {
+  const { name, sort, limit, flags } = question;
+  const { tablesProfile } = await import("./_tables_profile.ts");
+  const { profileFunctions } = await import("@perfdata/report/profile-functions");
+  const profile = await tablesProfile(name, flags, { timed: sort.includes("cpu") });
+  const lacking = sort.find((key) =>
+    key === "socket" || key === "cpu"
+      ? key === "socket" || profile.samples.cpu === undefined
+      : (key === "pid" || key === "tid") && profile.threads.pid(0) < 0
+  );
+  if (lacking !== undefined) {
+    throw new UsageError(`--sort ${lacking} needs tables of one recording: perfdata sql has all`);
+  }
+  const eventNames = profile.events.map(({ name }) => name);
+  const { table, code, counts } = profileFunctions(profile, wantedOf(question, eventNames));
+  await print(question, { code, counts, table, eventNames });
+  complain(`funcs: ${name}: ${profile.trust}`);
+  if (table.rows.length > 0 || limit === 0) return 0;
+  const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
+  complain(`funcs: ${name}: no row is left of ${samples} samples`);
+  return 1;
+}
+
+/** Counts samples of a recording. */
+async function ofSamples(question: Question): Promise<number> {
+  const {
+    name,
+    sort,
+    keys,
+    branches,
+    memory,
+    types,
+    weight,
+    inline,
+    order,
+    parallelism,
+    quantum,
+    flags,
+  } = question;
+  const { on, value } = flags;
+  const isTime = isTimeWeight(weight);
+  const complaints = new Complaints(`funcs: ${name}`);
+  const opened = openSource(name, { interruptible: true });
+  // What context switches look like is said at the end of a file.
+  const isParallel = weight === "latency" || parallelism !== undefined ||
+    keys.details?.columns.includes("parallelism") === true;
+  const source = isTime || isParallel
+    ? await (await import("./_spool.ts")).featuresFirst(opened)
+    : opened;
+  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const filter = await sampleFilter(flags, reader);
+  const progress = new Progress("funcs", reader.fileSize);
+  const lines = inline && (sort.includes("sym") || order !== undefined) ||
+    sort.some((key) => key.startsWith("src"));
+  const how: CountOptions = {
+    lines,
+    branches,
+    memory,
+    weight,
+    parallelism,
+    ...(isTime ? { filter } : {}),
+    keys: keys.details === undefined || quantum === undefined
+      ? keys
+      : { ...keys, details: { ...keys.details, quantum } },
+    stacks: on.children || order !== undefined,
   };
-  const tracedBranches = async (): Promise<number> => {
-    const { decodeBranches } = await import("./_branches_pt.ts");
-    const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report/trace-branches");
-    let counts: CountedSamples | undefined;
-    const { code, sideband, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
-      const samples = new TraceBranchSamples(names, sampleKeys(sort));
-      counts = samples;
-      return (rows) => samples.take(rows);
+  const counts = new SampleCounts(how);
+  const jobs = isTime || isParallel ? 1 : await sampleJobs(value.jobs, reader);
+  const workers = jobs === 1
+    ? undefined
+    : (await import("@perfdata/report/count-workers")).countWorkers(name, jobs, {
+      counts: how,
+      symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
     });
-    if (counts === undefined) throw new InputError(`${name}: no Intel PT`);
-    const resolver = await resolverOf(flags, name, {
-      ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+  let known: Promise<SymbolResolver> | undefined;
+  const resolverFor = ({ recorded }: Engine) =>
+    known ??= resolverOf(flags, name, {
+      machine: recorded,
       parameters: false,
-      debugInformation: inline && sort.includes("sym") ||
-        sort.some((key) => key.startsWith("src")),
+      debugInformation: lines || types,
     });
-    const eventNames = ["branches"];
-    const places = tracePlaces(code);
-    const table = await functionTable(places, counts, resolver, wantedOf(eventNames));
-    await print(places, counts, table, eventNames);
-    reportTrust("funcs", table.trust, on.verbose, "ends of branches");
-    const status = report();
-    const [{ samples } = { samples: 0 }] = counts.totals;
-    if (samples === 0) throw new InputError(`${name}: no branches in its Intel PT`);
-    if (table.rows.length > 0 || limit === 0) return status;
-    complain(`funcs: ${name}: no row is left of ${samples} branches`);
+  const engine = await runEngine(reader, [counts], {
+    // Of times without a CPU both ends count: they are chosen when they are known.
+    ...(isTime ? {} : { filter }),
+    unwind: resolverFor,
+    stitchLbr: on["stitch-lbr"],
+    workers,
+    progress: progress.add,
+    diagnostics: complaints.take,
+  });
+  progress.finish();
+  if (memory && counts.accesses === 0 && counts.totals.some(({ samples }) => samples > 0)) {
+    throw new InputError(`${name}: ${await whyNoAccesses(name, "perf mem record")}`);
+  }
+  await reportSwitches("funcs", name, counts);
+  const eventNames = isTime ? [weight] : engine.eventNames;
+  const resolver = await resolverFor(engine);
+  const { dataTypesOf, reportUnknownTypes } = types ? await import("./_data_types.ts") : {};
+  const dataTypes = await dataTypesOf?.(name, { engine, resolver }, value);
+  const table = await functionTable(engine, counts, resolver, {
+    ...wantedOf(question, eventNames),
+    ...(dataTypes === undefined ? {} : { dataTypes }),
+    progress: progress.names,
+  });
+  progress.finish();
+  await print(question, { code: engine, counts, table, eventNames });
+  if (types && table.unknownTypes !== undefined) {
+    reportUnknownTypes?.("funcs", name, table.unknownTypes);
+  }
+  return await reportRows(question, { reader, engine, counts, table, complaints });
+}
+
+/** Says what is missing of the rows, and why there are none; returns the exit code. */
+async function reportRows(
+  question: Question,
+  { reader, engine, counts, table, complaints }: {
+    readonly reader: PerfDataReader;
+    readonly engine: Engine;
+    readonly counts: SampleCounts;
+    readonly table: FunctionTable;
+    /** Faults of the recording. */
+    readonly complaints: Complaints;
+  },
+): Promise<number> {
+  const { name, sort, branches, limit, percent, parallelism, named, flags } = question;
+  const { on, value } = flags;
+  const filters = givenFilters(flags);
+  for (const column of question.keys.details?.columns ?? []) {
+    if (column === "parallelism") continue;
+    const { types, recordedBy } = DETAIL_SOURCES[column];
+    if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
+    complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);
+  }
+  if (sort.includes("socket") && (counts.sockets ?? []).length === 0) {
+    complain(`funcs: ${name}: the recording does not say which socket a CPU is of`);
+  }
+  reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
+  const stacks = counts.stacks
+    ? unwoundText(engine, on.verbose) ?? noStacksText(engine)
+    : undefined;
+  if (stacks !== undefined) complain(`funcs: ${name}: ${stacks}`);
+  complaints.finish();
+  complainRounded("funcs", name, counts.totals);
+  const leftOut = engine.leftOut + counts.leftOut;
+  if (leftOut > 0) {
+    complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);
+  }
+  if (counts.totals.every(({ samples }) => samples === 0)) {
+    const chosen = choosesSamples(flags);
+    if (branches && !chosen) {
+      throw new InputError(`${name}: no samples with branches; perf record -b records them`);
+    }
+    complain(
+      `funcs: ${name}: no samples${
+        chosen ? `: ${await whyNothing(name, filters, named)}` : await whyNoSamples(name)
+      }`,
+    );
+    // A sound recording may have none.
+    return chosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;
+  }
+  if (table.rows.length === 0 && limit > 0) {
+    const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
+    const why = percent > 0 && !choosesSamples(flags)
+      ? `no row has ${percent}%`
+      : parallelism !== undefined && !choosesSamples(flags)
+      ? `none was taken while ${value.parallelism} threads had a CPU`
+      : await whyNothing(name, filters, named);
+    complain(`funcs: ${name}: none of ${samples} samples: ${why}`);
     return 1;
-  };
+  }
+  return complaints.count > 0 ? 1 : 0;
+}
+
+async function run(flags: Flags): Promise<number> {
+  const question = questionOf(flags);
+  const { name, branches, memory, types, weight, parallelism, keys } = question;
   if (tableFolders(name).length > 0) {
     if (
-      branches || memory || types || weight !== "period" || detail !== undefined ||
+      branches || memory || types || weight !== "period" || keys.details !== undefined ||
       parallelism !== undefined
     ) {
       throw new UsageError(`${name} has tables: only samples are counted`);
     }
-    return await aboutAsync(name, async () => {
-      const { tablesProfile } = await import("./_tables_profile.ts");
-      const { profileFunctions } = await import("@perfdata/report/profile-functions");
-      const profile = await tablesProfile(name, flags, { timed: sort.includes("cpu") });
-      const lacking = sort.find((key) =>
-        key === "socket" || key === "cpu"
-          ? key === "socket" || profile.samples.cpu === undefined
-          : (key === "pid" || key === "tid") && profile.threads.pid(0) < 0
-      );
-      if (lacking !== undefined) {
-        throw new UsageError(
-          `--sort ${lacking} needs tables of one recording: perfdata sql has all`,
-        );
-      }
-      const eventNames = profile.events.map(({ name }) => name);
-      const { table, code, counts } = profileFunctions(profile, wantedOf(eventNames));
-      await print(code, counts, table, eventNames);
-      complain(`funcs: ${name}: ${profile.trust}`);
-      if (table.rows.length > 0 || limit === 0) return 0;
-      const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
-      complain(`funcs: ${name}: no row is left of ${samples} samples`);
-      return 1;
-    });
+    return await aboutAsync(name, () => ofTables(question));
   }
   return await aboutAsync(name, async () => {
-    if (branches) {
-      const { hasOnlyTracedBranches } = await import("./_branches.ts");
-      if (on.pt || await hasOnlyTracedBranches(name)) return await tracedBranches();
-    }
-    const complaints = new Complaints(`funcs: ${name}`);
-    const opened = openSource(name, { interruptible: true });
-    // What context switches look like is said at the end of a file.
-    const isParallel = weight === "latency" || parallelism !== undefined ||
-      keys.details?.columns.includes("parallelism") === true;
-    const source = isTime || isParallel
-      ? await (await import("./_spool.ts")).featuresFirst(opened)
-      : opened;
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const filter = await sampleFilter(flags, reader);
-    const progress = new Progress("funcs", reader.fileSize);
-    const lines = inline && (sort.includes("sym") || order !== undefined) ||
-      sort.some((key) => key.startsWith("src"));
-    const how: CountOptions = {
-      lines,
-      branches,
-      memory,
-      weight,
-      parallelism,
-      ...(isTime ? { filter } : {}),
-      keys: keys.details === undefined || quantum === undefined
-        ? keys
-        : { ...keys, details: { ...keys.details, quantum } },
-      stacks: on.children || order !== undefined,
-    };
-    const counts = new SampleCounts(how);
-    const jobs = isTime || isParallel ? 1 : await sampleJobs(value.jobs, reader);
-    const workers = jobs === 1
-      ? undefined
-      : (await import("@perfdata/report/count-workers")).countWorkers(name, jobs, {
-        counts: how,
-        symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
-      });
-    let known: Promise<SymbolResolver> | undefined;
-    const resolverFor = ({ recorded }: Engine) =>
-      known ??= resolverOf(flags, name, {
-        machine: recorded,
-        parameters: false,
-        debugInformation: lines || types,
-      });
-    const engine = await runEngine(reader, [counts], {
-      // Of times without a CPU both ends count: they are chosen when they are known.
-      ...(isTime ? {} : { filter }),
-      unwind: resolverFor,
-      stitchLbr: on["stitch-lbr"],
-      workers,
-      progress: progress.add,
-      diagnostics: complaints.take,
-    });
-    progress.finish();
-    if (memory && counts.accesses === 0 && counts.totals.some(({ samples }) => samples > 0)) {
-      throw new InputError(`${name}: ${await whyNoAccesses(name, "perf mem record")}`);
-    }
-    await reportSwitches("funcs", name, counts);
-    const eventNames = isTime ? [weight] : engine.eventNames;
-    const resolver = await resolverFor(engine);
-    const { dataTypesOf, reportUnknownTypes } = types ? await import("./_data_types.ts") : {};
-    const dataTypes = await dataTypesOf?.(name, { engine, resolver }, value);
-    const table = await functionTable(engine, counts, resolver, {
-      ...wantedOf(eventNames),
-      ...(dataTypes === undefined ? {} : { dataTypes }),
-      progress: progress.names,
-    });
-    progress.finish();
-    await print(engine, counts, table, eventNames);
-    for (const column of how.keys?.details?.columns ?? []) {
-      if (column === "parallelism") continue;
-      const { types, recordedBy } = DETAIL_SOURCES[column];
-      if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
-      complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);
-    }
-    if (sort.includes("socket") && (counts.sockets ?? []).length === 0) {
-      complain(`funcs: ${name}: the recording does not say which socket a CPU is of`);
-    }
-    if (table.unknownTypes !== undefined) reportUnknownTypes?.("funcs", name, table.unknownTypes);
-    reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
-    const stacks = counts.stacks
-      ? unwoundText(engine, on.verbose) ?? noStacksText(engine)
-      : undefined;
-    if (stacks !== undefined) complain(`funcs: ${name}: ${stacks}`);
-    complaints.finish();
-    complainRounded("funcs", name, counts.totals);
-    const leftOut = engine.leftOut + counts.leftOut;
-    if (leftOut > 0) {
-      complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);
-    }
-    if (counts.totals.every(({ samples }) => samples === 0)) {
-      const chosen = choosesSamples(flags);
-      if (branches && !chosen) {
-        throw new InputError(`${name}: no samples with branches; perf record -b records them`);
-      }
-      complain(
-        `funcs: ${name}: no samples${
-          chosen ? `: ${await whyNothing(name, filters, named)}` : await whyNoSamples(name)
-        }`,
-      );
-      // A sound recording may have none.
-      return chosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;
-    }
-    if (table.rows.length === 0 && limit > 0) {
-      const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
-      const why = percent > 0 && !choosesSamples(flags)
-        ? `no row has ${percent}%`
-        : parallelism !== undefined && !choosesSamples(flags)
-        ? `none was taken while ${value.parallelism} threads had a CPU`
-        : await whyNothing(name, filters, named);
-      complain(`funcs: ${name}: none of ${samples} samples: ${why}`);
-      return 1;
-    }
-    return complaints.count > 0 ? 1 : 0;
+    const { hasOnlyTracedBranches } = branches ? await import("./_branches.ts") : {};
+    const isTraced = hasOnlyTracedBranches !== undefined &&
+      (flags.on.pt || await hasOnlyTracedBranches(name));
+    return await (isTraced ? ofTrace(question) : ofSamples(question));
   });
 }
 
