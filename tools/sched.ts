@@ -67,29 +67,36 @@ const WITHOUT_WAKEUPS = {
 /** What is printed. */
 const VIEWS = ["latency", "timehist", "map", "wakeups"] as const;
 
-/** Takes the text of rows. */
-type Print = (text: string) => void;
-
-/** Makes rows of times on a CPU as they end. */
-async function timehistView(isJson: boolean, print: Print): Promise<SchedulerConsumer> {
-  const { Timehist, TIMEHIST_HEAD, timehistText } = await import("@perfdata/report/sched-timehist");
-  const line = timehistText();
-  let isFirst = true;
-  return new Timehist((row) => {
-    if (isJson) return print(`${jsonLine({ ...row })}\n`);
-    if (isFirst) print(`${TIMEHIST_HEAD.join("\n")}\n`);
-    isFirst = false;
-    print(`${line(row)}\n`);
-  });
+/** What prints rows while records go by: those of a run are written together, since each write is a call of the system. */
+interface PrintedView {
+  readonly view: SchedulerConsumer;
+  flush(): void;
 }
 
-/** Makes rows of what CPUs run after each switch. */
-async function mapView(isJson: boolean, print: Print): Promise<SchedulerConsumer> {
+/** Prints rows of times on a CPU as they end. */
+async function timehistView(isJson: boolean): Promise<PrintedView> {
+  const { Timehist } = await import("@perfdata/report/sched-timehist");
+  const { TimehistText } = await import("@perfdata/report/sched-timehist-text");
+  const view = new Timehist((row) => text.take(row));
+  const text = new TimehistText(view, { json: isJson }, (bytes) => writeOut(bytes));
+  return { view, flush: () => text.flush() };
+}
+
+/** Prints rows of what CPUs run after each switch. */
+async function mapView(isJson: boolean): Promise<PrintedView> {
   const { mapLine, SchedulerMap } = await import("@perfdata/report/sched-map");
-  return new SchedulerMap((row) => {
+  let waiting = "";
+  const view = new SchedulerMap((row) => {
     const { isNew, ...rest } = row;
-    print(isJson ? `${jsonLine({ ...rest, new: isNew })}\n` : `${mapLine(row)}\n`);
+    waiting += isJson ? `${jsonLine({ ...rest, new: isNew })}\n` : `${mapLine(row)}\n`;
   });
+  return {
+    view,
+    flush() {
+      if (waiting !== "") writeOut(waiting);
+      waiting = "";
+    },
+  };
 }
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
@@ -124,17 +131,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       ? await import("@perfdata/report/sched-wakeups")
       : undefined;
     const woken = wakeups && new wakeups.Wakeups();
-    let waiting = "";
-    const view = shown === "latency"
-      ? latency
+    const { view, flush } = shown === "latency"
+      ? { view: latency, flush() {} }
       : woken !== undefined
-      ? woken
-      : await (shown === "map" ? mapView : timehistView)(on.json, (text) => waiting += text);
-    // The rows of a run are written together: each write is a call of the system.
-    const flush = (): void => {
-      if (waiting !== "") writeOut(waiting);
-      waiting = "";
-    };
+      ? { view: woken, flush() {} }
+      : await (shown === "map" ? mapView : timehistView)(on.json);
     await runEngine(reader, [view, { needs: {}, rows: flush, finish: flush }], {
       progress: progress.add,
       diagnostics: complaints.take,

@@ -63,6 +63,16 @@ export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
     return this.#events?.base ?? 0n;
   }
 
+  /** The same without a bigint: its upper half. */
+  get baseHi(): number {
+    return this.#events?.baseHi ?? 0;
+  }
+
+  /** Its lower half. */
+  get baseLo(): number {
+    return this.#events?.baseLo ?? 0;
+  }
+
   /** The recording; there is none before the pass. */
   protected get engine(): Engine | undefined {
     return this.#engine;
@@ -88,10 +98,4 @@ export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
   lost(_time: number, _cpu: number, records: number): void {
     this.lostRecords += records;
   }
-}
-
-/** A moment as perf prints it: seconds and whole microseconds. */
-export function momentText(base: bigint, ns: number, width: number): string {
-  const us = (base + BigInt(ns)) / 1000n;
-  return `${us / 1000000n}.${String(us % 1000000n).padStart(6, "0")}`.padStart(width);
 }

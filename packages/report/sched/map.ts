@@ -11,7 +11,7 @@ import { visible } from "@perfdata/format/visible";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import { streamFeature } from "@perfdata/session/stream-feature";
-import { momentText, SchedulerConsumer } from "./consumer.ts";
+import { SchedulerConsumer } from "./consumer.ts";
 
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
@@ -159,5 +159,7 @@ export function mapLine({ time, cpu, cpus, tid, comm, isNew }: SchedulerMapRow):
   }).join("");
   const short = cpus[cpu] ?? "";
   const legend = isNew ? `${short === "." ? ". " : short} => ${visible(comm)}:${tid}` : "";
-  return `  ${columns}  ${momentText(time, 0, 12)} secs ${legend}`;
+  const us = time / 1000n;
+  const moment = `${us / 1000000n}.${String(us % 1000000n).padStart(6, "0")}`.padStart(12);
+  return `  ${columns}  ${moment} secs ${legend}`;
 }

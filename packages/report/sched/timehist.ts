@@ -1,15 +1,16 @@
-import { visible } from "@perfdata/format/visible";
 import type { Run } from "@perfdata/session/run";
-import { momentText, SchedulerConsumer } from "./consumer.ts";
+import { SchedulerConsumer } from "./consumer.ts";
 
 /** A time on a CPU that ended, with what was before it, in ns. */
 export interface TimehistRow {
-  /** When it ended. */
-  readonly time: bigint;
+  /** When it ended, since the first event. */
+  readonly time: number;
   /** The CPU. */
   readonly cpu: number;
-  /** The thread's name; `<idle>` where there was none. */
-  readonly comm: string;
+  /** The number of the thread's name; -1 where it is not known. */
+  readonly name: number;
+  /** Whether there was no thread. */
+  readonly isIdle: boolean;
   /** The thread. */
   readonly tid: number;
   /** Its process. */
@@ -36,8 +37,13 @@ export class Timehist extends SchedulerConsumer {
   /** By CPU: the time of the last switch. */
   readonly #switches = new Map<number, number>();
   readonly #take: (row: TimehistRow) => void;
+  /** The one that is handed on. */
+  readonly #row: { -readonly [K in keyof TimehistRow]: TimehistRow[K] } = {
+    ...{ time: 0, cpu: 0, name: -1, isIdle: false },
+    ...{ tid: 0, pid: 0, wait: 0, delay: 0, run: 0 },
+  };
 
-  /** Prepares; `take` gets rows in order of time. */
+  /** Prepares; `take` gets rows in order of time. A row is valid during the call. */
   constructor(take: (row: TimehistRow) => void) {
     super();
     this.#take = take;
@@ -65,18 +71,22 @@ export class Timehist extends SchedulerConsumer {
     }
     thread.last = time;
     thread.ready = -1;
-    const name = run.comm[i] as number;
-    const tid = run.tid[i] as number;
-    this.#take({
-      time: this.base + BigInt(time),
-      cpu,
-      comm: isIdle ? "<idle>" : name < 0 ? `:${tid}` : this.engine?.names.text(name) ?? "",
-      tid: isIdle ? 0 : tid,
-      pid: isIdle ? 0 : run.process[i] as number,
-      wait,
-      delay,
-      run: began === undefined ? 0 : time - began,
-    });
+    const row = this.#row;
+    row.time = time;
+    row.cpu = cpu;
+    row.name = isIdle ? -1 : run.comm[i] as number;
+    row.isIdle = isIdle;
+    row.tid = isIdle ? 0 : run.tid[i] as number;
+    row.pid = isIdle ? 0 : run.process[i] as number;
+    row.wait = wait;
+    row.delay = delay;
+    row.run = began === undefined ? 0 : time - began;
+    this.#take(row);
+  }
+
+  /** The name of a row's thread; `<idle>` where there was none. */
+  comm({ isIdle, name, tid }: TimehistRow): string {
+    return isIdle ? "<idle>" : name < 0 ? `:${tid}` : this.engine?.names.text(name) ?? "";
   }
 
   /** Takes a wakeup: the first one counts. */
@@ -95,42 +105,4 @@ export class Timehist extends SchedulerConsumer {
     if (thread === undefined) this.#threads.set(tid, thread = new Thread());
     return thread;
   }
-}
-
-/** The lines above the rows. */
-export const TIMEHIST_HEAD: readonly string[] = [
-  "           time    cpu  task name                       wait time  sch delay   run time",
-  "                        [tid/pid]                          (msec)     (msec)     (msec)",
-  "--------------- ------  ------------------------------  ---------  ---------  ---------",
-];
-
-/**
- * Makes the lines of rows; names that are longer than the column widen it from then on, as with perf.
- *
- * @example
- * ```ts
- * import { timehistText } from "@perfdata/report/sched-timehist";
- * import { assertEquals } from "@std/assert";
- *
- * const line = timehistText();
- * const row = { time: 1_500_000_999n, cpu: 1, comm: "sh", tid: 8, pid: 7, wait: 2500, delay: 0, run: 1 };
- * assertEquals(line(row).slice(0, 34), "       1.500000 [0001]  sh[8/7]   ");
- * ```
- */
-export function timehistText(): (row: TimehistRow) => string {
-  let width = 30;
-  const ms = (ns: number) =>
-    `${Math.floor(ns / 1e6)}.${String(Math.floor(ns / 1e3) % 1000).padStart(3, "0")}`.padStart(10);
-  return ({ time, cpu, comm, tid, pid, wait, delay, run }) => {
-    const shown = visible(comm);
-    const task = tid === 0 && comm === "<idle>"
-      ? shown
-      : tid === pid
-      ? `${shown}[${tid}]`
-      : `${shown}[${tid}/${pid}]`;
-    width = Math.max(width, task.length);
-    const when = momentText(time, 0, 15);
-    const number = String(cpu).padStart(4, "0");
-    return `${when} [${number}]  ${task.padEnd(width)} ${ms(wait)} ${ms(delay)} ${ms(run)} `;
-  };
 }

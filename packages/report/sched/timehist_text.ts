@@ -1,0 +1,204 @@
+import {
+  decimalDigits,
+  OVERSHOOT,
+  putAscii,
+  putBytes,
+  putDecimal,
+  putDecimal4,
+  putDecimal64,
+  restOfSeconds,
+  wholeSeconds,
+} from "@perfdata/format/text-bytes";
+import { visible } from "@perfdata/format/visible";
+import type { Timehist, TimehistRow } from "./timehist.ts";
+
+/** The lines above the rows. */
+const HEAD = `\
+           time    cpu  task name                       wait time  sch delay   run time
+                        [tid/pid]                          (msec)     (msec)     (msec)
+--------------- ------  ------------------------------  ---------  ---------  ---------
+`;
+
+/** Text is handed on when there is so much. */
+const ENOUGH = 1 << 16;
+/** Most bytes of a row, but for the cell of its thread. */
+const MOST = 512;
+const BLANK = 0x20;
+const DOT = 0x2e;
+
+/** What rows of a thread have in common. */
+interface Cell {
+  readonly name: number;
+  readonly pid: number;
+  /** What is between the brackets; of JSON, from the name to the process. */
+  readonly bytes: Uint8Array;
+  /** How many characters that are. */
+  readonly width: number;
+}
+
+/**
+ * Makes the lines of rows, as bytes: of a table, as `perf sched timehist` prints it, or of JSON. Names that are
+ * longer than the column widen it from then on, as with perf.
+ *
+ * @example
+ * ```ts
+ * import { TimehistText } from "@perfdata/report/sched-timehist-text";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const names = { comm: () => "sh", baseHi: 0, baseLo: 1_500_000_000 };
+ * let text = "";
+ * const lines = new TimehistText(names, { json: false }, (bytes) => {
+ *   text += new TextDecoder().decode(bytes);
+ * });
+ * const row = { time: 999, cpu: 1, name: 0, isIdle: false, tid: 8, pid: 7, wait: 2500, delay: 0, run: 1 };
+ * lines.take(row);
+ * lines.flush();
+ * assertEquals(text.split("\n")[3]?.slice(0, 34), "       1.500000 [0001]  sh[8/7]   ");
+ * ```
+ */
+export class TimehistText {
+  readonly #names: Pick<Timehist, "comm" | "baseHi" | "baseLo">;
+  readonly #isJson: boolean;
+  readonly #write: (bytes: Uint8Array) => void;
+  readonly #encoder = new TextEncoder();
+  /** By thread: the cell of its last row. */
+  readonly #cells = new Map<number, Cell>();
+  #idle: Cell | undefined;
+  #bytes = new Uint8Array(ENOUGH + MOST);
+  #out = new DataView(this.#bytes.buffer);
+  #end = 0;
+  #width = 30;
+  #isFirst = true;
+  /** When the first event was: whole seconds, and ns beyond them. */
+  #seconds = -1;
+  #rest = 0;
+
+  /** Prepares; `write` gets bytes that are valid during the call. */
+  constructor(
+    names: Pick<Timehist, "comm" | "baseHi" | "baseLo">,
+    { json }: { readonly json: boolean },
+    write: (bytes: Uint8Array) => void,
+  ) {
+    this.#names = names;
+    this.#isJson = json;
+    this.#write = write;
+  }
+
+  /** Hands on what was made. */
+  flush(): void {
+    if (this.#end > 0) this.#write(this.#bytes.subarray(0, this.#end));
+    this.#end = 0;
+  }
+
+  /** Makes the line of a row. */
+  take(row: TimehistRow): void {
+    const cell = this.#cell(row);
+    const room = MOST + Math.max(cell.bytes.length, this.#width) + OVERSHOOT;
+    if (this.#end + room > this.#bytes.length) {
+      this.flush();
+      if (room > this.#bytes.length) {
+        this.#bytes = new Uint8Array(2 * room);
+        this.#out = new DataView(this.#bytes.buffer);
+      }
+    }
+    this.#end = this.#isJson ? this.#json(row, cell) : this.#line(row, cell);
+    if (this.#end >= ENOUGH) this.flush();
+  }
+
+  #line({ time, cpu, wait, delay, run }: TimehistRow, { bytes, width }: Cell): number {
+    const out = this.#out;
+    let p = this.#end;
+    if (this.#isFirst) p = putAscii(out, p, HEAD);
+    this.#isFirst = false;
+    p = this.#moment(p, time);
+    out.setUint16(p, 0x205b);
+    p = cpu >= 0 && cpu < 10_000 ? putDecimal4(out, p + 2, cpu) : putDecimal(out, p + 2, cpu);
+    out.setUint8(p++, 0x5d);
+    out.setUint16(p, 0x2020);
+    p = putBytes(out, p + 2, bytes);
+    if (width > this.#width) this.#width = width;
+    for (let k = this.#width - width; k > 0; k--) out.setUint8(p++, BLANK);
+    p = putMs(out, p, wait);
+    p = putMs(out, p, delay);
+    p = putMs(out, p, run);
+    out.setUint16(p, 0x200a);
+    return p + 2;
+  }
+
+  /** Writes seconds with six digits after the point, in 15 columns. */
+  #moment(p: number, time: number): number {
+    const out = this.#out;
+    if (this.#seconds < 0) {
+      const { baseHi, baseLo } = this.#names;
+      this.#seconds = wholeSeconds(baseHi, baseLo);
+      this.#rest = restOfSeconds(baseLo, this.#seconds);
+    }
+    const ns = this.#rest + time;
+    const more = Math.floor(ns / 1e9);
+    const us = Math.floor((ns - more * 1e9) / 1000);
+    const seconds = this.#seconds + more;
+    for (let k = 8 - digitsOf(seconds); k > 0; k--) out.setUint8(p++, BLANK);
+    p = putDecimal(out, p, seconds);
+    out.setUint8(p, DOT);
+    return putSix(out, p + 1, us);
+  }
+
+  #json({ time, cpu, wait, delay, run }: TimehistRow, { bytes }: Cell): number {
+    const out = this.#out;
+    const { baseHi, baseLo } = this.#names;
+    // Halves of both are added, so that no digit is lost.
+    const high = Math.floor(time / 2 ** 32);
+    const low = baseLo + (time - high * 2 ** 32);
+    const carry = low >= 2 ** 32 ? 1 : 0;
+    let p = putAscii(out, this.#end, '{"time":');
+    p = putDecimal64(out, p, baseHi + high + carry, low - carry * 2 ** 32);
+    p = putDecimal(out, putAscii(out, p, ',"cpu":'), cpu);
+    p = putBytes(out, p, bytes);
+    p = putDecimal(out, putAscii(out, p, ',"wait":'), wait);
+    p = putDecimal(out, putAscii(out, p, ',"delay":'), delay);
+    p = putDecimal(out, putAscii(out, p, ',"run":'), run);
+    return putAscii(out, p, "}\n");
+  }
+
+  #cell(row: TimehistRow): Cell {
+    const { name, isIdle, tid, pid } = row;
+    const known = isIdle ? this.#idle : this.#cells.get(tid);
+    if (known !== undefined && known.name === name && known.pid === pid) return known;
+    const comm = this.#names.comm(row);
+    const text = this.#isJson
+      ? `,"comm":${JSON.stringify(comm)},"tid":${tid},"pid":${pid}`
+      : isIdle
+      ? comm
+      : `${visible(comm)}[${tid === pid ? tid : `${tid}/${pid}`}]`;
+    const cell = { name, pid, bytes: this.#encoder.encode(text), width: text.length };
+    if (isIdle) this.#idle = cell;
+    else this.#cells.set(tid, cell);
+    return cell;
+  }
+}
+
+/** Writes a blank, and ns as ms with three digits after the point, in ten columns. */
+function putMs(out: DataView, p: number, ns: number): number {
+  const us = Math.floor(ns / 1000);
+  const whole = Math.floor(us / 1000);
+  out.setUint8(p++, BLANK);
+  for (let k = 6 - digitsOf(whole); k > 0; k--) out.setUint8(p++, BLANK);
+  p = putDecimal(out, p, whole);
+  // The first of four digits is 0, and a point afterwards.
+  putDecimal4(out, p, us - whole * 1000);
+  out.setUint8(p, DOT);
+  return p + 4;
+}
+
+/** Writes six digits of a number below a million. */
+function putSix(out: DataView, p: number, n: number): number {
+  const low = n % 10_000;
+  const high = (n - low) / 10_000;
+  out.setUint8(p, 0x30 + (high / 10 | 0));
+  out.setUint8(p + 1, 0x30 + high % 10);
+  return putDecimal4(out, p + 2, low);
+}
+
+function digitsOf(n: number): number {
+  return n < 2 ** 32 ? decimalDigits(n) : String(n).length;
+}
