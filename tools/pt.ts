@@ -14,6 +14,7 @@ import {
   packetsText,
   PtCalls,
   PtClock,
+  type PtCode,
   type PtCounts,
   PtList,
   PtNames,
@@ -40,7 +41,7 @@ import { markedName } from "@perfdata/profile/profile";
 import { whyNothing } from "./_nothing.ts";
 import { parseCount, parseJobs } from "./_record_flags.ts";
 import { insnText } from "./_insn_text.ts";
-import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
+import { codeOf, imagesOf, type OpenedPt, openPt, reportLoss } from "./_pt.ts";
 import { packetLines } from "./_pt_packets.ts";
 import { CallText } from "@perfdata/export/call-text";
 import { ofCpus, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
@@ -191,7 +192,27 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
 
 type PtFlags = FlagsOf<typeof FLAGS>;
 
-async function run(flags: PtFlags): Promise<number> {
+/** What is asked. */
+interface Question {
+  readonly flags: PtFlags;
+  readonly name: string;
+  /** Which lists are printed; none for calls and functions. */
+  readonly lists: readonly string[];
+  readonly wish: ReturnType<typeof partWish>;
+  readonly tids: ReturnType<typeof parseNumbers> | undefined;
+  readonly cpus: ReturnType<typeof parseNumbers> | undefined;
+  readonly limit: number | undefined;
+  readonly jobs: number | undefined;
+  /** Names of the functions that are wanted. */
+  readonly filter: ReadonlySet<string> | undefined;
+}
+
+/**
+ * What flags ask for.
+ *
+ * @throws {UsageError} Where they exclude each other.
+ */
+function questionOf(flags: PtFlags): Question {
   const { on, value, operands } = flags;
   const modes = (["calls", "branches", "insns", "events", "errors"] as const)
     .filter((mode) => on[mode]);
@@ -217,7 +238,175 @@ async function run(flags: PtFlags): Promise<number> {
   }
   const jobs = parseJobs(value.jobs);
   const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
-  const name = oneFile(operands);
+  return { flags, name: oneFile(operands), lists, wish, tids, cpus, limit, jobs, filter };
+}
+
+/** A recording that is opened, and how it is decoded. */
+interface Trace extends Pick<OpenedPt, "trace" | "source" | "sideband"> {
+  readonly code: PtCode;
+  readonly names: PtNames;
+  readonly clock: PtClock;
+  /** Threads and times that are wanted. */
+  readonly part: NonNullable<NonNullable<ConstructorParameters<typeof PtCalls>[2]>["filter"]>;
+  /** Whether only a part of it is decoded: of calls it matters what came before. */
+  readonly isShort: boolean;
+  /** Bytes of Intel PT. */
+  readonly bytes: number;
+  readonly options: DecodePtOptions;
+  readonly progress: Progress;
+  readonly lines: Lines;
+}
+
+/** What was printed. */
+interface Answer {
+  readonly counts: PtCounts;
+  /** Lines, or rows that lines are made of. */
+  readonly printed: number;
+  /** What is said of it. */
+  readonly notes: readonly string[];
+}
+
+/** What packets alone say. */
+async function ofPackets(
+  { flags: { on }, limit }: Question,
+  { trace, source, sideband, code, names, clock, part, options, lines }: Trace,
+): Promise<Answer> {
+  const found = await packetLines({
+    ...{ trace, source, sideband, code, names, clock, options, limit },
+    ...{ filter: part, json: on.json },
+  });
+  lines.all(found.lines);
+  return { counts: found.counts, printed: found.lines.length, notes: [found.note] };
+}
+
+/** Lists of branches, instructions, events or errors. */
+async function listed({ flags: { on }, filter }: Question, opened: Trace): Promise<Answer> {
+  const { trace, source, sideband, code, names, clock, part, options, lines } = opened;
+  let printed = 0;
+  const list: PtList = new PtList(code, clock, {
+    branches: on.branches,
+    insns: on.insns,
+    events: on.events,
+    errors: on.errors,
+    text: on.insns ? await insnText("pt") : undefined,
+    filter: part,
+    idle: async () => {
+      await names.resolve();
+      printed += list.rows.count;
+      lines.all(rowLines(list.rows, names, list.texts, {
+        json: on.json,
+        source: on.source,
+        ...(filter === undefined ? {} : { filter }),
+      }));
+      list.rows.clear();
+    },
+  });
+  const counts = await decodePt(trace, source, sideband, code, list, options);
+  return { counts, printed, notes: on.packets ? [packetsText(counts)] : [] };
+}
+
+/** All calls, in the order in which threads made them. */
+async function ofCalls({ flags: { on }, filter }: Question, opened: Trace): Promise<Answer> {
+  const { trace, source, sideband, code, names, clock, part, options, lines } = opened;
+  const { rows } = ptRows(names, "functions");
+  const text = new CallText(names, filter);
+  const cycles = trace.intelPtConfig?.cyc === true;
+  let printed = 0;
+  const print = async () => {
+    const { events } = calls;
+    if (events === undefined) return;
+    await names.resolve();
+    printed += events.count;
+    if (on.json) lines.all(callJson(events, names, { filter, cycles }));
+    else text.rows(events, writeOut);
+    events.clear();
+  };
+  const calls: PtCalls = new PtCalls(code, clock, { filter: part, rows, idle: print });
+  const counts = await decodePt(trace, source, sideband, code, calls, options);
+  calls.finish();
+  await names.resolve();
+  await print();
+  writeOut(text.text.take());
+  return { counts, printed, notes: [] };
+}
+
+/** Calls summed up: by function, or of one of them by how long they took. */
+async function summed(question: Question, opened: Trace): Promise<Answer> {
+  const { flags, name, cpus, limit, jobs, filter } = question;
+  const { on, value } = flags;
+  const { trace, source, sideband, code, names, clock, part, options, progress, lines } = opened;
+  const by = value.latency === undefined ? "functions" : { name: value.latency };
+  const { rows } = ptRows(names, by);
+  const wants = ofCpus(cpus);
+  // A pipe cannot be read by others, and of a short part there is little to share.
+  const threads = opened.isShort || name === "-" ? 1 : ptJobs(jobs, opened.bytes);
+  const joined = threads === 1 ? undefined : await joinPt(
+    { trace, source, sideband, code, filter: part, rows, wants },
+    ptWorkers(
+      threads,
+      { name, flags, image: value.image, filter: part, cpus, by },
+      progress.add,
+    ),
+  );
+  const calls: PtCalls = joined?.calls ?? new PtCalls(code, clock, { filter: part, rows });
+  const counts = joined?.counts ??
+    await decodePt(trace, source, sideband, code, calls, options);
+  if (joined === undefined) calls.finish();
+  else names.limitTo(calls.met);
+  await names.resolve();
+  if (value.latency !== undefined) {
+    const stats = calls.latency.of(0);
+    if (stats === undefined) {
+      progress.finish();
+      throw new InputError(`${name}: no call of ${value.latency} was traced`);
+    }
+    const called = { name: value.latency, ...names.trustOf(value.latency) };
+    if (on.json) lines.put(latencyJson(called, stats, clock.origin));
+    else lines.all(latencyLines(markedName(called), stats, clock.origin));
+    return { counts, printed: 1, notes: [] };
+  }
+  const { branches, insns, addresses } = counts;
+  if (branches === 0 && insns === 0 && addresses > 0 && filter === undefined) {
+    const { printed, notes } = await ofPackets(question, opened);
+    // What is lost is what could not be followed without code.
+    return {
+      counts,
+      printed,
+      notes: ["no code is at hand: this is what packets alone say", ...notes],
+    };
+  }
+  const sums = trace.intelPtConfig?.cyc === true
+    ? calls
+    : { insnsOf: calls.insnsOf, timeOf: calls.timeOf };
+  const found = functionTimes(sums, calls.latency, names)
+    .filter((row) => filter?.has(row.name) ?? true).slice(0, limit ?? Infinity);
+  if (on.json) lines.all(found.map((row) => JSON.stringify(row)));
+  else if (found.length > 0) lines.all(functionTable(found, clock.known));
+  return { counts, printed: found.length, notes: [] };
+}
+
+/** Says why nothing was printed. */
+async function reportNothing({ flags, name, lists }: Question, { trace }: Trace): Promise<void> {
+  const { on, value } = flags;
+  const { config = 0n } = trace.intelPtConfig ?? {};
+  if ((config & PT_AND_BRANCH) === PT_ONLY && !on.events) {
+    complain(`pt: ${name}: recorded with branch=0: it has no flow; see pt --events`);
+    return;
+  }
+  const { cpu, tid, time, function: called } = value;
+  const filters = { cpu, tid, time };
+  const isChosen = Object.values(filters).some((filter) => filter !== undefined);
+  const why = isChosen || called === undefined
+    ? isChosen ? `: ${await whyNothing(name, filters)}` : ""
+    : `: --function ${called} matches nothing`;
+  const isNone = why === "" && on.errors && lists.length === 1;
+  complain(`pt: ${name}: ${isNone ? "no errors" : `nothing to print${why}`}`);
+}
+
+async function run(flags: PtFlags): Promise<number> {
+  const question = questionOf(flags);
+  const { name, lists, wish, tids, cpus, filter } = question;
+  const { on, value } = flags;
   return await aboutAsync(name, async () => {
     const events = new EventTimes();
     const opened = await openPt("pt", name, value.around === undefined ? [] : [events]);
@@ -231,11 +420,7 @@ async function run(flags: PtFlags): Promise<number> {
     });
     const names = new PtNames(code, resolver);
     const clock = new PtClock(trace);
-    const clocked = trace.intelPtConfig?.cyc === true;
-    const lines = new Lines();
     const { note, ...times } = await partOf(wish, name, opened, code, events);
-    const part = { tids, ...times };
-    // Of calls it matters what came before.
     const isShort = note !== undefined || lists.length > 0 || on.packets;
     const bytes = trace.streams.reduce(
       (sum, { pieces }) => sum + pieces.reduce((n, { size }) => n + size, 0),
@@ -248,111 +433,13 @@ async function run(flags: PtFlags): Promise<number> {
       progress: progress.add,
       wants: ofCpus(cpus),
     };
-    let counts: PtCounts;
-    let printed = 0;
-    const notes = [snapshotsText(trace, clock), note].filter((text) => text !== undefined);
-    const packets = async () => {
-      const found = await packetLines({
-        trace,
-        source,
-        sideband,
-        code,
-        names,
-        clock,
-        filter: part,
-        options,
-        json: on.json,
-        limit,
-      });
-      printed = found.lines.length;
-      lines.all(found.lines);
-      notes.push(found.note);
-      return found.counts;
+    const lines = new Lines();
+    const traced: Trace = {
+      ...{ trace, source, sideband, code, names, clock, isShort, bytes, options, progress, lines },
+      part: { tids, ...times },
     };
-    if (lists.length > 0) {
-      const list: PtList = new PtList(code, clock, {
-        branches: on.branches,
-        insns: on.insns,
-        events: on.events,
-        errors: on.errors,
-        text: on.insns ? await insnText("pt") : undefined,
-        filter: part,
-        idle: async () => {
-          await names.resolve();
-          printed += list.rows.count;
-          lines.all(rowLines(list.rows, names, list.texts, {
-            json: on.json,
-            source: on.source,
-            ...(filter === undefined ? {} : { filter }),
-          }));
-          list.rows.clear();
-        },
-      });
-      counts = await decodePt(trace, source, sideband, code, list, options);
-      if (on.packets) notes.push(packetsText(counts));
-    } else if (on.packets) {
-      counts = await packets();
-    } else {
-      const text = new CallText(names, filter);
-      const print = async () => {
-        const { events } = calls;
-        if (events === undefined) return;
-        await names.resolve();
-        printed += events.count;
-        if (on.json) lines.all(callJson(events, names, { filter, cycles: clocked }));
-        else text.rows(events, writeOut);
-        events.clear();
-      };
-      const by = value.latency === undefined ? "functions" : { name: value.latency };
-      const { rows } = ptRows(names, by);
-      const wants = ofCpus(cpus);
-      // A pipe cannot be read by others, and of a short part there is little to share.
-      const threads = on.calls || isShort || name === "-" ? 1 : ptJobs(jobs, bytes);
-      const joined = threads === 1 ? undefined : await joinPt(
-        { trace, source, sideband, code, filter: part, rows, wants },
-        ptWorkers(
-          threads,
-          { name, flags, image: value.image, filter: part, cpus, by },
-          progress.add,
-        ),
-      );
-      const calls: PtCalls = joined?.calls ??
-        new PtCalls(code, clock, { filter: part, rows, ...(on.calls ? { idle: print } : {}) });
-      if (joined === undefined) {
-        counts = await decodePt(trace, source, sideband, code, calls, options);
-        calls.finish();
-      } else {
-        ({ counts } = joined);
-        names.limitTo(calls.met);
-      }
-      await names.resolve();
-      if (on.calls) {
-        await print();
-        writeOut(text.text.take());
-      } else if (value.latency !== undefined) {
-        const stats = calls.latency.of(0);
-        if (stats === undefined) {
-          progress.finish();
-          throw new InputError(`${name}: no call of ${value.latency} was traced`);
-        }
-        printed++;
-        const called = { name: value.latency, ...names.trustOf(value.latency) };
-        if (on.json) lines.put(latencyJson(called, stats, clock.origin));
-        else lines.all(latencyLines(markedName(called), stats, clock.origin));
-      } else if (
-        counts.branches === 0 && counts.insns === 0 && counts.addresses > 0 && filter === undefined
-      ) {
-        notes.push("no code is at hand: this is what packets alone say");
-        await packets();
-      } else {
-        const sums = clocked ? calls : { insnsOf: calls.insnsOf, timeOf: calls.timeOf };
-        const rows = functionTimes(sums, calls.latency, names)
-          .filter((row) => filter?.has(row.name) ?? true).slice(0, limit ?? Infinity);
-        printed = rows.length;
-        if (on.json) lines.all(rows.map((row) => JSON.stringify(row)));
-        else if (printed > 0) lines.all(functionTable(rows, clock.known));
-      }
-    }
+    const answer = lists.length > 0 ? listed : on.packets ? ofPackets : on.calls ? ofCalls : summed;
+    const { counts, printed, notes } = await answer(question, traced);
     progress.finish();
     lines.flush();
     const unknown = [...filter ?? []].filter((wanted) => !names.names.includes(wanted));
@@ -360,21 +447,10 @@ async function run(flags: PtFlags): Promise<number> {
       complain(`pt: ${name}: --function: ${unknown.join(", ")}: no such function ran`);
     }
     names.close();
-    for (const note of notes) complain(`pt: ${name}: ${note}`);
-    const { config = 0n } = trace.intelPtConfig ?? {};
-    const hasNoBranches = (config & PT_AND_BRANCH) === PT_ONLY;
-    if (printed === 0 && hasNoBranches && !on.events) {
-      complain(`pt: ${name}: recorded with branch=0: it has no flow; see pt --events`);
-    } else if (printed === 0) {
-      const { cpu, tid, time, function: called } = value;
-      const filters = { cpu, tid, time };
-      const isChosen = Object.values(filters).some((filter) => filter !== undefined);
-      const why = isChosen || called === undefined
-        ? isChosen ? `: ${await whyNothing(name, filters)}` : ""
-        : `: --function ${called} matches nothing`;
-      const isNone = why === "" && on.errors && lists.length === 1;
-      complain(`pt: ${name}: ${isNone ? "no errors" : `nothing to print${why}`}`);
+    for (const text of [snapshotsText(trace, clock), note, ...notes]) {
+      if (text !== undefined) complain(`pt: ${name}: ${text}`);
     }
+    if (printed === 0) await reportNothing(question, traced);
     return reportLoss("pt", name, counts, code, names, complaints, clock);
   });
 }
