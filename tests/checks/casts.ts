@@ -16,7 +16,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/intel-pt/": 162,
   "packages/perfdata/": 15,
   "packages/profile/": 131,
-  "packages/report/": 313,
+  "packages/report/": 316,
   "packages/session/": 999,
   "packages/symbols/": 403,
   "packages/tables/": 153,

@@ -30,7 +30,9 @@ export interface NameNeeds {
   readonly cacheline?: boolean;
   /** The type of the data that the instruction accesses, and where in it. */
   readonly type?: boolean;
+  /** The type of data, and the offset in it. */
   readonly typeoff?: boolean;
+  /** The type of data, and the cache line in it. */
   readonly typecln?: boolean;
   /** Whether a place is the function that is inlined there, and not the one that it is inlined into. */
   readonly inline: boolean;
