@@ -4,6 +4,7 @@ import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { type EventTotal } from "@perfdata/report/sample-counts";
 import { functionTable, Overview, SampleCounts } from "@perfdata/report";
+import type { FunctionTable } from "@perfdata/report/functions";
 import { percentText } from "@perfdata/report/function-text";
 import { runEngine } from "@perfdata/session/engine";
 import {
@@ -161,6 +162,60 @@ const FLAGS = {
   alias: { o: "output", f: "force" },
 } as const;
 
+/** Adds the columns of rows by event, where there are several. */
+class EventCells {
+  readonly #names: readonly string[];
+  readonly #isShown: boolean;
+
+  constructor({ totals }: SampleCounts, names: readonly string[]) {
+    this.#names = names;
+    this.#isShown = totals.filter(({ samples }) => samples > 0).length > 1;
+  }
+
+  get head(): readonly string[] {
+    return this.#isShown ? ["event"] : [];
+  }
+
+  of(event: number | undefined): readonly (string | number)[] {
+    if (!this.#isShown) return [];
+    return [event === undefined ? "" : this.#names[event] ?? event];
+  }
+}
+
+/** How many records of which type there are. */
+function writeStat(files: CsvFiles, { types }: Overview): void {
+  const stat = files.open("stat.csv", ["type", "count", "bytes"]);
+  for (const { type, count, bytes } of types) stat.row([type, count, bytes]);
+  stat.end();
+}
+
+/** Processes with their samples, a row for each event. */
+function writeProcesses(files: CsvFiles, overview: Overview, cells: EventCells): void {
+  const head = ["pid", "name", "mmaps", "fork", "exit", "samples", "period", ...cells.head];
+  const processes = files.open("processes.csv", head);
+  for (const process of overview.processes) {
+    const { pid, name, mmaps, forkTime, exitTime, samples, periods } = process;
+    const row = [pid, name, mmaps, forkTime ?? "", exitTime ?? ""];
+    const events = [...samples.keys()].filter((index) => samples[index] !== undefined);
+    if (events.length === 0) processes.row([...row, 0, 0, ...cells.of(undefined)]);
+    for (const index of events) {
+      processes.row([...row, samples[index], periods[index], ...cells.of(index)]);
+    }
+  }
+  processes.end();
+}
+
+/** Functions with their samples. */
+function writeResults(files: CsvFiles, table: FunctionTable, cells: EventCells): void {
+  const head = ["function", "source", "object", "samples", "period", ...cells.head];
+  const results = files.open("results.csv", head);
+  for (const number of table.rows) {
+    const { sym, srcfile, dso, samples, period, event } = table.row(number);
+    results.row([sym, srcfile, dso, samples, period, ...cells.of(event)]);
+  }
+  results.end();
+}
+
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const name = oneFile(operands);
@@ -182,14 +237,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     };
     using files = new CsvFiles(folder, on.force);
     const progress = new Progress("readperf", reader.fileSize);
-    const records = files.open("overview.csv", [
-      "nr",
-      "type",
-      "pid",
-      "tid",
-      "time",
-      "info",
-    ]);
+    // Written while the records come.
+    const records = files.open("overview.csv", ["nr", "type", "pid", "tid", "time", "info"]);
     const known = (id: number) => id < 0 ? "" : id;
     const overview = new Overview(
       ({ nr, type, pid, tid, time, info }) =>
@@ -204,37 +253,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     records.end();
     progress.finish();
-    const names = engine.eventNames;
-
-    const stat = files.open("stat.csv", ["type", "count", "bytes"]);
-    for (const { type, count, bytes } of overview.types) stat.row([type, count, bytes]);
-    stat.end();
-
-    const { totals } = counts;
-    const several = totals.filter(({ samples }) => samples > 0).length > 1;
-    const event = several ? ["event"] : [];
-    const eventCell = (index: number) => several ? [names[index] ?? index] : [];
-    const processes = files.open("processes.csv", [
-      "pid",
-      "name",
-      "mmaps",
-      "fork",
-      "exit",
-      "samples",
-      "period",
-      ...event,
-    ]);
-    for (const process of overview.processes) {
-      const { pid, name, mmaps, forkTime, exitTime, samples, periods } = process;
-      const row = [pid, name, mmaps, forkTime ?? "", exitTime ?? ""];
-      const events = [...samples.keys()].filter((index) => samples[index] !== undefined);
-      if (events.length === 0) processes.row([...row, 0, 0, ...(several ? [""] : [])]);
-      for (const index of events) {
-        processes.row([...row, samples[index], periods[index], ...eventCell(index)]);
-      }
-    }
-    processes.end();
-
+    const cells = new EventCells(counts, engine.eventNames);
+    writeStat(files, overview);
+    writeProcesses(files, overview, cells);
     const resolver = await resolverOf(flags, name, {
       machine: engine.recorded,
       parameters: false,
@@ -245,32 +266,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       progress: progress.names,
     });
     progress.finish();
-    const results = files.open("results.csv", [
-      "function",
-      "source",
-      "object",
-      "samples",
-      "period",
-      ...event,
-    ]);
-    for (const number of table.rows) {
-      const row = table.row(number);
-      results.row([
-        row.sym,
-        row.srcfile,
-        row.dso,
-        row.samples,
-        row.period,
-        ...eventCell(row.event),
-      ]);
-    }
-    results.end();
+    writeResults(files, table, cells);
     files.commit();
 
-    writeLines([...overviewLines(overview, totals, names)]);
+    writeLines([...overviewLines(overview, counts.totals, engine.eventNames)]);
     reportTrust("readperf", table.trust, on.verbose);
     complaints.finish();
-    complainRounded("readperf", name, totals);
+    complainRounded("readperf", name, counts.totals);
     const leftOut = engine.leftOut + counts.leftOut;
     if (leftOut > 0) {
       complain(`readperf: ${name}: ${leftOut} samples of no known event`);
