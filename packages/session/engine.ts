@@ -46,6 +46,11 @@ export interface Needs {
   /** `Run.stack`; places as well. */
   readonly stacks?: boolean;
   /**
+   * Says of which samples places and stacks are looked at; of all by default. Those of others may be -1. It is
+   * asked when the columns up to `Run.chosen` are filled.
+   */
+  readonly looksAt?: (run: Run, i: number) => boolean;
+  /**
    * Whether each address where nothing is mapped is a place of its own; true by default. `false` is
    * for what shows functions only: the callers that code without frame pointers seems to have are
    * addresses that nearly all differ, and with them stacks that say no more than one does.

@@ -48,6 +48,7 @@ export async function openPass(
       joined,
       frames,
       maps: wants("maps"),
+      looksAt: anyLooksAt(consumers),
     },
     filter,
     past,
@@ -97,6 +98,14 @@ export async function openPass(
 /** Whether a consumer needs places, for themselves or for what is made of them. */
 function hasPlaces({ places, stacks, joined, frames, addr, branches, chains }: Needs): boolean {
   return (places || stacks || joined || frames || addr || branches || chains) === true;
+}
+
+/** Of which samples any consumer looks at places; `undefined` where one looks at all. */
+function anyLooksAt(consumers: readonly Consumer[]): Needs["looksAt"] {
+  const all = consumers.filter(({ needs }) => hasPlaces(needs)).map(({ needs }) => needs.looksAt);
+  const [first] = all;
+  if (all.length <= 1 || all.includes(undefined)) return all.length === 1 ? first : undefined;
+  return (run, i) => all.some((looksAt) => looksAt?.(run, i));
 }
 
 /** Whether samples may hold copies of the stack; of a pipe that is not known before they come. */

@@ -179,7 +179,7 @@ export class Resolver {
     const { timeHi, timeLo, position, round } = run;
     const shapes = this.#shapes;
     const filtered = this.#filtered;
-    const { maps, places } = this.#needs;
+    const { maps, places, looksAt } = this.#needs;
     const le = this.#le;
     const highAt = le ? 4 : 0;
     const lowAt = 4 - highAt;
@@ -236,6 +236,8 @@ export class Resolver {
         mode === PERF_RECORD_MISC_GUEST_USER;
       chosen[i] = isGuest || (filtered && this.#isOthers(run, i)) ? CHOSEN.TOTAL : CHOSEN.YES;
       if (maps) run.map[i] = this.#map(of, mode, view, ip);
+      // User parts of chains that are elsewhere may depend on the samples before.
+      if (looksAt !== undefined && !shape.elsewhere && !looksAt(run, i)) continue;
       if (shape.several) {
         // Places are numbered, and get their times, in the order of the samples.
         if (count > 0) this.#places.findAll(run, rows, count, hi, lo);

@@ -146,7 +146,12 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     }: ProfileOptions = {},
   ) {
     const order = weight === "period" ? "any" : "time";
-    this.needs = { order, stacks: true, unmapped, calls: lines };
+    this.needs = {
+      ...{ order, stacks: true, unmapped, calls: lines },
+      ...(isTimeWeight(weight)
+        ? { looksAt: (run: Run, i: number) => this.#intervals?.looksAt(run, i) ?? true }
+        : {}),
+    };
     this.#weight = weight;
     this.#filter = filter;
     this.#timed = timed;

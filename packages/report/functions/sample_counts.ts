@@ -181,12 +181,15 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       this.details?.has("parallelism") === true;
     const order = isTime || this.#isParallel ? "time" : "any";
     // Whether call chains were recorded is said of times.
-    this.needs = this.stacks || isTime ? { order, stacks: true, calls: options.lines === true } : {
-      order,
-      places: true,
-      branches: options.branches === true,
-      addr: options.memory === true,
-    };
+    const looksAt = (run: Run, i: number): boolean => this.#intervals?.looksAt(run, i) ?? true;
+    this.needs = this.stacks || isTime
+      ? { order, stacks: true, calls: options.lines === true, ...(isTime ? { looksAt } : {}) }
+      : {
+        order,
+        places: true,
+        branches: options.branches === true,
+        addr: options.memory === true,
+      };
     if (isTime) this.applied = (run, i) => this.#intervals?.applied(run, i);
   }
 

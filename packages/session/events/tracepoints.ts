@@ -120,21 +120,26 @@ export class Tracepoints {
   of(run: Run, i: number): Tracepoint | undefined {
     if (this.#seen < this.#events.length) this.#learn();
     const found = this.#found.get(run.event[i] as number);
-    if (found === undefined) return undefined;
-    const { fields, places } = found;
-    const { view } = run.at(i);
-    let isSound = fields.locate(
-      view,
-      run.start[i] as number,
-      run.end[i] as number,
-      this.#littleEndian,
-    );
-    for (let k = 0; k < places.length && isSound; k++) {
-      const { offset, size } = places[k] as FieldPlace;
-      isSound = offset + size <= fields.rawSize;
-    }
-    if (isSound) return found;
+    if (found === undefined || this.isSound(found, run, i)) return found;
     this.damaged++;
     return undefined;
+  }
+
+  /** The tracepoint of an event, whose data in a sample are to be found yet; `undefined` where it is none. */
+  ofEvent(event: number): Tracepoint | undefined {
+    if (this.#seen < this.#events.length) this.#learn();
+    return this.#found.get(event);
+  }
+
+  /** Finds the raw data of a sample: whether it has all fields. */
+  isSound({ fields, places }: Tracepoint, run: Run, i: number): boolean {
+    const { view } = run.at(i);
+    const [start, end] = [run.start[i] as number, run.end[i] as number];
+    if (!fields.locate(view, start, end, this.#littleEndian)) return false;
+    for (let k = 0; k < places.length; k++) {
+      const { offset, size } = places[k] as FieldPlace;
+      if (offset + size > fields.rawSize) return false;
+    }
+    return true;
   }
 }

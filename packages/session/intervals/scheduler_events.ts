@@ -137,6 +137,16 @@ export class SchedulerEvents {
     }
   }
 
+  /** Whether a sample says that a thread left its CPU, and not an idle task. */
+  isLeaving(run: Run, i: number): boolean {
+    const source = this.#tracepoints.ofEvent(run.event[i] as number);
+    if (source?.name !== "sched:sched_switch") return false;
+    // Where threads are counted by namespaces, those of others have no number of their own: the data have it.
+    if (run.tid[i] !== 0) return true;
+    if (!this.#tracepoints.isSound(source, run, i)) return false;
+    return this.#value(run.at(i).view, source.fields.raw, source.places[0]) > 0;
+  }
+
   /** A field of raw data: whole up to 2^53. */
   #value(view: DataView, raw: number, place: FieldPlace | undefined): number {
     const { offset, size } = place as FieldPlace;

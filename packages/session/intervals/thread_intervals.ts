@@ -59,8 +59,6 @@ export interface ThreadInterval {
   readonly waker: number;
   /** The waker's name. */
   readonly wakerComm: number;
-  /** The stack of the waker. */
-  readonly wakerStack: number;
 }
 
 /** Takes the intervals of all threads, each when it ends. */
@@ -92,7 +90,6 @@ class Thread implements ThreadInterval {
   runnable = -1;
   waker = -1;
   wakerComm = -1;
-  wakerStack = -1;
   state = UNKNOWN;
   /** What has said that it left the CPU. */
   said = 0;
@@ -220,6 +217,15 @@ export class ThreadIntervals implements SchedulerListener {
   /** Whether it has samples of `perf record --off-cpu` and nothing better. */
   get hasSums(): boolean {
     return !this.hasSwitches && this.#engine.eventNames.includes(OFFCPU_EVENT);
+  }
+
+  /** Whether intervals have the place and the stack of a sample: those of wakeups are of nobody that waits. */
+  looksAt(run: Run, i: number): boolean {
+    const event = run.event[i] as number;
+    if (this.#recorded[event]?.attr.type === PERF_TYPE_TRACEPOINT) {
+      return this.#events.isLeaving(run, i);
+    }
+    return this.#listener.ran !== undefined || this.#engine.eventNames[event] === OFFCPU_EVENT;
   }
 
   /** Notes what a thread is called that a record of a switch is of: to be called when it is applied. */
@@ -352,7 +358,6 @@ export class ThreadIntervals implements SchedulerListener {
     thread.runnable = time;
     thread.waker = run.tid[i] as number;
     thread.wakerComm = run.comm[i] as number;
-    thread.wakerStack = run.stack[i] as number;
   }
 
   /** Does nothing: how long threads ran is known from switches. */
@@ -449,7 +454,7 @@ export class ThreadIntervals implements SchedulerListener {
     thread.said = by;
     thread.from = time;
     thread.runnable = isRunnable ? time : -1;
-    thread.waker = thread.wakerComm = thread.wakerStack = -1;
+    thread.waker = thread.wakerComm = -1;
   }
 
   #enter(tid: number, time: number, cpu: number): void {

@@ -4,28 +4,50 @@ import { runEngine } from "../engine.ts";
 import type { SampleFilter } from "../resolve.ts";
 import type { Run } from "../order/run.ts";
 import type { Engine } from "../engine.ts";
-import { ThreadIntervals } from "./thread_intervals.ts";
+import { type ThreadInterval, ThreadIntervals } from "./thread_intervals.ts";
 import { type Happening, schedulerRecording } from "./testing.ts";
 
 interface Found {
   readonly off: string[];
   readonly ran: string[];
   readonly intervals: ThreadIntervals;
+  /** How many samples had a stack. */
+  readonly stacks: number;
 }
 
-/** Intervals as text: `tid from-runnable-to stack waker`; a stack of the sampled address alone is none. */
+/**
+ * Intervals as text: `tid from-runnable-to stack waker`; a stack of the sampled address alone is none. They are
+ * the same where stacks are found of all samples, and of those alone that intervals have.
+ */
 async function intervalsOf(
   happenings: readonly Happening[],
   filter: SampleFilter = {},
   recording: Parameters<typeof schedulerRecording>[1] = {},
 ): Promise<Found> {
   const bytes = await schedulerRecording(happenings, recording);
+  const all = await collected(bytes, filter, false, true);
+  const own = await collected(bytes, filter, true, true);
+  assertEquals([own.off, own.ran], [all.off, all.ran]);
+  const off = await collected(bytes, filter, true, false);
+  assertEquals(off.off, all.off);
+  assert(off.stacks <= own.stacks && own.stacks <= all.stacks);
+  return own;
+}
+
+async function collected(
+  bytes: Uint8Array,
+  filter: SampleFilter,
+  isOwn: boolean,
+  withRan: boolean,
+): Promise<Found> {
   const reader = await PerfDataReader.open(bytesSource(bytes));
   const off: string[] = [];
   const ran: string[] = [];
+  let stacks = 0;
   let intervals: ThreadIntervals | undefined;
+  const looksAt = (run: Run, i: number): boolean => intervals?.looksAt(run, i) ?? true;
   const consumer = {
-    needs: { stacks: true },
+    needs: { stacks: true, ...(isOwn ? { looksAt } : {}) },
     async start(engine: Engine) {
       const stack = (node: number): string => (engine.stacks.parent[node] ?? -1) < 0 ? "-" : "s";
       const moment = (time: number): string => String((intervals?.base ?? 0n) + BigInt(time));
@@ -34,17 +56,24 @@ async function intervalsOf(
           off.push(
             `${tid} ${moment(from)}-${moment(runnable)}-${moment(to)} ${stack(at)} ${waker}`,
           ),
-        ran: ({ tid, from, to, stack: at }) =>
-          ran.push(`${tid} ${moment(from)}-${moment(to)} ${stack(at)}`),
+        ...(withRan
+          ? {
+            ran: ({ tid, from, to, stack: at }: ThreadInterval) =>
+              ran.push(`${tid} ${moment(from)}-${moment(to)} ${stack(at)}`),
+          }
+          : {}),
       }, { filter });
     },
     applied: (run: Run, i: number) => intervals?.applied(run, i),
-    rows: (run: Run) => intervals?.rows(run),
+    rows(run: Run) {
+      for (let i = 0; i < run.count; i++) if ((run.stack[i] as number) >= 0) stacks++;
+      intervals?.rows(run);
+    },
     finish: () => intervals?.finish(),
   };
   await runEngine(reader, [consumer]);
   assert(intervals !== undefined);
-  return { off, ran, intervals };
+  return { off, ran, intervals, stacks };
 }
 
 const CHAIN = [0x1010n, 0x1020n];
@@ -62,6 +91,24 @@ Deno.test("a thread waits until it is woken, then for a CPU; who woke it is know
   assertEquals(off, ["7 100-130-150 s 8", "8 150-150-180 - -1", "7 180-200-200 s -1"]);
   assertEquals(ran, ["8 100-150 -", "7 150-165 s", "7 165-180 s", "8 180-200 -"]);
   assertEquals([intervals.count, intervals.withStack, intervals.withWaker], [3, 2, 1]);
+});
+
+Deno.test("stacks of wakeups, and of what idles, are not looked for", async () => {
+  const happenings: Happening[] = [
+    { time: 100n, tid: 7, to: [0, 1n], chain: CHAIN },
+    { time: 130n, tid: 0, wakes: 7, chain: CHAIN },
+    { time: 150n, tid: 0, to: [7, 0n], chain: CHAIN },
+    { time: 165n, tid: 7, clock: 10n, chain: CHAIN },
+    { time: 180n, tid: 7, to: [0, 2n], chain: CHAIN },
+  ];
+  const bytes = await schedulerRecording(happenings);
+  const counts: number[] = [];
+  for (const [isOwn, withRan] of [[false, true], [true, true], [true, false]] as const) {
+    const { off, stacks } = await collected(bytes, {}, isOwn, withRan);
+    assertEquals(off, ["7 100-130-150 s 0"]);
+    counts.push(stacks);
+  }
+  assertEquals(counts, [5, 3, 2]);
 });
 
 Deno.test("records of switches alone, and together with the tracepoint, are one switch", async () => {

@@ -1,3 +1,4 @@
+import type { Run } from "../order/run.ts";
 import type { OffCpuFields } from "@perfdata/format/off-cpu";
 import type { PerfEvent } from "@perfdata/format";
 import {
@@ -28,6 +29,8 @@ export interface ResolveNeeds {
   readonly frames: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
+  /** Of which samples places and stacks are looked at; of all where there is none. */
+  readonly looksAt?: ((run: Run, i: number) => boolean) | undefined;
 }
 
 /** Where an event's samples have what is read of each; -1 for what they do not have. */
