@@ -1,6 +1,7 @@
 /** Types of data that instructions access, beside what the source says of each line. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type DataAccess, DataTypes, fieldAt } from "@perfdata/report/data-types";
+import { fieldAt } from "@perfdata/report/data-field";
+import { type DataAccess, DataTypes } from "@perfdata/report/data-types";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { dataDecoder } from "../tools/_data_decoder.ts";
 import { ignored, notInstalled } from "./ignored.ts";

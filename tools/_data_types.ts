@@ -1,7 +1,8 @@
 /** What `annotate --data-type` prints: types of data with the samples of each field. */
 import { jsonLine } from "@perfdata/report/json-line";
 import { countTypes, listFields, type TypeCount } from "@perfdata/report/data-type-table";
-import { type DataCause, DataTypes, fieldAt } from "@perfdata/report/data-types";
+import { fieldAt } from "@perfdata/report/data-field";
+import { type DataCause, DataTypes } from "@perfdata/report/data-types";
 import type { UnknownTypes } from "@perfdata/report/type-sums";
 import { shareStyle } from "@perfdata/profile/colors";
 import type { Profile } from "@perfdata/profile/profile";

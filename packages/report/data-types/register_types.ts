@@ -1,5 +1,6 @@
-import type { DataType, FunctionData, VariablePlace } from "@perfdata/symbols/dwarf";
+import type { DataType, FunctionData, Variable, VariablePlace } from "@perfdata/symbols/dwarf";
 import type { ObjectData } from "@perfdata/symbols/object-data";
+import { DEEPEST_FIELD } from "./data_field.ts";
 import type { DataDecoder, DataInsn, MemoryOperand } from "./data_insn.ts";
 
 /** Data that a register points to. */
@@ -43,6 +44,8 @@ export class RegisterTypes {
   /** By instruction: what variables say of registers. */
   readonly #known: (Map<number, { value: Pointed; depth: number }> | undefined)[];
   readonly #before: (Registers | undefined)[];
+  /** Variables that are somewhere in memory at a register, most of them in the frame. */
+  readonly #framed: readonly Variable[];
 
   /**
    * Follows the code of a function.
@@ -63,6 +66,9 @@ export class RegisterTypes {
     this.#decoder = decoder;
     this.#known = new Array(insns.length).fill(undefined);
     this.#before = new Array(insns.length).fill(undefined);
+    this.#framed = about.variables.filter(({ locations }) =>
+      locations.some(({ place }) => place !== undefined && place.kind !== "value")
+    );
     this.#readVariables();
     this.#follow();
   }
@@ -256,7 +262,7 @@ export class RegisterTypes {
   #inFrame({ base, offset }: MemoryOperand, number: number): Pointed | undefined {
     const address = this.#address(number);
     let found: Pointed | undefined, depth = -1;
-    for (const variable of this.#function.variables) {
+    for (const variable of this.#framed) {
       if (variable.depth < depth) continue;
       for (const { low, high, place } of variable.locations) {
         if (address < low || address >= high || place === undefined) continue;
@@ -283,12 +289,14 @@ export class RegisterTypes {
 }
 
 /** The type of a whole field, or of an element of an array, that begins at an offset. */
-function typeAt({ type, offset }: FoundData): DataType | undefined {
+function typeAt({ type, offset }: FoundData, depth = 0): DataType | undefined {
+  // In a damaged file a structure may be a part of itself.
+  if (depth > DEEPEST_FIELD) return undefined;
   if (type.kind === "structure") {
     for (const field of type.fields) {
       if (field.type === undefined) continue;
       if (offset < field.offset || offset >= field.offset + field.size) continue;
-      const found = typeAt({ type: field.type, offset: offset - field.offset });
+      const found = typeAt({ type: field.type, offset: offset - field.offset }, depth + 1);
       // Of a union, the first that points to something.
       if (found?.kind === "pointer") return found;
     }
@@ -297,7 +305,7 @@ function typeAt({ type, offset }: FoundData): DataType | undefined {
   if (type.kind === "array") {
     const { target } = type;
     if (target === undefined || target.size === 0) return undefined;
-    return typeAt({ type: target, offset: offset % target.size });
+    return typeAt({ type: target, offset: offset % target.size }, depth + 1);
   }
   return offset === 0 ? type : undefined;
 }
@@ -349,12 +357,15 @@ function joined(one: Pointed | undefined, other: Pointed | undefined): Pointed |
 }
 
 /** Whether two offsets are in elements of one array in a structure, at the same place in each. */
-function inOneArray(type: DataType, one: number, other: number): boolean {
+function inOneArray(type: DataType, one: number, other: number, depth = 0): boolean {
+  if (depth > DEEPEST_FIELD) return false;
   for (const { offset, size, type: own } of type.fields) {
     if (own === undefined || one < offset || one >= offset + size) continue;
     // A loop ends with the address after the last element.
     if (other < offset || other > offset + size) continue;
-    if (own.kind === "structure") return inOneArray(own, one - offset, other - offset);
+    if (own.kind === "structure") {
+      return inOneArray(own, one - offset, other - offset, depth + 1);
+    }
     const { target } = own;
     return own.kind === "array" && target !== undefined && target.size > 0 &&
       (one - other) % target.size === 0;

@@ -4,6 +4,7 @@ import { ElfFile } from "../elf/elf_file.ts";
 import { bytesSource } from "../binary_source.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
 import { DwarfContext } from "./dwarf_context.ts";
+import type { DataType, VariableFinder } from "./data/variables.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { elfDwarfSections } from "./elf_sections.ts";
 
@@ -11,10 +12,12 @@ import { elfDwarfSections } from "./elf_sections.ts";
 
 const SOURCE = `
 #include <stdio.h>
+struct part { struct part *next; struct { int a : 3, b; } in[4]; const char *name; } parts[2];
+int sum(struct part *p) { int s = 0; for (; p; p = p->next) s += p->in[1].b; return s; }
 static inline int square(int x) { if (x > 9) puts("large"); return x * x; }
 static inline int twice(int x) { return square(x) + square(x + 1); }
 int other(int x) { int s = 0; for (int i = 0; i < x; i++) s += twice(i); return s; }
-int main(int argc, char **argv) { return twice(argc) + other(argc * 3); }
+int main(int argc, char **argv) { return twice(argc) + other(argc * 3) + sum(parts); }
 `;
 
 const COMMANDS = [
@@ -23,6 +26,22 @@ const COMMANDS = [
   ["clang", "-O2", "-gdwarf-5"],
   ["clang", "-O2", "-gdwarf-4"],
 ] as const;
+
+/** Reads all that is said of variables at an address, and of what is in their types. */
+function readData(data: VariableFinder, address: number): number {
+  let count = 0;
+  const read = (type: DataType | undefined, depth: number): void => {
+    if (type === undefined || depth === 4) return;
+    count++;
+    assert(typeof type.name === "string" && type.size >= 0);
+    read(type.target, depth + 1);
+    for (const { type: own } of type.fields) read(own, depth + 1);
+  };
+  for (const { type } of data.functionAt(address)?.variables ?? []) read(type, 0);
+  read(data.returnType(address, address), 0);
+  read(data.globalAt(address)?.type, 0);
+  return count;
+}
 
 for (const [compiler, ...flags] of COMMANDS) {
   const test = `damaged sections of ${compiler} ${flags.join(" ")}`;
@@ -45,6 +64,9 @@ for (const [compiler, ...flags] of COMMANDS) {
           .filter((name) => name.startsWith(".debug_"));
         const sound = DwarfContext.open(whole).findAll(addresses);
         assert(sound.count.some((count) => count >= 2), "nothing is inlined: a poor test");
+        const { data } = DwarfContext.open(whole);
+        const read = addresses.reduce((sum, address) => sum + readData(data, address), 0);
+        assert(read >= 60, `${read} types: a poor test`);
         fc.assert(
           fc.property(
             fc.constantFrom(...sections),
@@ -71,6 +93,10 @@ for (const [compiler, ...flags] of COMMANDS) {
                   if (!/was not found$/.test(error.message)) reported.push(error);
                 },
               }).findAll(addresses);
+              const { data } = DwarfContext.open({ littleEndian: true, get }, {
+                diagnostics: () => {},
+              });
+              for (const address of addresses) readData(data, address);
               try {
                 DwarfContext.open({ littleEndian: true, get }).findAll(addresses);
                 assert(reported.length === 0, `not thrown: ${reported[0]}`);

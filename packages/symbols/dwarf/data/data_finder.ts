@@ -18,6 +18,8 @@ import type {
 const KEPT_ENTRIES = 1 << 22;
 /** Bytes of `.debug_info` that are looked through for variables of other units. */
 const MOST_SEARCHED = 1 << 29;
+/** Scopes in each other, inlined calls among them. Compilers stop at some dozens. */
+const DEEPEST_SCOPE = 512;
 /** Entries of one unit that are followed to their type or origin. */
 const LONGEST_ORIGIN = 16;
 
@@ -60,7 +62,10 @@ export class DataFinder implements VariableFinder {
 
   constructor(source: DataSource) {
     this.#source = source;
-    this.#types = new DataTypeTable((from, attribute) => this.#follow(from, attribute));
+    this.#types = new DataTypeTable(
+      (from, attribute) => this.#follow(from, attribute),
+      (read) => this.#tolerant(read),
+    );
   }
 
   /** The function whose code is at an address. */
@@ -162,6 +167,9 @@ export class DataFinder implements VariableFinder {
     within: readonly number[] | undefined,
     variables: Variable[],
   ): void {
+    if (depth > DEEPEST_SCOPE) {
+      throw entries.unit.error("scopes in each other without end", entries.at[scope]);
+    }
     const inner: number[] = [];
     for (const child of entries.children(scope)) {
       const tag = entries.tag(child);

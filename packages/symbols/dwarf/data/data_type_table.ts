@@ -11,6 +11,9 @@ export interface EntryPlace {
 /** Finds the entry that an attribute of another leads to. */
 export type Follow = (from: EntryPlace, attribute: number) => EntryPlace | undefined;
 
+/** Reads, or reports why it cannot. */
+export type Attempt = <T>(read: () => T) => T | undefined;
+
 /** Steps from a type to what it stands for: compilers need some dozens of pointers at most. */
 const DEEPEST = 64;
 /** Fields of one structure. */
@@ -41,10 +44,13 @@ const QUALIFIERS = new Set<number>([
 /** The types of a file. What a type consists of is read when it is asked for. */
 export class DataTypeTable {
   readonly #follow: Follow;
+  readonly #attempt: Attempt;
   readonly #known = new WeakMap<Entries, Map<number, DataType | undefined>>();
 
-  constructor(follow: Follow) {
+  /** Types that `follow` leads to; what is read later may be damaged as well. */
+  constructor(follow: Follow, attempt: Attempt) {
     this.#follow = follow;
+    this.#attempt = attempt;
   }
 
   /** The type that an entry (a variable, a field, a pointer) is of, `undefined` for `void`. */
@@ -83,7 +89,7 @@ export class DataTypeTable {
       case DW_TAG.reference_type:
       case DW_TAG.rvalue_reference_type: {
         const sign = tag === DW_TAG.pointer_type ? "*" : tag === DW_TAG.reference_type ? "&" : "&&";
-        return pointer(under, sign, size ?? entries.unit.addressSize);
+        return pointer(() => this.#attempt(under), sign, size ?? entries.unit.addressSize);
       }
       case DW_TAG.array_type:
         return this.#array(place, under(), size);
@@ -120,7 +126,7 @@ export class DataTypeTable {
   }
 
   #structure(place: EntryPlace, name: string, size: number): DataType {
-    const read = () => this.#fields(place);
+    const read = () => this.#attempt(() => this.#fields(place)) ?? [];
     let fields: readonly DataField[] | undefined;
     return {
       meant: place,

@@ -1,0 +1,58 @@
+import type { DataType } from "@perfdata/symbols/dwarf";
+
+/** Structures in each other that are followed: in a damaged file, one may be a part of itself. */
+export const DEEPEST_FIELD = 32;
+
+/**
+ * The name of the field at an offset: `stats.hits`, `in[].x`; `""` where there is none.
+ *
+ * @example
+ * ```ts
+ * import { fieldAt } from "@perfdata/report/data-field";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const int = { kind: "scalar", name: "int", size: 4, fields: [], target: undefined, meant: {} } as const;
+ * const fields = [{ name: "x", offset: 0, size: 4, type: int }];
+ * const type = { kind: "structure", name: "struct p", size: 4, fields, target: undefined, meant: {} };
+ * assertEquals(fieldAt({ ...type, kind: "structure" }, 0), "x");
+ * ```
+ */
+export function fieldAt(type: DataType, offset: number): string {
+  return namedField(type, offset)?.name ?? "";
+}
+
+/** A field, and whether it begins at the offset: of a union, that which does is meant. */
+function namedField(
+  type: DataType,
+  offset: number,
+  depth = 0,
+): { readonly name: string; readonly begins: boolean } | undefined {
+  if (depth > DEEPEST_FIELD) return undefined;
+  if (type.kind === "array") {
+    const { target } = type;
+    if (target === undefined || target.size === 0) return undefined;
+    const inner = namedField(target, offset % target.size, depth + 1);
+    return inner &&
+      { ...inner, name: inner.name.startsWith("[") ? inner.name : `[].${inner.name}` };
+  }
+  let first: { name: string; begins: boolean } | undefined;
+  for (const field of type.fields) {
+    if (offset < field.offset || offset >= field.offset + field.size) continue;
+    const inner = field.type && namedField(field.type, offset - field.offset, depth + 1);
+    let found: { name: string; begins: boolean };
+    if (inner === undefined) {
+      if (field.name === "") continue;
+      // Any element of an array is as good as its first.
+      found = {
+        name: field.name,
+        begins: field.offset === offset || field.type?.kind === "array",
+      };
+    } else {
+      const dot = field.name === "" || inner.name.startsWith("[") ? "" : ".";
+      found = { name: field.name + dot + inner.name, begins: inner.begins };
+    }
+    if (found.begins) return found;
+    first ??= found;
+  }
+  return first;
+}
