@@ -131,6 +131,14 @@ export function parseFlags<const B extends string, const S extends string>(
       throw new UsageError(`unknown flag ${word}`, { word, known });
     },
   });
+  const end = args.indexOf("--");
+  for (const arg of end < 0 ? args : args.slice(0, end)) {
+    const [, name = "", given = ""] = /^--([^=]+)=(.*)$/s.exec(arg) ?? [];
+    // It would be taken for the flag alone.
+    if (boolean.includes(name)) {
+      throw new UsageError(`--${name} takes no value, and "${visible(given)}" is one`);
+    }
+  }
   const on: Record<string, boolean> = {};
   const value: Record<string, string | undefined> = {};
   for (const name of boolean) on[name] = parsed[name] === true;
