@@ -50,6 +50,7 @@ int main(void) {
   if (write(ends[1], "x", 1) != 1) return 1;
   for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
   measured(&phases[3]);
+  printf("%d\\n", getpid());
   for (int i = 0; i < 4; i++) {
     printf("%s %ld %ld %ld\\n", phases[i].name, phases[i].inner, phases[i].outer, phases[i].cpu);
   }
@@ -66,8 +67,16 @@ interface Measured {
   readonly cpu: number;
 }
 
-/** Records the program in `folder`; what it measured in ns by name, or nothing where that is not possible. */
-function record(folder: string, how: readonly string[]): Map<string, Measured> | undefined {
+/** What a recording was made of. */
+interface Recorded {
+  /** The program, which may run more than once on this machine. */
+  readonly pid: string;
+  /** What its threads measured, by name. */
+  readonly measured: ReadonlyMap<string, Measured>;
+}
+
+/** Records the program in `folder`; nothing where that is not possible. */
+function record(folder: string, how: readonly string[]): Recorded | undefined {
   const compiled = new Deno.Command("cc", {
     args: ["-O1", "-x", "c", "-o", `${folder}/waits`, `${folder}/waits.c`, "-lpthread"],
   });
@@ -79,11 +88,12 @@ function record(folder: string, how: readonly string[]): Map<string, Measured> |
     stdin: "null",
   }).outputSync();
   if (!success) return undefined;
-  const lines = new TextDecoder().decode(stdout).trim().split("\n");
-  return new Map(lines.map((line) => {
+  const [pid = "", ...lines] = new TextDecoder().decode(stdout).trim().split("\n");
+  const measured = new Map(lines.map((line) => {
     const [name = "", inner, outer, cpu] = line.split(" ");
     return [name, { inner: Number(inner), outer: Number(outer), cpu: Number(cpu) }];
   }));
+  return { pid, measured };
 }
 
 /** Time between two samples on a CPU, in ns. */
@@ -144,10 +154,12 @@ Deno.test({
       /** Compares a recording of a kind; how many times of threads. */
       const compare = async (how: readonly string[]): Promise<number> => {
         let compared = 0;
-        const measured = record(folder, how);
-        assert(measured !== undefined, `perf record ${how.join(" ")}`);
+        const recorded = record(folder, how);
+        assert(recorded !== undefined, `perf record ${how.join(" ")}`);
+        const { pid, measured } = recorded;
+        assert(measured.size === 4 && /^\d+$/.test(pid));
         const folded = async (weight: string) => {
-          const args = ["folded", "--weight", weight, `${folder}/data`];
+          const args = ["folded", "--pid", pid, "--weight", weight, `${folder}/data`];
           const { code, out, err } = await tool("export", args);
           assertEquals(code, 0, err);
           return { out, err, sums: sums(out) };
@@ -180,7 +192,8 @@ Deno.test({
         }
         // Functions by command have the same sums.
         for (const weight of ["off-cpu", "wall"] as const) {
-          const args = ["--weight", weight, "--sort", "comm", "--json", `${folder}/data`];
+          const how = ["--pid", pid, "--weight", weight, "--sort", "comm", "--json"];
+          const args = [...how, `${folder}/data`];
           const { out } = await tool("funcs", args);
           const rows = out.trim().split("\n").map((line) => JSON.parse(line));
           const found = new Map(rows.map(({ comm, period }) => [comm, period]));
