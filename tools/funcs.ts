@@ -144,7 +144,10 @@ function sortKeys(keys: readonly string[]): SortKey[] {
   return keys.map((key) => {
     const found = SORT_KEYS.find((known) => known === key);
     if (found === undefined) {
-      throw new UsageError(`--sort: unknown key ${key}`, { word: key, known: SORT_KEYS });
+      throw new UsageError(`--sort: unknown key ${key}`, {
+        word: key,
+        known: [...SORT_KEYS, "latency"],
+      });
     }
     return found;
   });
