@@ -125,3 +125,49 @@ Deno.test({
       assertEquals(comm.code, 2);
     }),
 });
+
+Deno.test({
+  name:
+    "annotate: core clocks of blocks of Intel PT are those between branches of perf script -F ipc",
+  ...ignored(cannotStep() ?? noPerf()),
+  fn: () =>
+    inFolder(async (folder) => {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      const variant = { psbEvery: 2000, tsc: true, mtc: true, cyc: true };
+      const data = `${folder}/perf.data`;
+      Deno.writeFileSync(
+        data,
+        await steppedFile(program, encodeProgram(program, variant), variant),
+      );
+      // By where a branch is: clocks since the branch before, where both have some, and how often.
+      const sums = new Map<number, { cycles: number; times: number }>();
+      const args = ["script", "--itrace=b", "-F", "ip,addr,ipc"];
+      const { stdout = "" } = await perfText(args, data) ?? {};
+      let isClocked = false;
+      for (const line of stdout.trimEnd().split("\n")) {
+        const [, from = "0"] = /^\s*([0-9a-f]+) =>/.exec(line) ?? [];
+        const [, cycles] = /IPC: \S+ \(\d+\/(\d+)\)/.exec(line) ?? [];
+        const at = Number.parseInt(from, 16);
+        if (cycles !== undefined && isClocked && at !== 0) {
+          const sum = sums.get(at) ?? { cycles: 0, times: 0 };
+          sums.set(at, { cycles: sum.cycles + Number(cycles), times: sum.times + 1 });
+        }
+        isClocked = cycles !== undefined;
+      }
+      let compared = 0;
+      for (const name of ["fib", "choose", "deep", "_int_malloc"]) {
+        const { code, out, err } = await tool("annotate", ["--insns", "--json", data, name]);
+        assertEquals(code, 0, err);
+        for (const insn of out.trimEnd().split("\n").map((line) => JSON.parse(line))) {
+          const { cycles = 0, times = 0 } = sums.get(Number(insn.address)) ?? {};
+          const expected = times === 0 ? undefined : cycles / times;
+          assertEquals(insn.cycles ?? undefined, expected, `${name} ${insn.address}`);
+          if (times > 0) compared++;
+        }
+      }
+      console.log(`${compared} instructions with core clocks compared`);
+      assert(compared >= 15, `${compared}`);
+      const { out } = await tool("annotate", [data, "fib"]);
+      assertStringIncludes(out, "EXECUTED  CYCLES  INSTRUCTION");
+    }),
+});

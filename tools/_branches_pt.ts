@@ -66,6 +66,7 @@ export async function decodeBranches(
       ...{ power: false, interrupts: false, pebs: false, errors: true, skip: 0 },
     },
     maxNonTurboRatio,
+    ipc: trace.intelPtConfig?.cyc === true,
     // What ran between two branches is known buffer by buffer.
     merge: false,
     hasKernel: !event.attr.flags.exclude_kernel,

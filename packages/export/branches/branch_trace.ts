@@ -5,11 +5,13 @@ import type { BranchCounts } from "./branch_counts.ts";
 interface Last {
   branch: number;
   tid: number;
+  /** Whether core clocks are known up to it. */
+  isClocked: boolean;
 }
 
 /**
  * Counts the branches of an Intel PT trace: all that were taken, each once, and what ran between two of
- * them.
+ * them, with its core clocks where both have a CYC packet.
  */
 export class TraceBranches {
   readonly #counts: BranchCounts;
@@ -29,12 +31,15 @@ export class TraceBranches {
       const last = this.#of(cpu < 0 ? -2 - tid : cpu);
       // After an error, or where another thread goes on, nothing is known of what ran before.
       const branch = last.tid === tid ? last.branch : -1;
+      // Those of this branch are of what ran since the last one that had some.
+      const cycles = last.isClocked ? words[at + SAMPLE_WORD.IPC_CYCLES] as number : 0;
       last.tid = tid;
       last.branch = -1;
+      last.isClocked = words[at + SAMPLE_WORD.IPC_CYCLES] !== 0;
       if (words[at + SAMPLE_WORD.KIND] !== SAMPLE.BRANCHES) continue;
       const from = words[at + SAMPLE_WORD.FROM] as number;
       const to = words[at + SAMPLE_WORD.TO] as number;
-      if (from >= 0 && branch >= 0) this.#counts.ranUntil(branch, from);
+      if (from >= 0 && branch >= 0) this.#counts.ranUntil(branch, from, cycles);
       if (from < 0 && to < 0) continue;
       const taken = this.#counts.branch(from, to, false);
       if (to >= 0) last.branch = taken;
@@ -43,7 +48,9 @@ export class TraceBranches {
 
   #of(buffer: number): Last {
     let last = this.#last.get(buffer);
-    if (last === undefined) this.#last.set(buffer, last = { branch: -1, tid: -1 });
+    if (last === undefined) {
+      this.#last.set(buffer, last = { branch: -1, tid: -1, isClocked: false });
+    }
     return last;
   }
 }
