@@ -6,6 +6,7 @@ import { jsonLine } from "@perfdata/report/json-line";
 import { LockContention } from "@perfdata/report/lock-contention";
 import { lockCallerLines, lockThreadLines } from "@perfdata/report/lock-text";
 import { runEngine } from "@perfdata/session/engine";
+import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
   COLOR_HELP,
@@ -30,6 +31,7 @@ import {
   NUMBER_FLAGS,
   NUMBER_HELP,
   sampleFilter,
+  type SampleFlags,
 } from "./_sample_flags.ts";
 import { featuresFirst } from "./_spool.ts";
 import { writeTable } from "./_styled.ts";
@@ -72,16 +74,80 @@ const FLAGS = {
   alias: {},
 } as const;
 
-async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+type LockFlags = FlagsOf<typeof FLAGS>;
+
+/** The filters that `lock` has: those by number and time. */
+function filtersOf(flags: LockFlags): SampleFlags {
+  return {
+    ...flags,
+    value: { ...flags.value, comm: undefined, dso: undefined, symbol: undefined },
+  };
+}
+
+/** Why a recording has no waits at all. */
+function noEvents(name: string, reader: PerfDataReader, locks: LockContention): InputError {
+  const hasTracepoints = reader.events.all.some(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
+  return new InputError(
+    hasTracepoints && !locks.isDescribed
+      ? `${name}: the formats of its tracepoints (TRACING_DATA) are missing: none can be read`
+      : `${name}: no lock:contention_begin; perf lock record records it`,
+  );
+}
+
+/** Prints rows as a table, or as a line of JSON each. */
+function printRows(isJson: boolean, rows: readonly object[], table: () => string[]): void {
+  if (!isJson) return writeTable(`${table().join("\n")}\n`);
+  for (const row of rows) writeOut(`${jsonLine({ ...row })}\n`);
+}
+
+/** Prints who waited where: callers, or their stacks. */
+async function printCallers(
+  flags: LockFlags,
+  locks: LockContention,
+  resolver: SymbolResolver,
+  limit: number,
+): Promise<void> {
+  const { on } = flags;
+  if (on.folded) {
+    const { stacks, trust } = await locks.folded(resolver);
+    for (const [stack, ns] of stacks.slice(0, limit)) {
+      if (ns >= 500) writeOut(`${stack} ${Math.round(ns / 1000)}\n`);
+    }
+    if (trust !== undefined) reportTrust("lock", trust, on.verbose, "frames of stacks");
+    return;
+  }
+  const { callers, trust } = await locks.callers(resolver);
+  const rows = callers.slice(0, limit);
+  printRows(on.json, rows, () => lockCallerLines(rows));
+  if (trust !== undefined) reportTrust("lock", trust, on.verbose, "callers");
+}
+
+/** Says what is not in the times. */
+function reportMissing(name: string, locks: LockContention): void {
+  const { all } = locks;
+  const left = all.contended - all.ended;
+  if (!locks.hasEnds) complain(`lock: ${name}: no lock:contention_end: how long is not known`);
+  else if (left > 0) {
+    complain(
+      `lock: ${name}: ${left} of ${all.contended} waits had not ended: they are not in the times`,
+    );
+  }
+  if (locks.unbegun > 0) {
+    complain(`lock: ${name}: ${locks.unbegun} waits began before the recording, and are left out`);
+  }
+  if (locks.lostRecords > 0) complain(`lock: ${name}: ${locks.lostRecords} records were lost`);
+  if (locks.damaged > 0) {
+    complain(`lock: ${name}: ${locks.damaged} samples left out: their data are cut`);
+  }
+}
+
+async function run(flags: LockFlags): Promise<number> {
   const { on, value, operands } = flags;
   if (on.folded && (on.json || on.threads)) {
     throw new UsageError(`--folded and --${on.json ? "json" : "threads"} exclude each other`);
   }
   const limit = parseCount("limit", value.limit) ?? Infinity;
-  const chosen = {
-    ...flags,
-    value: { ...value, comm: undefined, dso: undefined, symbol: undefined },
-  };
+  const chosen = filtersOf(flags);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`lock: ${name}`);
@@ -98,23 +164,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     progress.finish();
     if (!locks.hasEvents) {
       complaints.finish();
-      const hasTracepoints = reader.events.all.some(({ attr }) =>
-        attr.type === PERF_TYPE_TRACEPOINT
-      );
-      throw new InputError(
-        hasTracepoints && !locks.isDescribed
-          ? `${name}: the formats of its tracepoints (TRACING_DATA) are missing: none can be read`
-          : `${name}: no lock:contention_begin; perf lock record records it`,
-      );
+      throw noEvents(name, reader, locks);
     }
-    const { all } = locks;
-    if (all.contended === 0) {
-      complain(
-        `lock: ${name}: nobody waited for a lock` +
-          (choosesSamples(chosen)
-            ? `: ${await whyNothing(name, givenFilters(chosen), nameFilters(chosen))}`
-            : ""),
-      );
+    if (locks.all.contended === 0) {
+      const why = choosesSamples(chosen)
+        ? `: ${await whyNothing(name, givenFilters(chosen), nameFilters(chosen))}`
+        : "";
+      complain(`lock: ${name}: nobody waited for a lock${why}`);
       complaints.finish();
       return complaints.count > 0 || choosesSamples(chosen) ? 1 : 0;
     }
@@ -124,46 +180,16 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       debugInformation: false,
       ...symbolOptions(flags),
     });
-    const print = (rows: readonly Readonly<Record<string, unknown>>[], table: () => string[]) => {
-      if (!on.json) return writeTable(`${table().join("\n")}\n`);
-      for (const row of rows) writeOut(`${jsonLine(row)}\n`);
-    };
     if (resolver === undefined) {
       const rows = locks.threads().slice(0, limit);
-      print(rows.map((row) => ({ ...row })), () => lockThreadLines(rows));
+      printRows(on.json, rows, () => lockThreadLines(rows));
     } else {
-      if (on.folded) {
-        const { stacks, trust } = await locks.folded(resolver);
-        for (const [stack, ns] of stacks.slice(0, limit)) {
-          if (ns >= 500) writeOut(`${stack} ${Math.round(ns / 1000)}\n`);
-        }
-        if (trust !== undefined) reportTrust("lock", trust, on.verbose, "frames of stacks");
-      } else {
-        const { callers, trust } = await locks.callers(resolver);
-        const rows = callers.slice(0, limit);
-        print(rows.map((row) => ({ ...row })), () => lockCallerLines(rows));
-        if (trust !== undefined) reportTrust("lock", trust, on.verbose, "callers");
-      }
+      await printCallers(flags, locks, resolver, limit);
       if (!locks.hasStacks) {
         complain(`lock: ${name}: no stacks, so that callers are not known: perf record -g`);
       }
     }
-    const left = all.contended - all.ended;
-    if (!locks.hasEnds) complain(`lock: ${name}: no lock:contention_end: how long is not known`);
-    else if (left > 0) {
-      complain(
-        `lock: ${name}: ${left} of ${all.contended} waits had not ended: they are not in the times`,
-      );
-    }
-    if (locks.unbegun > 0) {
-      complain(
-        `lock: ${name}: ${locks.unbegun} waits began before the recording, and are left out`,
-      );
-    }
-    if (locks.lostRecords > 0) complain(`lock: ${name}: ${locks.lostRecords} records were lost`);
-    if (locks.damaged > 0) {
-      complain(`lock: ${name}: ${locks.damaged} samples left out: their data are cut`);
-    }
+    reportMissing(name, locks);
     complaints.finish();
     return complaints.count > 0 || locks.damaged > 0 ? 1 : 0;
   });
