@@ -66,11 +66,14 @@ const WITHOUT_WAKEUPS = {
 
 /** What is printed. */
 const VIEWS = ["latency", "timehist", "map", "wakeups"] as const;
+type View = typeof VIEWS[number];
 
 /** What prints rows while records go by: those of a run are written together, since each write is a call of the system. */
 interface PrintedView {
   readonly view: SchedulerConsumer;
   flush(): void;
+  /** Prints what is known after all records. */
+  end?(): void;
 }
 
 /** Prints rows of times on a CPU as they end. */
@@ -99,8 +102,10 @@ async function mapView(isJson: boolean): Promise<PrintedView> {
   };
 }
 
-async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
-  const { on, operands } = flags;
+type SchedFlags = FlagsOf<typeof FLAGS>;
+
+/** What is to be printed, and of which files. */
+function viewOf({ on, operands }: SchedFlags): { shown: View; files: readonly string[] } {
   const [view, ...files] = operands;
   if (view === undefined) {
     throw new UsageError(`what to print is missing: ${VIEWS.join(", ")}`);
@@ -119,6 +124,94 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (on.folded && (on.json || on.threads)) {
     throw new UsageError(`--folded and --${on.json ? "json" : "threads"} exclude each other`);
   }
+  return { shown, files };
+}
+
+/** Says what the recording lacks, or what is left out. */
+function reportMissing(
+  name: string,
+  shown: View,
+  view: SchedulerConsumer,
+  latency: SchedulerLatency,
+): void {
+  const cannotRead = (event: string) => view.undescribed.some((of) => of.includes(event));
+  const missing = [
+    ...(view.hasWakeups || cannotRead("sched_wak") || shown === "map"
+      ? []
+      : [WITHOUT_WAKEUPS[shown]]),
+    ...(latency.hasRuntimes || cannotRead("sched_stat_runtime") || shown !== "latency"
+      ? []
+      : ["sched_stat_runtime: runtimes are 0"]),
+  ];
+  for (const what of missing) complain(`sched: ${name}: recorded without ${what}`);
+  const { damaged, lostRecords } = view;
+  const { reused } = latency;
+  if (lostRecords > 0) {
+    complain(
+      `sched: ${name}: ${lostRecords} records were lost while it was recorded: waits may be missing or ` +
+        `too long; record with a larger buffer (-m)`,
+    );
+  }
+  if (reused > 0) {
+    const what = reused === 1 ? "id of a thread was" : "ids of threads were";
+    complain(`sched: ${name}: ${reused} ${what} used again: a row of it is of several threads`);
+  }
+  if (damaged > 0) complain(`sched: ${name}: ${damaged} events are cut, and left out`);
+}
+
+/** Prints who was woken by whom, after all records. */
+async function wakeupsView({ json, threads, folded }: SchedFlags["on"]): Promise<PrintedView> {
+  const { foldedWakeups, wakeupLines, Wakeups } = await import("@perfdata/report/sched-wakeups");
+  const view = new Wakeups();
+  return {
+    view,
+    flush() {},
+    end() {
+      const rows = view.all(threads);
+      if (json) { for (const row of rows) writeOut(`${jsonLine({ ...row })}\n`); }
+      else if (folded) writeLines(foldedWakeups(rows));
+      else for (const line of wakeupLines(rows)) writeRow(line);
+    },
+  };
+}
+
+/** Prints how long threads ran and waited, after all records. */
+function printLatencies(latency: SchedulerLatency, { json, threads }: SchedFlags["on"]): void {
+  const rows = latency.latencies(threads);
+  if (!json) {
+    for (const line of latencyLines(rows, latency.base)) writeRow(line);
+    return;
+  }
+  for (const { maxDelay, maxStart, maxEnd, ...row } of rows) {
+    const start = latency.base + BigInt(maxStart);
+    const end = latency.base + BigInt(maxEnd);
+    const longest = maxDelay === 0
+      ? { max_delay: 0, max_start: null, max_end: null }
+      : { max_delay: maxDelay, max_start: start, max_end: end };
+    writeOut(`${jsonLine({ ...row, ...longest })}\n`);
+  }
+}
+
+/** What prints a view: some rows while records go by, others after all of them. */
+async function printer(
+  shown: View,
+  latency: SchedulerLatency,
+  on: SchedFlags["on"],
+): Promise<PrintedView> {
+  switch (shown) {
+    case "latency":
+      return { view: latency, flush() {}, end: () => printLatencies(latency, on) };
+    case "wakeups":
+      return await wakeupsView(on);
+    case "map":
+      return await mapView(on.json);
+    case "timehist":
+      return await timehistView(on.json);
+  }
+}
+
+async function run(flags: SchedFlags): Promise<number> {
+  const { shown, files } = viewOf(flags);
   const name = oneFile(files);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`sched: ${name}`);
@@ -127,15 +220,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     });
     const progress = new Progress("sched", reader.fileSize);
     const latency = new SchedulerLatency();
-    const wakeups = shown === "wakeups"
-      ? await import("@perfdata/report/sched-wakeups")
-      : undefined;
-    const woken = wakeups && new wakeups.Wakeups();
-    const { view, flush } = shown === "latency"
-      ? { view: latency, flush() {} }
-      : woken !== undefined
-      ? { view: woken, flush() {} }
-      : await (shown === "map" ? mapView : timehistView)(on.json);
+    const { view, flush, end } = await printer(shown, latency, flags.on);
     await runEngine(reader, [view, { needs: {}, rows: flush, finish: flush }], {
       progress: progress.add,
       diagnostics: complaints.take,
@@ -152,48 +237,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       }
       return 1;
     }
-    const cannotRead = (event: string) => view.undescribed.some((of) => of.includes(event));
-    const missing = [
-      ...(view.hasWakeups || cannotRead("sched_wak") || shown === "map"
-        ? []
-        : [WITHOUT_WAKEUPS[shown]]),
-      ...(latency.hasRuntimes || cannotRead("sched_stat_runtime") || shown !== "latency"
-        ? []
-        : ["sched_stat_runtime: runtimes are 0"]),
-    ];
-    for (const what of missing) complain(`sched: ${name}: recorded without ${what}`);
-    const { damaged, lostRecords } = view;
-    const { reused } = latency;
-    if (lostRecords > 0) {
-      complain(
-        `sched: ${name}: ${lostRecords} records were lost while it was recorded: waits may be missing or ` +
-          `too long; record with a larger buffer (-m)`,
-      );
-    }
-    if (reused > 0) {
-      const what = reused === 1 ? "id of a thread was" : "ids of threads were";
-      complain(`sched: ${name}: ${reused} ${what} used again: a row of it is of several threads`);
-    }
-    if (damaged > 0) complain(`sched: ${name}: ${damaged} events are cut, and left out`);
-    if (wakeups !== undefined && woken !== undefined) {
-      const rows = woken.all(on.threads);
-      if (on.json) { for (const row of rows) writeOut(`${jsonLine({ ...row })}\n`); }
-      else if (on.folded) writeLines(wakeups.foldedWakeups(rows));
-      else for (const line of wakeups.wakeupLines(rows)) writeRow(line);
-    }
-    if (shown !== "latency") return complaints.count > 0 || damaged > 0 ? 1 : 0;
-    const rows = latency.latencies(on.threads);
-    if (on.json) {
-      for (const { maxDelay, maxStart, maxEnd, ...row } of rows) {
-        const start = latency.base + BigInt(maxStart);
-        const end = latency.base + BigInt(maxEnd);
-        const longest = maxDelay === 0
-          ? { max_delay: 0, max_start: null, max_end: null }
-          : { max_delay: maxDelay, max_start: start, max_end: end };
-        writeOut(`${jsonLine({ ...row, ...longest })}\n`);
-      }
-    } else for (const line of latencyLines(rows, latency.base)) writeRow(line);
-    return complaints.count > 0 || damaged > 0 ? 1 : 0;
+    reportMissing(name, shown, view, latency);
+    end?.();
+    return complaints.count > 0 || view.damaged > 0 ? 1 : 0;
   });
 }
 
