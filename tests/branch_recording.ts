@@ -1,7 +1,15 @@
 /** A recording with branch stacks of a small program: its branches are stepped through by the tests themselves. */
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr, type Feature } from "@perfdata/format";
 import {
+  HEADER_ARCH,
+  HEADER_CPU_PMU_CAPS,
+  HEADER_EVENT_DESC,
+  HEADER_GROUP_DESC,
+} from "@perfdata/format/feature-names";
+import {
+  PERF_SAMPLE_BRANCH_COUNTERS,
   PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_ID,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
@@ -101,12 +109,14 @@ export interface Branch {
  *
  * @param change Puts others in their place, at addresses as they were recorded, and says where the sample was taken:
  * where the last branch led by default. Addresses of the kernel are negative.
+ * @param counters Of a branch by number: what was counted since the one before, of the three events of a group.
  */
 export async function recordingOf(
   path: string,
   branches: readonly { readonly from: number; readonly to: number }[],
   base: number = 0,
   change: (entries: Branch[], number: number) => number = ([last]) => last?.to ?? 0,
+  counters?: (number: number) => bigint,
 ): Promise<Uint8Array> {
   const flags = { in_tx: false, abort: false, cycles: 0, type: 0, spec: 0, new_type: 0, priv: 0 };
   const items: Item[] = [
@@ -149,7 +159,12 @@ export async function recordingOf(
         cycles: (i + k) % 7,
       },
     }));
-    const body = { ip, pid: 7, tid: 7, time: BigInt(1000 + i), branch_stack: { entries } };
+    const counted = counters === undefined ? {} : {
+      id: 1n,
+      branch_stack: { entries, counters: entries.map((_, k) => counters(i + k)) },
+    };
+    const time = BigInt(1000 + i);
+    const body = { ip, pid: 7, tid: 7, time, branch_stack: { entries }, ...counted };
     items.push({ record: { type: 9, name: "SAMPLE", misc: 2, body } } as Item);
   }
   const sample_type = BigInt(
@@ -164,7 +179,51 @@ export async function recordingOf(
     // All of user code.
     branch_sample_type: 9n,
   };
-  return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
+  if (counters === undefined) {
+    return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
+  }
+  const grouped = (sampled: bigint) => ({
+    ...attr,
+    sample_type: sample_type | BigInt(PERF_SAMPLE_ID),
+    branch_sample_type: 9n | sampled,
+  });
+  const counting = BigInt(PERF_SAMPLE_BRANCH_COUNTERS);
+  const events = [counting, 0n, counting, counting].map((sampled, i) => ({
+    attr: { ...grouped(sampled), config: BigInt(i) },
+    ids: [BigInt(i + 1)],
+  }));
+  return await asFile({
+    // The second one is not counted for branches, and the last one is of no group.
+    events,
+    items,
+    features: [
+      { id: HEADER_ARCH, name: "ARCH", value: "x86_64" },
+      // perf ends with a fault where a group has no names.
+      {
+        id: HEADER_EVENT_DESC,
+        name: "EVENT_DESC",
+        value: {
+          attr_size: 120,
+          events: events.map(({ attr, ids }, i) => ({ attr, name: `event${i}`, ids })),
+        },
+      },
+      {
+        id: HEADER_GROUP_DESC,
+        name: "GROUP_DESC",
+        value: { groups: [{ name: "{anon_group}", leader_idx: 0, nr_members: 3 }] },
+      },
+      {
+        id: HEADER_CPU_PMU_CAPS,
+        name: "CPU_PMU_CAPS",
+        value: {
+          caps: [
+            { name: "branch_counter_nr", value: "4" },
+            { name: "branch_counter_width", value: "2" },
+          ],
+        },
+      },
+    ] as Feature[],
+  }, true);
 }
 
 /** Segments as the kernel maps them: whole pages, executable ones or those that can be written. */

@@ -433,6 +433,43 @@ Deno.test({
 });
 
 Deno.test({
+  name: "script: counters of branches are those of a newer perf script -F brstackinsn,brcntr",
+  ...ignored(
+    noNewerPerf() ??
+      (found("gcc") === undefined || found("objdump") === undefined
+        ? "gcc or objdump is not installed"
+        : undefined),
+  ),
+  fn: () =>
+    inFolder(async (folder) => {
+      const { program, branches, base } = branchProgram(folder, false);
+      const path = `${folder}/counted.data`;
+      const last = ([branch]: { to: number }[]) => branch?.to ?? 0;
+      const counters = (number: number) => BigInt(number % 16);
+      const some = branches.slice(0, 1600);
+      Deno.writeFileSync(path, await recordingOf(program, some, base, last, counters));
+      for (const fields of ["brstackinsn,brcntr", "ip,sym,brstackinsnlen,brcntr"]) {
+        const theirs = await newerPerfText(["script", "-F", fields], path);
+        assertEquals(theirs.code, 0, theirs.stderr);
+        const ours = await tool("script", ["-F", fields, path]);
+        assertEquals(ours.code, 0, ours.err);
+        assertEquals(
+          ours.out.replace(/\?(?=$|:$|\+0x|\+\d+:$| \()/gm, ""),
+          theirs.stdout,
+          fields,
+        );
+        const counted = ours.out.match(/br_cntr: A{0,3}B{0,3}\t#/g) ?? [];
+        assert(counted.length > 1400, `${counted.length} branches`);
+        assertStringIncludes(ours.out, "br_cntr: AAABBB\t#");
+      }
+      Deno.writeFileSync(path, await recordingOf(program, some, base));
+      const without = await tool("script", ["-F", "brstackinsn,brcntr", path]);
+      assertEquals(without.code, 2, without.err);
+      assertStringIncludes(without.err, "-j any,counter records them");
+    }),
+});
+
+Deno.test({
   name: "script: the code between branches of Intel PT is that of perf script --itrace=i500il16",
   ...ignored(cannotStep() ?? noPerf()),
   fn: () =>

@@ -16,11 +16,13 @@ import {
 } from "@perfdata/format/record-types";
 import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
 import { inLine } from "@perfdata/format/visible";
+import type { PerfEvent } from "@perfdata/format";
 import type { Engine } from "@perfdata/session/engine";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { TimeOrigin } from "@perfdata/session/pt-time";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
+import { type BranchCounters, countersLegend, countersText } from "./branch_counters.ts";
 import { BranchBlocks, recordedPlaces } from "./script_blocks.ts";
 import { ScriptExtras } from "./script_extras.ts";
 import { FrameLines } from "./script_frames.ts";
@@ -48,6 +50,8 @@ export interface ScriptOptions {
   readonly clock?: ClockTimes | undefined;
   /** Reads the code between branches, where that is printed. */
   readonly code?: ObjectCodeReader | undefined;
+  /** What the counters of branches are of, where these are printed. */
+  readonly counters?: BranchCounters;
   /** What samples get that were recorded without, by their number: {@linkcode ScriptWriter.until}. */
   readonly added?: AddedText | undefined;
 }
@@ -133,6 +137,8 @@ export class ScriptWriter {
   readonly #scratch = new ByteText();
   readonly #lines = new Map<string, FrameLines>();
   readonly #clock: ClockTimes | undefined;
+  /** What is written before each sample with counters of branches. */
+  readonly #legend: string;
   /** Writes the code between branches. */
   readonly #blocks: BranchBlocks | undefined;
   /** The records of the present block. */
@@ -160,7 +166,17 @@ export class ScriptWriter {
     const { arch, littleEndian } = engine.reader;
     this.#blocks = options.code &&
       new BranchBlocks(recordedPlaces(engine, places), options.code, engine.reader.arch);
-    const machine = { arch, littleEndian, widths: { dataSource: 0 }, blocks: this.#blocks };
+    const { counters } = options;
+    this.#legend = counters === undefined ? "" : countersLegend(counters, eventNames);
+    const events = engine.reader.events.all;
+    const machine = {
+      arch,
+      littleEndian,
+      widths: { dataSource: 0 },
+      blocks: this.#blocks,
+      counters: counters &&
+        ((event: PerfEvent, value: bigint) => countersText(counters, events.indexOf(event), value)),
+    };
     this.#shapes = engine.reader.events.all.map((event, number) => {
       const { attr, layout } = event;
       const fields = options.fields[number] ?? new Set();
@@ -269,6 +285,7 @@ export class ScriptWriter {
     this.printed++;
     const { text } = this;
     const { has } = shape;
+    if (has.brcntr) text.string(this.#legend);
     this.#start(block, at, shape);
     if (has.period) {
       text.padded64(words[at + ROW.PERIOD_HI] as number, words[at + ROW.PERIOD_LO] as number, 10);

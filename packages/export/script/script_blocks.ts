@@ -42,6 +42,8 @@ export interface RecordedBranch {
   readonly toPlace: number;
   /** The low half of its flags. */
   readonly flags: number;
+  /** The text of its counters, where they are written. */
+  readonly counters?: string;
 }
 
 /** What is known of the places that branches lead from and to: of an engine, or of a trace. */
@@ -204,7 +206,7 @@ export class BranchBlocks {
     text: ByteText,
     address: number,
     insn: Insn,
-    { flags }: RecordedBranch,
+    { flags, counters }: RecordedBranch,
     count: number,
     lengths: boolean,
   ): void {
@@ -212,6 +214,7 @@ export class BranchBlocks {
     text.string(insn.text.padEnd(30));
     text.byte(0x09);
     if (lengths) text.string(`ilen: ${insn.length}\t`);
+    if (counters !== undefined) text.string(counters);
     text.byte(0x23);
     if ((flags & 2) !== 0) text.string(" PRED");
     if ((flags & 1) !== 0) text.string(" MISPRED");

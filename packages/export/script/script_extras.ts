@@ -26,6 +26,7 @@ export class ScriptExtras {
   readonly #traces: ScriptTraces | undefined;
   readonly #places: ScriptPlaces;
   readonly #blocks: BranchBlocks | undefined;
+  readonly #counters: ((event: PerfEvent, counters: bigint) => string) | undefined;
   readonly #interrupt: readonly string[];
   readonly #user: readonly string[];
   /** What data sources are filled up to: the longest so far, as with perf. */
@@ -45,6 +46,8 @@ export class ScriptExtras {
       readonly widths: { dataSource: number };
       /** Writes the code between branches, where that is wanted. */
       readonly blocks: BranchBlocks | undefined;
+      /** Writes the counters of branches, likewise. */
+      readonly counters?: ((event: PerfEvent, counters: bigint) => string) | undefined;
     },
   ) {
     this.#event = event;
@@ -55,6 +58,7 @@ export class ScriptExtras {
     this.#le = machine.littleEndian;
     this.#widths = machine.widths;
     this.#blocks = machine.blocks;
+    if (this.#has.brcntr) this.#counters = machine.counters;
     const names = (mask: bigint) => {
       const all: string[] = [];
       for (let bit = 0; mask >> BigInt(bit) !== 0n; bit++) {
@@ -127,8 +131,9 @@ export class ScriptExtras {
     first: number,
     end: SampleEnd,
   ): void {
-    const { branchStack, branchStackLength } = this.#fields;
+    const { branchStack, branchStackLength, branchCounters } = this.#fields;
     if (branchStack < 0) return;
+    const counters = branchCounters < 0 ? undefined : this.#counters;
     const branches = Array.from({ length: branchStackLength }, (_, i) => {
       const at = branchStack + i * BRANCH_ENTRY;
       const place = (side: number) => first < 0 ? -1 : places[first + 2 * i + side] as number;
@@ -138,6 +143,9 @@ export class ScriptExtras {
         fromPlace: place(0),
         toPlace: place(1),
         flags: this.#view.getInt32(at + (this.#le ? 16 : 20), this.#le),
+        ...(counters === undefined
+          ? {}
+          : { counters: counters(this.#event, this.#u64(branchCounters + 8 * i)) }),
       };
     });
     blocks.put(text, branches, end, this.#has.brstackinsnlen === true);

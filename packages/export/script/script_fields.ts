@@ -1,6 +1,7 @@
 import {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_BRANCH_ANY,
+  PERF_SAMPLE_BRANCH_COUNTERS,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CODE_PAGE_SIZE,
@@ -47,6 +48,7 @@ export const SCRIPT_FIELDS = [
   "brstackoff",
   "brstackinsn",
   "brstackinsnlen",
+  "brcntr",
   "data_src",
   "weight",
   "ins_lat",
@@ -69,7 +71,6 @@ export type ScriptField = typeof SCRIPT_FIELDS[number];
 /** Fields of `perf script` that are not printed, and why. */
 const REFUSED: Readonly<Record<string, string>> = {
   insnlen: "instructions are not read from objects: see annotate and pt --insns",
-  brcntr: "perf prints counters of branches by the names of events: records --json has them",
   metric: "metrics need the events of the CPU that perf knows",
   srccode: "source is not read: srcline has file and line, annotate the lines of a function",
 };
@@ -362,6 +363,15 @@ function typeFields(
     code !== undefined && (event.attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_ANY)) === 0n
   ) {
     throw new FieldError(code, `${code} needs all branches, of which ${name} has some: -j any`);
+  }
+  if (
+    fields.has("brcntr") &&
+    (event.attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_COUNTERS)) === 0n
+  ) {
+    throw new FieldError(
+      "brcntr",
+      `samples of ${name} have no brcntr: -j any,counter records them`,
+    );
   }
   if (!isTracepoint) fields.delete("trace");
   // One of them is printed, as perf does it.

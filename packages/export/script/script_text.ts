@@ -6,7 +6,14 @@ import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
 import type { JoinedNumbers, TextConsumer, WriteText } from "@perfdata/session/workers";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { type CodePieces, ScriptWriter } from "./script.ts";
-import { eventFields, type FieldWish, rowNeeds, type ScriptField } from "./script_fields.ts";
+import { branchCounters } from "./branch_counters.ts";
+import {
+  asksFor,
+  eventFields,
+  type FieldWish,
+  rowNeeds,
+  type ScriptField,
+} from "./script_fields.ts";
 import { type PlaceWants, ScriptPlaces } from "./script_places.ts";
 import { type RowCounts, ScriptRows, type ShownRecords } from "./script_rows.ts";
 import type { ClockTimes } from "./time_of_day.ts";
@@ -146,6 +153,9 @@ export class ScriptText implements TextConsumer<ScriptPart> {
 
   async #begin(engine: Engine, places: ScriptPlaces): Promise<ScriptWriter> {
     const code = await this.#wish.code?.(engine);
+    const counters = asksFor(this.#wish.wish, "brcntr")
+      ? await branchCounters(engine.reader)
+      : undefined;
     const { wish, clock, chains, nanoseconds, keep } = this.#wish;
     this.fields = eventFields(engine.reader.events.all, engine.eventNames, wish);
     return new ScriptWriter(engine, places, {
@@ -155,6 +165,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
       nanoseconds,
       traces: this.samples.traces,
       code,
+      ...(counters === undefined ? {} : { counters }),
       ...(keep === undefined ? {} : { keep: (comm, place) => keep(places, comm, place) }),
     });
   }
