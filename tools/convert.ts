@@ -76,9 +76,24 @@ function knowledge(version: string): PerfKnowledge {
   }
 }
 
-async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
-  const { on, value, operands } = flags;
-  const name = oneFile(operands);
+/** What flags say is to change. */
+interface Changes {
+  readonly version: string | undefined;
+  readonly known: PerfKnowledge | undefined;
+  readonly order: "little" | "big" | undefined;
+}
+
+/** Changes that have something to say after the copy. */
+interface Changed {
+  readonly sampled: SpeSamples | undefined;
+  readonly fitting: ForPerf | undefined;
+  readonly swapped: ByteOrder | undefined;
+}
+
+type ConvertFlags = FlagsOf<typeof FLAGS>;
+
+/** What is known of the perf that is to read it, and the byte order; refuses changes that exclude each other. */
+function changesOf({ on, value }: ConvertFlags): Changes {
   const version = value["for-perf"];
   const known = version === undefined ? undefined : knowledge(version);
   if (on.compress && on["keep-compressed"]) {
@@ -101,6 +116,40 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const flag = on.jit ? "jit" : "spe";
     throw new UsageError(`--${flag} and other changes: one after the other, in two conversions`);
   }
+  return { version, known, order };
+}
+
+/** Says what was made, and what was left out. */
+function reportChanges(
+  name: string,
+  version: string | undefined,
+  { sampled, fitting, swapped }: Changed,
+): void {
+  if (sampled !== undefined) {
+    const { samples, others, damaged } = sampled;
+    complain(
+      `convert: ${name}: ${samples} samples of loads and stores` +
+        (others > 0 ? `; ${others} records of Arm SPE are of other instructions` : "") +
+        (damaged > 0 ? `; ${damaged} bytes are no packets` : ""),
+    );
+  }
+  for (const [what, count] of fitting?.left ?? []) {
+    complain(
+      `convert: ${name}: ${count} × ${what} left out, which perf ${version} does not know`,
+    );
+  }
+  for (const [what, count] of swapped?.left ?? []) {
+    complain(`convert: ${name}: ${count} × ${what} left out, whose layout is not known`);
+  }
+  if (swapped !== undefined && swapped.rawSamples > 0) {
+    complain(`convert: ${name}: raw data of ${swapped.rawSamples} samples keeps its byte order`);
+  }
+}
+
+async function run(flags: ConvertFlags): Promise<number> {
+  const { on, operands } = flags;
+  const name = oneFile(operands);
+  const { version, known, order } = changesOf(flags);
   const { zstdCompressSync, constants } = on.compress ? await import("node:zlib") : {};
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`convert: ${name}`);
@@ -133,25 +182,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       progress.finish();
       summary("convert", copied, path);
     });
-    if (sampled !== undefined) {
-      const { samples, others, damaged } = sampled;
-      complain(
-        `convert: ${name}: ${samples} samples of loads and stores` +
-          (others > 0 ? `; ${others} records of Arm SPE are of other instructions` : "") +
-          (damaged > 0 ? `; ${damaged} bytes are no packets` : ""),
-      );
-    }
-    for (const [what, count] of fitting?.left ?? []) {
-      complain(
-        `convert: ${name}: ${count} × ${what} left out, which perf ${version} does not know`,
-      );
-    }
-    for (const [what, count] of swapped?.left ?? []) {
-      complain(`convert: ${name}: ${count} × ${what} left out, whose layout is not known`);
-    }
-    if (swapped !== undefined && swapped.rawSamples > 0) {
-      complain(`convert: ${name}: raw data of ${swapped.rawSamples} samples keeps its byte order`);
-    }
+    reportChanges(name, version, { sampled, fitting, swapped });
     complaints.finish();
     return complaints.count > 0 ? 1 : 0;
   });

@@ -152,60 +152,77 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         throw wrongField(error);
       });
     progress.finish();
-    const { fields, samples: rows } = script;
-    const events = reader.events.all;
-    if (asksFor(wish, "cpu") && !fields.some((own) => own.has("cpu"))) {
+    if (asksFor(wish, "cpu") && !script.fields.some((own) => own.has("cpu"))) {
       complain(`script: ${name}: its samples have no cpu: perf record --sample-cpu`);
     }
-    if (script.printed === 0 && rows.shown === 0) {
+    if (script.printed === 0 && script.samples.shown === 0) {
       if (!isAsked && hasNames(names)) await askNames(source, about, names);
       const why = choosesSamples(flags)
         ? `: ${await whyNothing(name, givenFilters(flags), names)}`
-        : rows.count > 0
+        : script.samples.count > 0
         ? " have any of these fields"
         : await whyNoSamples(name);
       complain(`script: ${name}: no samples${why}`);
     }
-    const trust = script.trust();
-    if (on.verbose) reportTrust("script", trust, true);
-    const { all, resolved } = trust;
-    const named = fields.some((own) => own.has("sym"));
-    if (named && !on.verbose) {
-      reportTooLarge("script", trust);
-      reportUnverified("script", trust);
-    }
-    if (named && all.samples > resolved.samples) {
-      const percent = (part: number) => `${(100 * part / all.samples).toFixed(2)}%`;
-      const causes = [...trust.unresolved].filter(([, { samples }]) => samples > 0)
-        .sort(([, a], [, b]) => b.samples - a.samples)
-        .map(([cause, { samples }]) => `${cause} ${percent(samples)}`);
-      complain(
-        `script: ${name}: ${percent(resolved.samples)} of samples have a function; without: ` +
-          causes.join(", ") + remedyText(trust),
-      );
-    }
-    reportCode(name, script.code);
-    if (rows.unmapped > 0) {
-      const percent = (100 * rows.unmapped / rows.frames).toFixed(2);
-      complain(
-        `script: ${name}: at ${rows.unmapped} of ${rows.frames} addresses in call chains ` +
-          `(${percent}%) nothing was mapped`,
-      );
-    }
+    reportNames(name, script, on.verbose);
     complaints.finish();
-    const textless = rows.countOf((event) =>
-      fields[event]?.has("trace") === true &&
-      rows.traces?.has(events[event] as PerfEvent) !== true
-    );
-    if (textless > 0) {
-      complain(
-        `script: ${name}: ${textless} samples of tracepoints have no text: the recording has no format of theirs`,
-      );
-    }
+    reportTextless(name, script, reader.events.all);
     const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
     if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
     return complaints.count > 0 || (script.printed === 0 && choosesSamples(flags)) ? 1 : 0;
   });
+}
+
+/** Says how far the functions that were printed can be trusted, and what has none. */
+function reportNames(
+  name: string,
+  script: ScriptMade["script"],
+  isVerbose: boolean,
+): void {
+  const { fields, samples: rows } = script;
+  const trust = script.trust();
+  if (isVerbose) reportTrust("script", trust, true);
+  const { all, resolved } = trust;
+  const named = fields.some((own) => own.has("sym"));
+  if (named && !isVerbose) {
+    reportTooLarge("script", trust);
+    reportUnverified("script", trust);
+  }
+  if (named && all.samples > resolved.samples) {
+    const percent = (part: number) => `${(100 * part / all.samples).toFixed(2)}%`;
+    const causes = [...trust.unresolved].filter(([, { samples }]) => samples > 0)
+      .sort(([, a], [, b]) => b.samples - a.samples)
+      .map(([cause, { samples }]) => `${cause} ${percent(samples)}`);
+    complain(
+      `script: ${name}: ${percent(resolved.samples)} of samples have a function; without: ` +
+        causes.join(", ") + remedyText(trust),
+    );
+  }
+  reportCode(name, script.code);
+  if (rows.unmapped > 0) {
+    const percent = (100 * rows.unmapped / rows.frames).toFixed(2);
+    complain(
+      `script: ${name}: at ${rows.unmapped} of ${rows.frames} addresses in call chains ` +
+        `(${percent}%) nothing was mapped`,
+    );
+  }
+}
+
+/** Says how many samples of tracepoints have no text. */
+function reportTextless(
+  name: string,
+  { fields, samples }: ScriptMade["script"],
+  events: readonly PerfEvent[],
+): void {
+  const textless = samples.countOf((event) =>
+    fields[event]?.has("trace") === true &&
+    samples.traces?.has(events[event] as PerfEvent) !== true
+  );
+  if (textless > 0) {
+    complain(
+      `script: ${name}: ${textless} samples of tracepoints have no text: the recording has no format of theirs`,
+    );
+  }
 }
 
 /** Prints the samples of a recording: by windows, in several threads, where that can be done. */

@@ -129,17 +129,8 @@ async function run(flags: SliceFlags): Promise<number> {
       summary("slice", copied, path);
     });
     complaints.finish();
-    const { samples, kept, wholeAux } = edit.stats;
-    if (cut !== undefined && !("reason" in cut)) {
-      complain(`slice: ${name}: ${share(cut.kept, cut.bytes, "bytes of AUX data")} stay`);
-      if (cut.untimed > 0) {
-        complain(`slice: ${name}: no packet of ${cut.untimed} buffers has a time: they stay whole`);
-      }
-    } else if (wholeAux > 0) {
-      const why = cut?.reason ??
-        "AUX data of a stream is not cut in time; write it to a file first";
-      complain(`slice: ${name}: ${why} (${wholeAux} pieces)`);
-    }
+    const { samples, kept } = edit.stats;
+    reportAux(name, cut, edit.stats.wholeAux);
     const hasRead = reader.events.all.some(({ layout }) => layout.sampleType & PERF_SAMPLE_READ);
     if (hasRead && kept < samples) {
       complain(
@@ -153,6 +144,19 @@ async function run(flags: SliceFlags): Promise<number> {
     }
     return complaints.count > 0 ? 1 : 0;
   });
+}
+
+/** Says how much of AUX data stays, or why all of it does. */
+function reportAux(name: string, cut: AuxPlan | NotCut | undefined, wholeAux: number): void {
+  if (cut !== undefined && !("reason" in cut)) {
+    complain(`slice: ${name}: ${share(cut.kept, cut.bytes, "bytes of AUX data")} stay`);
+    if (cut.untimed > 0) {
+      complain(`slice: ${name}: no packet of ${cut.untimed} buffers has a time: they stay whole`);
+    }
+  } else if (wholeAux > 0) {
+    const why = cut?.reason ?? "AUX data of a stream is not cut in time; write it to a file first";
+    complain(`slice: ${name}: ${why} (${wholeAux} pieces)`);
+  }
 }
 
 /** What stays of AUX data, where a time was asked for and the recording can be read twice. */
