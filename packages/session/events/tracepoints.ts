@@ -118,8 +118,7 @@ export class Tracepoints {
 
   /** The tracepoint of a sample, with its raw data found: `undefined` where it is none, or is cut, which is counted. */
   of(run: Run, i: number): Tracepoint | undefined {
-    if (this.#seen < this.#events.length) this.#learn();
-    const found = this.#found.get(run.event[i] as number);
+    const found = this.ofEvent(run.event[i] as number);
     if (found === undefined || this.isSound(found, run, i)) return found;
     this.damaged++;
     return undefined;

@@ -137,9 +137,9 @@ export class SchedulerEvents {
     }
   }
 
-  /** Whether a sample says that a thread left its CPU, and not an idle task. */
-  isLeaving(run: Run, i: number): boolean {
-    const source = this.#tracepoints.ofEvent(run.event[i] as number);
+  /** Whether a sample of an event says that a thread left its CPU, and not an idle task. */
+  isLeaving(event: number, run: Run, i: number): boolean {
+    const source = this.#tracepoints.ofEvent(event);
     if (source?.name !== "sched:sched_switch") return false;
     // Where threads are counted by namespaces, those of others have no number of their own: the data have it.
     if (run.tid[i] !== 0) return true;

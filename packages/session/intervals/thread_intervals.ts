@@ -223,7 +223,7 @@ export class ThreadIntervals implements SchedulerListener {
   looksAt(run: Run, i: number): boolean {
     const event = run.event[i] as number;
     if (this.#recorded[event]?.attr.type === PERF_TYPE_TRACEPOINT) {
-      return this.#events.isLeaving(run, i);
+      return this.#events.isLeaving(event, run, i);
     }
     return this.#listener.ran !== undefined || this.#engine.eventNames[event] === OFFCPU_EVENT;
   }

@@ -66,7 +66,7 @@ async function collected(
     },
     applied: (run: Run, i: number) => intervals?.applied(run, i),
     rows(run: Run) {
-      for (let i = 0; i < run.count; i++) if ((run.stack[i] as number) >= 0) stacks++;
+      stacks += run.stack.subarray(0, run.count).filter((stack) => stack >= 0).length;
       intervals?.rows(run);
     },
     finish: () => intervals?.finish(),
