@@ -32,7 +32,7 @@ export class TraceBranches {
       // After an error, or where another thread goes on, nothing is known of what ran before.
       const branch = last.tid === tid ? last.branch : -1;
       // Those of this branch are of what ran since the last one that had some.
-      const cycles = last.isClocked ? words[at + SAMPLE_WORD.IPC_CYCLES] as number : 0;
+      const cycles = last.isClocked ? words[at + SAMPLE_WORD.IPC_CYCLES] ?? 0 : 0;
       last.tid = tid;
       last.branch = -1;
       last.isClocked = words[at + SAMPLE_WORD.IPC_CYCLES] !== 0;
