@@ -96,6 +96,7 @@ export async function* decodePacketStream(
  * ```
  */
 export function packetOf(decoder: PacketDecoder): Packet {
+  // One function, since it is a table: a case for each kind, each of a few lines that share nothing.
   const { kind, low, high, count } = decoder;
   switch (kind) {
     case PacketKind.PAD:

@@ -63,6 +63,7 @@ export function compressIp(ip: bigint, lastIp: bigint): CompressedIp {
  * ```
  */
 export function encodePacket(packet: Packet): Uint8Array {
+  // One function, since it is a table: a case for each type, each of a few lines that share nothing.
   switch (packet.type) {
     case "PAD":
       return Uint8Array.of(0);
