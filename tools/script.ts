@@ -64,8 +64,8 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
                          ${fieldLines(0, 13)},
                          ${fieldLines(13, 20)},
                          ${fieldLines(20, 27)},
-                         ${fieldLines(27, 35)},
-                         ${fieldLines(35)};
+                         ${fieldLines(27, 34)},
+                         ${fieldLines(34)};
                          several times: sw:comm,ip is for software events alone (hw, sw, trace,
                          raw, break)
   -G, --hide-call-graph  print no call chains

@@ -16,7 +16,7 @@ import { type OpenedFiles, readableBuildId } from "../opened_files.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
 import type { SymbolTable } from "../symbol_table.ts";
 import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
-import { ObjectData } from "./object_data.ts";
+import type { ObjectData } from "./object_data.ts";
 import { FEW_LOOK_UPS, SymbolResolutions } from "./table_lookup.ts";
 
 /** The symbols of an executable, a library or the vdso. */
@@ -136,15 +136,19 @@ export async function debugInformation(
   return openCompanionDwarf(file, runtimePath, opened, (error) => opened.fault(error));
 }
 
-/** What the debug information of an object says of data. */
+/** Opens what the debug information of an object says of data: with it comes what unwinds, when it is asked for. */
 export function dataOf(
   dwarf: DwarfContext | undefined,
   toFile: (address: Address) => Address | undefined,
   runtime: ElfFile | undefined,
   debug: ElfFile,
-): ObjectData | undefined {
+): Lookup["data"] {
   if (dwarf === undefined || debug.debugSection(".debug_info") === undefined) return undefined;
-  return new ObjectData(dwarf, toFile, runtime ?? debug, debug);
+  let opened: Promise<ObjectData> | undefined;
+  return () =>
+    opened ??= import("./object_data.ts").then(({ ObjectData }) =>
+      new ObjectData(dwarf, toFile, runtime ?? debug, debug)
+    );
 }
 
 /** The symbol tables of a file. */

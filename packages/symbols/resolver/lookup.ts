@@ -30,7 +30,7 @@ export interface Lookup {
   /** Whether they are known to be those of what was recorded. */
   readonly verified: boolean;
   /** What debug information says of variables and types; `undefined` where there is none. */
-  readonly data?: ObjectData | undefined;
+  readonly data?: (() => Promise<ObjectData>) | undefined;
   /** Looks addresses up, see `ObjectSymbols`. */
   find(addresses: Float64Array, times: Float64Array | undefined): Resolution[];
 }

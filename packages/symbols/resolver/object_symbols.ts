@@ -91,7 +91,7 @@ export class FileSymbols implements ObjectSymbols {
   }
 
   data(): Promise<ObjectData | undefined> {
-    return Promise.resolve(this.#lookup.data);
+    return Promise.resolve(this.#lookup.data?.());
   }
 
   find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {
@@ -188,7 +188,7 @@ export class BundledSymbols implements ObjectSymbols {
   async data(): Promise<ObjectData | undefined> {
     // A bundle has no variables.
     this.#lookup ??= await this.#inFiles();
-    return this.#lookup.data;
+    return await this.#lookup.data?.();
   }
 
   async find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {
