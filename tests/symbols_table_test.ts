@@ -38,13 +38,23 @@ Deno.test({
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
-      const data = await recordProgram(folder, LEFT_AND_RIGHT, ["-e", "cpu-clock:u", "-F", "5000"]);
-      await exported(`${folder}/named`, data, "--names");
-      const all = await tableRows(`${folder}/named`, "frames");
-      const expected = named(ofBuilds(all));
       const own = ["leaf", "left", "right", "main"];
-      const found = new Set(all.map((row) => row["function"]));
-      for (const name of [...own, "more"]) assert(found.has(name), `${name} was not recorded`);
+      const record = async () => {
+        const flags = ["-e", "cpu-clock:u", "-F", "5000"];
+        const data = await recordProgram(folder, LEFT_AND_RIGHT, flags);
+        await exported(`${folder}/named`, data, "--names");
+        const all = await tableRows(`${folder}/named`, "frames");
+        const found = new Set(all.map((row) => row["function"]));
+        return { data, all, missing: [...own, "more"].filter((name) => !found.has(name)) };
+      };
+      let { data, all, missing } = await record();
+      // A busy machine gives the program few samples: it is recorded again.
+      for (let tries = 0; missing.length > 0; tries++) {
+        assert(tries < 5, `${missing} was not recorded`);
+        Deno.removeSync(`${folder}/named`, { recursive: true });
+        ({ data, all, missing } = await record());
+      }
+      const expected = named(ofBuilds(all));
 
       // Beside the tables: the same by any engine that reads both.
       await exported(`${folder}/plain`, data);
