@@ -8,15 +8,9 @@ import { compressIp } from "@perfdata/intel-pt/encode-packet";
 import { encodePackets, type FlowDecoder, type Packet } from "@perfdata/intel-pt";
 import { readAuxTrace } from "@perfdata/session";
 import { runEngine } from "@perfdata/session/engine";
-import {
-  type CodeFiles,
-  decodePt,
-  type MemoryImage,
-  memoryImages,
-  type PtBuffer,
-  PtCode,
-  PtSideband,
-} from "@perfdata/session/pt";
+import { PtCode, PtSideband } from "@perfdata/pt/code";
+import { decodePt, type PtBuffer } from "@perfdata/pt/decode";
+import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
 import { bytesSource } from "@perfdata/symbols";
 import { openCodeFile } from "@perfdata/symbols/code-file";
 import { localFiles } from "@perfdata/symbols/local-files";

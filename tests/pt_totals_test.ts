@@ -8,17 +8,10 @@ import { openSource } from "@perfdata/format/file-source";
 import { readAuxTrace } from "@perfdata/session";
 import { stitchAuxTrace } from "@perfdata/session/auxtrace";
 import { runEngine } from "@perfdata/session/engine";
-import {
-  type CallFilter,
-  decodePt,
-  functionRows,
-  functionTimes,
-  PtCalls,
-  PtClock,
-  PtCode,
-  PtNames,
-  PtSideband,
-} from "@perfdata/session/pt";
+import { type CallFilter, PtCalls } from "@perfdata/pt/calls";
+import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
+import { decodePt, PtClock } from "@perfdata/pt/decode";
+import { functionRows, functionTimes } from "@perfdata/pt/lists";
 import { openCodeFile } from "@perfdata/symbols/code-file";
 import { SymbolResolver } from "@perfdata/symbols";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";

@@ -6,22 +6,11 @@ import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/
 import { readAuxTrace } from "@perfdata/session";
 import { stitchAuxTrace } from "@perfdata/session/auxtrace";
 import { runEngine, type WorkerThread } from "@perfdata/session/engine";
-import {
-  type CallFilter,
-  decodePt,
-  functionRows,
-  functionTimes,
-  type JoinedPt,
-  joinPt,
-  PtCalls,
-  PtClock,
-  PtCode,
-  type PtCounts,
-  PtNames,
-  PtRangeDecoder,
-  PtSideband,
-  type PtWhole,
-} from "@perfdata/session/pt";
+import { type CallFilter, PtCalls } from "@perfdata/pt/calls";
+import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
+import { decodePt, PtClock, type PtCounts } from "@perfdata/pt/decode";
+import { functionRows, functionTimes } from "@perfdata/pt/lists";
+import { type JoinedPt, joinPt, PtRangeDecoder, type PtWhole } from "@perfdata/pt/parallel";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import { openCodeFile } from "@perfdata/symbols/code-file";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";

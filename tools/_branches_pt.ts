@@ -1,17 +1,9 @@
 /** Branches of Intel PT, for exports of branches, and for what counts them. */
 import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
 import type { Engine } from "@perfdata/session/engine";
-import {
-  clockRatios,
-  decodePt,
-  PtClock,
-  type PtCode,
-  type PtHistory,
-  PtNames,
-  type PtSampleRows,
-  PtSamples,
-  type PtSideband,
-} from "@perfdata/session/pt";
+import { type PtCode, type PtHistory, PtNames, type PtSideband } from "@perfdata/pt/code";
+import { clockRatios, decodePt, PtClock } from "@perfdata/pt/decode";
+import { type PtSampleRows, PtSamples } from "@perfdata/pt/samples";
 import { InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { sampleFilter } from "./_sample_flags.ts";

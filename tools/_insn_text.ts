@@ -1,5 +1,5 @@
 /** The text of x86 instructions, by iced-x86. */
-import type { InsnText } from "@perfdata/session/pt";
+import type { InsnText } from "@perfdata/pt/lists";
 import { complain } from "./_cli.ts";
 
 /** Texts of instructions in the syntax of objdump; without them where the disassembler cannot be loaded. */

@@ -21,18 +21,15 @@ import {
 } from "@perfdata/session/engine";
 import {
   bundledCode,
-  type CodeFiles,
   type CodeRecorder,
-  lossText,
-  type MemoryImage,
-  memoryImages,
   missingCode,
-  PtClock,
   PtCode,
-  type PtCounts,
   type PtNames,
   PtSideband,
-} from "@perfdata/session/pt";
+} from "@perfdata/pt/code";
+import { PtClock, type PtCounts } from "@perfdata/pt/decode";
+import { lossText } from "@perfdata/pt/lists";
+import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
 import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
 import { openCodeFile } from "@perfdata/symbols/code-file";
 import { type RecordedMachine, SymbolsError } from "@perfdata/symbols";

@@ -1,13 +1,7 @@
 /** `symbols bundle --code`: the code that the Intel PT of a recording ran through, and its symbols. */
-import {
-  bundlePlaces,
-  CodeRecorder,
-  decodePt,
-  lossText,
-  PtClock,
-  PtCode,
-  PtList,
-} from "@perfdata/session/pt";
+import { bundlePlaces, CodeRecorder, PtCode } from "@perfdata/pt/code";
+import { decodePt, PtClock } from "@perfdata/pt/decode";
+import { lossText, PtList } from "@perfdata/pt/lists";
 import type { SymbolBundleWriter, SymbolResolver } from "@perfdata/symbols";
 import { complain, type Flags, Progress } from "./_cli.ts";
 import { codeFiles, imagesOf, openPt } from "./_pt.ts";

@@ -1,19 +1,8 @@
 /** `pt --packets`: what ran, from packets alone. */
-import {
-  type CallFilter,
-  decodePt,
-  type DecodePtOptions,
-  entryPoints,
-  packetsText,
-  type PtClock,
-  type PtCode,
-  type PtCounts,
-  PtEntries,
-  type PtNames,
-  type PtSideband,
-  shortObject,
-  threadObjects,
-} from "@perfdata/session/pt";
+import type { CallFilter } from "@perfdata/pt/calls";
+import { type PtCode, type PtNames, type PtSideband, shortObject } from "@perfdata/pt/code";
+import { decodePt, type DecodePtOptions, type PtClock, type PtCounts } from "@perfdata/pt/decode";
+import { entryPoints, packetsText, PtEntries, threadObjects } from "@perfdata/pt/lists";
 import { markedName } from "@perfdata/profile/profile";
 import type { RandomAccessSource } from "@perfdata/format";
 import type { AuxTrace } from "@perfdata/session";

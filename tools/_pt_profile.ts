@@ -4,18 +4,11 @@ import { ChromeCalls } from "@perfdata/export/chrome-calls";
 import { PerfettoCalls } from "@perfdata/export/perfetto-calls";
 import type { Profile } from "@perfdata/profile/profile";
 import { ptProfile } from "@perfdata/profile/pt-profile";
-import {
-  type CallEvents,
-  decodePt,
-  type DecodePtOptions,
-  joinPt,
-  lossText,
-  PtCalls,
-  PtClock,
-  type PtCode,
-  PtNames,
-  type PtSideband,
-} from "@perfdata/session/pt";
+import { type CallEvents, PtCalls } from "@perfdata/pt/calls";
+import { type PtCode, PtNames, type PtSideband } from "@perfdata/pt/code";
+import { decodePt, type DecodePtOptions, PtClock } from "@perfdata/pt/decode";
+import { lossText } from "@perfdata/pt/lists";
+import { joinPt } from "@perfdata/pt/parallel";
 import { complain, InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { ofCpus, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";

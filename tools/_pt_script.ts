@@ -12,18 +12,15 @@ import {
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ROW, ROW_WORDS, ScriptRows, type ShownRecords } from "@perfdata/export/script-rows";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
+import { PtNames } from "@perfdata/pt/code";
+import { clockRatios, decodePt, PtClock, type TimeOrigin } from "@perfdata/pt/decode";
+import { packetsText } from "@perfdata/pt/lists";
 import {
   type AddedLists,
-  clockRatios,
-  decodePt,
   type ItraceOptions,
-  packetsText,
-  PtClock,
-  PtNames,
   PtSamples,
   type RecordedSamples,
-  type TimeOrigin,
-} from "@perfdata/session/pt";
+} from "@perfdata/pt/samples";
 import type { AuxTrace } from "@perfdata/session";
 import { complain, InputError, Progress, UsageError, writeOut } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";

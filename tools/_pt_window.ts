@@ -2,7 +2,8 @@
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import { PtClock, type PtCode, ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/session/pt";
+import type { PtCode } from "@perfdata/pt/code";
+import { PtClock, ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
 import { InputError, UsageError } from "./_cli.ts";
 import type { OpenedPt } from "./_pt.ts";
 import { parseLength, parseTime, resolveTime, type TimeRange } from "./_time.ts";

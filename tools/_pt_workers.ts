@@ -1,13 +1,8 @@
 /** Threads that decode parts of a trace for `pt` (see pt.ts). */
-import {
-  type CallFilter,
-  callRowsOf,
-  functionRows,
-  PLACE_ROWS,
-  PtNames,
-  type PtWhole,
-  type PtWorkers,
-} from "@perfdata/session/pt";
+import { type CallFilter, PLACE_ROWS } from "@perfdata/pt/calls";
+import { PtNames } from "@perfdata/pt/code";
+import { callRowsOf, functionRows } from "@perfdata/pt/lists";
+import type { PtWhole, PtWorkers } from "@perfdata/pt/parallel";
 import { codeOf, imagesOf, openPtAgain } from "./_pt.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 

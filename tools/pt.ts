@@ -2,25 +2,20 @@
  * `pt`: what ran, from the Intel PT data of a recording: functions over time, calls, branches,
  * instructions.
  */
+import { PtCalls } from "@perfdata/pt/calls";
+import { type PtCode, PtNames, shortObject } from "@perfdata/pt/code";
+import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "@perfdata/pt/decode";
 import {
   callJson,
-  decodePt,
-  type DecodePtOptions,
   type FunctionTime,
   functionTimes,
-  joinPt,
   latencyJson,
   latencyLines,
   packetsText,
-  PtCalls,
-  PtClock,
-  type PtCode,
-  type PtCounts,
   PtList,
-  PtNames,
   rowLines,
-  shortObject,
-} from "@perfdata/session/pt";
+} from "@perfdata/pt/lists";
+import { joinPt } from "@perfdata/pt/parallel";
 import {
   aboutAsync,
   COLOR_HELP,

@@ -9,7 +9,7 @@ import {
   SCRIPT_FIELDS,
 } from "@perfdata/export/script-fields";
 import { runEngine } from "@perfdata/session/engine";
-import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/session/itrace";
+import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/pt/samples";
 import { unwoundText } from "@perfdata/session/unwind-text";
 import {
   aboutAsync,

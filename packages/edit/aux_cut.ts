@@ -10,7 +10,7 @@ import { findPsb, PacketDecoder, PacketKind, PSB_SIZE } from "@perfdata/intel-pt
 import { TimeKeeper } from "@perfdata/intel-pt/flow";
 import { type AuxPiece } from "@perfdata/session/auxtrace";
 import { type AuxStream, auxStreamBytes, type AuxTrace, readAuxTrace } from "@perfdata/session";
-import { clockRatios, pieceEnd, PtClock } from "@perfdata/session/pt";
+import { clockRatios, pieceEnd, PtClock } from "@perfdata/pt/decode";
 import { AUXTRACE } from "@perfdata/user-records";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 

@@ -7,7 +7,7 @@
 
 /** Where text is made, and what it is made of. */
 const ROOMS =
-  /\/(packages\/(dump|edit|export|profile|report|session|tables)|tools)\/(?:[^/]+\/)*[^/]+\.ts$/;
+  /\/(packages\/(dump|edit|export|profile|pt|report|session|tables)|tools)\/(?:[^/]+\/)*[^/]+\.ts$/;
 const TESTS = /(_test|\btesting)\.ts$/;
 
 function isTwoToThe32(node: Deno.lint.Node): boolean {

@@ -12,6 +12,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["format"],
   ["user-records", "intel-pt", "symbols"],
   ["session"],
+  ["pt"],
   ["profile"],
   ["dump", "report", "export", "edit", "tables"],
   ["perfdata"],

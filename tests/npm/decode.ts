@@ -4,8 +4,10 @@
  */
 import { blobSource, PerfDataReader } from "@perfdata/format";
 import { readAuxTrace, runEngine } from "@perfdata/session";
-import { bundledCode, decodePt, PtCalls, PtClock } from "@perfdata/session/pt";
-import { PtCode, PtNames, PtSideband } from "@perfdata/session/pt";
+import { PtCalls } from "@perfdata/pt/calls";
+import { bundledCode } from "@perfdata/pt/code";
+import { decodePt, PtClock } from "@perfdata/pt/decode";
+import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
 import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 
 /** What {@link decode} found. */

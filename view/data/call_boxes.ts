@@ -1,4 +1,4 @@
-import type { CallTimeline, CallTree } from "@perfdata/session/pt";
+import type { CallTimeline, CallTree } from "@perfdata/pt/calls";
 import type { TimeBoxes } from "./time_boxes.ts";
 
 /** Which calls are laid out. */

@@ -1,4 +1,4 @@
-import type { PtGrowth } from "@perfdata/session/pt";
+import type { PtGrowth } from "@perfdata/pt/decode";
 import type { ProfileThread } from "@perfdata/profile/profile";
 import { bytesUpTo } from "../pt/growth.ts";
 import { runnings, type Switched } from "./switched.ts";

@@ -4,7 +4,7 @@ import { expandedStream, fileCompression } from "@perfdata/format/compressed-sou
 import { checkRange } from "@perfdata/symbols/binary-source";
 import { type ClosableSource } from "@perfdata/symbols/symbol-files";
 import { ElfFile, SymbolBundle, type SymbolFiles, SymbolsError } from "@perfdata/symbols";
-import type { CodeFiles } from "@perfdata/session/pt";
+import type { CodeFiles } from "@perfdata/session/code-images";
 
 /** Most bytes that a compressed file may expand to. */
 const MOST_EXPANDED = 2 ** 32;

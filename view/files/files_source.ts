@@ -8,7 +8,8 @@ import {
 import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
 import { HOW_TO_RECORD_SWITCHES } from "@perfdata/session/intervals";
 import { serveBlocks } from "@perfdata/session/workers";
-import { bundledCode, type CodeFiles, PtCode } from "@perfdata/session/pt";
+import { bundledCode, PtCode } from "@perfdata/pt/code";
+import type { CodeFiles } from "@perfdata/session/code-images";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { type RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 import { type ViewProfile, viewProfile } from "@perfdata/export/view-profile";

@@ -1,4 +1,4 @@
-import type { PtGrowth } from "@perfdata/session/pt";
+import type { PtGrowth } from "@perfdata/pt/decode";
 
 /**
  * Bytes of a buffer's trace that were written up to a time: between two points that are known, as if it had grown

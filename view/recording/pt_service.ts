@@ -1,28 +1,27 @@
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import { type AuxTrace, readAuxTrace, runEngine } from "@perfdata/session";
 import { stitchAuxTrace } from "@perfdata/session/auxtrace";
+import { PtCalls } from "@perfdata/pt/calls";
+import { missingCode, type PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
 import {
   decodePt,
+  type PtBuffer,
+  PtClock,
+  type PtCounts,
+  type PtGrowth,
+  PtSeeker,
+  type PtSink,
+  ptSpan,
+} from "@perfdata/pt/decode";
+import {
   functionRows,
   type FunctionTime,
   functionTimes,
   type InsnText,
   lossText,
-  missingCode,
-  type PtBuffer,
-  PtCalls,
-  PtClock,
-  type PtCode,
-  type PtCounts,
-  type PtGrowth,
   PtList,
-  PtNames,
-  PtSeeker,
-  PtSideband,
-  type PtSink,
-  ptSpan,
   ROW,
-} from "@perfdata/session/pt";
+} from "@perfdata/pt/lists";
 import type { FlowDecoder } from "@perfdata/intel-pt";
 import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";

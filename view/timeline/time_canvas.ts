@@ -1,4 +1,4 @@
-import type { PtGrowth } from "@perfdata/session/pt";
+import type { PtGrowth } from "@perfdata/pt/decode";
 import { LEVELS } from "../data/tracks.ts";
 import { bytesUpTo } from "../pt/growth.ts";
 import type { PageColors } from "../ui/page_colors.ts";

@@ -7,7 +7,7 @@ import { amount, duration, grouped, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { VirtualList } from "../ui/virtual_list.tsx";
-import type { PtGrowth } from "@perfdata/session/pt";
+import type { PtGrowth } from "@perfdata/pt/decode";
 import { type Brush, type Range, useBrush } from "./brush.ts";
 import { HeatMap } from "./heat_map.tsx";
 import {

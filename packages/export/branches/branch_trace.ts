@@ -1,4 +1,4 @@
-import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/session/pt";
+import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
 import type { BranchCounts } from "./branch_counts.ts";
 
 /** Where a buffer was: the branch that was taken last, and by which thread. */

@@ -1,4 +1,4 @@
-import type { CallEvents } from "@perfdata/session/pt";
+import type { CallEvents } from "@perfdata/pt/calls";
 
 /** Writes calls of a trace as they begin and end. */
 export interface CallWriter {

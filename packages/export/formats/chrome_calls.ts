@@ -1,4 +1,5 @@
-import type { CallEvents, PtHistory, PtNames } from "@perfdata/session/pt";
+import type { CallEvents } from "@perfdata/pt/calls";
+import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
 import { ByteText, TextPool } from "./byte_text.ts";
 

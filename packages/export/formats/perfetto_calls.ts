@@ -1,5 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import type { CallEvents, PtHistory, PtNames } from "@perfdata/session/pt";
+import type { CallEvents } from "@perfdata/pt/calls";
+import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
 import { MessageBytes } from "./message_bytes.ts";
 import {

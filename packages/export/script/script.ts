@@ -19,7 +19,7 @@ import { inLine } from "@perfdata/format/visible";
 import type { PerfEvent } from "@perfdata/format";
 import type { Engine } from "@perfdata/session/engine";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
-import type { TimeOrigin } from "@perfdata/session/pt-time";
+import type { TimeOrigin } from "@perfdata/pt/decode";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 import { type BranchCounters, countersLegend, countersText } from "./branch_counters.ts";

@@ -3,22 +3,20 @@
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import { eventName, type PerfEvent } from "@perfdata/format";
 import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+import type { PtCode, PtHistory, PtNames } from "@perfdata/pt/code";
 import {
   BRANCH_WORDS,
   CHAIN_WORDS,
   DATA_WORDS,
   ERROR_TEXTS,
   IP_FLAG,
-  type PtCode,
-  type PtHistory,
-  type PtNames,
   type PtSampleRows,
   SAMPLE,
   SAMPLE_WORD,
   SAMPLE_WORDS,
-} from "@perfdata/session/pt";
+} from "@perfdata/pt/samples";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
-import type { ItraceOptions } from "@perfdata/session/itrace";
+import type { ItraceOptions } from "@perfdata/pt/samples";
 import type { FieldWish, ScriptField } from "./script_fields.ts";
 import type { CodePieces } from "./script.ts";
 import { BranchBlocks } from "./script_blocks.ts";

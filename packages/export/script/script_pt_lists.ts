@@ -1,13 +1,12 @@
+import type { PtCode, PtNames } from "@perfdata/pt/code";
 import {
   BRANCH_WORDS,
   CHAIN_WORDS,
   IP_FLAG,
-  type PtCode,
-  type PtNames,
   type PtSampleRows,
   SAMPLE_WORD,
   SAMPLE_WORDS,
-} from "@perfdata/session/pt";
+} from "@perfdata/pt/samples";
 import type { ByteText } from "../formats/byte_text.ts";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import type { BlockPlaces, BranchBlocks, RecordedBranch, SampleEnd } from "./script_blocks.ts";

@@ -1,4 +1,4 @@
-import { SAMPLE_WORD } from "@perfdata/session/pt";
+import { SAMPLE_WORD } from "@perfdata/pt/samples";
 
 /** What a way is found by, in this order: its places and flags, then what may differ between processes. */
 const KEY = [SAMPLE_WORD.FROM, SAMPLE_WORD.TO, SAMPLE_WORD.FLAGS] as const;

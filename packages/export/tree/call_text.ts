@@ -1,5 +1,7 @@
 import { visible } from "@perfdata/format/visible";
-import { type CallEvents, durationText, type NameFilter, type PtNames } from "@perfdata/session/pt";
+import type { CallEvents } from "@perfdata/pt/calls";
+import type { PtNames } from "@perfdata/pt/code";
+import { durationText, type NameFilter } from "@perfdata/pt/lists";
 import { enlarge } from "@perfdata/format/enlarge";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 

@@ -1,4 +1,5 @@
-import type { CallTimeline, CallTree, PtCode, PtHistory, PtNames } from "@perfdata/session/pt";
+import type { CallTimeline, CallTree } from "@perfdata/pt/calls";
+import type { PtCode, PtHistory, PtNames } from "@perfdata/pt/code";
 import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 

@@ -1,14 +1,13 @@
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { NodeTable } from "@perfdata/profile/node-table";
+import type { PtCode, PtHistory } from "@perfdata/pt/code";
 import {
   IP_FLAG,
-  type PtCode,
-  type PtHistory,
   type PtSampleRows,
   SAMPLE,
   SAMPLE_WORD,
   SAMPLE_WORDS,
-} from "@perfdata/session/pt";
+} from "@perfdata/pt/samples";
 import { BRANCH } from "@perfdata/session/run";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { LookedUpCode } from "./function_names.ts";

@@ -1,7 +1,6 @@
 import { type BinarySource, openJitdump, type SymbolObject, SymbolsError } from "@perfdata/symbols";
 import { JitSymbols } from "@perfdata/symbols/jit";
-import type { CodeFiles } from "../pt/pt_code.ts";
-import { kernelImages, type MemoryImage } from "../pt/pt_images.ts";
+import { type CodeFiles, kernelImages, type MemoryImage } from "./code_images.ts";
 
 /** Bytes of code, or why they cannot be had. */
 export type CodeBytes = { readonly bytes: Uint8Array } | { readonly missing: string };

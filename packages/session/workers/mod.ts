@@ -3,6 +3,7 @@
  *
  * @module
  */
+export * from "./buffers.ts";
 export * from "./part.ts";
 export * from "./serve_blocks.ts";
 export * from "./serve_text.ts";

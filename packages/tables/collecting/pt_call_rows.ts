@@ -1,4 +1,5 @@
-import type { CallEvents, PtHistory, PtNames } from "@perfdata/session/pt";
+import type { CallEvents } from "@perfdata/pt/calls";
+import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import { constant, type RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
 

@@ -1,0 +1,91 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { IP_FLAG } from "../samples/pt_sample_rows.ts";
+
+/**
+ * The calls of a thread as perf follows them (`thread_stack__event` of
+ * tools/perf/util/thread-stack.c): by return addresses, without a look at what is called.
+ */
+export class CallDepth {
+  /** Where the calls that are open return to, outermost first: the first `count`. */
+  low: Int32Array = new Int32Array(64);
+  high: Int32Array = new Int32Array(64);
+  /** The place of each, or -1. */
+  place: Int32Array = new Int32Array(64);
+  /** How many calls are open. */
+  count = 0;
+  /** Which piece of the trace the calls are of: they end with it. */
+  trace = -1;
+  #traceEnd = new Uint8Array(64);
+  #last = 0;
+  #pushed = false;
+
+  /** The depth at the branch that came last; a return is as deep as its call. */
+  get depth(): number {
+    return this.#last;
+  }
+
+  /** Whether the branch that came last was a call: {@linkcode CallDepth.setPlace} may name its return. */
+  get pushed(): boolean {
+    return this.#pushed;
+  }
+
+  /** Forgets all calls. */
+  clear(): void {
+    this.count = 0;
+    this.#last = 0;
+  }
+
+  /** Says at which place the innermost call returns. */
+  setPlace(place: number): void {
+    this.place[this.count - 1] = place;
+  }
+
+  /** A branch from an instruction of `size` bytes; addresses that are not known are 0. */
+  branch(
+    flags: number,
+    fromLow: number,
+    fromHigh: number,
+    size: number,
+    toLow: number,
+    toHigh: number,
+  ): void {
+    this.#pushed = false;
+    const isTo = toLow !== 0 || toHigh !== 0;
+    if ((flags & IP_FLAG.CALL) !== 0) {
+      const sum = (fromLow >>> 0) + size;
+      const low = sum | 0;
+      const high = sum >= 2 ** 32 ? fromHigh + 1 | 0 : fromHigh;
+      if (isTo && (low !== toLow || high !== toHigh)) {
+        this.#push(low, high, (flags & IP_FLAG.TRACE_END) !== 0);
+      }
+    } else if ((flags & IP_FLAG.TRACE_BEGIN) !== 0) {
+      this.#pop(toLow, toHigh);
+      while (this.count > 0 && this.#traceEnd[this.count - 1] === 1) this.count--;
+    } else if ((flags & IP_FLAG.RETURN) !== 0 && isTo) this.#pop(toLow, toHigh);
+    this.#last = this.count + ((flags & IP_FLAG.RETURN) !== 0 ? 1 : 0);
+  }
+
+  #push(low: number, high: number, traceEnd: boolean): void {
+    const n = this.count++;
+    if (n === this.low.length) {
+      this.low = enlarge(this.low, n + 1);
+      this.high = enlarge(this.high, n + 1);
+      this.place = enlarge(this.place, n + 1);
+      this.#traceEnd = enlarge(this.#traceEnd, n + 1);
+    }
+    this.low[n] = low;
+    this.high[n] = high;
+    this.place[n] = -1;
+    this.#traceEnd[n] = traceEnd ? 1 : 0;
+    this.#pushed = true;
+  }
+
+  #pop(low: number, high: number): void {
+    for (let i = this.count - 1; i >= 0; i--) {
+      if (this.low[i] === low && this.high[i] === high) {
+        this.count = i;
+        return;
+      }
+    }
+  }
+}

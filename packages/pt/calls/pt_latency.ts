@@ -1,0 +1,186 @@
+/** Steps between two powers of two. */
+const STEPS = 4;
+const BUCKETS = 64 * STEPS;
+/** Below this many ns, 2^3, each has a bucket: four steps up to the next power would be the same ns. */
+const SINGLE_BITS = 3;
+const SINGLE = 2 ** SINGLE_BITS;
+/** How many of the slowest calls are kept of each place. */
+const SLOWEST = 10;
+
+/** A call. */
+export interface SlowCall {
+  /** ns. */
+  readonly duration: number;
+  /** When it began, ns. */
+  readonly time: number;
+  /** The thread. */
+  readonly tid: number;
+}
+
+/** What is known of all calls of a function or place. */
+export interface CallStats {
+  /** How many. */
+  readonly calls: number;
+  /** Those whose end was not seen; they are in `calls`, their durations nowhere. */
+  readonly open: number;
+  /** ns in them, recursion counted once. */
+  readonly time: number;
+  /** Instructions in them, recursion counted once. */
+  readonly insns: number;
+  /** How many by duration: see {@linkcode latencyBucket}; `undefined` without times. */
+  readonly histogram: Float64Array | undefined;
+  /** The slowest, slowest first. */
+  readonly slowest: readonly SlowCall[];
+}
+
+class Row {
+  calls = 0;
+  open = 0;
+  time = 0;
+  insns = 0;
+  histogram: Float64Array | undefined;
+  readonly slowest: SlowCall[] = [];
+
+  /** Remembers a call if it is one of the slowest: of those that are as slow, the first ones. */
+  slow(tid: number, time: number, duration: number): void {
+    const { slowest } = this;
+    const last = slowest[SLOWEST - 1];
+    if (last !== undefined && !isSlower(duration, time, tid, last)) return;
+    let at = slowest.length;
+    while (at > 0 && isSlower(duration, time, tid, slowest[at - 1] as SlowCall)) at--;
+    slowest.splice(at, 0, { duration, time, tid });
+    if (slowest.length > SLOWEST) slowest.pop();
+  }
+}
+
+/** Whether a call comes before another one in the list of the slowest, whichever was met first. */
+function isSlower(duration: number, time: number, tid: number, other: SlowCall): boolean {
+  return duration - other.duration > 0 ||
+    (duration === other.duration &&
+      (time < other.time || (time === other.time && tid < other.tid)));
+}
+
+/** Columns of a {@linkcode LatencyTable}: what another thread adds to its own. */
+export interface LatencyPart {
+  /** By row: its number, calls, and those without an end. */
+  readonly rows: Float64Array<ArrayBuffer>;
+  /** By row and bucket: the row's number, the bucket, calls. */
+  readonly buckets: Float64Array<ArrayBuffer>;
+  /** Of the slowest: the row's number, ns, when, the thread. */
+  readonly slowest: Float64Array<ArrayBuffer>;
+}
+
+/**
+ * How long calls took, by what was called (a row's number): numbers, a histogram, the slowest.
+ *
+ * @example
+ * ```ts
+ * import { LatencyTable } from "@perfdata/pt/calls";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const table = new LatencyTable();
+ * table.add(3, 7, 1000, 50, true);
+ * table.add(3, 7, 2000, 70, true);
+ * table.addOwn(3, 120, 40);
+ * const stats = table.of(3);
+ * assertEquals([stats?.calls, stats?.time, stats?.slowest[0]?.duration], [2, 120, 70]);
+ * ```
+ */
+export class LatencyTable {
+  #rows: (Row | undefined)[] = [];
+
+  /**
+   * Adds a call that ended.
+   *
+   * @param since When it began, ns.
+   * @param duration ns, or -1 where it is not known.
+   * @param ended Whether its return was seen.
+   */
+  add(
+    number: number,
+    tid: number,
+    since: number,
+    duration: number,
+    ended: boolean,
+  ): void {
+    const row = this.#rows[number] ??= new Row();
+    row.calls++;
+    if (!ended) row.open++;
+    if (!ended || duration < 0) return;
+    row.histogram ??= new Float64Array(BUCKETS);
+    const bucket = latencyBucket(duration);
+    row.histogram[bucket] = (row.histogram[bucket] as number) + 1;
+    row.slow(tid, since, duration);
+  }
+
+  /** Adds time (ns) and instructions of calls to a row: those that are in no other call of the row. */
+  addOwn(number: number, time: number, insns: number): void {
+    const row = this.#rows[number] ??= new Row();
+    row.time += time;
+    row.insns += insns;
+  }
+
+  /** Hands out what was added, but for {@linkcode LatencyTable.addOwn}, and is empty then. */
+  take(): LatencyPart {
+    const rows: number[] = [];
+    const buckets: number[] = [];
+    const slow: number[] = [];
+    // Not all numbers have a row.
+    this.#rows.forEach((row, number) => {
+      if (row === undefined) return;
+      rows.push(number, row.calls, row.open);
+      for (const [bucket, n] of row.histogram?.entries() ?? []) {
+        if (n > 0) buckets.push(number, bucket, n);
+      }
+      for (const { duration, time, tid } of row.slowest) slow.push(number, duration, time, tid);
+    });
+    this.#rows = [];
+    return {
+      rows: Float64Array.from(rows),
+      buckets: Float64Array.from(buckets),
+      slowest: Float64Array.from(slow),
+    };
+  }
+
+  /**
+   * Adds what another one has handed out.
+   *
+   * @param rowOf The row here of one there.
+   */
+  join({ rows, buckets, slowest }: LatencyPart, rowOf: (number: number) => number): void {
+    const of = (number: number) => this.#rows[rowOf(number)] ??= new Row();
+    for (let i = 0; i < rows.length; i += 3) {
+      const row = of(rows[i] as number);
+      row.calls += rows[i + 1] as number;
+      row.open += rows[i + 2] as number;
+    }
+    for (let i = 0; i < buckets.length; i += 3) {
+      const row = of(buckets[i] as number);
+      row.histogram ??= new Float64Array(BUCKETS);
+      const bucket = buckets[i + 1] as number;
+      row.histogram[bucket] = (row.histogram[bucket] as number) + (buckets[i + 2] as number);
+    }
+    for (let i = 0; i < slowest.length; i += 4) {
+      const [number, duration, time, tid] = slowest.subarray(i, i + 4);
+      of(number as number).slow(tid as number, time as number, duration as number);
+    }
+  }
+
+  /** What is known of a row; `undefined` where it was not called. */
+  of(number: number): CallStats | undefined {
+    return this.#rows[number];
+  }
+}
+
+/** The bucket of a duration: below 8 ns each ns has one, from there on each power of two four. */
+export function latencyBucket(ns: number): number {
+  if (ns < SINGLE) return Math.max(0, Math.floor(ns));
+  const bucket = SINGLE + Math.floor(STEPS * (Math.log2(Math.floor(ns)) - SINGLE_BITS));
+  return Math.min(BUCKETS - 1, bucket);
+}
+
+/** The least duration of a bucket, ns. */
+export function latencyOf(bucket: number): number {
+  if (bucket < SINGLE) return bucket;
+  return Math.ceil(2 ** (SINGLE_BITS + (bucket - SINGLE) / STEPS));
+}

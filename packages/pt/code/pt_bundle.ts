@@ -1,0 +1,161 @@
+import {
+  type BinarySource,
+  type SymbolBundle,
+  type SymbolBundleWriter,
+  type SymbolObject,
+  type SymbolResolver,
+} from "@perfdata/symbols";
+import { type BundledFile, partsSource } from "@perfdata/symbols/bundle-code";
+import type { CodeFiles } from "@perfdata/session/code-images";
+import type { PtCode } from "./pt_code.ts";
+
+/** Bytes of a file that were read, as ranges. */
+class Read {
+  readonly path: string;
+  readonly buildId: string;
+  readonly source: BinarySource;
+  readonly ranges: (readonly [from: number, to: number])[] = [];
+
+  constructor(path: string, buildId: string, source: BinarySource) {
+    this.path = path;
+    this.buildId = buildId;
+    this.source = source;
+  }
+
+  /** The source, which notes what is read of it. */
+  noting(): BinarySource {
+    const { source } = this;
+    return {
+      size: source.size,
+      read: (offset, length) => {
+        this.ranges.push([offset, offset + length]);
+        return source.read(offset, length);
+      },
+    };
+  }
+
+  bundled(): BundledFile {
+    const parts: { offset: number; bytes: Uint8Array }[] = [];
+    const { path, buildId, source } = this;
+    let open: [number, number] | undefined;
+    const close = () => {
+      if (open === undefined) return;
+      const [from, to] = open;
+      parts.push({ offset: from, bytes: source.read(from, to - from).slice() });
+    };
+    for (const [from, to] of this.ranges.sort(([a], [b]) => a - b)) {
+      if (open !== undefined && from <= open[1]) open[1] = Math.max(open[1], to);
+      else {
+        close();
+        open = [from, to];
+      }
+    }
+    close();
+    return { path, buildId, size: source.size, parts };
+  }
+}
+
+/** Gives code files, and remembers what of them a trace ran through. */
+export class CodeRecorder implements CodeFiles {
+  readonly #files: CodeFiles;
+  readonly #read = new Map<string, Read>();
+
+  /** Takes files from others. */
+  constructor(files: CodeFiles) {
+    this.#files = files;
+  }
+
+  /** As {@linkcode CodeFiles.open}. */
+  open(object: SymbolObject): { readonly source: BinarySource } | { readonly missing: string } {
+    const found = this.#files.open(object);
+    if ("missing" in found) return found;
+    return { source: this.note(object.path, object.buildId ?? "", found.source) };
+  }
+
+  /** As {@linkcode CodeFiles.file}. */
+  file(path: string): BinarySource | undefined {
+    const found = this.#files.file(path);
+    return found && this.note(path, "", found);
+  }
+
+  /** A source that remembers what is read of it, under a name. */
+  note(path: string, buildId: string, source: BinarySource): BinarySource {
+    const key = `${path}\0${buildId}`;
+    let read = this.#read.get(key);
+    if (read === undefined) this.#read.set(key, read = new Read(path, buildId, source));
+    return read.noting();
+  }
+
+  /** What was read. */
+  *bundled(): Generator<BundledFile> {
+    for (const read of this.#read.values()) if (read.ranges.length > 0) yield read.bundled();
+  }
+}
+
+/**
+ * Code from a symbol bundle that was made with `--code`, and from other files where it has none.
+ *
+ * @example
+ * ```ts
+ * import { bundledCode } from "@perfdata/pt/code";
+ * import { SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const writer = new SymbolBundleWriter();
+ * const parts = [{ offset: 0, bytes: Uint8Array.of(0xc3) }];
+ * writer.addCode({ path: "/bin/a", buildId: "", size: 1, parts });
+ * const files = bundledCode(SymbolBundle.open(writer.finish()));
+ * assertEquals("source" in files.open({ path: "/bin/a", kind: "elf" }), true);
+ * ```
+ */
+export function bundledCode({ code }: SymbolBundle, otherwise?: CodeFiles): CodeFiles {
+  const byKey = new Map(code.map((file) => [`${file.path}\0${file.buildId}`, file]));
+  return {
+    open: (object) => {
+      const file = byKey.get(`${object.path}\0${object.buildId ?? ""}`);
+      if (file !== undefined) return { source: partsSource(file) };
+      return otherwise?.open(object) ?? { missing: "not in the bundle" };
+    },
+    file: (path) => {
+      const file = byKey.get(`${path}\0`);
+      return file === undefined ? otherwise?.file(path) : partsSource(file);
+    },
+  };
+}
+
+/** Adds the symbols of all places of a decoded trace to a bundle; returns how many places that are. */
+export async function bundlePlaces(
+  { table, objects, origin: timeOrigin }: PtCode,
+  resolver: SymbolResolver,
+  writer: SymbolBundleWriter,
+): Promise<number> {
+  const byObject = new Map<number, number[]>();
+  for (let place = 0; place < table.count; place++) {
+    const object = table.object[place] as number;
+    if (object < 0) continue;
+    const places = byObject.get(object);
+    if (places === undefined) byObject.set(object, [place]);
+    else places.push(place);
+  }
+  let added = 0;
+  for (const [number, places] of byObject) {
+    const symbols = await resolver.open(objects[number] as SymbolObject);
+    const { object, origin, segments } = symbols;
+    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
+    writer.addObject(info);
+    const addresses = Float64Array.from(places, (place) => table.address[place] as number);
+    const times = Float64Array.from(
+      places,
+      (place) => timeOrigin.rounded(table.time[place] as number),
+    );
+    const found = await symbols.find(addresses, times);
+    for (const [i, address] of addresses.entries()) {
+      const resolution = found[i];
+      if (resolution === undefined || !Number.isSafeInteger(address)) continue;
+      writer.add(info, address, resolution);
+      added++;
+    }
+    symbols.close();
+  }
+  return added;
+}

@@ -1,0 +1,389 @@
+import { type CodeRange, type CodeSpace, compareAddress, offsetIn } from "@perfdata/intel-pt/flow";
+import { type BinarySource, openJitdump, type SymbolObject, SymbolsError } from "@perfdata/symbols";
+import { JitSymbols } from "@perfdata/symbols/jit";
+import { addressFromHalves } from "@perfdata/symbols/address";
+import { buildIdText } from "@perfdata/format/object-feature";
+import { KERNEL_HIDDEN, UNMAPPED } from "@perfdata/session/places";
+import type { PtHistory } from "./pt_history.ts";
+import { PtPlaces } from "./pt_places.ts";
+import {
+  ChunkCache,
+  type CodeFiles,
+  FileRange,
+  kernelImages,
+  MAX_RANGE,
+  type MemoryImage,
+} from "@perfdata/session/code-images";
+import type { PtSideband } from "./pt_sideband.ts";
+import type { TimeOrigin } from "../decode/pt_time.ts";
+import type { RecordedObjects } from "@perfdata/session/recorded-objects";
+
+/** Code of a JIT compiler. */
+interface JitPiece {
+  readonly address: number;
+  readonly size: number;
+  readonly since: number;
+  readonly range: CodeRange;
+}
+
+/** Memory with its address in halves. */
+interface PlacedImage {
+  readonly image: MemoryImage;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Images in order of their addresses. */
+function placed(images: readonly MemoryImage[]): PlacedImage[] {
+  return images.map((image) => ({
+    image,
+    low: Number(BigInt.asIntN(32, image.address)),
+    high: Number(BigInt.asIntN(32, image.address >> 32n)),
+  })).sort((a, b) => compareAddress(a.low, a.high, b.low, b.high));
+}
+
+/** Where the code of each thread is, at each time: files, images, a jitdump. */
+export class PtCode {
+  /** The objects that code was found in, as symbols know them. */
+  readonly objects: SymbolObject[] = [];
+  /** Addresses of objects: places of functions. */
+  readonly table: PtPlaces = new PtPlaces();
+  /** Why the code of an object could not be had, by its path. */
+  readonly missing: Map<string, string> = new Map();
+
+  readonly #history: PtHistory;
+  readonly #recorded: RecordedObjects;
+  readonly #files: CodeFiles;
+  readonly #sideband: PtSideband;
+  #images: readonly PlacedImage[];
+  /** Whether the kernel's file was looked for. */
+  #kernelSearched = false;
+  /** The file that the kernel's code is from; `undefined` where it is from a copy of its memory. */
+  kernelFile: string | undefined;
+  readonly #imageRanges = new Map<string, CodeRange>();
+  readonly #chunks = new ChunkCache();
+  readonly #ranges = new Map<string, CodeRange>();
+  /** The range of each map that was asked for last. */
+  readonly #rangeOfMap: (CodeRange | undefined)[] = [];
+  readonly #sources = new Map<string, BinarySource | undefined>();
+  readonly #objectOfMap = new Map<number, number>();
+  readonly #objectNumbers = new Map<string, number>();
+  readonly #jit = new Map<string, readonly JitPiece[]>();
+  #nextRange = 1;
+  #poked: Set<number> | undefined;
+
+  /** Prepares for what the sideband says. */
+  constructor(sideband: PtSideband, files: CodeFiles, images: readonly MemoryImage[] = []) {
+    this.#sideband = sideband;
+    this.#history = sideband.history;
+    this.#recorded = sideband.recorded as RecordedObjects;
+    this.#files = files;
+    this.#images = placed(images);
+  }
+
+  /** What times count from. */
+  get origin(): TimeOrigin {
+    return this.#sideband.origin;
+  }
+
+  /** The code that a thread sees at a time. */
+  space(tid: number, time: number): ThreadCode {
+    return new ThreadCode(this, this.#history, tid, time);
+  }
+
+  /** The image that holds an address, as it was at a time. */
+  image(low: number, high: number, time: number): CodeRange | undefined {
+    const images = this.#images;
+    if (images.length === 0) return undefined;
+    let from = 0;
+    let to = images.length;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      const { low: l, high: h } = images[middle] as { low: number; high: number };
+      if (compareAddress(l, h, low, high) <= 0) from = middle + 1;
+      else to = middle;
+    }
+    const found = images[from - 1];
+    if (found === undefined) return undefined;
+    const { image } = found;
+    const distance = addressFromHalves(high, low) - addressFromHalves(found.high, found.low);
+    if (!(distance >= 0 && distance < image.size)) return undefined;
+    const piece = Math.floor(distance / MAX_RANGE);
+    // Code that was changed since is another range.
+    const pokes = this.#pokesUntil(time);
+    const key = `${from - 1} ${piece} ${pokes}`;
+    let range = this.#imageRanges.get(key);
+    if (range === undefined) {
+      const start = image.address + BigInt(piece * MAX_RANGE);
+      range = new FileRange(
+        this.#nextRange++,
+        Number(BigInt.asIntN(32, start)),
+        Number(BigInt.asIntN(32, start >> 32n)),
+        Math.min(MAX_RANGE, image.size - piece * MAX_RANGE),
+        image.source,
+        image.offset + piece * MAX_RANGE,
+        this.#chunks,
+        this.#sideband.pokes.slice(0, pokes),
+      );
+      this.#imageRanges.set(key, range);
+    }
+    return range;
+  }
+
+  #pokesUntil(time: number): number {
+    const { pokes } = this.#sideband;
+    let from = 0;
+    let to = pokes.length;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((pokes[middle]?.time ?? 0) <= time) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+
+  /** Whether code was changed that begins at most so many bytes before an address. */
+  isPokedBefore(address: number, most: number): boolean {
+    const { pokes } = this.#sideband;
+    if (pokes.length === 0) return false;
+    this.#poked ??= new Set(pokes.map(({ high, low }) => addressFromHalves(high, low)));
+    for (let n = 1; n <= most; n++) if (this.#poked.has(address - n)) return true;
+    return false;
+  }
+
+  /** The code of a mapping at an address, or `undefined` where it cannot be had. */
+  mapped(map: number, low: number, high: number, time: number): CodeRange | undefined {
+    const known = this.#rangeOfMap[map];
+    if (known !== undefined && offsetIn(known, low, high) >= 0) return known;
+    const { spaces: data } = this.#history;
+    const object = this.objects[this.objectOf(map)] as SymbolObject;
+    if (object.kind === "kernel") return this.#kernelCode(object, low, high, time);
+    if (object.kind === "jit") return this.#jitCode(object, low, high, time);
+    if (object.kind !== "elf" && object.kind !== "vdso" && object.kind !== "module") {
+      return undefined;
+    }
+    const startLow = (data.startLo[map] as number) | 0;
+    const startHigh = (data.startHi[map] as number) | 0;
+    const size = addressFromHalves(data.endHi[map] as number, data.endLo[map] as number) -
+      addressFromHalves(startHigh, startLow);
+    const distance = addressFromHalves(high, low) - addressFromHalves(startHigh, startLow);
+    const piece = Math.floor(distance / MAX_RANGE) * MAX_RANGE;
+    const pgoff = addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number);
+    const key = `${this.objectOf(map)} ${startHigh} ${startLow} ${size} ${pgoff} ${piece}`;
+    let range = this.#ranges.get(key);
+    if (range === undefined) {
+      const source = this.#source(object);
+      if (source === undefined) return undefined;
+      const first = BigInt.asUintN(
+        64,
+        (BigInt(startHigh) << 32n | BigInt(startLow >>> 0)) + BigInt(piece),
+      );
+      range = new FileRange(
+        this.#nextRange++,
+        Number(BigInt.asIntN(32, first)),
+        Number(BigInt.asIntN(32, first >> 32n)),
+        Math.min(MAX_RANGE, size - piece),
+        source,
+        pgoff + piece,
+        this.#chunks,
+      );
+      this.#ranges.set(key, range);
+    }
+    return this.#rangeOfMap[map] = range;
+  }
+
+  /** The kernel's code from its file, where no copy of its memory has it. */
+  #kernelCode(
+    object: SymbolObject,
+    low: number,
+    high: number,
+    time: number,
+  ): CodeRange | undefined {
+    if (this.#kernelSearched) return undefined;
+    this.#kernelSearched = true;
+    const { reference, referenceAddress } = object;
+    const source = this.#source(object);
+    if (source === undefined) return undefined;
+    if (reference === undefined || referenceAddress === undefined) {
+      this.missing.set(object.path, "the recording does not say where it was");
+      return undefined;
+    }
+    try {
+      const images = kernelImages(source, { name: reference, address: referenceAddress });
+      this.#images = placed([...this.#images.map(({ image }) => image), ...images]);
+      // Ranges go by the positions of images.
+      this.#imageRanges.clear();
+      this.kernelFile = object.path;
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      this.missing.set(object.path, error.message);
+      return undefined;
+    }
+    return this.image(low, high, time);
+  }
+
+  #source(object: SymbolObject): BinarySource | undefined {
+    const key = `${object.path}\0${object.buildId ?? ""}`;
+    if (this.#sources.has(key)) return this.#sources.get(key);
+    const found = this.#files.open(object);
+    const source = "source" in found ? found.source : undefined;
+    if ("missing" in found) this.missing.set(object.path, found.missing);
+    this.#sources.set(key, source);
+    return source;
+  }
+
+  /** Number of the object of a mapping. */
+  objectOf(map: number): number {
+    let number = this.#objectOfMap.get(map);
+    if (number !== undefined) return number;
+    const { spaces: data } = this.#history;
+    const { name, buildId } = this.#history.source(map);
+    const kernel = (data.startHi[map] as number) >= 0x8000_0000;
+    const bytes = buildId < 0 ? undefined : this.#history.names.get(buildId);
+    const object = this.#recorded.describe({
+      name: this.#history.names.text(name),
+      kernel,
+      buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
+      start: addressFromHalves(data.startHi[map] as number, data.startLo[map] as number),
+      end: addressFromHalves(data.endHi[map] as number, data.endLo[map] as number),
+    });
+    number = this.numberOf(object);
+    this.#objectOfMap.set(map, number);
+    return number;
+  }
+
+  /** Number of an object: those of the same file and build are one. */
+  numberOf(object: SymbolObject): number {
+    const { kind, path, buildId = "", loadAddress = "" } = object;
+    const key = `${kind}\0${path}\0${buildId}\0${loadAddress}`;
+    let number = this.#objectNumbers.get(key);
+    if (number === undefined) {
+      number = this.objects.push(object) - 1;
+      this.#objectNumbers.set(key, number);
+    }
+    return number;
+  }
+
+  /** The place of an address that a thread sees: a row of {@linkcode PtCode.table}. */
+  place(code: ThreadCode, low: number, high: number): number {
+    const map = code.map(low, high);
+    if (map < 0) {
+      return this.table.of(
+        high < 0 ? KERNEL_HIDDEN : UNMAPPED,
+        addressFromHalves(high, low),
+        code.time,
+      );
+    }
+    const object = this.objectOf(map);
+    const { kind, referenceAddress } = this.objects[object] as SymbolObject;
+    const { spaces: data } = this.#history;
+    const address = addressFromHalves(high, low);
+    const start = addressFromHalves(data.startHi[map] as number, data.startLo[map] as number);
+    switch (kind) {
+      case "kernel":
+        return this.table.of(object, address - (referenceAddress ?? 0), code.time);
+      case "jit":
+        return this.table.of(object, address, code.time);
+      case "module":
+      case "bpf":
+        return this.table.of(object, address - start, code.time);
+      default:
+        return this.table.of(
+          object,
+          address - start +
+            addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number),
+          code.time,
+        );
+    }
+  }
+
+  #jitCode(object: SymbolObject, low: number, high: number, time: number): CodeRange | undefined {
+    const { jitdump } = object;
+    if (jitdump === undefined) {
+      this.missing.set(object.path, "no jitdump");
+      return undefined;
+    }
+    let pieces = this.#jit.get(jitdump);
+    if (pieces === undefined) {
+      pieces = this.#openJitdump(jitdump);
+      this.#jit.set(jitdump, pieces);
+    }
+    const address = addressFromHalves(high, low);
+    let best: JitPiece | undefined;
+    for (const piece of pieces) {
+      if (address < piece.address || address >= piece.address + piece.size) continue;
+      // The newest that was there; of what came later, the first.
+      if (best === undefined || (piece.since <= time && piece.since >= best.since)) best = piece;
+    }
+    return best?.range;
+  }
+
+  #openJitdump(path: string): JitPiece[] {
+    const source = this.#files.file(path);
+    if (source === undefined) {
+      this.missing.set(path, "file missing");
+      return [];
+    }
+    const pieces: JitPiece[] = [];
+    try {
+      for (
+        const { start, end, since, codeOffset } of new JitSymbols(openJitdump(source).records())
+          .codes
+      ) {
+        const size = end - start;
+        const high = Math.floor(start / 2 ** 32);
+        const range = new FileRange(
+          this.#nextRange++,
+          (start - high * 2 ** 32) | 0,
+          high | 0,
+          size,
+          source,
+          codeOffset,
+          this.#chunks,
+        );
+        // Its times are numbers.
+        pieces.push({ address: start, size, since: since - this.origin.rounded(0), range });
+      }
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      this.missing.set(path, error.message);
+    }
+    return pieces;
+  }
+}
+
+/** The code that a thread sees at a time. */
+export class ThreadCode implements CodeSpace {
+  /** The thread. */
+  readonly tid: number;
+  /** Its process. */
+  readonly pid: number;
+  /** When, ns. */
+  readonly time: number;
+  readonly #code: PtCode;
+  readonly #history: PtHistory;
+
+  /** Use {@linkcode PtCode.space}. */
+  constructor(code: PtCode, history: PtHistory, tid: number, time: number) {
+    this.tid = tid;
+    this.time = time;
+    this.pid = history.pid(tid, time);
+    this.#code = code;
+    this.#history = history;
+  }
+
+  /** The mapping at an address, or -1. */
+  map(low: number, high: number): number {
+    return this.#history.map(this.pid, this.time, high, low);
+  }
+
+  /** The code at an address. */
+  find(low: number, high: number): CodeRange | undefined {
+    const image = this.#code.image(low, high, this.time);
+    if (image !== undefined) return image;
+    const map = this.map(low, high);
+    if (map < 0) return undefined;
+    const range = this.#code.mapped(map, low, high, this.time);
+    return range !== undefined && offsetIn(range, low, high) >= 0 ? range : undefined;
+  }
+}

@@ -1,0 +1,228 @@
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_FORK_EXEC,
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_KERNEL,
+} from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
+  PERF_RECORD_KSYMBOL,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+} from "@perfdata/format/record-types";
+import { COMM, FORK, KSYMBOL } from "@perfdata/format/records";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { KernelMaps, type KnownBinary } from "@perfdata/session/kernel-maps";
+import { AddressSpaces } from "@perfdata/session/machine-maps";
+import { NameTable } from "@perfdata/session/machine-names";
+import {
+  MAP,
+  MAPPED,
+  type MapSource,
+  MapSources,
+  mmapSize,
+  rangeOfRecord,
+} from "@perfdata/session/map-sources";
+import { recordMisc } from "@perfdata/format/record-header";
+
+// Where the fields of records lie.
+const NAME = layoutOf(COMM);
+const TASK = layoutOf(FORK);
+// Bytes that they have at least.
+const COMM_SIZE = prefixSize(COMM);
+const FORK_SIZE = prefixSize(FORK);
+const KSYMBOL_SIZE = prefixSize(KSYMBOL);
+
+/** Values from a time on: rows in order of time. */
+class Versions {
+  readonly #times: number[] = [];
+  readonly #values: number[] = [];
+
+  /** The newest value; `otherwise` where there is none. */
+  last(otherwise: number): number {
+    return this.#values.at(-1) ?? otherwise;
+  }
+
+  set(time: number, value: number): void {
+    const last = this.#times.length - 1;
+    if (last >= 0 && this.#times[last] === time) this.#values[last] = value;
+    else if (this.#values[last] !== value) {
+      this.#times.push(time);
+      this.#values.push(value);
+    }
+  }
+
+  /** The value at a time; the first one before all times. */
+  at(time: number, otherwise: number): number {
+    let from = 0;
+    let to = this.#times.length;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#times[middle] as number) <= time) from = middle + 1;
+      else to = middle;
+    }
+    return this.#values[Math.max(0, from - 1)] ?? otherwise;
+  }
+}
+
+/**
+ * Which process a thread belonged to and what was mapped in it, at any time.
+ *
+ * The machine that the engine keeps knows the present moment only; the trace of a CPU is decoded after
+ * the records were read, with the state of each of its moments. Trees of maps share what they have in common.
+ */
+export class PtHistory {
+  /** Paths, by number. */
+  readonly names: NameTable = new NameTable();
+  /** All maps. */
+  readonly spaces: AddressSpaces = new AddressSpaces();
+  /** Times at which something changed, ns, in order. */
+  readonly changes: number[] = [];
+
+  readonly #littleEndian: boolean;
+  readonly #isX86: boolean;
+  readonly #sources: MapSources;
+  readonly #kernel: KernelMaps;
+  readonly #comms = new Map<number, number>();
+  readonly #threadComms = new Map<number, Versions>();
+  readonly #pids = new Map<number, Versions>();
+  /** Root of the tree of maps, by process. */
+  readonly #roots = new Map<number, Versions>();
+  #nextOwner = 1;
+
+  /** Begins with nothing. */
+  constructor(littleEndian: boolean, arch: string | undefined, known: readonly KnownBinary[]) {
+    this.#littleEndian = littleEndian;
+    this.#isX86 = arch === "x86_64" || arch === undefined;
+    this.#sources = new MapSources(this.names, littleEndian);
+    this.#kernel = new KernelMaps(this.names, this.#sources, this.spaces);
+    this.#kernel.setKnown(known);
+    const vdso = known.find(({ filename }) => /(^|\/)\[vdso\]\/*$/.test(filename));
+    this.#sources.vdso ??= vdso?.filename;
+  }
+
+  /** Takes a record; those that change nothing are skipped. */
+  apply(bytes: Uint8Array, view: DataView, start: number, end: number, time: number): void {
+    const le = this.#littleEndian;
+    const type = view.getUint32(start, le);
+    switch (type) {
+      case PERF_RECORD_MMAP:
+      case PERF_RECORD_MMAP2:
+        if (end - start >= mmapSize(type)) this.#mmap(bytes, view, start, end, time);
+        break;
+      case PERF_RECORD_COMM:
+        if (end - start >= COMM_SIZE) {
+          const pid = view.getInt32(start + NAME.pid, le);
+          const tid = view.getInt32(start + NAME.tid, le);
+          this.thread(pid, tid, time);
+          const name = this.names.internUntilNul(bytes, start + NAME.comm, end);
+          versionsOf(this.#threadComms, tid).set(time, name);
+          if (pid === tid) this.#comms.set(pid, name);
+        }
+        break;
+      case PERF_RECORD_FORK:
+        if (end - start >= FORK_SIZE) this.#fork(view, start, time);
+        break;
+      case PERF_RECORD_KSYMBOL:
+        if (end - start >= KSYMBOL_SIZE) this.#kernel.ksymbol(bytes, view, start, end, le);
+        break;
+    }
+  }
+
+  /** Says that a thread belongs to a process from a time on. */
+  thread(pid: number, tid: number, time: number): void {
+    if (pid >= 0 && tid >= 0) versionsOf(this.#pids, tid).set(time, pid);
+  }
+
+  /** The last name of a process. */
+  comm(pid: number): string | undefined {
+    const name = this.#comms.get(pid);
+    return name === undefined ? undefined : this.names.text(name);
+  }
+
+  /** The name of a thread at a time: a number of {@linkcode PtHistory.names}, or -1. */
+  threadComm(tid: number, time: number): number {
+    return this.#threadComms.get(tid)?.at(time, -1) ?? -1;
+  }
+
+  /** Process of a thread at a time; the thread itself where nothing is known. */
+  pid(tid: number, time: number): number {
+    return this.#pids.get(tid)?.at(time, tid) ?? tid;
+  }
+
+  /**
+   * The map that holds an address of a process at a time, or -1. Times of packets may be coarse: where
+   * nothing is mapped then, it is what is mapped at the end.
+   */
+  map(pid: number, time: number, hi: number, lo: number): number {
+    if (hi < 0) return this.spaces.find(this.#kernel.root, hi >>> 0, lo >>> 0);
+    const roots = this.#roots.get(pid);
+    if (roots === undefined) return -1;
+    const found = this.spaces.find(roots.at(time, 0), hi, lo >>> 0);
+    return found >= 0 ? found : this.spaces.find(roots.last(0), hi, lo >>> 0);
+  }
+
+  /** What a map was made from. */
+  source(map: number): MapSource {
+    return this.#sources.get(this.spaces.source[map] as number);
+  }
+
+  #mmap(bytes: Uint8Array, view: DataView, start: number, end: number, time: number): void {
+    const le = this.#littleEndian;
+    const source = this.#sources.ofRecord(bytes, view, start, end);
+    const vdso = this.#sources.kind(source) === MAPPED.VDSO;
+    const range = {
+      ...rangeOfRecord(view, start, le),
+      ...(vdso ? { pgoffHi: 0, pgoffLo: 0 } : {}),
+    };
+    const mode = recordMisc(view, start, le) & PERF_RECORD_MISC_CPUMODE_MASK;
+    if (mode === PERF_RECORD_MISC_GUEST_KERNEL) return;
+    if (mode === PERF_RECORD_MISC_KERNEL) {
+      this.#kernel.map(this.#sources.name(source), range, this.#isX86);
+      this.changes.push(time);
+      return;
+    }
+    const pid = view.getInt32(start + MAP.pid, le);
+    this.thread(pid, view.getInt32(start + MAP.tid, le), time);
+    const roots = versionsOf(this.#roots, pid);
+    roots.set(
+      time,
+      this.spaces.insert(
+        roots.last(0),
+        this.#nextOwner++,
+        range.startHi,
+        range.startLo,
+        range.endHi,
+        range.endLo,
+        range.pgoffHi,
+        range.pgoffLo,
+        this.#sources.called(source, pid),
+      ),
+    );
+    this.changes.push(time);
+  }
+
+  #fork(view: DataView, start: number, time: number): void {
+    const le = this.#littleEndian;
+    const misc = recordMisc(view, start, le);
+    const pid = view.getInt32(start + TASK.pid, le);
+    const ppid = view.getInt32(start + TASK.ppid, le);
+    const tid = view.getInt32(start + TASK.tid, le);
+    const parent = this.#threadComms.get(view.getInt32(start + TASK.ptid, le))?.last(-1) ?? -1;
+    this.thread(pid, tid, time);
+    if (parent >= 0) versionsOf(this.#threadComms, tid).set(time, parent);
+    const comm = this.#comms.get(ppid);
+    if (comm !== undefined && !this.#comms.has(pid)) this.#comms.set(pid, comm);
+    // A thread shares the maps of its process; perf writes the FORK of a process that was there already.
+    if (pid === ppid || (misc & PERF_RECORD_MISC_FORK_EXEC) !== 0) return;
+    versionsOf(this.#roots, pid).set(time, this.#roots.get(ppid)?.last(0) ?? 0);
+    this.changes.push(time);
+  }
+}
+
+function versionsOf(map: Map<number, Versions>, key: number): Versions {
+  let versions = map.get(key);
+  if (versions === undefined) map.set(key, versions = new Versions());
+  return versions;
+}

@@ -1,0 +1,260 @@
+import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import {
+  UNRESOLVED_CAUSES,
+  type UnresolvedCause,
+  UNVERIFIED_MARK,
+} from "@perfdata/symbols/trust-report";
+import { PlaceLookUps } from "@perfdata/session/look-up";
+import type { PtCode } from "./pt_code.ts";
+import type { TimeOrigin } from "../decode/pt_time.ts";
+
+/** A function of a trace. */
+export interface PtFunction {
+  /** Its name; `[unknown]` for all that has none. */
+  readonly name: string;
+  /** Path of the object. */
+  readonly object: string;
+  /** `false` where the name is of a file that nothing verifies: no build id was recorded. */
+  readonly verified?: false;
+}
+
+/** Names of the places of a trace, looked up in blocks. */
+export class PtNames {
+  /** Function of each place. */
+  readonly names: string[] = [];
+  /** The same as text shows it: with a mark where nothing verifies it. */
+  readonly labels: string[] = [];
+  /** Symbol of each place, as perf shows it, with a mark where nothing verifies it; `undefined` where it has none. */
+  readonly symbols: (string | undefined)[] = [];
+  /** Distance of each place from the start of its function; -1 where it has none. */
+  readonly offsets: number[] = [];
+  /** Where the symbol of each place ends, as its object counts; -1 where it has none. */
+  readonly ends: number[] = [];
+  /** Number of the function of each place: those of the same name and object are one. */
+  readonly functions: number[] = [];
+  /** Name and object of each function. */
+  readonly functionNames: PtFunction[] = [];
+  /** Why places have no function. */
+  readonly #causes: (UnresolvedCause | undefined)[] = [];
+  /** Whether the name of a place is of a file that nothing verifies, and the path of its object. */
+  readonly #unverified: (string | undefined)[] = [];
+  /** 1 for each place that counts, where not all do. */
+  #met: Uint8Array | undefined;
+  readonly #code: PtCode;
+  readonly #resolver: SymbolResolver;
+  readonly #lookUps: PlaceLookUps;
+  /** What became of the places since the last call, by their distance from the first of them. */
+  #found: ([Resolution, boolean] | undefined)[] = [];
+  readonly #lines = new Map<number, string>();
+  readonly #shownNames = new Map<string, string>();
+  readonly #numbers = new Map<string, number>();
+  readonly #perfObjects = new Map<number, string>();
+
+  /** Names the places of `code.table`. */
+  constructor(code: PtCode, resolver: SymbolResolver) {
+    this.#code = code;
+    this.#resolver = resolver;
+    const { table, objects, origin } = code;
+    this.#lookUps = new PlaceLookUps(
+      {
+        get count() {
+          return table.count;
+        },
+        objects,
+        object: (place) => table.object[place] as number,
+        address: (place) => table.address[place] as number,
+        time: (place) => origin.rounded(table.time[place] as number),
+      },
+      resolver,
+      ({ places, resolutions, verified }) => {
+        const from = this.names.length;
+        places.forEach((place, i) => {
+          this.#found[place - from] = [resolutions[i] as Resolution, verified];
+        });
+      },
+    );
+  }
+
+  /** What times of the trace count from. */
+  get origin(): TimeOrigin {
+    return this.#code.origin;
+  }
+
+  /** Looks up the places that came since. */
+  async resolve(): Promise<void> {
+    const { table, objects } = this.#code;
+    const from = this.names.length;
+    const { count } = table;
+    if (from === count) return;
+    await this.#lookUps.next();
+    for (let place = from; place < count; place++) {
+      const number = table.object[place] as number;
+      const path = objects[number]?.path;
+      if (path === undefined) {
+        const cause = number === -1 ? "unmapped" : "kallsyms restricted";
+        this.#set(place, undefined, "[unknown]", true, cause);
+        continue;
+      }
+      const [found, verified] = this.#found[place - from] ?? [undefined, true];
+      this.#set(place, found, path, verified, found?.cause);
+    }
+    this.#found = [];
+  }
+
+  #set(
+    place: number,
+    resolution: Resolution | undefined,
+    object: string,
+    verified: boolean,
+    cause: UnresolvedCause | undefined,
+  ): void {
+    const frame = resolution?.frames.at(-1);
+    const address = this.#code.table.address[place] as number;
+    const known = frame !== undefined;
+    const name = frame?.name ?? `0x${hex(address)}`;
+    this.names[place] = name;
+    // Where there is no name, there is nothing to verify.
+    const isUnverified = !verified && (known || resolution?.symbol !== undefined);
+    this.labels[place] = isUnverified && known ? name + UNVERIFIED_MARK : name;
+    this.#unverified[place] = isUnverified ? object : undefined;
+    const symbol = resolution?.symbol;
+    this.symbols[place] = symbol === undefined
+      ? undefined
+      : this.#shown(symbol.name) + (isUnverified ? UNVERIFIED_MARK : "");
+    const start = symbol?.start;
+    this.offsets[place] = start === undefined ? -1 : address - start;
+    this.ends[place] = symbol?.end ?? -1;
+    const inner = resolution?.frames[0];
+    if (inner?.file !== undefined && inner.line > 0) {
+      this.#lines.set(place, `${inner.file}:${inner.line}`);
+    }
+    this.#causes[place] = known ? undefined : cause;
+    const function_ = known ? name : "[unknown]";
+    const key = `${object}\0${function_}\0${isUnverified}`;
+    let number = this.#numbers.get(key);
+    if (number === undefined) {
+      const marked = isUnverified ? { verified: false } as const : {};
+      number = this.functionNames.push({ name: function_, object, ...marked }) - 1;
+      this.#numbers.set(key, number);
+    }
+    this.functions[place] = number;
+  }
+
+  #shown(symbol: string): string {
+    let shown = this.#shownNames.get(symbol);
+    if (shown === undefined) this.#shownNames.set(symbol, shown = this.#resolver.show(symbol));
+    return shown;
+  }
+
+  /** `name+0x12`, as perf prints addresses. */
+  text(place: number): string {
+    return this.#withOffset(place, this.labels[place] as string);
+  }
+
+  /** The same without a mark: JSON has a member for that. */
+  plainText(place: number): string {
+    return this.#withOffset(place, this.names[place] as string);
+  }
+
+  #withOffset(place: number, name: string): string {
+    const offset = this.offsets[place] as number;
+    return offset > 0 ? `${name}+0x${offset.toString(16)}` : name;
+  }
+
+  /** Source file and line of a place, or `undefined`. */
+  line(place: number): string | undefined {
+    return this.#lines.get(place);
+  }
+
+  /** The function of a place. */
+  function(place: number): PtFunction | undefined {
+    return this.functionNames[this.functions[place] as number];
+  }
+
+  /** `{ verified: false }` where nothing verifies the name of a place. */
+  trust(place: number): Pick<PtFunction, "verified"> {
+    return this.function(place)?.verified === false ? { verified: false } : {};
+  }
+
+  /** `{ verified: false }` where nothing verifies a function of this name. */
+  trustOf(name: string): Pick<PtFunction, "verified"> {
+    const isUnverified = this.functionNames.some((of) => of.name === name && of.verified === false);
+    return isUnverified ? { verified: false } : {};
+  }
+
+  /** The object of a place. */
+  object(place: number): string {
+    return this.function(place)?.object ?? "[unknown]";
+  }
+
+  /** The object of a place as perf names it; `[unknown]` for -1. */
+  perfObject(place: number): string {
+    const number = place < 0 ? -1 : this.#code.table.object[place] as number;
+    let text = this.#perfObjects.get(number);
+    if (text === undefined) {
+      const { kind, path } = this.#code.objects[number] ?? { kind: "elf", path: "[unknown]" };
+      text = kind === "kernel" && path.startsWith("[") ? path.replace(/\].*$/, "]") : path;
+      this.#perfObjects.set(number, text);
+    }
+    return text;
+  }
+
+  /**
+   * Says which places were met: of others, nothing is said.
+   *
+   * @param met 1 for each.
+   */
+  limitTo(met: Uint8Array): void {
+    this.#met = met;
+  }
+
+  #isMet(place: number): boolean {
+    return this.#met === undefined || this.#met[place] === 1;
+  }
+
+  /** How many places there are. */
+  get count(): number {
+    return this.names.reduce((sum, _, place) => sum + Number(this.#isMet(place)), 0);
+  }
+
+  /** Of each place with the name of a file that nothing verifies, the path of its object. */
+  get unverified(): string[] {
+    const paths: string[] = [];
+    for (const [place, path] of this.#unverified.entries()) {
+      if (path !== undefined && this.#isMet(place)) paths.push(path);
+    }
+    return paths;
+  }
+
+  /** Causes of missing functions, most first: `file missing (12)`. */
+  causes(): string {
+    const counts = new Map<UnresolvedCause, number>();
+    for (const [place, cause] of this.#causes.entries()) {
+      if (cause !== undefined && this.#isMet(place)) {
+        counts.set(cause, (counts.get(cause) ?? 0) + 1);
+      }
+    }
+    return UNRESOLVED_CAUSES.filter((cause) => counts.has(cause))
+      .map((cause) => `${cause} (${counts.get(cause)})`).join(", ");
+  }
+
+  /** Closes the files. */
+  close(): void {
+    this.#lookUps.close();
+  }
+}
+
+/** The objects that no code was found for; for a message. */
+export function missingCode({ missing }: PtCode): string {
+  return [...missing].map(([path, why]) => `${path}: ${why}`).sort().join(", ");
+}
+
+/** An address as its object counts it, as hexadecimal digits. */
+function hex(address: number): string {
+  return BigInt.asUintN(64, BigInt(address)).toString(16);
+}
+
+/** What an object is called in a table: the file's name. */
+export function shortObject({ path }: Pick<SymbolObject, "path">): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

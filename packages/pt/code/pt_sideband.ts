@@ -1,0 +1,213 @@
+import {
+  PERF_RECORD_ITRACE_START,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+  PERF_RECORD_TEXT_POKE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
+import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
+import { ITRACE_START, SWITCH_CPU_WIDE, TEXT_POKE } from "@perfdata/format/records";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import type { Consumer, Engine } from "@perfdata/session/engine";
+import { enlarge } from "@perfdata/format/enlarge";
+import type { AuxTrace } from "@perfdata/session/auxtrace";
+import { PtHistory } from "./pt_history.ts";
+import { PtClock } from "../decode/pt_run.ts";
+import type { TimeOrigin } from "../decode/pt_time.ts";
+import type { TextPoke } from "@perfdata/session/code-images";
+import { RecordedObjects } from "@perfdata/session/recorded-objects";
+import type { Run } from "@perfdata/session/run";
+
+// Where the fields of records lie.
+const STARTED = layoutOf(ITRACE_START);
+const NEXT = layoutOf(SWITCH_CPU_WIDE);
+const POKE = layoutOf(TEXT_POKE);
+// Bytes that they have at least.
+const ITRACE_START_SIZE = prefixSize(ITRACE_START);
+const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
+
+/**
+ * Where the raw data of sched_switch has `next_pid`: after 8 bytes that all tracepoints have, prev_comm[16],
+ * prev_pid, prev_prio, prev_state (8 bytes) and next_comm[16] (include/trace/events/sched.h).
+ */
+const NEXT_PID = 56;
+
+/** Who ran on a CPU from when on: columns in order of time. */
+export class Switches {
+  /** The thread that ran before the first row; -1 where it is not known. */
+  first: number = -1;
+  /** Number of rows. */
+  count = 0;
+  /** When, ns. */
+  time: Float64Array = new Float64Array(64);
+  /** The thread that runs from then on; 0 is the idle task, -1 not known. */
+  tid: Int32Array = new Int32Array(64);
+
+  /** Adds a row; of rows at the same time, the last counts. */
+  add(time: number, tid: number): void {
+    const last = this.count - 1;
+    if (last >= 0 && this.tid[last] === tid) return;
+    if (this.count === this.time.length) {
+      this.time = enlarge(this.time, this.count + 1);
+      this.tid = enlarge(this.tid, this.count + 1);
+    }
+    this.time[this.count] = time;
+    this.tid[this.count++] = tid;
+  }
+}
+
+/**
+ * What the records of a recording say that the packets of Intel PT do not: which thread ran on which
+ * CPU, what was mapped where, how the kernel's code changed. All with its time.
+ *
+ * Memory grows with the number of those records.
+ */
+export class PtSideband implements Consumer {
+  /** Records in order of time; it follows the machine on its own, with its history. */
+  readonly needs = { machine: false } as const;
+  /** Who ran, by CPU. */
+  readonly switches: Map<number, Switches> = new Map();
+  /** Changes of the kernel's code, in order of time. */
+  readonly pokes: TextPoke[] = [];
+  /** The first thread that an ITRACE_START names, by CPU; -1 is a record without CPU. */
+  readonly started: Map<number, number> = new Map();
+  /** What the recording says of its objects. */
+  recorded: RecordedObjects | undefined;
+  /** What times count from: as those of the trace. */
+  readonly origin: TimeOrigin;
+
+  #history: PtHistory | undefined;
+  #littleEndian = true;
+
+  /** Fields of the samples of sched_switch events, by number of the event. */
+  readonly #schedSwitch = new Map<number, SampleFields>();
+  #hasSwitches = false;
+  #eventsSeen = 0;
+  #engine: Engine | undefined;
+
+  /** Takes the trace that the records are beside. */
+  constructor(trace: AuxTrace) {
+    this.origin = new PtClock(trace).origin;
+  }
+
+  /** Prepares for a recording. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+    const { reader, recorded } = engine;
+    this.recorded = recorded;
+    this.#littleEndian = reader.littleEndian;
+    this.#history = new PtHistory(reader.littleEndian, reader.arch, recorded.known);
+  }
+
+  /**
+   * The thread that a CPU's trace begins with; -1 where it is not known.
+   *
+   * perf writes the process that it has started, or was told of, into each AUXTRACE record of a CPU, whoever
+   * runs there: that one is `otherwise`, for recordings that say nothing else of who ran.
+   */
+  firstThread(cpu: number, otherwise = -1): number {
+    const switches = this.switches.get(cpu);
+    const started = this.started.get(cpu) ?? this.started.get(-1);
+    if (started !== undefined) return started;
+    if (switches !== undefined) {
+      return switches.first >= 0 ? switches.first : switches.tid[0] as number;
+    }
+    return this.#hasSwitches ? -1 : otherwise;
+  }
+
+  /** Threads and mappings at any time. */
+  get history(): PtHistory {
+    if (this.#history === undefined) throw new TypeError("PtSideband: not started");
+    return this.#history;
+  }
+
+  /** Takes the records of a run. */
+  rows(run: Run): void {
+    const { history } = this;
+    const { count, type, start, end, timeHi, timeLo } = run;
+    for (let i = 0; i < count; i++) {
+      const kind = type[i] as number;
+      if (kind === PERF_RECORD_SAMPLE) {
+        this.#sample(run, i);
+        continue;
+      }
+      const { bytes, view } = run.at(i);
+      const from = start[i] as number;
+      const to = end[i] as number;
+      this.recorded?.record(bytes, view, from, to);
+      if (kind >= PERF_RECORD_USER_TYPE_START) continue;
+      const time = this.origin.sinceHalves(timeHi[i] as number, timeLo[i] as number);
+      history.apply(bytes, view, from, to, time);
+      if (kind === PERF_RECORD_SWITCH || kind === PERF_RECORD_SWITCH_CPU_WIDE) {
+        this.#switch(run, i, view, time);
+      } else if (kind === PERF_RECORD_ITRACE_START && to - from >= ITRACE_START_SIZE) {
+        const cpu = run.cpu[i] as number;
+        const tid = view.getInt32(from + STARTED.tid, this.#littleEndian);
+        if (!this.started.has(cpu)) this.started.set(cpu, tid);
+        if (cpu >= 0) this.#of(cpu).add(time, tid);
+      } else if (kind === PERF_RECORD_TEXT_POKE) this.#poke(bytes, view, from, to, time);
+    }
+  }
+
+  #of(cpu: number): Switches {
+    let switches = this.switches.get(cpu);
+    if (switches === undefined) this.switches.set(cpu, switches = new Switches());
+    return switches;
+  }
+
+  #switch(run: Run, i: number, view: DataView, time: number): void {
+    const cpu = run.cpu[i] as number;
+    if (cpu < 0) return;
+    const out = ((run.misc[i] as number) & PERF_RECORD_MISC_SWITCH_OUT) !== 0;
+    const from = run.start[i] as number;
+    const tid = run.tid[i] as number;
+    const isWide = run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE &&
+      (run.end[i] as number) - from >= SWITCH_CPU_WIDE_SIZE;
+    const other = isWide ? view.getInt32(from + NEXT.next_prev_tid, this.#littleEndian) : -1;
+    if (tid > 0) this.history.thread(run.pid[i] as number, tid, time);
+    this.#hasSwitches = true;
+    const switches = this.#of(cpu);
+    if (switches.count === 0) switches.first = out ? tid : other;
+    if (!out) switches.add(time, tid);
+    // A SWITCH names nobody: the trace is of the workload alone, and its last packets may seem to be later.
+    else if (isWide) switches.add(time, other);
+  }
+
+  /** A sample of sched_switch: how older versions of perf learned of context switches. */
+  #sample(run: Run, i: number): void {
+    const { eventNames = [], reader } = this.#engine ?? {};
+    for (; this.#eventsSeen < eventNames.length; this.#eventsSeen++) {
+      const event = reader?.events.all[this.#eventsSeen];
+      if (event === undefined || eventNames[this.#eventsSeen] !== "sched:sched_switch") continue;
+      this.#schedSwitch.set(this.#eventsSeen, new SampleFields(event.attr));
+    }
+    const fields = this.#schedSwitch.get(run.event[i] as number);
+    const cpu = run.cpu[i] as number;
+    if (fields === undefined || cpu < 0) return;
+    this.#hasSwitches = true;
+    const { view } = run.at(i);
+    const le = this.#littleEndian;
+    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return;
+    if (fields.rawSize < NEXT_PID + 4) return;
+    const time = this.origin.sinceHalves(run.timeHi[i] as number, run.timeLo[i] as number);
+    this.#of(cpu).add(time, view.getInt32(fields.raw + NEXT_PID, le));
+  }
+
+  #poke(bytes: Uint8Array, view: DataView, from: number, to: number, time: number): void {
+    if (to - from < POKE.old_bytes) return;
+    const le = this.#littleEndian;
+    const before = view.getUint16(from + POKE.old_len, le);
+    const after = view.getUint16(from + POKE.new_len, le);
+    const at = from + POKE.old_bytes + before;
+    // Without bytes before, memory came into being, and without bytes after, it went.
+    if (at + after > to || after === 0) return;
+    this.pokes.push({
+      time,
+      low: view.getInt32(from + POKE.addr + (le ? 0 : 4), le),
+      high: view.getInt32(from + POKE.addr + (le ? 4 : 0), le),
+      bytes: bytes.slice(at, at + after),
+    });
+  }
+}

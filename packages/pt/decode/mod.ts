@@ -1,0 +1,12 @@
+/**
+ * Buffers of Intel PT, found, cut and decoded in order of time.
+ *
+ * @module
+ */
+export * from "./pt_run.ts";
+export * from "./pt_seek.ts";
+export * from "./pt_snapshots.ts";
+export * from "./pt_span.ts";
+export * from "./pt_time.ts";
+export type { StreamPlace } from "./pt_buffer.ts";
+export { pieceEnd } from "./pt_pieces.ts";

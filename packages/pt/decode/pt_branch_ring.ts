@@ -1,0 +1,53 @@
+import { BRANCH_WORDS } from "../samples/pt_sample_rows.ts";
+
+/** The branches that a thread took last, as perf keeps them for `--itrace=l`. */
+export class BranchRing {
+  /** Which piece of the trace they are of: they end with it. */
+  trace = -1;
+  /** How many there are. */
+  count = 0;
+  readonly #size: number;
+  readonly #words: Int32Array;
+  /** Where the newest is. */
+  #at = 0;
+
+  /** Keeps at most `size` branches. */
+  constructor(size: number) {
+    this.#size = size;
+    this.#words = new Int32Array(size * BRANCH_WORDS);
+  }
+
+  /** Forgets all branches. */
+  clear(): void {
+    this.count = 0;
+    this.#at = 0;
+  }
+
+  /** Takes a branch; returns where its words begin: see {@linkcode BRANCH_WORDS}. */
+  add(): number {
+    this.#at = (this.#at === 0 ? this.#size : this.#at) - 1;
+    if (this.count < this.#size) this.count++;
+    return this.#at * BRANCH_WORDS;
+  }
+
+  /** The words. */
+  get words(): Int32Array {
+    return this.#words;
+  }
+
+  /** Where the words of a branch are: the newest is number 0. */
+  at(number: number): number {
+    return (this.#at + number) % this.#size * BRANCH_WORDS;
+  }
+
+  /** Writes `count` branches to `to`, newest first, from number `skip` on; returns the end. */
+  put(to: Int32Array, at: number, count: number, skip = 0): number {
+    const start = (this.#at + skip) % this.#size;
+    const first = Math.min(count, this.#size - start);
+    const from = start * BRANCH_WORDS;
+    to.set(this.#words.subarray(from, from + first * BRANCH_WORDS), at);
+    const rest = (count - first) * BRANCH_WORDS;
+    to.set(this.#words.subarray(0, rest), at + first * BRANCH_WORDS);
+    return at + count * BRANCH_WORDS;
+  }
+}

@@ -1,0 +1,89 @@
+import { type BlockCache, type PathTable } from "@perfdata/intel-pt";
+import { InsnKind } from "@perfdata/intel-pt/x86";
+import { enlarge } from "@perfdata/format/enlarge";
+import { IP_FLAG, KIND_FLAGS } from "../samples/pt_sample_rows.ts";
+
+const TURN = IP_FLAG.CALL | IP_FLAG.RETURN;
+
+/** Whether a branch is a call or a return, by the kind of its instruction. */
+export function isTurn(kind: number): boolean {
+  return ((KIND_FLAGS[kind] as number) & TURN) !== 0;
+}
+
+/** Whether a packet says where a branch goes, by the kind of its instruction. */
+export function usesPacket(kind: number): boolean {
+  return isBranch(kind) && kind !== InsnKind.JMP && kind !== InsnKind.CALL;
+}
+
+/** Whether an instruction of this kind is a branch. */
+export function isBranch(kind: number): boolean {
+  return kind !== InsnKind.OTHER && kind < InsnKind.PTWRITE;
+}
+
+/** Numbers of a turn in {@linkcode PathTurns.words}. */
+export const TURN_WORDS = 2;
+
+/**
+ * Where the calls and returns of paths are: whoever wants nothing else need not look at each block of
+ * a path again whenever it is gone, and most end with a jump.
+ */
+export class PathTurns {
+  /**
+   * {@linkcode TURN_WORDS} numbers a turn: its block's place in `PathTable.blocks`, and 1 if a packet
+   * was used on the path up to there.
+   */
+  words: Int32Array<ArrayBuffer> = new Int32Array(1024);
+  /** Where those of each path begin, + 1; 0 where that is not known yet. */
+  #from = new Int32Array(0);
+  #to = new Int32Array(0);
+  /** Of each path whether a packet is used on it. */
+  #packets = new Uint8Array(0);
+  #used = 0;
+
+  /** Finds the turns of a path; returns where they begin. */
+  from(paths: PathTable, blocks: BlockCache, path: number): number {
+    const known = path < this.#from.length ? (this.#from[path] as number) - 1 : -1;
+    return known < 0 ? this.#find(paths, blocks, path) : known;
+  }
+
+  /** Where the turns of a path end that were found. */
+  to(path: number): number {
+    return this.#to[path] as number;
+  }
+
+  /** Whether a packet is used on a path whose turns were found. */
+  usesPacket(path: number): boolean {
+    return this.#packets[path] === 1;
+  }
+
+  /** Forgets all paths: their numbers mean nothing any more. */
+  clear(): void {
+    this.#from.fill(0);
+    this.#used = 0;
+  }
+
+  #find({ start, blocks: list, count }: PathTable, blocks: BlockCache, path: number): number {
+    if (path >= this.#from.length) {
+      this.#from = enlarge(this.#from, count);
+      this.#to = enlarge(this.#to, count);
+      this.#packets = enlarge(this.#packets, count);
+    }
+    const from = this.#used;
+    const end = start[path + 1] as number;
+    let packets = 0;
+    for (let k = start[path] as number; k < end; k++) {
+      const kind = blocks.kind[list[k] as number] as number;
+      if (usesPacket(kind)) packets = 1;
+      if (!isTurn(kind)) continue;
+      if (this.#used + TURN_WORDS > this.words.length) {
+        this.words = enlarge(this.words, this.#used + TURN_WORDS);
+      }
+      this.words[this.#used++] = k;
+      this.words[this.#used++] = packets;
+    }
+    this.#from[path] = from + 1;
+    this.#to[path] = this.#used;
+    this.#packets[path] = packets;
+    return from;
+  }
+}

@@ -1,0 +1,19 @@
+import type { AuxTrace } from "@perfdata/session/auxtrace";
+import type { PtClock } from "./pt_run.ts";
+
+/**
+ * When the snapshots of a trace were taken (`perf record --snapshot`), ns since the clock's origin, in order
+ * of time; empty where there are none, or no times. perf reads the buffers of all CPUs one after the other: times
+ * are those of one that is in each snapshot.
+ */
+export function snapshotTimes(trace: AuxTrace, clock: PtClock): number[] {
+  if ((trace.intelPt?.snapshot_mode ?? 0n) === 0n || !clock.known) return [];
+  const taken: number[] = [];
+  for (const { pieces } of trace.streams) {
+    // A buffer in which nothing ran meanwhile has no piece: then the others have more.
+    if (pieces.length <= taken.length) continue;
+    taken.length = 0;
+    for (const { reference } of pieces) taken.push(clock.ns(Number(reference - clock.base)));
+  }
+  return taken.sort((a, b) => a - b);
+}

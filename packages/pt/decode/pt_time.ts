@@ -1,0 +1,82 @@
+/** Whole seconds that times count from are this far before the first: half of what a number holds. */
+const BEFORE = 1n << 52n;
+const SECOND = 1_000_000_000n;
+
+/**
+ * What the times of a decoded trace count from.
+ *
+ * Times are numbers, exact up to 2^53 ns: 104 days. Clocks that say more (that of the day, an uptime of
+ * months) are counted from a second that all times of the recording are near to.
+ *
+ * @example
+ * ```ts
+ * import { TimeOrigin } from "@perfdata/pt/decode";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const origin = TimeOrigin.before(1_700_000_000_123_456_789n);
+ * const time = origin.since(1_700_000_000_123_456_790n);
+ * assertEquals(origin.secondsText(time), "1700000000.123456790");
+ * assertEquals(origin.exact(time), 1_700_000_000_123_456_790n);
+ * ```
+ */
+export class TimeOrigin {
+  /** What times count from, whole seconds. */
+  readonly seconds: number;
+  readonly #high: number;
+  readonly #low: number;
+
+  private constructor(ns: bigint) {
+    this.seconds = Number(ns / SECOND);
+    this.#high = Number(ns >> 32n);
+    this.#low = Number(ns & 0xffff_ffffn);
+  }
+
+  /** Where times near to `ns` count from: 0, as long as those are exact. */
+  static before(ns: bigint): TimeOrigin {
+    return new TimeOrigin(ns < BEFORE ? 0n : (ns - (BEFORE >> 1n)) / SECOND * SECOND);
+  }
+
+  /** What times count from, ns. */
+  get ns(): bigint {
+    return BigInt(this.seconds) * SECOND;
+  }
+
+  /** The number of a time, ns; 0 of those long before the trace. */
+  since(ns: bigint): number {
+    const since = ns - this.ns;
+    return since < 0n ? 0 : Number(since);
+  }
+
+  /** The number of a time whose halves these are; 0 of those long before the trace. */
+  sinceHalves(high: number, low: number): number {
+    // deno-lint-ignore perfdata/halves -- a difference, which is small where the times are near
+    const since = ((high >>> 0) - this.#high) * 2 ** 32 + ((low >>> 0) - this.#low);
+    return since < 0 ? 0 : since;
+  }
+
+  /** The time that a number stands for, ns: a number where that is exact. */
+  exact(since: number): number | bigint {
+    return this.seconds === 0 ? since : this.ns + BigInt(Math.floor(since));
+  }
+
+  /** The same as the nearest number, for what counts times of its own by numbers. */
+  rounded(since: number): number {
+    return this.seconds * 1e9 + since;
+  }
+
+  /** Whole seconds of a time. */
+  secondsOf(since: number): number {
+    return this.seconds + Math.floor(since / 1e9);
+  }
+
+  /** Nanoseconds of a time beyond its whole seconds. */
+  restOf(since: number): number {
+    return Math.floor(since - Math.floor(since / 1e9) * 1e9);
+  }
+
+  /** Seconds with nine digits, as `perf script --ns` prints times; nothing where there is no time. */
+  secondsText(since: number): string {
+    if (since < 0) return "";
+    return `${this.secondsOf(since)}.${String(this.restOf(since)).padStart(9, "0")}`;
+  }
+}

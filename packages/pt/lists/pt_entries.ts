@@ -1,0 +1,180 @@
+import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt";
+import { enlarge } from "@perfdata/format/enlarge";
+import type { CallFilter } from "../calls/pt_calls.ts";
+import type { PtCode } from "../code/pt_code.ts";
+import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
+
+/** What a thread did in an object, as far as packets say. */
+export interface ObjectTime {
+  /** The thread. */
+  readonly tid: number;
+  /** Number of the object in `PtCode.objects`; -1 where nothing is mapped, -2 in a kernel that is not known. */
+  readonly object: number;
+  /** ns from addresses in it to the next address. */
+  time: number;
+  /** How often it was entered: the address before was in another object. */
+  entries: number;
+  /** How often a packet had an address in it. */
+  seen: number;
+}
+
+/** Where a thread is. */
+class Whereabouts {
+  readonly objects = new Map<number, ObjectTime>();
+  /** The last place; -1 where tracing is off, or it is not known. */
+  place = -1;
+  /** Its object, also while tracing is off. */
+  object = NaN;
+  /** Since when, ns; -1 where that is not known. */
+  since = -1;
+  /** The kind of the event before, other than a time. */
+  before = -1;
+}
+
+/**
+ * What ran, from packets alone: which addresses of which objects packets have, when, and how long it took to
+ * the next. For `decodePt` with `quick: 1`.
+ *
+ * Addresses are those of indirect branches, of returns where these are not compressed, of interrupts, and of
+ * where tracing began; conditional and direct branches have none.
+ */
+export class PtEntries implements PtSink {
+  /** ns from an address to the next, by place. */
+  timeOf: Float64Array = new Float64Array(1024);
+  /** How often a packet had the address, by place. */
+  seenOf: Float64Array = new Float64Array(1024);
+  /** How often it was the first in its object, by place. */
+  entriesOf: Float64Array = new Float64Array(1024);
+
+  readonly #code: PtCode;
+  readonly #clock: PtClock;
+  readonly #filter: CallFilter;
+  readonly #threads = new Map<number, Whereabouts>();
+  /** The thread of each buffer. */
+  readonly #running = new Map<number, Whereabouts>();
+  /** The last time of each buffer, ns. */
+  readonly #now = new Map<number, number>();
+
+  /** Makes a sink for `decodePt`. */
+  constructor(code: PtCode, clock: PtClock, filter: CallFilter = {}) {
+    this.#code = code;
+    this.#clock = clock;
+    this.#filter = filter;
+  }
+
+  /** Objects of threads, most time first; without times, what was seen most. */
+  objects(): ObjectTime[] {
+    return [...this.#threads.values()].flatMap(({ objects }) => [...objects.values()])
+      .sort((a, b) => b.time - a.time || b.seen - a.seen || a.tid - b.tid || a.object - b.object);
+  }
+
+  /** Another thread runs on the buffer's CPU. */
+  thread(buffer: PtBuffer): void {
+    const { tid, index, position } = buffer;
+    // Each CPU has its own idle task, and who is not known stays there.
+    const key = tid > 0 ? tid : -1 - 2 * index - (tid < 0 ? 1 : 0);
+    let thread = this.#threads.get(key);
+    if (thread === undefined) this.#threads.set(key, thread = new Whereabouts());
+    const before = this.#running.get(index);
+    if (before === thread) return;
+    if (before !== undefined) this.#leave(before, position);
+    this.#running.set(index, thread);
+  }
+
+  /** Takes events. */
+  flow(buffer: PtBuffer, run: FlowDecoder): void {
+    const { tids } = this.#filter;
+    const thread = this.#running.get(buffer.index) as Whereabouts;
+    let now = this.#now.get(buffer.index) ?? -1;
+    const isWanted = tids === undefined || tids.has(buffer.tid);
+    for (let i = 0; i < run.count; i++) {
+      const event = ~(run.entries[i] as number);
+      const time = this.#clock.ns(run.time[event] as number);
+      if (time >= 0) now = time;
+      // An abort, and a PSB+, are known by the event before.
+      if (isWanted && run.kind[event] !== FlowEvent.TIME) {
+        this.#event(buffer, thread, run, event, now);
+      }
+    }
+    this.#now.set(buffer.index, now);
+  }
+
+  #event(buffer: PtBuffer, thread: Whereabouts, run: FlowDecoder, event: number, now: number) {
+    const { before } = thread;
+    thread.before = run.kind[event] as number;
+    const ipLow = run.ipLow[event] as number;
+    const ipHigh = run.ipHigh[event] as number;
+    const low = run.low[event] as number;
+    const high = run.high[event] as number;
+    const detail = run.detail[event] as number;
+    switch (run.kind[event]) {
+      case FlowEvent.PSB:
+        if (ipLow !== 0 || ipHigh !== 0) this.#see(buffer, thread, ipLow, ipHigh, now);
+        break;
+      case FlowEvent.SYNC:
+        // The PSB+ before it has said so already.
+        if (before !== FlowEvent.PSB) this.#see(buffer, thread, ipLow, ipHigh, now);
+        break;
+      case FlowEvent.HOP:
+      case FlowEvent.ENABLED:
+        this.#see(buffer, thread, ipLow, ipHigh, now);
+        break;
+      case FlowEvent.ASYNC:
+        if (before !== FlowEvent.TSX) this.#see(buffer, thread, ipLow, ipHigh, now);
+        this.#see(buffer, thread, low, high, now);
+        break;
+      case FlowEvent.DISABLED:
+        if ((detail & 2) !== 0 && before !== FlowEvent.TSX) {
+          this.#see(buffer, thread, ipLow, ipHigh, now);
+        }
+        if ((detail & 3) === 3) this.#see(buffer, thread, low, high, now);
+        this.#leave(thread, now);
+        break;
+      case FlowEvent.ERROR:
+        this.#leave(thread, now);
+    }
+  }
+
+  /** A packet says that a thread is at an address. */
+  #see(buffer: PtBuffer, thread: Whereabouts, low: number, high: number, now: number): void {
+    this.#leave(thread, now);
+    const { from = -Infinity, to = Infinity } = this.#filter;
+    const place = this.#code.place(buffer.code, low, high);
+    const number = this.#code.table.object[place] as number;
+    const isNew = number !== thread.object;
+    thread.place = place;
+    thread.object = number;
+    thread.since = now;
+    if (now >= 0 && (now < from || now > to)) return;
+    if (place >= this.seenOf.length) {
+      this.timeOf = enlarge(this.timeOf, place + 1);
+      this.seenOf = enlarge(this.seenOf, place + 1);
+      this.entriesOf = enlarge(this.entriesOf, place + 1);
+    }
+    const object = this.#objectOf(thread, buffer.tid);
+    object.seen++;
+    this.seenOf[place] = (this.seenOf[place] as number) + 1;
+    if (!isNew) return;
+    object.entries++;
+    this.entriesOf[place] = (this.entriesOf[place] as number) + 1;
+  }
+
+  #objectOf({ objects, object }: Whereabouts, tid: number): ObjectTime {
+    let row = objects.get(object);
+    if (row === undefined) objects.set(object, row = { tid, object, time: 0, entries: 0, seen: 0 });
+    return row;
+  }
+
+  /** A thread is no longer where it was. */
+  #leave(thread: Whereabouts, now: number): void {
+    const { place, since } = thread;
+    thread.place = -1;
+    if (place < 0 || since < 0 || now < 0) return;
+    const { from = -Infinity, to = Infinity } = this.#filter;
+    const passed = Math.min(now, to) - Math.max(since, from);
+    const row = thread.objects.get(thread.object);
+    if (!(passed > 0) || row === undefined) return;
+    row.time += passed;
+    this.timeOf[place] = (this.timeOf[place] as number) + passed;
+  }
+}

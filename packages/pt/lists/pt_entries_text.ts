@@ -1,0 +1,79 @@
+import type { PtEntries } from "./pt_entries.ts";
+import type { PtHistory } from "../code/pt_history.ts";
+import type { PtNames } from "../code/pt_names.ts";
+
+/** An object that a thread was in, as packets say. */
+export interface ThreadObject {
+  /** The thread. */
+  readonly tid: number;
+  /** Its name, where it has one. */
+  readonly comm: string | undefined;
+  /** Path of the object. */
+  readonly object: string;
+  /** ns in it. */
+  readonly time: number;
+  /** How often it was entered. */
+  readonly entries: number;
+  /** How often a packet had an address in it. */
+  readonly seen: number;
+}
+
+/** A function, or an address, that packets have. */
+export interface EntryPoint {
+  /** Name of the function; an address, as its object counts it, where there is none. */
+  readonly function: string;
+  /** Path of its object. */
+  readonly object: string;
+  /** `false` where the name is of a file that nothing verifies. */
+  readonly verified?: false;
+  /** ns from there to the next address. */
+  readonly time: number;
+  /** How often its object was entered there. */
+  readonly entries: number;
+  /** How often a packet had an address in it. */
+  readonly seen: number;
+}
+
+/** Objects by thread, most time first. */
+export function threadObjects(
+  entries: PtEntries,
+  pathOf: (object: number) => string,
+  history: PtHistory,
+): ThreadObject[] {
+  return entries.objects().map(({ tid, object, time, entries, seen }) => {
+    const comm = history.threadComm(tid, Infinity);
+    return {
+      tid,
+      comm: comm < 0 ? undefined : history.names.text(comm),
+      object: pathOf(object),
+      time,
+      entries,
+      seen,
+    };
+  });
+}
+
+/** Functions and addresses, most time first; the names of all places are known. */
+export function entryPoints(
+  { timeOf, seenOf, entriesOf }: PtEntries,
+  names: PtNames,
+): EntryPoint[] {
+  const rows = new Map<string, { -readonly [K in keyof EntryPoint]: EntryPoint[K] }>();
+  for (const [place, name] of names.names.entries()) {
+    const seen = seenOf[place] ?? 0;
+    if (seen === 0) continue;
+    const object = names.object(place);
+    const trust = names.trust(place);
+    const key = `${object}\0${names.labels[place]}`;
+    let row = rows.get(key);
+    if (row === undefined) {
+      rows.set(key, row = { function: name, object, ...trust, time: 0, entries: 0, seen: 0 });
+    }
+    row.time += timeOf[place] as number;
+    row.entries += entriesOf[place] as number;
+    row.seen += seen;
+  }
+  return [...rows.values()].sort((a, b) =>
+    b.time - a.time || b.seen - a.seen || (a.function < b.function ? -1 : 1)
+  );
+}

@@ -1,0 +1,324 @@
+import { type BlockCache, type FlowDecoder, FlowEvent, type PathTable } from "@perfdata/intel-pt";
+import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
+import { offsetIn } from "@perfdata/intel-pt/flow";
+import { enlarge } from "@perfdata/format/enlarge";
+import type { CallFilter } from "../calls/pt_calls.ts";
+import type { PtCode } from "../code/pt_code.ts";
+import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
+
+/** What a row of {@linkcode FlowRows} is. */
+export const ROW = {
+  /** A branch from place `a` to place `b`, whose address `payload` is; `kind` is an `InsnKind`. */
+  BRANCH: 0,
+  /** An instruction at place `a`; `b` is the number of its text in `PtList.texts`. */
+  INSN: 1,
+  /** An event; `kind` is a `FlowEvent`, `a` its place or -1, `b` its detail. */
+  EVENT: 2,
+} as const;
+
+/** Branches, instructions, events: columns in order of execution. */
+export class FlowRows {
+  /** Number of rows. */
+  count = 0;
+  /** {@linkcode ROW}. */
+  row: Uint8Array = new Uint8Array(1024);
+  /** See {@linkcode ROW}. */
+  kind: Uint8Array = new Uint8Array(1024);
+  /** The thread. */
+  tid: Int32Array = new Int32Array(1024);
+  /** The CPU, or -1. */
+  cpu: Int32Array = new Int32Array(1024);
+  /** When, ns; -1 where there is no time. */
+  time: Float64Array = new Float64Array(1024);
+  /** By how much the time may be wrong, ns. */
+  uncertainty: Float64Array = new Float64Array(1024);
+  /** See {@linkcode ROW}. */
+  a: Int32Array = new Int32Array(1024);
+  /** See {@linkcode ROW}. */
+  b: Int32Array = new Int32Array(1024);
+  /** Upper and lower half of the address where place `a` is mapped; 0 where there is none. */
+  high: Int32Array = new Int32Array(1024);
+  /** See `high`. */
+  low: Int32Array = new Int32Array(1024);
+  /** Of an event: its payload; of a branch: the address where place `b` is mapped. */
+  payload: BigUint64Array = new BigUint64Array(1024);
+
+  /** Makes room for a row; returns its number. */
+  next(): number {
+    if (this.count === this.row.length) this.#grow();
+    return this.count++;
+  }
+
+  /** Forgets all rows. */
+  clear(): void {
+    this.count = 0;
+  }
+
+  #grow(): void {
+    const n = this.count + 1;
+    this.row = enlarge(this.row, n);
+    this.kind = enlarge(this.kind, n);
+    this.tid = enlarge(this.tid, n);
+    this.cpu = enlarge(this.cpu, n);
+    this.time = enlarge(this.time, n);
+    this.uncertainty = enlarge(this.uncertainty, n);
+    this.a = enlarge(this.a, n);
+    this.b = enlarge(this.b, n);
+    this.high = enlarge(this.high, n);
+    this.low = enlarge(this.low, n);
+    this.payload = enlarge(this.payload, n);
+  }
+}
+
+/** Makes the text of an instruction, for example with iced-x86. */
+export type InsnText = (bytes: Uint8Array, ip: bigint, mode: InsnMode) => string;
+
+/** What {@linkcode PtList} lists. */
+export interface ListOptions {
+  /** Branches that were taken. */
+  readonly branches?: boolean;
+  /** Instructions. */
+  readonly insns?: boolean;
+  /** Events: of packets, errors. */
+  readonly events?: boolean;
+  /** Only errors of them. */
+  readonly errors?: boolean;
+  /** Makes the texts of instructions. */
+  readonly text?: InsnText | undefined;
+  /** Which part of the trace. */
+  readonly filter?: CallFilter;
+  /** Called between packets, when `rows` may be used and cleared. */
+  readonly idle: () => Promise<void> | void;
+}
+
+/** Instructions of a block: their addresses and places, and the numbers of their texts. */
+interface BlockInsns {
+  readonly high: Int32Array;
+  readonly low: Int32Array;
+  readonly places: Int32Array;
+  readonly texts: Int32Array;
+}
+
+/** Lists what was executed: branches, instructions, events. */
+export class PtList implements PtSink {
+  /** What came since it was cleared last. */
+  readonly rows: FlowRows = new FlowRows();
+  /** Texts of instructions. */
+  readonly texts: string[] = [""];
+
+  readonly #code: PtCode;
+  readonly #clock: PtClock;
+  readonly #options: ListOptions;
+  readonly #textNumbers = new Map<string, number>();
+  #blockPlace: number[] = [];
+  #lastPlace: number[] = [];
+  #insns: (BlockInsns | undefined)[] = [];
+  /** The last block of each thread, or -1. */
+  readonly #before = new Map<number, number>();
+  /** The last time of each buffer. */
+  readonly #now = new Map<number, number>();
+
+  /** Makes a sink for `decodePt`. */
+  constructor(code: PtCode, clock: PtClock, options: ListOptions) {
+    this.#code = code;
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** Lets the caller use the rows. */
+  async idle(): Promise<void> {
+    await this.#options.idle();
+  }
+
+  /** Gives up what is kept by block. */
+  forget(): void {
+    this.#blockPlace = [];
+    this.#lastPlace = [];
+    this.#insns = [];
+    this.#before.clear();
+  }
+
+  /** Takes paths and events. */
+  flow(buffer: PtBuffer, run: FlowDecoder): void {
+    const { tids, from = -Infinity, to = Infinity } = this.#options.filter ?? {};
+    const { tid } = buffer;
+    if (tids !== undefined && !tids.has(tid)) return;
+    const { entries, count, paths, blocks } = run;
+    let now = this.#now.get(buffer.index) ?? -1;
+    let uncertainty = 0;
+    for (let i = 0; i < count; i++) {
+      const entry = entries[i] as number;
+      if (entry >= 0) {
+        if (now < 0 || (now >= from && now <= to)) {
+          this.#path(buffer, paths, blocks, entry, now, uncertainty);
+        } else {
+          // The first branch of the part may come from the last block before it.
+          const end = paths.start[entry + 1] as number;
+          if (end > (paths.start[entry] as number)) {
+            this.#before.set(tid, paths.blocks[end - 1] as number);
+          }
+        }
+        continue;
+      }
+      const event = ~entry;
+      const time = this.#clock.ns(run.time[event] as number);
+      if (time >= 0) now = time;
+      uncertainty = this.#clock.duration(run.uncertainty[event] as number);
+      if (now < 0 || (now >= from && now <= to)) this.#event(buffer, run, event, now, uncertainty);
+    }
+    this.#now.set(buffer.index, now);
+  }
+
+  #path(
+    buffer: PtBuffer,
+    paths: PathTable,
+    blocks: BlockCache,
+    path: number,
+    now: number,
+    uncertainty: number,
+  ): void {
+    const { branches = false, insns = false } = this.#options;
+    const { tid } = buffer;
+    let before = this.#before.get(tid) ?? -1;
+    const end = paths.start[path + 1] as number;
+    for (let k = paths.start[path] as number; k < end; k++) {
+      const block = paths.blocks[k] as number;
+      if (branches && before >= 0 && isTaken(blocks, before, block)) {
+        const n = this.#row(ROW.BRANCH, blocks.kind[before] as number, buffer, now, uncertainty);
+        this.#last(buffer, blocks, before, n);
+        this.rows.b[n] = this.#placeOf(buffer, blocks, block);
+        this.rows.payload[n] = BigInt((blocks.high[block] as number) >>> 0) << 32n |
+          BigInt((blocks.low[block] as number) >>> 0);
+      }
+      before = block;
+      if (!insns) continue;
+      const { places, texts, high, low } = this.#insns[block] ??
+        this.#listInsns(buffer, blocks, block);
+      for (let i = 0; i < places.length; i++) {
+        const n = this.#row(ROW.INSN, 0, buffer, now, uncertainty);
+        this.rows.a[n] = places[i] as number;
+        this.rows.b[n] = texts[i] as number;
+        this.rows.high[n] = high[i] as number;
+        this.rows.low[n] = low[i] as number;
+      }
+    }
+    this.#before.set(tid, before);
+  }
+
+  #row(
+    row: number,
+    kind: number,
+    buffer: PtBuffer,
+    now: number,
+    uncertainty: number,
+  ): number {
+    const { rows } = this;
+    const n = rows.next();
+    rows.row[n] = row;
+    rows.kind[n] = kind;
+    rows.tid[n] = buffer.tid;
+    rows.cpu[n] = buffer.stream.cpu ?? -1;
+    rows.time[n] = now;
+    rows.uncertainty[n] = uncertainty;
+    return n;
+  }
+
+  #placeOf(buffer: PtBuffer, blocks: BlockCache, block: number): number {
+    return this.#blockPlace[block] ??= this.#code.place(
+      buffer.code,
+      blocks.low[block] as number,
+      blocks.high[block] as number,
+    );
+  }
+
+  /** Puts a block's last instruction into a row. */
+  #last(buffer: PtBuffer, blocks: BlockCache, block: number, n: number): void {
+    const start = blocks.low[block] as number;
+    const distance = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
+    const low = start + distance | 0;
+    const high = (start >>> 0) + distance > 0xffffffff
+      ? (blocks.high[block] as number) + 1 | 0
+      : blocks.high[block] as number;
+    this.rows.a[n] = this.#lastPlace[block] ??= this.#code.place(buffer.code, low, high);
+    this.rows.high[n] = high;
+    this.rows.low[n] = low;
+  }
+
+  #listInsns(buffer: PtBuffer, blocks: BlockCache, block: number): BlockInsns {
+    const { text } = this.#options;
+    const places: number[] = [];
+    const texts: number[] = [];
+    const lows: number[] = [];
+    const highs: number[] = [];
+    const low = (blocks.low[block] as number) >>> 0;
+    const high = (blocks.high[block] as number) >>> 0;
+    const range = blocks.rangeOf(block);
+    const base = offsetIn(range, low | 0, high | 0);
+    blocks.eachInsn(buffer.code, block, (offset, length) => {
+      const ip = (BigInt(high) << 32n | BigInt(low)) + BigInt(offset);
+      const ipLow = Number(BigInt.asIntN(32, ip));
+      const ipHigh = Number(BigInt.asIntN(32, ip >> 32n));
+      lows.push(ipLow);
+      highs.push(ipHigh);
+      places.push(this.#code.place(buffer.code, ipLow, ipHigh));
+      const window = text === undefined ? undefined : range.window(base + offset);
+      if (window === undefined || text === undefined) return texts.push(0);
+      const at = base + offset - window.from;
+      const words = text(window.bytes.subarray(at, at + length), ip, blocks.modeOf(block));
+      let number = this.#textNumbers.get(words);
+      if (number === undefined) {
+        number = this.texts.push(words) - 1;
+        this.#textNumbers.set(words, number);
+      }
+      texts.push(number);
+    });
+    return this.#insns[block] = {
+      high: Int32Array.from(highs),
+      low: Int32Array.from(lows),
+      places: Int32Array.from(places),
+      texts: Int32Array.from(texts),
+    };
+  }
+
+  #event(
+    buffer: PtBuffer,
+    run: FlowDecoder,
+    event: number,
+    now: number,
+    uncertainty: number,
+  ): void {
+    const kind = run.kind[event] as number;
+    const { branches = false, insns = false, events = false, errors = false } = this.#options;
+    const flow = kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED ||
+      kind === FlowEvent.ASYNC || kind === FlowEvent.SYNC || kind === FlowEvent.HOP;
+    const before = this.#before.get(buffer.tid) ?? -1;
+    // The way from the last block is not a branch of it.
+    if (flow || kind === FlowEvent.ERROR) this.#before.set(buffer.tid, -1);
+    if (kind === FlowEvent.TIME || kind === FlowEvent.PSB) return;
+    const wanted = kind === FlowEvent.ERROR
+      ? errors || branches || insns || events
+      : events || (branches && flow);
+    if (!wanted) return;
+    const n = this.#row(ROW.EVENT, kind, buffer, now, uncertainty);
+    const low = run.ipLow[event] as number;
+    const high = run.ipHigh[event] as number;
+    this.rows.a[n] = low === 0 && high === 0 ? -1 : this.#code.place(buffer.code, low, high);
+    this.rows.high[n] = high;
+    this.rows.low[n] = low;
+    // Where no event ended it, the last branch did.
+    const isByBranch = kind === FlowEvent.DISABLED && before >= 0 && low === 0 && high === 0;
+    if (isByBranch) this.#last(buffer, run.blocks, before, n);
+    this.rows.b[n] = run.detail[event] as number;
+    this.rows.payload[n] = BigInt((run.high[event] as number) >>> 0) << 32n |
+      BigInt((run.low[event] as number) >>> 0);
+  }
+}
+
+/** Whether a block is reached from another by a branch that was taken. */
+function isTaken(blocks: BlockCache, before: number, block: number): boolean {
+  const kind = blocks.kind[before] as number;
+  if (kind === InsnKind.OTHER || kind >= InsnKind.PTWRITE) return false;
+  if (kind !== InsnKind.JCC) return true;
+  const end = (blocks.low[before] as number) + (blocks.size[before] as number) | 0;
+  return blocks.low[block] !== end || blocks.high[block] !== blocks.endHigh(before);
+}

@@ -1,0 +1,404 @@
+import { visible } from "@perfdata/format/visible";
+import { FLOW_ERROR_TEXT } from "@perfdata/intel-pt/flow";
+import { FlowEvent } from "@perfdata/intel-pt";
+import type { CallEvents } from "../calls/pt_call_events.ts";
+import type { CallRows } from "../calls/pt_call_log.ts";
+import { latencyOf } from "../calls/pt_latency.ts";
+import type { CallStats, LatencyTable } from "../calls/pt_latency.ts";
+import type { FlowRows } from "./pt_list.ts";
+import { ROW } from "./pt_list.ts";
+import type { PtFunction, PtNames } from "../code/pt_names.ts";
+import type { PtCounts } from "../decode/pt_run.ts";
+import type { TimeOrigin } from "../decode/pt_time.ts";
+
+/** Words for the kinds of branches, as `perf script -F flags` has them where it has any. */
+const BRANCH_NAMES: readonly string[] = [
+  "",
+  "jcc",
+  "jmp",
+  "jmp",
+  "call",
+  "call",
+  "return",
+  "syscall",
+  "sysret",
+  "int",
+  "iret",
+  "call far",
+  "jmp far",
+  "return far",
+  "vm entry",
+  "vm call",
+];
+
+const EVENT_NAMES: readonly string[] = Object.entries(FlowEvent).reduce((names, [name, kind]) => {
+  names[kind] = name.toLowerCase().replaceAll("_", " ");
+  return names;
+}, [] as string[]);
+
+/** A value as JSON; numbers above 2^53 are bigints, which `JSON.stringify` does not write. */
+function jsonText(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map(jsonText).join()}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  let text = "";
+  for (const [name, member] of Object.entries(value)) {
+    if (member !== undefined) text += `${text && ","}"${name}":${jsonText(member)}`;
+  }
+  return `{${text}}`;
+}
+
+/** A duration with its unit: `850 ns`, `12.3 us`, `4.56 ms`, `7.89 s`. */
+export function durationText(ns: number): string {
+  if (ns < 0) return "?";
+  if (ns < 1000) return `${Math.round(ns)} ns`;
+  if (ns < 1e6) return `${(ns / 1e3).toPrecision(3)} us`;
+  if (ns < 1e9) return `${(ns / 1e6).toPrecision(3)} ms`;
+  return `${(ns / 1e9).toPrecision(3)} s`;
+}
+
+/** Who is called and what is executed: only functions of these names, all if there are none. */
+export type NameFilter = ReadonlySet<string> | undefined;
+
+/**
+ * Calls as lines of JSON: one for each call, when it ends.
+ *
+ * @param options Which calls, and whether the trace counts cycles.
+ */
+export function* callJson(
+  events: CallEvents,
+  names: PtNames,
+  { filter, cycles = false }: { readonly filter?: NameFilter; readonly cycles?: boolean } = {},
+): Generator<string> {
+  for (let i = 0; i < events.count; i++) {
+    const place = events.place[i] as number;
+    const name = names.names[place] as string;
+    if (events.kind[i] === 0 || (filter !== undefined && !filter.has(name))) continue;
+    const duration = events.duration[i] as number;
+    const time = events.time[i] as number;
+    yield jsonText({
+      event: "call",
+      tid: events.tid[i],
+      cpu: (events.cpu[i] as number) < 0 ? undefined : events.cpu[i],
+      time: time < 0 || duration < 0 ? undefined : names.origin.exact(time - duration),
+      duration: duration < 0 ? undefined : Math.round(duration),
+      depth: events.depth[i],
+      function: name,
+      object: names.object(place),
+      ...names.trust(place),
+      insns: events.insns[i],
+      ...(cycles ? { cycles: Math.round(events.cycles[i] as number) } : {}),
+      ...(events.kind[i] === 2 ? { returned: false } : {}),
+    });
+  }
+}
+
+/** Branches, instructions and events as text or as lines of JSON. */
+export function* rowLines(
+  rows: FlowRows,
+  names: PtNames,
+  texts: readonly string[],
+  options: { readonly json: boolean; readonly source: boolean; readonly filter?: NameFilter },
+): Generator<string> {
+  const { json, source, filter } = options;
+  for (let i = 0; i < rows.count; i++) {
+    const a = rows.a[i] as number;
+    const b = rows.b[i] as number;
+    const kind = rows.kind[i] as number;
+    const row = rows.row[i];
+    if (filter !== undefined && row !== ROW.EVENT) {
+      const from = filter.has(names.names[a] as string);
+      if (!from && !(row === ROW.BRANCH && filter.has(names.names[b] as string))) continue;
+    }
+    const time = rows.time[i] as number;
+    if (json) {
+      const common = {
+        tid: rows.tid[i],
+        cpu: (rows.cpu[i] as number) < 0 ? undefined : rows.cpu[i],
+        time: time < 0 ? undefined : names.origin.exact(time),
+        uncertainty: time < 0 ? undefined : Math.round(rows.uncertainty[i] as number),
+      };
+      yield jsonText(jsonRow(rows, i, names, texts, common));
+      continue;
+    }
+    const cpu = rows.cpu[i] as number;
+    const prefix = `${String(rows.tid[i]).padStart(7)} ${
+      (cpu < 0 ? "" : `[${String(cpu).padStart(3, "0")}]`).padStart(5)
+    } ${names.origin.secondsText(time).padStart(18)}`;
+    if (row === ROW.BRANCH) {
+      const to = hex(rows.payload[i] as bigint);
+      const kindText = (BRANCH_NAMES[kind] ?? "").padEnd(10);
+      yield visible(
+        `${prefix} ${kindText} ${placeText(rows, i, names)} => ${to} ${names.text(b)} (${
+          names.object(b)
+        })`,
+      );
+    } else if (row === ROW.INSN) {
+      const text = texts[b] as string;
+      const line = source ? names.line(a) : undefined;
+      yield visible(
+        `${prefix} ${placeText(rows, i, names)}${text === "" ? "" : `  ${text}`}${
+          line === undefined ? "" : `  ; ${line}`
+        }`,
+      );
+    } else yield visible(`${prefix} ${eventText(rows, i, names)}`);
+  }
+}
+
+function jsonRow(
+  rows: FlowRows,
+  i: number,
+  names: PtNames,
+  texts: readonly string[],
+  common: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const a = rows.a[i] as number;
+  const b = rows.b[i] as number;
+  const kind = rows.kind[i] as number;
+  const at = (place: number, ip: bigint) => ({
+    ip: `0x${hex(ip)}`,
+    function: names.plainText(place),
+    object: names.object(place),
+    ...names.trust(place),
+  });
+  const payload = rows.payload[i] as bigint;
+  const ip = addressOf(rows, i);
+  switch (rows.row[i]) {
+    case ROW.BRANCH:
+      return {
+        event: "branch",
+        kind: BRANCH_NAMES[kind],
+        ...common,
+        from: at(a, ip),
+        to: at(b, payload),
+      };
+    case ROW.INSN:
+      return {
+        event: "insn",
+        ...common,
+        ...at(a, ip),
+        text: texts[b] === "" ? undefined : texts[b],
+        source: names.line(a),
+      };
+    default:
+      return {
+        event: EVENT_NAMES[kind],
+        ...common,
+        ...(a < 0 ? {} : at(a, ip)),
+        ...(kind === FlowEvent.ERROR ? { reason: FLOW_ERROR_TEXT[b] } : {
+          detail: b,
+          payload: `0x${hex(payload)}`,
+        }),
+      };
+  }
+}
+
+/** Where a row is: the address, and what is there. */
+function placeText(rows: FlowRows, i: number, names: PtNames): string {
+  const a = rows.a[i] as number;
+  return `${hex(addressOf(rows, i)).padStart(12)} ${names.text(a)} (${names.object(a)})`;
+}
+
+/** The address where place `a` of a row is mapped. */
+function addressOf({ high, low }: FlowRows, i: number): bigint {
+  return BigInt((high[i] as number) >>> 0) << 32n | BigInt((low[i] as number) >>> 0);
+}
+
+function hex(value: bigint): string {
+  return value.toString(16);
+}
+
+/** What an event says. */
+function eventText(rows: FlowRows, i: number, names: PtNames): string {
+  const kind = rows.kind[i] as number;
+  const detail = rows.b[i] as number;
+  const place = (rows.a[i] as number) < 0 ? "" : ` ${placeText(rows, i, names)}`;
+  const payload = `0x${hex(rows.payload[i] as bigint)}`;
+  switch (kind) {
+    case FlowEvent.ERROR:
+      return `error: ${FLOW_ERROR_TEXT[detail]}${place === "" ? "" : ` at${place}`}`;
+    case FlowEvent.SYNC:
+    case FlowEvent.ENABLED:
+      return `tr strt   ${place}`;
+    case FlowEvent.DISABLED:
+      return `tr end    ${place}${(detail & 1) === 0 ? "" : ` => ${payload}`}`;
+    case FlowEvent.ASYNC:
+      return `interrupt ${place} => ${payload}`;
+    case FlowEvent.HOP:
+      return `at        ${place}`;
+    case FlowEvent.CBR:
+      return `cbr ${detail}`;
+    case FlowEvent.MODE:
+      return `mode ${detail} bit${place}`;
+    case FlowEvent.INTERRUPTS:
+      return `interrupts ${detail === 1 ? "on" : "off"}${place}`;
+    case FlowEvent.TSX:
+      return `tsx ${detail === 0 ? "outside" : detail === 1 ? "inside" : "aborted"}${place}`;
+    case FlowEvent.PIP:
+      return `pip cr3 ${payload}${detail === 1 ? " non-root" : ""}`;
+    case FlowEvent.VMCS:
+    case FlowEvent.PTWRITE:
+      return `${EVENT_NAMES[kind]} ${payload}${place}`;
+    default:
+      return `${EVENT_NAMES[kind]}${place} detail ${detail} payload ${payload}`;
+  }
+}
+
+/** A function of a trace, with what was spent in it. */
+export interface FunctionTime extends PtFunction {
+  /** ns in it and what it called, recursion counted once. */
+  readonly total: number;
+  /** ns in the function itself. */
+  readonly self: number;
+  /** Instructions of the function itself. */
+  readonly insns: number;
+  /** Core clocks of the function itself, where the trace counts them. */
+  readonly cycles?: number;
+  /** How often it was called. */
+  readonly calls: number;
+}
+
+/**
+ * What places were spent on, by function; most self time (without times, instructions) first.
+ *
+ * @param latency Rows by function, as {@linkcode functionRows} numbers them.
+ */
+export function functionTimes(
+  places: {
+    readonly insnsOf: Float64Array;
+    readonly timeOf: Float64Array;
+    /** Core clocks; without CYC packets there are none. */
+    readonly cyclesOf?: Float64Array | undefined;
+  },
+  latency: LatencyTable,
+  names: PtNames,
+): FunctionTime[] {
+  const rows = names.functionNames.map(() => ({
+    total: 0,
+    self: 0,
+    insns: 0,
+    calls: 0,
+    cycles: 0,
+  }));
+  for (const [place, number] of names.functions.entries()) {
+    const row = rows[number];
+    if (row === undefined) continue;
+    row.self += places.timeOf[place] ?? 0;
+    row.insns += places.insnsOf[place] ?? 0;
+    row.cycles += places.cyclesOf?.[place] ?? 0;
+  }
+  for (const [number, row] of rows.entries()) {
+    const called = latency.of(number);
+    row.calls = called?.calls ?? 0;
+    row.total = called?.time ?? 0;
+  }
+  return rows.map(({ cycles, ...row }, number) => ({
+    ...(names.functionNames[number] as PtFunction),
+    ...row,
+    ...(places.cyclesOf === undefined ? {} : { cycles: Math.round(cycles) }),
+  })).filter(({ calls, insns }) => calls > 0 || insns > 0).sort((a, b) =>
+    b.self - a.self || b.insns - a.insns || b.total - a.total || inOrder(a.name, b.name) ||
+    inOrder(a.object, b.object)
+  );
+}
+
+function inOrder(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+/** Rows of calls for {@linkcode functionTimes}: one a function. */
+export function functionRows(names: PtNames): CallRows {
+  const { functions } = names;
+  return { resolve: () => names.resolve(), of: (place) => functions[place] };
+}
+
+/** A single row, 0, with all calls of functions of this name. */
+export function callRowsOf(name: string, names: PtNames): CallRows {
+  const { functions, functionNames } = names;
+  return {
+    resolve: () => names.resolve(),
+    of: (place) => {
+      const number = functions[place];
+      if (number === undefined) return undefined;
+      return functionNames[number]?.name === name ? 0 : -1;
+    },
+  };
+}
+
+/** A histogram of durations with the slowest calls, as text. */
+export function* latencyLines(
+  name: string,
+  stats: CallStats,
+  origin: TimeOrigin,
+): Generator<string> {
+  const { calls, open, histogram, slowest } = stats;
+  yield `${name}: ${calls} call${calls === 1 ? "" : "s"}${
+    open === 0 ? "" : `, ${open} without a return`
+  }`;
+  if (histogram === undefined) {
+    yield "no durations: the trace has no times";
+    return;
+  }
+  const most = histogram.reduce((a, b) => Math.max(a, b), 0);
+  for (const [i, n] of histogram.entries()) {
+    if (n === 0) continue;
+    const bar = "#".repeat(Math.ceil(40 * n / most));
+    yield `${durationText(latencyOf(i)).padStart(10)}  ${String(n).padStart(9)}  ${bar}`.trimEnd();
+  }
+  yield "slowest:";
+  for (const { duration, time, tid } of slowest) {
+    yield `${durationText(duration).padStart(10)}  at ${origin.secondsText(time)}  thread ${tid}`;
+  }
+}
+
+/** The same as a line of JSON; of each bucket, the least duration and its calls. */
+export function latencyJson(
+  { name, ...trust }: Pick<PtFunction, "name" | "verified">,
+  stats: CallStats,
+  origin: TimeOrigin,
+): string {
+  const { calls, open, time, insns, histogram, slowest } = stats;
+  return jsonText({
+    function: name,
+    ...trust,
+    calls,
+    open,
+    time,
+    insns,
+    histogram: [...histogram?.entries() ?? []].filter(([, n]) => n > 0)
+      .map(([bucket, calls]) => ({ from: latencyOf(bucket), calls })),
+    slowest: slowest.map((call) => ({ ...call, time: origin.exact(call.time) })),
+  });
+}
+
+/** What packets alone say, in one line. */
+export function packetsText({ addresses, branches, lostBranches }: PtCounts): string {
+  const all = addresses + branches + lostBranches;
+  return `from packets: ${
+    (100 * addresses / Math.max(1, all)).toFixed(1)
+  }% of ${all} branches have an address`;
+}
+
+/** What was not decoded, in one line; `undefined` where all was. */
+export function lossText(counts: PtCounts): string | undefined {
+  const { bytes, lostBytes, lostBranches, branches, insns, insnBranches, unsureInsns, errors } =
+    counts;
+  const reasons = [...errors.entries()].filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1])
+    .map(([error, n]) => `${FLOW_ERROR_TEXT[error]} (${n})`);
+  if (reasons.length === 0 && lostBytes === 0) return undefined;
+  const share = (100 * lostBytes / Math.max(1, bytes)).toFixed(2);
+  const ofBranches = (100 * lostBranches / Math.max(1, lostBranches + branches)).toFixed(2);
+  // Those that came with each branch of the part that was counted, on average.
+  const lost = insnBranches === 0 ? 0 : Math.round(lostBranches * insns / insnBranches);
+  const about = lost === 0 ? "" : `, about ${lost} instructions`;
+  const unsure = unsureInsns === 0
+    ? ""
+    : `, and ${unsureInsns} instructions that lead into a loop without an end`;
+  // Of packets alone, no branch is followed.
+  const followed = insns === 0 && lostBranches === 0
+    ? ""
+    : `, ${ofBranches}% of the conditional branches`;
+  return `not decoded: ${share}% of the bytes${followed}` +
+    `${about}${unsure}; ` +
+    (reasons.length === 0 ? "before the first PSB" : reasons.join(", "));
+}

@@ -1,0 +1,14 @@
+/**
+ * Intel PT of a recording to what was executed: threads, code, times, calls.
+ *
+ * {@linkcode decodePt} walks the code along the packets of all buffers and gives what ran to a sink:
+ * {@linkcode PtCalls} here, rows of lists in `@perfdata/pt/lists`, samples as of `--itrace` in `@perfdata/pt/samples`.
+ *
+ * @module
+ */
+export { PtCalls } from "./calls/pt_calls.ts";
+export { bundledCode } from "./code/pt_bundle.ts";
+export { PtCode } from "./code/pt_code.ts";
+export { PtNames } from "./code/pt_names.ts";
+export { PtSideband } from "./code/pt_sideband.ts";
+export { decodePt, PtClock } from "./decode/pt_run.ts";

@@ -1,0 +1,8 @@
+/**
+ * Parts of buffers decoded by several threads, and joined.
+ *
+ * @module
+ */
+export * from "./pt_join.ts";
+export * from "./pt_ranges.ts";
+export * from "./serve_pt.ts";

@@ -1,0 +1,209 @@
+import type { RandomAccessSource } from "@perfdata/format";
+import { FlowCache } from "@perfdata/intel-pt/flow";
+import type { SymbolObject } from "@perfdata/symbols";
+import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
+import { type BufferSurroundings, DecodedBuffer } from "../decode/pt_buffer.ts";
+import type { CallFilter, CallPart } from "../calls/pt_calls.ts";
+import { PtCalls } from "../calls/pt_calls.ts";
+import type { CallRows } from "../calls/pt_call_log.ts";
+import type { PtCode } from "../code/pt_code.ts";
+import { addPtCounts, clockRatios, noPtCounts, PtClock, type PtCounts } from "../decode/pt_run.ts";
+import { type PtCut, PtSeeker } from "../decode/pt_seek.ts";
+import type { PtSideband } from "../code/pt_sideband.ts";
+
+/** A part of a buffer's trace: from one PSB to another. */
+export interface PtRange {
+  /** Number of the buffer among those that are decoded. */
+  readonly buffer: number;
+  /** Where it begins; at the beginning of the trace without it. */
+  readonly from: PtCut | undefined;
+  /** Offset in the stream of the PSB where it ends; at the end of the trace without it. */
+  readonly to: number | undefined;
+  /** Bytes in it. */
+  readonly bytes: number;
+}
+
+/** Places that a thread met since it handed out some before. */
+export interface PlacesFound {
+  /** Objects that are new. */
+  readonly objects: readonly SymbolObject[];
+  /** Of each place the number of its object there; below 0 as in `PtPlaces`. */
+  readonly object: Int32Array<ArrayBuffer>;
+  /** Of each place its address. */
+  readonly address: Float64Array<ArrayBuffer>;
+  /** Of each place when it was met first, ns. */
+  readonly time: Float64Array<ArrayBuffer>;
+}
+
+/** What was found in a range. */
+export interface PtRangePart {
+  /** The range. */
+  readonly range: PtRange;
+  /** Calls and sums. */
+  readonly calls: CallPart;
+  /** Figures. */
+  readonly counts: PtCounts;
+  /** What decided what follows where it began, where it ended; see `PtCalls.stateOf`. */
+  readonly start: readonly number[] | undefined;
+  /** The same where it ended. */
+  readonly end: readonly number[] | undefined;
+  /** Its last time, ns. */
+  readonly time: number;
+  /** New places of the thread; `undefined` where it is the one that joins. */
+  places: PlacesFound | undefined;
+  /** Code that could not be had, by path, and why. */
+  readonly missing: readonly (readonly [string, string])[];
+  /** The file of the kernel's code. */
+  readonly kernelFile: string | undefined;
+}
+
+/** What ranges are parts of. */
+export interface PtWhole {
+  /** The trace; stitched, where its pieces may have data in common. */
+  readonly trace: AuxTrace;
+  /** The file. */
+  readonly source: RandomAccessSource;
+  /** What the records said, read to the end. */
+  readonly sideband: PtSideband;
+  /** Where the code is. */
+  readonly code: PtCode;
+  /** Which part of it counts. */
+  readonly filter: CallFilter;
+  /** What calls are counted by. */
+  readonly rows: CallRows;
+  /** Whether to find what was executed by stack. */
+  readonly tree?: boolean;
+  /** Only these buffers. */
+  readonly wants: (stream: AuxStream) => boolean;
+}
+
+/** The ranges of all buffers, each about so many bytes, in order of time. */
+export async function ptRanges(
+  { trace, source, wants }: PtWhole,
+  bytes: number,
+): Promise<PtRange[]> {
+  const clock = new PtClock(trace);
+  const ranges: PtRange[] = [];
+  for (const [buffer, stream] of trace.streams.filter(wants).entries()) {
+    const seeker = new PtSeeker(stream, source, clock);
+    const cuts = await seeker.cuts(bytes);
+    let from: PtCut | undefined;
+    for (const cut of [...cuts, undefined]) {
+      const to = cut?.seam;
+      ranges.push({ buffer, from, to, bytes: (to ?? seeker.size) - (from?.seam ?? 0) });
+      from = cut;
+    }
+  }
+  return ranges.sort((a, b) =>
+    (a.from?.time ?? -1) - (b.from?.time ?? -1) || a.buffer - b.buffer ||
+    (a.from?.seam ?? 0) - (b.from?.seam ?? 0)
+  );
+}
+
+/** Decodes ranges, one after the other, in any order. */
+export class PtRangeDecoder {
+  readonly #whole: PtWhole;
+  readonly #streams: readonly AuxStream[];
+  readonly #calls: PtCalls;
+  readonly #surroundings: BufferSurroundings;
+  /** The buffer of the last range, where that ended. */
+  #buffer: DecodedBuffer | undefined;
+  /** Places and objects that were handed out. */
+  #places = 0;
+  #objects = 0;
+
+  /** Prepares for the ranges of a recording. */
+  constructor(whole: PtWhole) {
+    const { trace, source, sideband, code, filter, rows, tree = false, wants } = whole;
+    this.#whole = whole;
+    this.#streams = trace.streams.filter(wants);
+    const clock = new PtClock(trace);
+    const sink = this.#calls = new PtCalls(code, clock, { filter, rows, tree, part: true });
+    this.#surroundings = {
+      source,
+      sideband,
+      code,
+      sink,
+      clock,
+      cache: new FlowCache(),
+      ratios: clockRatios(trace),
+    };
+  }
+
+  /** Decodes a range: begins before it, where its clocks can be known. */
+  async decode(range: PtRange): Promise<PtRangePart> {
+    const { from, buffer: index } = range;
+    const calls = this.#calls;
+    calls.beginBuffer(index);
+    const buffer = this.#buffer = new DecodedBuffer(
+      this.#streams[index] as AuxStream,
+      index,
+      this.#surroundings,
+      from === undefined ? {} : { at: from.begin },
+    );
+    if (from === undefined) return await this.#decodeTo(buffer, range, noPtCounts(), undefined);
+    // What is before the seam only says how its clocks stand.
+    await buffer.runTo(from.seam);
+    const start = stateOf(buffer, calls);
+    await calls.takePart(buffer);
+    return await this.#decodeTo(buffer, range, countsOf(buffer), start);
+  }
+
+  /** Decodes the range after the one that was decoded last, from where that one ended. */
+  async goOn(range: PtRange): Promise<PtRangePart> {
+    const buffer = this.#buffer as DecodedBuffer;
+    return await this.#decodeTo(buffer, range, countsOf(buffer), undefined);
+  }
+
+  async #decodeTo(
+    buffer: DecodedBuffer,
+    range: PtRange,
+    before: PtCounts,
+    start: number[] | undefined,
+  ): Promise<PtRangePart> {
+    const calls = this.#calls;
+    await buffer.runTo(range.to ?? Infinity);
+    const counts = countsOf(buffer);
+    addPtCounts(counts, before, -1);
+    const end = buffer.atSeam ? stateOf(buffer, calls) : undefined;
+    const time = calls.timeOfBuffer(buffer.index);
+    const { missing, kernelFile } = this.#whole.code;
+    return {
+      range,
+      calls: await calls.takePart(buffer, !buffer.atSeam),
+      counts,
+      start,
+      end,
+      time,
+      places: undefined,
+      missing: [...missing],
+      kernelFile,
+    };
+  }
+
+  /** Hands out the places that were met since the call before. */
+  takePlaces(): PlacesFound {
+    const { table, objects } = this.#whole.code;
+    const from = this.#places;
+    const found = {
+      objects: objects.slice(this.#objects),
+      object: table.object.slice(from, table.count) as Int32Array<ArrayBuffer>,
+      address: table.address.slice(from, table.count) as Float64Array<ArrayBuffer>,
+      time: table.time.slice(from, table.count) as Float64Array<ArrayBuffer>,
+    };
+    this.#places = table.count;
+    this.#objects = objects.length;
+    return found;
+  }
+}
+
+function countsOf({ flow }: DecodedBuffer): PtCounts {
+  const counts = noPtCounts();
+  addPtCounts(counts, { ...flow.counts, branches: flow.branches });
+  return counts;
+}
+
+function stateOf(buffer: DecodedBuffer, calls: PtCalls): number[] | undefined {
+  const state = calls.stateOf(buffer);
+  return state === undefined ? undefined : [...buffer.stateAfterPsb(), ...state];
+}

@@ -1,0 +1,168 @@
+/** What samples are to be made of a trace: the options of `perf script --itrace`. */
+export interface ItraceOptions {
+  /** Samples of instructions: one each `period` instructions, TSC ticks or ns. */
+  readonly instructions?: {
+    readonly period: number;
+    readonly unit: "instructions" | "ticks" | "ns";
+  };
+  /** All branches. */
+  readonly branches: boolean;
+  /** Of branches, calls and the end of tracing; with `returns` both, with neither all. */
+  readonly calls: boolean;
+  /** Of branches, returns and the begin of tracing. */
+  readonly returns: boolean;
+  /** Where a transaction begins, ends or is aborted. */
+  readonly transactions: boolean;
+  /** PTWRITE. */
+  readonly ptwrites: boolean;
+  /** Power events: C-states, the frequency, and PSB. */
+  readonly power: boolean;
+  /** Interrupts and other events of an event trace. */
+  readonly interrupts: boolean;
+  /** Records of PEBS that the processor wrote into the trace. */
+  readonly pebs: boolean;
+  /** Errors. */
+  readonly errors: boolean;
+  /** Of errors, none of packets that the processor lost. */
+  readonly noOverflows?: boolean;
+  /** Of errors, none of data that was lost. */
+  readonly noLosses?: boolean;
+  /** The most entries of a call chain of samples that are no branches; without it there is none. */
+  readonly callChain?: number;
+  /** The most entries of their branch stack; without it there is none. */
+  readonly branchStack?: number;
+  /** The most entries of a call chain that samples get that were recorded without one. */
+  readonly addedChain?: number;
+  /** The most entries of a branch stack that samples get that were recorded without one. */
+  readonly addedBranches?: number;
+  /** Whether times of the trace are ignored. */
+  readonly timeless?: boolean;
+  /** How many samples are left out at the beginning. */
+  readonly skip: number;
+  /** 1: no code is followed, and samples are where packets have addresses; 2: where PSB+ have them. */
+  readonly quick?: 0 | 1 | 2;
+}
+
+/** What `perf script` makes where nothing is said: calls and all that is no instruction. */
+export const DEFAULT_ITRACE: ItraceOptions = {
+  branches: true,
+  calls: true,
+  returns: false,
+  transactions: true,
+  ptwrites: true,
+  power: true,
+  interrupts: true,
+  pebs: true,
+  errors: true,
+  skip: 0,
+};
+
+const SPE = "it belongs to traces of Arm SPE";
+
+/** Letters of perf that have no meaning here, and why. */
+const REFUSED: Readonly<Record<string, string>> = {
+  y: "cycles are not counted",
+  A: "cycles are not counted",
+  d: "there is no log of the decoder: see extract-pt --packets",
+  f: SPE,
+  m: SPE,
+  M: SPE,
+  t: SPE,
+  a: SPE,
+};
+
+/** The size of call chains and branch stacks, where none is given, and the largest. */
+const CALL_CHAIN = 16;
+const BRANCH_STACK = 64;
+const MAX_ENTRIES = 1024;
+
+/** Nanoseconds of a unit of `i`. */
+const UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6 };
+
+/**
+ * Reads the options of `--itrace`: letters, some with a number, as perf-script(1) has them.
+ *
+ * @throws {RangeError} Where a letter has no meaning; the message says which have.
+ *
+ * @example
+ * ```ts
+ * import { parseItrace } from "@perfdata/pt/samples";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { instructions, errors } = parseItrace("i100use");
+ * assertEquals(instructions, { period: 100_000, unit: "ns" });
+ * assertEquals(errors, true);
+ * ```
+ */
+export function parseItrace(text: string): ItraceOptions {
+  if (text === "") return DEFAULT_ITRACE;
+  let instructions: ItraceOptions["instructions"];
+  let skip = 0;
+  let callChain = CALL_CHAIN;
+  let branchStack = BRANCH_STACK;
+  let minus = "";
+  let quick = 0;
+  const letters = new Set<string>();
+  const pattern =
+    /i(?:[\s,]*(\d+)(ns|us|ms|i|t)?)?|([sglGL])[\s,]*(\d+)?|e(?:\s*[+-]\s*[a-z])*|[\s,]+|./gy;
+  for (const [word, count, unit, sized, size] of text.matchAll(pattern)) {
+    const letter = word.trim().replace(",", "").charAt(0);
+    if (letter === "") continue;
+    if (letter === "i") {
+      const period = count === undefined ? 100 : Number(count);
+      const scale = UNITS[unit ?? (count === undefined ? "us" : "ns")];
+      // No time at all is each instruction.
+      instructions = period === 0 || unit === "i"
+        ? { period: Math.max(1, period), unit: "instructions" }
+        : scale === undefined
+        ? { period, unit: "ticks" }
+        : { period: period * scale, unit: "ns" };
+    } else if (sized === "s") {
+      if (size === undefined) throw new RangeError("itrace: s: expected a number of samples");
+      skip = Number(size);
+    } else if (sized !== undefined) {
+      const isChain = sized === "g" || sized === "G";
+      const entries = Number(size ?? (isChain ? CALL_CHAIN : BRANCH_STACK));
+      if (!(entries >= 1 && entries <= MAX_ENTRIES)) {
+        throw new RangeError(`itrace: ${word}: expected 1 to ${MAX_ENTRIES} entries`);
+      }
+      // What is said last counts for both letters, as in perf.
+      if (isChain) callChain = entries;
+      else branchStack = entries;
+      letters.add(sized);
+    } else if (letter === "e") {
+      letters.add(letter);
+      minus += word.replaceAll(/\s|\+\s*[a-z]/g, "");
+    } else if (letter === "q") quick++;
+    else if ("bcrxwpoIZ".includes(letter)) letters.add(letter);
+    else {
+      const why = REFUSED[letter];
+      throw new RangeError(
+        `itrace: ${letter}: ${
+          why ?? "no such letter"
+        }; there are i[N][i|t|ns|us|ms] b c r x w p o I e[-o][-l] g[N] l[N] G[N] L[N] sN q qq Z`,
+      );
+    }
+  }
+  return {
+    ...(instructions === undefined ? {} : { instructions }),
+    branches: letters.has("b") || letters.has("c") || letters.has("r"),
+    calls: letters.has("c"),
+    returns: letters.has("r"),
+    transactions: letters.has("x"),
+    ptwrites: letters.has("w"),
+    power: letters.has("p"),
+    interrupts: letters.has("I"),
+    pebs: letters.has("o"),
+    errors: letters.has("e"),
+    noOverflows: minus.includes("-o"),
+    noLosses: minus.includes("-l"),
+    ...(letters.has("g") ? { callChain } : {}),
+    ...(letters.has("l") ? { branchStack } : {}),
+    ...(letters.has("G") ? { addedChain: callChain } : {}),
+    ...(letters.has("L") ? { addedBranches: branchStack } : {}),
+    timeless: letters.has("Z"),
+    skip,
+    ...(quick === 0 ? {} : { quick: quick === 1 ? 1 : 2 }),
+  };
+}

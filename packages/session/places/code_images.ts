@@ -1,0 +1,194 @@
+import type { CodeRange, CodeWindow } from "@perfdata/intel-pt/flow";
+import {
+  type BinarySource,
+  bytesSource,
+  ElfFile,
+  type SymbolObject,
+  SymbolsError,
+} from "@perfdata/symbols";
+import { type KernelReference, kernelRelocation } from "@perfdata/symbols/address-map";
+import { addressFromHalves } from "@perfdata/symbols/address";
+
+/** Bytes that are read from a file at once: a bundle has those of the code that ran, and no more. */
+const CHUNK = 1 << 12;
+/** An instruction has no more bytes. */
+const OVERLAP = 16;
+/** Chunks in memory at most, over all files. */
+const CHUNKS = 1 << 13;
+/** Mappings longer than this are several ranges. */
+export const MAX_RANGE: number = 2 ** 30;
+
+const PT_LOAD = 1;
+
+/** Opens the files that code is in. */
+export interface CodeFiles {
+  /** The file of an object, or why there is none. */
+  open(object: SymbolObject): { readonly source: BinarySource } | { readonly missing: string };
+  /** Any other file: a jitdump. */
+  file(path: string): BinarySource | undefined;
+}
+
+/** A change of the kernel's code (TEXT_POKE). */
+export interface TextPoke {
+  /** When, ns. */
+  readonly time: number;
+  /** Upper half of the address. */
+  readonly high: number;
+  /** Lower half of the address. */
+  readonly low: number;
+  /** The bytes there from then on. */
+  readonly bytes: Uint8Array;
+}
+
+/** Chunks of files, the oldest given up first. */
+export class ChunkCache {
+  readonly #chunks = new Map<string, CodeWindow>();
+
+  /** A chunk, made where it is not there. */
+  get(key: string, make: () => CodeWindow | undefined): CodeWindow | undefined {
+    let chunk = this.#chunks.get(key);
+    if (chunk !== undefined) return chunk;
+    chunk = make();
+    if (chunk === undefined) return undefined;
+    if (this.#chunks.size >= CHUNKS) {
+      const [oldest] = this.#chunks.keys();
+      if (oldest !== undefined) this.#chunks.delete(oldest);
+    }
+    this.#chunks.set(key, chunk);
+    return chunk;
+  }
+}
+
+/** A range of code in a file, read in chunks as it is decoded. */
+export class FileRange implements CodeRange {
+  readonly id: number;
+  readonly low: number;
+  readonly high: number;
+  readonly size: number;
+  readonly #source: BinarySource;
+  readonly #offset: number;
+  readonly #chunks: ChunkCache;
+  readonly #pokes: readonly TextPoke[];
+  #last: CodeWindow | undefined;
+  #lastChunk = -1;
+
+  /**
+   * Makes a range.
+   *
+   * @param offset Where in the source it begins.
+   * @param pokes What was written over it.
+   */
+  constructor(
+    id: number,
+    low: number,
+    high: number,
+    size: number,
+    source: BinarySource,
+    offset: number,
+    chunks: ChunkCache,
+    pokes: readonly TextPoke[] = [],
+  ) {
+    this.id = id;
+    this.low = low;
+    this.high = high;
+    this.size = size;
+    this.#source = source;
+    this.#offset = offset;
+    this.#chunks = chunks;
+    this.#pokes = pokes;
+  }
+
+  /** The chunk that holds an offset; `undefined` where the file ends before. */
+  window(offset: number): CodeWindow | undefined {
+    const chunk = Math.floor(offset / CHUNK);
+    if (chunk === this.#lastChunk) return this.#last;
+    const found = this.#chunks.get(`${this.id} ${chunk}`, () => this.#read(chunk * CHUNK));
+    this.#lastChunk = chunk;
+    return this.#last = found;
+  }
+
+  #read(from: number): CodeWindow | undefined {
+    const at = this.#offset + from;
+    const length = Math.min(CHUNK + OVERLAP, this.size - from, this.#source.size - at);
+    if (length <= 0) return undefined;
+    try {
+      const bytes = this.#source.read(at, length).slice();
+      for (const poke of this.#pokes) {
+        const distance = addressFromHalves(poke.high, poke.low) -
+          addressFromHalves(this.high, this.low) - from;
+        for (const [i, byte] of poke.bytes.entries()) {
+          if (distance + i >= 0 && distance + i < length) bytes[distance + i] = byte;
+        }
+      }
+      return { bytes, from };
+    } catch (error) {
+      if (error instanceof SymbolsError) return undefined;
+      throw error;
+    }
+  }
+}
+
+/**
+ * The code of a kernel in its `vmlinux`, where the running kernel had it.
+ *
+ * @param reference Where the recording says that a symbol of the kernel was.
+ * @throws {SymbolsError} Where the file is damaged, or has no such symbol.
+ */
+export function kernelImages(source: BinarySource, reference: KernelReference): MemoryImage[] {
+  const moved = kernelRelocation(ElfFile.open(source), reference);
+  if (moved === undefined) throw new SymbolsError(0, `no symbol ${reference.name} in it`);
+  // Data of each CPU counts from 0 in the file.
+  return memoryImages(source).filter(({ address }) => address >> 63n !== 0n).map((image) => ({
+    ...image,
+    address: BigInt.asUintN(64, image.address + BigInt(moved)),
+  }));
+}
+
+/** Memory at an address, as `--image` names it. */
+export interface MemoryImage {
+  /** First address. */
+  readonly address: bigint;
+  /** Bytes in it. */
+  readonly size: number;
+  /** Where in the source they begin. */
+  readonly offset: number;
+  /** The file. */
+  readonly source: BinarySource;
+}
+
+/**
+ * The memory that a file has: the segments of an ELF file (a core, `/proc/kcore`, a `vmlinux`) at
+ * their addresses, or the bytes of any other file at a given one.
+ *
+ * @param address Where the file begins, which it has to say for a file that is not ELF; for an ELF
+ *   file, by how much its segments were moved.
+ * @throws {SymbolsError} Where there is neither.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource } from "@perfdata/symbols";
+ * import { memoryImages } from "@perfdata/session/code-images";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const images = memoryImages(bytesSource(Uint8Array.of(0x90, 0xc3)), 0x401000n);
+ * assertEquals(images.map(({ address, size }) => [address, size]), [[0x401000n, 2]]);
+ * ```
+ */
+export function memoryImages(source: BinarySource, address?: bigint): MemoryImage[] {
+  const magic = source.size < 4 ? bytesSource(new Uint8Array(4)).read(0, 4) : source.read(0, 4);
+  const isElf = magic[0] === 0x7f && magic[1] === 0x45 && magic[2] === 0x4c && magic[3] === 0x46;
+  if (!isElf) {
+    if (address === undefined) {
+      throw new SymbolsError(0, "not an ELF file: give the address of its first byte, FILE@ADDR");
+    }
+    return [{ address, size: source.size, offset: 0, source }];
+  }
+  const elf = ElfFile.open(source);
+  const images: MemoryImage[] = [];
+  for (const { type, vaddr, filesz, offset } of elf.segments) {
+    if (type !== PT_LOAD || filesz === 0) continue;
+    const at = BigInt.asUintN(64, BigInt(vaddr) + (address ?? 0n));
+    images.push({ address: at, size: filesz, offset, source });
+  }
+  return images;
+}
