@@ -78,6 +78,11 @@ export async function ptScript(
   );
   const { source, sideband, complaints, engine } = opened;
   const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;
+  if (itrace.cycles !== undefined && trace.intelPtConfig?.cyc === false) {
+    throw new InputError(
+      `${name}: --itrace: y needs CYC packets, which perf record -e intel_pt/cyc/ records`,
+    );
+  }
   if (asksFor(wish, "ipc") && trace.intelPtConfig?.cyc === false) {
     throw new InputError(
       `${name}: --fields: ipc needs CYC packets, which perf record -e intel_pt/cyc/ records`,

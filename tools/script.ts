@@ -82,8 +82,9 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
       --show-lost-events the same of lost records
       --show-bpf-events  the same of BPF programs, and kernel symbols that came
       --itrace LETTERS   make samples of Intel PT, as perf-script(1) has them: i (instructions, with
-                         a period: i1000i, i100us), b (branches), c (calls), r (returns),
-                         x (transactions), w (PTWRITE), p (power), o (PEBS), I (interrupts),
+                         a period: i1000i, i100us), y (core clocks, with the same), b (branches),
+                         c (calls), r (returns), x (transactions), w (PTWRITE), p (power), o (PEBS),
+                         I (interrupts),
                          e (errors), g16 (with call chains of up to 16), l64 (with the last 64
                          branches), G16, L64 (the same for recorded samples without), sN (skip),
                          Z (no times), q, qq (of packets alone, without code)

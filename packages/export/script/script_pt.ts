@@ -63,10 +63,11 @@ type Has = Readonly<Partial<Record<ScriptField, boolean>>>;
 const encoder = new TextEncoder();
 const NEWLINE = 0x0a;
 
-/** PERF_COUNT_HW_INSTRUCTIONS and PERF_COUNT_HW_BRANCH_INSTRUCTIONS. */
+/** PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES. */
 const HARDWARE_CONFIG: Readonly<Record<number, bigint>> = {
   [SAMPLE.INSTRUCTIONS]: 1n,
   [SAMPLE.BRANCHES]: 4n,
+  [SAMPLE.CYCLES]: 0n,
 };
 
 const SYNTH_NAMES: Readonly<Record<number, string>> = {
@@ -280,6 +281,7 @@ export class PtScriptWriter {
     const isMade: Readonly<Record<number, boolean>> = {
       [SAMPLE.INSTRUCTIONS]: itrace.instructions !== undefined,
       [SAMPLE.BRANCHES]: itrace.branches,
+      [SAMPLE.CYCLES]: itrace.cycles !== undefined,
       [SAMPLE.TRANSACTIONS]: itrace.transactions,
     };
     const width = this.nameWidth = Math.max(
@@ -342,7 +344,7 @@ export class PtScriptWriter {
     }
     const { text } = this;
     // A record of PEBS is a sample of an event that was recorded.
-    const isSynth = kind > SAMPLE.TRANSACTIONS && kind !== SAMPLE.PEBS;
+    const isSynth = kind > SAMPLE.TRANSACTIONS && kind < SAMPLE.PEBS;
     const has = this.#fields[isSynth ? 1 : 0] as Has;
     const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES &&
       kind !== SAMPLE.PEBS;

@@ -1,10 +1,17 @@
+/** How many instructions, TSC ticks or ns there are from one sample to the next. */
+export interface ItracePeriod {
+  /** How many. */
+  readonly period: number;
+  /** Of what. */
+  readonly unit: "instructions" | "ticks" | "ns";
+}
+
 /** What samples are to be made of a trace: the options of `perf script --itrace`. */
 export interface ItraceOptions {
   /** Samples of instructions: one each `period` instructions, TSC ticks or ns. */
-  readonly instructions?: {
-    readonly period: number;
-    readonly unit: "instructions" | "ticks" | "ns";
-  };
+  readonly instructions?: ItracePeriod;
+  /** Samples of core clocks, at instructions that would be sampled with this period. */
+  readonly cycles?: ItracePeriod;
   /** All branches. */
   readonly branches: boolean;
   /** Of branches, calls and the end of tracing; with `returns` both, with neither all. */
@@ -61,8 +68,7 @@ const SPE = "it belongs to traces of Arm SPE";
 
 /** Letters of perf that have no meaning here, and why. */
 const REFUSED: Readonly<Record<string, string>> = {
-  y: "cycles are not counted",
-  A: "cycles are not counted",
+  A: "core clocks are those of CYC packets, not estimated",
   d: "there is no log of the decoder: see extract-pt --packets",
   f: SPE,
   m: SPE,
@@ -96,7 +102,7 @@ const UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6 };
  */
 export function parseItrace(text: string): ItraceOptions {
   if (text === "") return DEFAULT_ITRACE;
-  let instructions: ItraceOptions["instructions"];
+  let every: ItracePeriod | undefined;
   let skip = 0;
   let callChain = CALL_CHAIN;
   let branchStack = BRANCH_STACK;
@@ -104,15 +110,18 @@ export function parseItrace(text: string): ItraceOptions {
   let quick = 0;
   const letters = new Set<string>();
   const pattern =
-    /i(?:[\s,]*(\d+)(ns|us|ms|i|t)?)?|([sglGL])[\s,]*(\d+)?|e(?:\s*[+-]\s*[a-z])*|[\s,]+|./gy;
+    /[iy](?:[\s,]*(\d+)(ns|us|ms|i|t)?)?|([sglGL])[\s,]*(\d+)?|e(?:\s*[+-]\s*[a-z])*|[\s,]+|./gy;
   for (const [word, count, unit, sized, size] of text.matchAll(pattern)) {
     const letter = word.trim().replace(",", "").charAt(0);
     if (letter === "") continue;
-    if (letter === "i") {
+    if (letter === "i" || letter === "y") {
+      letters.add(letter);
+      // The period is that of both letters, and one that is not given the last one's.
+      if (count === undefined && every !== undefined) continue;
       const period = count === undefined ? 100 : Number(count);
       const scale = UNITS[unit ?? (count === undefined ? "us" : "ns")];
       // No time at all is each instruction.
-      instructions = period === 0 || unit === "i"
+      every = period === 0 || unit === "i"
         ? { period: Math.max(1, period), unit: "instructions" }
         : scale === undefined
         ? { period, unit: "ticks" }
@@ -140,12 +149,18 @@ export function parseItrace(text: string): ItraceOptions {
       throw new RangeError(
         `itrace: ${letter}: ${
           why ?? "no such letter"
-        }; there are i[N][i|t|ns|us|ms] b c r x w p o I e[-o][-l] g[N] l[N] G[N] L[N] sN q qq Z`,
+        }; there are i[N][i|t|ns|us|ms] y[N][i|t|ns|us|ms] b c r x w p o I e[-o][-l] g[N] l[N] G[N] L[N] sN q qq Z`,
       );
     }
   }
+  if (quick > 0 && letters.has("y")) {
+    throw new RangeError(
+      "itrace: y with q: without code it is not known which core clocks belong to what",
+    );
+  }
   return {
-    ...(instructions === undefined ? {} : { instructions }),
+    ...(every !== undefined && letters.has("i") ? { instructions: every } : {}),
+    ...(every !== undefined && letters.has("y") ? { cycles: every } : {}),
     branches: letters.has("b") || letters.has("c") || letters.has("r"),
     calls: letters.has("c"),
     returns: letters.has("r"),

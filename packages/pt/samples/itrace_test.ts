@@ -13,6 +13,13 @@ Deno.test("options of --itrace have sizes, and say what is wrong with them", () 
   assertEquals([errors, noOverflows, noLosses], [true, false, true]);
   assertEquals([parseItrace("ib").quick, parseItrace("iqb").quick], [undefined, 1]);
   assertEquals([parseItrace("qiq").quick, parseItrace("qqq").quick], [2, 2]);
+  const both = parseItrace("i7iy");
+  assertEquals([both.instructions, both.cycles], [
+    { period: 7, unit: "instructions" },
+    { period: 7, unit: "instructions" },
+  ]);
+  const alone = parseItrace("y");
+  assertEquals([alone.instructions, alone.cycles], [undefined, { period: 100_000, unit: "ns" }]);
   // perf 6.1 refuses these too, except for what it makes of other traces.
   for (
     const [text, message] of [
@@ -20,7 +27,8 @@ Deno.test("options of --itrace have sizes, and say what is wrong with them", () 
       ["l1025", "l1025: expected 1 to 1024"],
       ["G0", "G0: expected 1 to 1024"],
       ["is", "s: expected a number"],
-      ["y", "y: cycles"],
+      ["A", "A: core clocks"],
+      ["yq", "y with q: without code"],
       ["be?", "?: no such letter"],
       ["m", "m: it belongs to traces of Arm SPE"],
     ] as const

@@ -33,6 +33,8 @@ export const SAMPLE = {
   EVENT: 11,
   /** A record of PEBS at `from`; `to` is the address of the data that it accessed, 0 where there is none. */
   PEBS: 12,
+  /** Core clocks (`value`) of what ran up to the branch at `from`, which `to` is the target of. */
+  CYCLES: 13,
 } as const;
 
 /** Bits of `perf_sample.flags` (`PERF_IP_FLAG_*` of tools/perf/util/event.h). */

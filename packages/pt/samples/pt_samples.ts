@@ -86,6 +86,12 @@ const HERE: ReadonlySet<number> = new Set([
 class IpcCount {
   insns = 0;
   cycles = 0;
+
+  /** The next sample counts from the pending branch on. */
+  take({ pendingInsns, pendingCycles }: Track): void {
+    this.insns = pendingInsns;
+    this.cycles = pendingCycles;
+  }
 }
 
 /** Types of blocks of a PEBS record (SDM, "PEBS record fields in BIP packets"), and items of them. */
@@ -158,6 +164,7 @@ class Track {
   hasIpc = false;
   readonly ofBranches = new IpcCount();
   readonly ofInsns = new IpcCount();
+  readonly ofCycles = new IpcCount();
   /** The same of the pending branch. */
   pendingIpc = false;
   pendingInsns = 0;
@@ -281,10 +288,10 @@ export class PtSamples implements PtSink {
       this.added = new AddedLists(options.recorded, clock, this.#stacks);
     }
     this.#depths = isOn || isAdding || options.depths === true;
-    const { branches, instructions } = options.itrace;
+    const { branches, instructions, cycles } = options.itrace;
     const wantsJumps = branches && this.#branchesFilter === 0;
-    this.#turns = wantsJumps || instructions !== undefined || isOn || isAdding ||
-        options.ipc === true
+    const samplesInsns = instructions !== undefined || cycles !== undefined;
+    this.#turns = wantsJumps || samplesInsns || isOn || isAdding || options.ipc === true
       ? undefined
       : new PathTurns();
   }
@@ -365,9 +372,10 @@ export class PtSamples implements PtSink {
   #track(buffer: PtBuffer): Track {
     let track = this.#tracks[buffer.index];
     if (track === undefined) {
+      const { instructions, cycles } = this.#options.itrace;
       track = new Track(
         this.#options.merge ? new PtSampleRows() : this.rows,
-        new SamplePeriod(this.#options.itrace.instructions, this.#clock),
+        new SamplePeriod(instructions ?? cycles, this.#clock),
       );
       track.piece = this.#pieces++;
       this.#tracks[buffer.index] = track;
@@ -502,8 +510,10 @@ export class PtSamples implements PtSink {
     const { period } = track;
     const insns = blocks.insns[block] as number;
     const plain = isBranch ? insns - 1 : insns;
+    const wanted = this.#options.itrace.instructions !== undefined;
     for (let i = period.next(plain); i < plain; i = period.next(plain, i + 1)) {
-      if (this.#skipped()) continue;
+      // Core clocks are known at branches alone.
+      if (!wanted || this.#skipped()) continue;
       const count = period.take();
       const { low, high, place, text } = this.#insns.of(buffer.code, blocks, block);
       if (this.#isFrequencyDue(track)) {
@@ -583,8 +593,25 @@ export class PtSamples implements PtSink {
     const { words } = track.rows;
     words[at + SAMPLE_WORD.IPC_INSNS] = pendingInsns - last.insns;
     words[at + SAMPLE_WORD.IPC_CYCLES] = cycles;
-    last.insns = pendingInsns;
-    last.cycles = pendingCycles;
+    last.take(track);
+  }
+
+  /** Completes a row of the pending branch's instruction; -1 is none. */
+  #ofBranch(
+    track: Track,
+    buffer: PtBuffer,
+    at: number,
+    toLow: number,
+    toHigh: number,
+    last: IpcCount,
+  ): void {
+    if (at < 0) return;
+    this.#from(track, at);
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.TO_LO] = toLow;
+    words[at + SAMPLE_WORD.TO_HI] = toHigh;
+    this.#lists(track, buffer, at, track.pendingHigh);
+    this.#ipc(track, at, last);
   }
 
   /** What the next row of a branch has of core clocks is what there is now. */
@@ -640,25 +667,30 @@ export class PtSamples implements PtSink {
   ): void {
     track.pending = false;
     const flags = (KIND_FLAGS[track.pendingKind] as number) | more | track.inTx;
-    if (track.pendingPeriod > 0) this.#frequencyOfBranch(buffer, track, track.pendingTime);
-    if (track.pendingPeriod > 0 && this.#skipped()) track.period.back(track.pendingPeriod);
-    else if (track.pendingPeriod > 0) {
-      const at = this.#row(
-        track,
-        buffer,
-        SAMPLE.INSTRUCTIONS,
-        track.pendingTime,
-        track.pendingPeriod,
-        flags,
-      );
-      if (at >= 0) {
-        this.#from(track, at);
-        const { words } = track.rows;
-        words[at + SAMPLE_WORD.TO_LO] = taken ? low : 0;
-        words[at + SAMPLE_WORD.TO_HI] = taken ? high : 0;
-        this.#lists(track, buffer, at, track.pendingHigh);
-        this.#ipc(track, at, track.ofInsns);
+    const { instructions, cycles } = this.#options.itrace;
+    const toLow = taken ? low : 0;
+    const toHigh = taken ? high : 0;
+    const { pendingPeriod } = track;
+    if (pendingPeriod > 0) this.#frequencyOfBranch(buffer, track, track.pendingTime);
+    if (pendingPeriod > 0 && instructions !== undefined) {
+      if (this.#skipped()) track.period.back(pendingPeriod);
+      else {
+        const at = this.#row(
+          track,
+          buffer,
+          SAMPLE.INSTRUCTIONS,
+          track.pendingTime,
+          pendingPeriod,
+          flags,
+        );
+        this.#ofBranch(track, buffer, at, toLow, toHigh, track.ofInsns);
       }
+    }
+    const clocks = track.pendingIpc ? track.pendingCycles - track.ofCycles.cycles : 0;
+    if (pendingPeriod > 0 && cycles !== undefined && clocks > 0 && !this.#skipped()) {
+      const at = this.#row(track, buffer, SAMPLE.CYCLES, track.pendingTime, clocks, flags);
+      this.#ofBranch(track, buffer, at, toLow, toHigh, track.ofCycles);
+      track.ofCycles.take(track);
     }
     if (!taken) return;
     this.#branch(buffer, track, flags, low, high, true, track.pendingSize, track.pendingTime);
