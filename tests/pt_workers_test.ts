@@ -10,7 +10,13 @@ import { type CallFilter, PtCalls } from "@perfdata/pt/calls";
 import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
 import { decodePt, PtClock, type PtCounts } from "@perfdata/pt/decode";
 import { functionRows, functionTimes } from "@perfdata/pt/lists";
-import { type JoinedPt, joinPt, PtRangeDecoder, type PtWhole } from "@perfdata/pt/parallel";
+import {
+  callWhole,
+  joinCalls,
+  type JoinedPtCalls,
+  type PtCallWhole,
+  PtRangeDecoder,
+} from "@perfdata/pt/parallel";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import { openCodeFile } from "@perfdata/symbols/code-file";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
@@ -45,7 +51,7 @@ const cannot = cannotStep();
 async function wholeOf(
   source: RandomAccessSource,
   filter: CallFilter,
-): Promise<PtWhole & { names: PtNames }> {
+): Promise<PtCallWhole & { names: PtNames }> {
   const diagnostics = () => {};
   const trace = await readAuxTrace(await PerfDataReader.open(source, { diagnostics }));
   await stitchAuxTrace(trace, source);
@@ -56,15 +62,10 @@ async function wholeOf(
     file: (path) => localFiles.open(path),
   });
   const names = new PtNames(code, localResolver());
+  const rows = functionRows(names);
+  const wants = () => true;
   return {
-    trace,
-    source,
-    sideband,
-    code,
-    filter,
-    rows: functionRows(names),
-    tree: true,
-    wants: () => true,
+    ...callWhole({ trace, source, sideband, code, filter, rows, tree: true, wants }),
     names,
   };
 }
@@ -72,7 +73,7 @@ async function wholeOf(
 /** A thread that takes turns with this one; what is sent is copied as between threads. */
 function turnThread(source: RandomAccessSource, filter: CallFilter): WorkerThread {
   let last: Promise<unknown> = Promise.resolve();
-  let decoder: PtRangeDecoder | undefined;
+  let decoder: PtRangeDecoder<unknown> | undefined;
   const thread: WorkerThread = {
     onmessage: null,
     onerror: null,
@@ -86,7 +87,7 @@ function turnThread(source: RandomAccessSource, filter: CallFilter): WorkerThrea
           decoder = new PtRangeDecoder(await wholeOf(source, filter));
           return answer({ kind: "ready" });
         }
-        const part = await (decoder as PtRangeDecoder).decode(data.range);
+        const part = await (decoder as PtRangeDecoder<unknown>).decode(data.range);
         part.places = decoder?.takePlaces();
         answer({ kind: "part", number: data.number, part });
       });
@@ -155,7 +156,7 @@ async function compare(
   for (const n of jobs) {
     const whole = await wholeOf(source, filter);
     const start = () => turnThread(source, filter);
-    const joined: JoinedPt | undefined = await joinPt(whole, {
+    const joined: JoinedPtCalls | undefined = await joinCalls(whole, {
       jobs: n,
       about: undefined,
       start,

@@ -2,8 +2,12 @@
 import type { InsnText } from "@perfdata/pt/lists";
 import { complain } from "./_cli.ts";
 
-/** Texts of instructions in the syntax of objdump; without them where the disassembler cannot be loaded. */
-export async function insnText(tool: string): Promise<InsnText | undefined> {
+/**
+ * Texts of instructions in the syntax of objdump; without them where the disassembler cannot be loaded.
+ *
+ * @param tool Who says so; another thread does without it.
+ */
+export async function insnText(tool?: string): Promise<InsnText | undefined> {
   try {
     const { Decoder, Formatter, FormatterSyntax, Instruction } = await import("iced-x86");
     const formatter = new Formatter(FormatterSyntax.Gas);
@@ -26,6 +30,7 @@ export async function insnText(tool: string): Promise<InsnText | undefined> {
     };
   } catch (error) {
     const [why] = (error as Error).message.split("\n");
+    if (tool === undefined) return undefined;
     complain(`${tool}: instructions have no text: iced-x86 cannot be loaded: ${why}`);
     return undefined;
   }

@@ -8,7 +8,7 @@ import { type CallEvents, PtCalls } from "@perfdata/pt/calls";
 import { type PtCode, PtNames, type PtSideband } from "@perfdata/pt/code";
 import { decodePt, type DecodePtOptions, PtClock } from "@perfdata/pt/decode";
 import { lossText } from "@perfdata/pt/lists";
-import { joinPt } from "@perfdata/pt/parallel";
+import { callWhole, joinCalls } from "@perfdata/pt/parallel";
 import { complain, InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { ofCpus, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
@@ -93,8 +93,8 @@ async function decode(
   // Which stack was there when, and calls one by one, are one thread's.
   const isShared = options.tree === true && options.timeline !== true && name !== "-";
   const threads = isShared ? ptJobs(options.jobs, bytes) : 1;
-  const joined = threads === 1 ? undefined : await joinPt(
-    { trace, source, sideband, code, filter, ...ptRows(names, "stacks"), wants },
+  const joined = threads === 1 ? undefined : await joinCalls(
+    callWhole({ trace, source, sideband, code, filter, ...ptRows(names, "stacks"), wants }),
     ptWorkers(threads, { name, flags, image: undefined, filter, cpus, by: "stacks" }, progress),
   );
   const calls: PtCalls = joined?.calls ?? new PtCalls(code, clock, {

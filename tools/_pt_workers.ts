@@ -2,8 +2,16 @@
 import { type CallFilter, PLACE_ROWS } from "@perfdata/pt/calls";
 import { PtNames } from "@perfdata/pt/code";
 import { callRowsOf, functionRows } from "@perfdata/pt/lists";
-import type { PtWhole, PtWorkers } from "@perfdata/pt/parallel";
+import {
+  callWhole,
+  type ListTextOptions,
+  listWhole,
+  type PtCallWhole,
+  type PtWhole,
+  type PtWorkers,
+} from "@perfdata/pt/parallel";
 import { codeOf, imagesOf, openPtAgain } from "./_pt.ts";
+import { insnText } from "./_insn_text.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
 /** What a thread is to decode. */
@@ -18,16 +26,24 @@ export interface PtAbout {
   readonly filter: CallFilter;
   /** Only the buffers of these CPUs. */
   readonly cpus: ReadonlySet<number> | undefined;
-  /** What calls are counted by: functions, those of a name (`--latency`), or places, for a tree of stacks. */
-  readonly by: "functions" | "stacks" | { readonly name: string };
+  /**
+   * What calls are counted by: functions, those of a name (`--latency`), or places, for a tree of stacks; or
+   * what is listed instead.
+   */
+  readonly by: CallsBy | { readonly list: Omit<ListTextOptions, "filter" | "text"> };
 }
+
+/** What calls are counted by. */
+type CallsBy = "functions" | "stacks" | { readonly name: string };
 
 /** Bytes of a trace from which on a second thread pays: docs/performance.md. */
 const LARGE = 1 << 24;
+/** The same of lists of branches or instructions, whose text is most of the work. */
+const LARGE_LIST = 1 << 20;
 
 /** How many threads decode: as many as asked for, or all processors for large traces. */
-export function ptJobs(jobs: number | undefined, bytes: number): number {
-  return jobs ?? (bytes >= LARGE ? navigator.hardwareConcurrency : 1);
+export function ptJobs(jobs: number | undefined, bytes: number, isLongList = false): number {
+  return jobs ?? (bytes >= (isLongList ? LARGE_LIST : LARGE) ? navigator.hardwareConcurrency : 1);
 }
 
 /** Starts threads. */
@@ -45,28 +61,35 @@ export function ptWorkers(
 }
 
 /** What calls are counted by, and whether by stack. */
-export function ptRows(names: PtNames, by: PtAbout["by"]): Pick<PtWhole, "rows" | "tree"> {
+export function ptRows(names: PtNames, by: CallsBy): Pick<PtCallWhole, "rows" | "tree"> {
   if (by === "stacks") return { rows: PLACE_ROWS, tree: true };
-  return { rows: by === "functions" ? functionRows(names) : callRowsOf(by.name, names) };
+  const rows = by === "functions" ? functionRows(names) : callRowsOf(by.name, names);
+  return { rows, tree: false };
 }
 
 /** Whether a buffer is one of these CPUs. */
-export function ofCpus(cpus: ReadonlySet<number> | undefined): PtWhole["wants"] {
+export function ofCpus(cpus: ReadonlySet<number> | undefined): PtCallWhole["wants"] {
   return ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu));
 }
 
 /** Opens in another thread what the first one has opened. */
 export async function openWhole(
   { name, flags, image, filter, cpus, by }: PtAbout,
-): Promise<PtWhole> {
+): Promise<PtWhole<unknown>> {
   const { trace, source, sideband } = await openPtAgain(name);
   const { recorded } = sideband;
   const code = await codeOf(sideband, flags.value, imagesOf(image, name));
+  const isList = typeof by === "object" && "list" in by;
   const resolver = await resolverOf(flags, name, {
     ...(recorded === undefined ? {} : { machine: recorded }),
     parameters: false,
-    debugInformation: false,
+    debugInformation: isList && by.list.source,
   });
-  const rows = ptRows(new PtNames(code, resolver), by);
-  return { trace, source, sideband, code, filter, ...rows, wants: ofCpus(cpus) };
+  const names = new PtNames(code, resolver);
+  const whole = { trace, source, sideband, code, wants: ofCpus(cpus) };
+  if (isList) {
+    const text = by.list.insns === true ? await insnText() : undefined;
+    return listWhole(whole, names, { ...by.list, text, filter });
+  }
+  return callWhole({ ...whole, filter, ...ptRows(names, by) });
 }

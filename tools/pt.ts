@@ -15,7 +15,7 @@ import {
   PtList,
   rowLines,
 } from "@perfdata/pt/lists";
-import { joinPt } from "@perfdata/pt/parallel";
+import { callWhole, joinCalls, joinList, listWhole } from "@perfdata/pt/parallel";
 import {
   aboutAsync,
   COLOR_HELP,
@@ -245,6 +245,8 @@ interface Trace extends Pick<OpenedPt, "trace" | "source" | "sideband"> {
   readonly part: NonNullable<NonNullable<ConstructorParameters<typeof PtCalls>[2]>["filter"]>;
   /** Whether only a part of it is decoded: of calls it matters what came before. */
   readonly isShort: boolean;
+  /** Whether only a part of its time is asked for. */
+  readonly isPart: boolean;
   /** Bytes of Intel PT. */
   readonly bytes: number;
   readonly options: DecodePtOptions;
@@ -275,28 +277,47 @@ async function ofPackets(
 }
 
 /** Lists of branches, instructions, events or errors. */
-async function listed({ flags: { on }, filter }: Question, opened: Trace): Promise<Answer> {
-  const { trace, source, sideband, code, names, clock, part, options, lines } = opened;
+async function listed(
+  { flags, name, cpus, jobs, filter }: Question,
+  opened: Trace,
+): Promise<Answer> {
+  const { on, value } = flags;
+  const { trace, source, sideband, code, names, clock, part, options, progress, lines } = opened;
+  const { branches, insns, events, errors, json, source: withSource } = on;
+  const list = { branches, insns, events, errors, json, source: withSource, only: filter };
+  const text = insns ? await insnText("pt") : undefined;
+  // A pipe cannot be read by others, and of a short part there is little to share; so there is of packets alone.
+  const isAlone = opened.isPart || name === "-" || on.packets;
+  const threads = isAlone ? 1 : ptJobs(jobs, opened.bytes, branches || insns);
+  const wants = ofCpus(cpus);
+  const joined = threads === 1 ? undefined : await joinList(
+    listWhole({ trace, source, sideband, code, wants }, names, { ...list, text, filter: part }),
+    ptWorkers(
+      threads,
+      { name, flags, image: value.image, filter: part, cpus, by: { list } },
+      progress.add,
+    ),
+    list,
+    writeOut,
+  );
+  if (joined !== undefined) {
+    await names.resolve();
+    names.limitTo(joined.met);
+    return { counts: joined.counts, printed: joined.rows, notes: [] };
+  }
   let printed = 0;
-  const list: PtList = new PtList(code, clock, {
-    branches: on.branches,
-    insns: on.insns,
-    events: on.events,
-    errors: on.errors,
-    text: on.insns ? await insnText("pt") : undefined,
+  const rows: PtList = new PtList(code, clock, {
+    ...list,
+    text,
     filter: part,
     idle: async () => {
       await names.resolve();
-      printed += list.rows.count;
-      lines.all(rowLines(list.rows, names, list.texts, {
-        json: on.json,
-        source: on.source,
-        ...(filter === undefined ? {} : { filter }),
-      }));
-      list.rows.clear();
+      printed += rows.rows.count;
+      lines.all(rowLines(rows.rows, names, rows.texts, list));
+      rows.rows.clear();
     },
   });
-  const counts = await decodePt(trace, source, sideband, code, list, options);
+  const counts = await decodePt(trace, source, sideband, code, rows, options);
   return { counts, printed, notes: on.packets ? [packetsText(counts)] : [] };
 }
 
@@ -335,8 +356,8 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
   const wants = ofCpus(cpus);
   // A pipe cannot be read by others, and of a short part there is little to share.
   const threads = opened.isShort || name === "-" ? 1 : ptJobs(jobs, opened.bytes);
-  const joined = threads === 1 ? undefined : await joinPt(
-    { trace, source, sideband, code, filter: part, rows, wants },
+  const joined = threads === 1 ? undefined : await joinCalls(
+    callWhole({ trace, source, sideband, code, filter: part, rows, wants }),
     ptWorkers(
       threads,
       { name, flags, image: value.image, filter: part, cpus, by },
@@ -416,7 +437,8 @@ async function run(flags: PtFlags): Promise<number> {
     const names = new PtNames(code, resolver);
     const clock = new PtClock(trace);
     const { note, ...times } = await partOf(wish, name, opened, code, events);
-    const isShort = note !== undefined || lists.length > 0 || on.packets;
+    const isPart = note !== undefined;
+    const isShort = isPart || lists.length > 0 || on.packets;
     const bytes = trace.streams.reduce(
       (sum, { pieces }) => sum + pieces.reduce((n, { size }) => n + size, 0),
       0,
@@ -430,7 +452,8 @@ async function run(flags: PtFlags): Promise<number> {
     };
     const lines = new Lines();
     const traced: Trace = {
-      ...{ trace, source, sideband, code, names, clock, isShort, bytes, options, progress, lines },
+      ...{ trace, source, sideband, code, names, clock, isShort, isPart, bytes },
+      ...{ options, progress, lines },
       part: { tids, ...times },
     };
     const answer = lists.length > 0 ? listed : on.packets ? ofPackets : on.calls ? ofCalls : summed;

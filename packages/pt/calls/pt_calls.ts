@@ -10,7 +10,7 @@ import { CallStack, OpenPaths, PENDING, RESUMES } from "./pt_call_stack.ts";
 import { CallTimeline, CallTree } from "./pt_call_tree.ts";
 import { type LatencyPart, LatencyTable } from "./pt_latency.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
-import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
+import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
 
 /** Calls that are open at once at most; beyond that, the outer half is forgotten. */
 const MAX_DEPTH = 1 << 16;
@@ -79,7 +79,7 @@ export interface CallFilter {
  * is one where it begins after the kernel was left somewhere else than it was entered. A jump to
  * another function (tail call) counts for the function that was called.
  */
-export class PtCalls implements PtSink {
+export class PtCalls implements PtPartSink<CallPart> {
   /** Calls and returns since they were cleared last, where they are asked for: then there are no sums. */
   readonly events: CallEvents | undefined;
   /** What was executed by stack, where it is asked for. */
@@ -853,10 +853,7 @@ export class PtCalls implements PtSink {
     ops.add(CALL_OP.RESUMES, stack.resumeLow, stack.resumeHigh, -1, insns, cycles, resumes);
   }
 
-  /**
-   * All of a buffer that decides what follows: where two have the same, they go on the same way. `undefined`
-   * where what was executed still waits for its time.
-   */
+  /** See `PtPartSink`; `undefined` where what was executed still waits for its time. */
   stateOf(buffer: PtBuffer): number[] | undefined {
     const open = this.#openPaths(buffer.index);
     // Without times and cycles there is nothing to wait for.

@@ -47,6 +47,29 @@ export interface PtSink {
   reached?(ns: number): void;
 }
 
+/** Takes ranges of buffers, each of which others may have what is before of. */
+export interface PtPartSink<Found> extends PtSink {
+  /**
+   * A range of a buffer begins: nothing is known of it yet.
+   *
+   * @param isBefore Whether what comes now is before it, up to `takePart`: it only says how things stand there.
+   */
+  beginBuffer(index: number, isBefore: boolean): void;
+  /**
+   * All of a buffer that decides what follows: where two have the same, they go on the same way. `undefined`
+   * where that cannot be told.
+   */
+  stateOf(buffer: PtBuffer): readonly number[] | undefined;
+  /** The last time of a buffer, ns. */
+  timeOfBuffer(index: number): number;
+  /**
+   * Hands out what was found since the call before.
+   *
+   * @param isEnd Whether nothing follows.
+   */
+  takePart(buffer: PtBuffer, isEnd?: boolean): Promise<Found>;
+}
+
 /** Figures of a decoded trace. */
 export interface PtCounts extends FlowCounts {
   /** Branches of TNT packets that were followed; of packets alone, those that came. */

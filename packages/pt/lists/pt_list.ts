@@ -99,24 +99,57 @@ interface BlockInsns {
   readonly texts: Int32Array;
 }
 
+/** Where a buffer is: its time, and its last block, whose end the next branch comes from. */
+class ListedBuffer {
+  /** The last time, ns, and by how much it may be wrong. */
+  now = -1;
+  uncertainty = 0;
+  /** The last block: its number, {@linkcode NO_BLOCK}, or {@linkcode KEPT_BLOCK}. */
+  block = NO_BLOCK;
+  /** Of a block whose number is forgotten: its kind, its last instruction, the address after it. */
+  kind = 0;
+  lastLow = 0;
+  lastHigh = 0;
+  endLow = 0;
+  endHigh = 0;
+
+  /** Keeps what there is to know of the last block. */
+  keep(blocks: BlockCache): void {
+    const { block } = this;
+    if (block < 0) return;
+    const [low, high] = lastInsn(blocks, block);
+    this.kind = blocks.kind[block] as number;
+    this.lastLow = low;
+    this.lastHigh = high;
+    this.endLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
+    this.endHigh = blocks.endHigh(block);
+    this.block = KEPT_BLOCK;
+  }
+}
+
+/** No block leads to what comes next. */
+const NO_BLOCK = -1;
+/** The number of a block is forgotten; what it was is kept. */
+const KEPT_BLOCK = -2;
+
 /** Lists what was executed: branches, instructions, events. */
 export class PtList implements PtSink {
   /** What came since it was cleared last. */
   readonly rows: FlowRows = new FlowRows();
   /** Texts of instructions. */
   readonly texts: string[] = [""];
+  /** Whether nothing is listed: where others list it, and only what follows is to be known. */
+  isQuiet = false;
 
   readonly #code: PtCode;
   readonly #clock: PtClock;
   readonly #options: ListOptions;
   readonly #textNumbers = new Map<string, number>();
+  #blocks: BlockCache | undefined;
   #blockPlace: number[] = [];
   #lastPlace: number[] = [];
   #insns: (BlockInsns | undefined)[] = [];
-  /** The last block of each thread, or -1. */
-  readonly #before = new Map<number, number>();
-  /** The last time of each buffer. */
-  readonly #now = new Map<number, number>();
+  readonly #buffers = new Map<number, ListedBuffer>();
 
   /** Makes a sink for `decodePt`. */
   constructor(code: PtCode, clock: PtClock, options: ListOptions) {
@@ -132,60 +165,88 @@ export class PtList implements PtSink {
 
   /** Gives up what is kept by block. */
   forget(): void {
+    for (const at of this.#buffers.values()) at.keep(this.#blocks as BlockCache);
     this.#blockPlace = [];
     this.#lastPlace = [];
     this.#insns = [];
-    this.#before.clear();
+  }
+
+  /** Nothing is known of a buffer. */
+  beginBuffer(index: number): void {
+    this.#buffers.delete(index);
+  }
+
+  /** All of a buffer that decides what is listed next: where two have the same, they list the same. */
+  stateOf({ index }: PtBuffer): number[] {
+    const at = this.#bufferOf(index);
+    if (at.block >= 0) at.keep(this.#blocks as BlockCache);
+    const { now, uncertainty, block, kind, lastLow, lastHigh, endLow, endHigh } = at;
+    return block === NO_BLOCK
+      ? [now, uncertainty]
+      : [now, uncertainty, kind, lastLow, lastHigh, endLow, endHigh];
+  }
+
+  /** The last time of a buffer, ns. */
+  timeOfBuffer(index: number): number {
+    return this.#bufferOf(index).now;
+  }
+
+  #bufferOf(index: number): ListedBuffer {
+    let at = this.#buffers.get(index);
+    if (at === undefined) this.#buffers.set(index, at = new ListedBuffer());
+    return at;
   }
 
   /** Takes paths and events. */
   flow(buffer: PtBuffer, run: FlowDecoder): void {
     const { tids, from = -Infinity, to = Infinity } = this.#options.filter ?? {};
-    const { tid } = buffer;
-    if (tids !== undefined && !tids.has(tid)) return;
+    const isWanted = !this.isQuiet && tids?.has(buffer.tid) !== false;
     const { entries, count, paths, blocks } = run;
-    let now = this.#now.get(buffer.index) ?? -1;
-    let uncertainty = 0;
+    this.#blocks = blocks;
+    const at = this.#bufferOf(buffer.index);
     for (let i = 0; i < count; i++) {
       const entry = entries[i] as number;
       if (entry >= 0) {
-        if (now < 0 || (now >= from && now <= to)) {
-          this.#path(buffer, paths, blocks, entry, now, uncertainty);
+        const { now } = at;
+        if (isWanted && (now < 0 || (now >= from && now <= to))) {
+          this.#path(buffer, at, paths, blocks, entry);
         } else {
           // The first branch of the part may come from the last block before it.
           const end = paths.start[entry + 1] as number;
-          if (end > (paths.start[entry] as number)) {
-            this.#before.set(tid, paths.blocks[end - 1] as number);
-          }
+          if (end > (paths.start[entry] as number)) at.block = paths.blocks[end - 1] as number;
         }
         continue;
       }
       const event = ~entry;
       const time = this.#clock.ns(run.time[event] as number);
-      if (time >= 0) now = time;
-      uncertainty = this.#clock.duration(run.uncertainty[event] as number);
-      if (now < 0 || (now >= from && now <= to)) this.#event(buffer, run, event, now, uncertainty);
+      if (time >= 0) at.now = time;
+      at.uncertainty = this.#clock.duration(run.uncertainty[event] as number);
+      const { now, block } = at;
+      const kind = run.kind[event] as number;
+      // The way from the last block is not a branch of it.
+      if (isFlow(kind) || kind === FlowEvent.ERROR) at.block = NO_BLOCK;
+      if (isWanted && (now < 0 || (now >= from && now <= to))) {
+        this.#event(buffer, at, run, event, block);
+      }
     }
-    this.#now.set(buffer.index, now);
   }
 
   #path(
     buffer: PtBuffer,
+    at: ListedBuffer,
     paths: PathTable,
     blocks: BlockCache,
     path: number,
-    now: number,
-    uncertainty: number,
   ): void {
     const { branches = false, insns = false } = this.#options;
-    const { tid } = buffer;
-    let before = this.#before.get(tid) ?? -1;
+    let before = at.block;
     const end = paths.start[path + 1] as number;
     for (let k = paths.start[path] as number; k < end; k++) {
       const block = paths.blocks[k] as number;
-      if (branches && before >= 0 && isTaken(blocks, before, block)) {
-        const n = this.#row(ROW.BRANCH, blocks.kind[before] as number, buffer, now, uncertainty);
-        this.#last(buffer, blocks, before, n);
+      if (branches && before !== NO_BLOCK && isTaken(blocks, at, before, block)) {
+        const kind = before === KEPT_BLOCK ? at.kind : blocks.kind[before] as number;
+        const n = this.#row(ROW.BRANCH, kind, buffer, at);
+        this.#last(buffer, blocks, at, before, n);
         this.rows.b[n] = this.#placeOf(buffer, blocks, block);
         this.rows.payload[n] = BigInt((blocks.high[block] as number) >>> 0) << 32n |
           BigInt((blocks.low[block] as number) >>> 0);
@@ -195,22 +256,21 @@ export class PtList implements PtSink {
       const { places, texts, high, low } = this.#insns[block] ??
         this.#listInsns(buffer, blocks, block);
       for (let i = 0; i < places.length; i++) {
-        const n = this.#row(ROW.INSN, 0, buffer, now, uncertainty);
+        const n = this.#row(ROW.INSN, 0, buffer, at);
         this.rows.a[n] = places[i] as number;
         this.rows.b[n] = texts[i] as number;
         this.rows.high[n] = high[i] as number;
         this.rows.low[n] = low[i] as number;
       }
     }
-    this.#before.set(tid, before);
+    at.block = before;
   }
 
   #row(
     row: number,
     kind: number,
     buffer: PtBuffer,
-    now: number,
-    uncertainty: number,
+    { now, uncertainty }: ListedBuffer,
   ): number {
     const { rows } = this;
     const n = rows.next();
@@ -231,15 +291,18 @@ export class PtList implements PtSink {
     );
   }
 
-  /** Puts a block's last instruction into a row. */
-  #last(buffer: PtBuffer, blocks: BlockCache, block: number, n: number): void {
-    const start = blocks.low[block] as number;
-    const distance = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
-    const low = start + distance | 0;
-    const high = (start >>> 0) + distance > 0xffffffff
-      ? (blocks.high[block] as number) + 1 | 0
-      : blocks.high[block] as number;
-    this.rows.a[n] = this.#lastPlace[block] ??= this.#code.place(buffer.code, low, high);
+  /** Puts the last instruction of a block, or of the one that was kept, into a row. */
+  #last(
+    buffer: PtBuffer,
+    blocks: BlockCache,
+    { lastLow, lastHigh }: ListedBuffer,
+    block: number,
+    n: number,
+  ): void {
+    const [low, high] = block === KEPT_BLOCK ? [lastLow, lastHigh] : lastInsn(blocks, block);
+    this.rows.a[n] = block === KEPT_BLOCK
+      ? this.#code.place(buffer.code, low, high)
+      : this.#lastPlace[block] ??= this.#code.place(buffer.code, low, high);
     this.rows.high[n] = high;
     this.rows.low[n] = low;
   }
@@ -282,43 +345,60 @@ export class PtList implements PtSink {
 
   #event(
     buffer: PtBuffer,
+    at: ListedBuffer,
     run: FlowDecoder,
     event: number,
-    now: number,
-    uncertainty: number,
+    before: number,
   ): void {
     const kind = run.kind[event] as number;
     const { branches = false, insns = false, events = false, errors = false } = this.#options;
-    const flow = kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED ||
-      kind === FlowEvent.ASYNC || kind === FlowEvent.SYNC || kind === FlowEvent.HOP;
-    const before = this.#before.get(buffer.tid) ?? -1;
-    // The way from the last block is not a branch of it.
-    if (flow || kind === FlowEvent.ERROR) this.#before.set(buffer.tid, -1);
     if (kind === FlowEvent.TIME || kind === FlowEvent.PSB) return;
     const wanted = kind === FlowEvent.ERROR
       ? errors || branches || insns || events
-      : events || (branches && flow);
+      : events || (branches && isFlow(kind));
     if (!wanted) return;
-    const n = this.#row(ROW.EVENT, kind, buffer, now, uncertainty);
+    const n = this.#row(ROW.EVENT, kind, buffer, at);
     const low = run.ipLow[event] as number;
     const high = run.ipHigh[event] as number;
     this.rows.a[n] = low === 0 && high === 0 ? -1 : this.#code.place(buffer.code, low, high);
     this.rows.high[n] = high;
     this.rows.low[n] = low;
     // Where no event ended it, the last branch did.
-    const isByBranch = kind === FlowEvent.DISABLED && before >= 0 && low === 0 && high === 0;
-    if (isByBranch) this.#last(buffer, run.blocks, before, n);
+    const isByBranch = kind === FlowEvent.DISABLED && before !== NO_BLOCK && low === 0 &&
+      high === 0;
+    if (isByBranch) this.#last(buffer, run.blocks, at, before, n);
     this.rows.b[n] = run.detail[event] as number;
     this.rows.payload[n] = BigInt((run.high[event] as number) >>> 0) << 32n |
       BigInt((run.low[event] as number) >>> 0);
   }
 }
 
-/** Whether a block is reached from another by a branch that was taken. */
-function isTaken(blocks: BlockCache, before: number, block: number): boolean {
-  const kind = blocks.kind[before] as number;
+/** Whether an event says where execution goes on or ends. */
+function isFlow(kind: number): boolean {
+  return kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED || kind === FlowEvent.ASYNC ||
+    kind === FlowEvent.SYNC || kind === FlowEvent.HOP;
+}
+
+/** The address of a block's last instruction: bits 31:0, bits 63:32. */
+function lastInsn(blocks: BlockCache, block: number): readonly [number, number] {
+  const start = blocks.low[block] as number;
+  const distance = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
+  const low = start + distance | 0;
+  const high = (start >>> 0) + distance > 0xffffffff
+    ? (blocks.high[block] as number) + 1 | 0
+    : blocks.high[block] as number;
+  return [low, high];
+}
+
+/** Whether a block is reached from the last one by a branch that was taken. */
+function isTaken(blocks: BlockCache, at: ListedBuffer, before: number, block: number): boolean {
+  const isKept = before === KEPT_BLOCK;
+  const kind = isKept ? at.kind : blocks.kind[before] as number;
   if (kind === InsnKind.OTHER || kind >= InsnKind.PTWRITE) return false;
   if (kind !== InsnKind.JCC) return true;
-  const end = (blocks.low[before] as number) + (blocks.size[before] as number) | 0;
-  return blocks.low[block] !== end || blocks.high[block] !== blocks.endHigh(before);
+  const end = isKept
+    ? at.endLow
+    : (blocks.low[before] as number) + (blocks.size[before] as number) | 0;
+  const endHigh = isKept ? at.endHigh : blocks.endHigh(before);
+  return blocks.low[block] !== end || blocks.high[block] !== endHigh;
 }

@@ -93,15 +93,26 @@ export function* callJson(
   }
 }
 
-/** Branches, instructions and events as text or as lines of JSON. */
+/** How {@linkcode rowLines} prints. */
+export interface RowTextOptions {
+  /** Lines of JSON. */
+  readonly json: boolean;
+  /** Of instructions, source file and line. */
+  readonly source: boolean;
+  /** Only these functions. */
+  readonly only?: NameFilter;
+}
+
+/** Branches, instructions and events as text or as lines of JSON: all rows, or those from one up to another. */
 export function* rowLines(
   rows: FlowRows,
   names: PtNames,
   texts: readonly string[],
-  options: { readonly json: boolean; readonly source: boolean; readonly filter?: NameFilter },
+  { json, source, only: filter }: RowTextOptions,
+  from = 0,
+  to: number = rows.count,
 ): Generator<string> {
-  const { json, source, filter } = options;
-  for (let i = 0; i < rows.count; i++) {
+  for (let i = from; i < to; i++) {
     const a = rows.a[i] as number;
     const b = rows.b[i] as number;
     const kind = rows.kind[i] as number;

@@ -1,9 +1,6 @@
 import { OutOfMemory } from "@perfdata/format/memory";
-import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { WorkerThread } from "@perfdata/session/engine";
 import { Turns } from "@perfdata/session/workers";
-import { type JoinedCalls, OneThreadOnly, PtCalls } from "../calls/pt_calls.ts";
-import { CALL_OP, CallOpReader } from "../calls/pt_call_part.ts";
 import {
   type PtRange,
   PtRangeDecoder,
@@ -11,8 +8,7 @@ import {
   ptRanges,
   type PtWhole,
 } from "./pt_ranges.ts";
-import type { ThreadCode } from "../code/pt_code.ts";
-import { addPtCounts, noPtCounts, PtClock, type PtCounts } from "../decode/pt_run.ts";
+import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_run.ts";
 import type { PtAnswer, PtTask } from "./serve_pt.ts";
 
 /** Bytes of a range, about. */
@@ -38,10 +34,31 @@ export interface PtWorkers {
   readonly progress?: (bytes: number) => Promise<void> | void;
 }
 
+/** Puts together what was found in ranges. */
+export interface PtJoiner<Found, Joined> {
+  /** Ranges for each thread that may wait for their turn, where what they hold is large. */
+  readonly waiting?: number;
+  /**
+   * Takes the next part of a buffer: what does not depend on the other buffers.
+   *
+   * @param placeOf The place here of one of the thread.
+   * @returns What is to be applied in the order in which one thread decodes.
+   */
+  join(
+    index: number,
+    part: PtRangePart<Found>,
+    placeOf: Int32Array,
+  ): Promise<Joined> | Joined;
+  /**
+   * Applies what is joined of a buffer up to its next step.
+   *
+   * @returns The position of that step, ns; `undefined` where nothing is left.
+   */
+  apply(index: number, joined: Joined): number | undefined;
+}
+
 /** What was decoded. */
 export interface JoinedPt {
-  /** The calls, finished. */
-  readonly calls: PtCalls;
   /** Figures. */
   readonly counts: PtCounts;
   /** How many ranges there were. */
@@ -51,7 +68,7 @@ export interface JoinedPt {
 }
 
 /**
- * Decodes the calls of a recording by several threads: each takes parts of buffers, from one PSB to another, and
+ * Decodes a recording by several threads: each takes parts of buffers, from one PSB to another, and
  * what they found is joined in the order in which one thread would have found it.
  *
  * ```text
@@ -61,13 +78,16 @@ export interface JoinedPt {
  * ```
  *
  * A thread begins a little before its range, so that clocks and mode are known where that begins; where they
- * are not the same as at the end of the range before, it is decoded again from there. Calls that are open at
- * either end are operations on the calls of a thread (`CallOps`), which are applied in order of time.
+ * are not the same as at the end of the range before, it is decoded again from there.
  *
- * @returns `undefined` where one thread has to do all: there is one range, code of JIT compilers is found by when it was met first;
- *   see {@linkcode OneThreadOnly}, too.
+ * @returns `undefined` where one thread has to do all: there is one range, or code of JIT compilers is found by when it was
+ *   met first.
  */
-export async function joinPt(whole: PtWhole, workers: PtWorkers): Promise<JoinedPt | undefined> {
+export async function joinRanges<Found, Joined>(
+  whole: PtWhole<Found>,
+  workers: PtWorkers,
+  joiner: PtJoiner<Found, Joined>,
+): Promise<JoinedPt | undefined> {
   if (whole.sideband.recorded?.hasJitdumps === true) return undefined;
   const { jobs, rangeBytes } = workers;
   const size = whole.trace.streams.filter(whole.wants)
@@ -76,29 +96,31 @@ export async function joinPt(whole: PtWhole, workers: PtWorkers): Promise<Joined
     Math.max(LEAST_RANGE, Math.min(RANGE, Math.floor(size / (SHARES * jobs))));
   const ranges = await ptRanges(whole, bytes);
   if (ranges.length < 2) return undefined;
-  const join = new PtJoin(whole, ranges);
-  const queue = new RangeQueue(ranges);
+  const join = new PtJoin(whole, ranges, joiner);
+  const most = (joiner.waiting ?? Infinity) * jobs;
+  const queue = new RangeQueue(ranges, () => join.unapplied < most);
   const others = Array.from(
     { length: Math.min(jobs, ranges.length) - 1 },
     () => new OtherThread(workers, queue, join, whole),
   );
   const turns = new Turns();
   try {
-    for (;;) {
+    while (!queue.isEmpty) {
       const number = queue.take();
-      if (number === undefined) break;
-      const range = queue.of(number);
-      join.add(number, await join.decoder.decode(range));
-      await turns.next();
+      if (number === undefined) await queue.changed();
+      else {
+        const range = queue.of(number);
+        join.add(number, await join.decoder.decode(range));
+        queue.taken();
+        await turns.next();
+        await workers.progress?.(range.bytes);
+      }
       await join.go();
-      await workers.progress?.(range.bytes);
+      for (const other of others) other.check();
     }
     for (const other of others) await other.done();
     await join.go();
-    return join.finish();
-  } catch (error) {
-    if (error instanceof OneThreadOnly) return undefined;
-    throw error;
+    return join.found;
   } finally {
     turns.end();
     for (const other of others) other.end();
@@ -108,82 +130,106 @@ export async function joinPt(whole: PtWhole, workers: PtWorkers): Promise<Joined
 /** Which ranges nobody has taken yet. */
 class RangeQueue {
   readonly #ranges: readonly PtRange[];
+  readonly #hasRoom: () => boolean;
   #next = 0;
+  /** Ranges that somebody decodes. */
+  #busy = 0;
+  #change = Promise.withResolvers<void>();
 
-  constructor(ranges: readonly PtRange[]) {
+  /** @param hasRoom Whether what is found next may wait for its turn. */
+  constructor(ranges: readonly PtRange[], hasRoom: () => boolean) {
     this.#ranges = ranges;
+    this.#hasRoom = hasRoom;
   }
 
-  /** The number of the next one. */
+  /** Whether all are taken. */
+  get isEmpty(): boolean {
+    return this.#next === this.#ranges.length;
+  }
+
+  /** The number of the next one; nothing where others have to be applied first. */
   take(): number | undefined {
-    return this.#next < this.#ranges.length ? this.#next++ : undefined;
+    // What all others wait for may be one that nobody has taken.
+    if (this.isEmpty || (this.#busy > 0 && !this.#hasRoom())) return undefined;
+    this.#busy++;
+    return this.#next++;
+  }
+
+  /** A range is decoded. */
+  taken(): void {
+    this.#busy--;
+    this.wake();
   }
 
   /** The range of a number. */
   of(number: number): PtRange {
     return this.#ranges[number] as PtRange;
   }
+
+  /** Waits until another thread has answered. */
+  changed(): Promise<void> {
+    return this.#change.promise;
+  }
+
+  /** Says that one has. */
+  wake(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
 }
 
 /** A part with what its places are called here. */
-interface Placed {
-  readonly part: PtRangePart;
+interface Placed<Found> {
+  readonly part: PtRangePart<Found>;
   readonly placeOf: Int32Array;
 }
 
-/** A buffer whose operations are applied. */
-interface Lane {
-  readonly stream: AuxStream;
+/** A buffer whose parts are joined. */
+interface Lane<Found, Joined> {
   readonly index: number;
   /** Its ranges, by number, in order. */
   readonly numbers: number[];
   /** The range that comes next: the one before it is `last`, which is joined when that one goes with it. */
   next: number;
-  last: Placed | undefined;
+  last: Placed<Found> | undefined;
   /** What decodes ranges again that do not go with the one before, and the range that it could go on with. */
-  repair: PtRangeDecoder | undefined;
+  repair: PtRangeDecoder<Found> | undefined;
   repaired: number;
   /** What was joined and is still to be applied. */
-  readonly joined: JoinedCalls[];
-  /** Nodes of the tree where parts begin that are not applied yet. */
-  readonly roots: Map<number, number>;
+  readonly joined: Joined[];
   /** Whether all was joined. */
   isWhole: boolean;
-  /** The step that comes next: since when, ns, and who runs. */
+  /** Since when the step is that comes next, ns. */
   position: number;
-  tid: number;
-  /** The code of the last step that was joined. */
-  code: ThreadCode;
-  time: number;
 }
 
-/** What may turn out to be a call of its address. */
-const TARGETS: ReadonlySet<number> = new Set([CALL_OP.GO_ON, CALL_OP.ENABLED, CALL_OP.BASE]);
-
 /** Joins what all threads found. */
-class PtJoin {
+class PtJoin<Found, Joined> {
   /** Decodes ranges in this thread. */
-  readonly decoder: PtRangeDecoder;
-  readonly #whole: PtWhole;
-  readonly #calls: PtCalls;
+  readonly decoder: PtRangeDecoder<Found>;
+  /** Ranges that are decoded and not applied. */
+  unapplied = 0;
+  readonly #whole: PtWhole<Found>;
+  readonly #joiner: PtJoiner<Found, Joined>;
   readonly #counts = noPtCounts();
-  readonly #found = new Map<number, Placed>();
-  readonly #lanes: Lane[] = [];
-  readonly #isTimed: boolean;
+  readonly #found = new Map<number, Placed<Found>>();
+  readonly #lanes: Lane<Found, Joined>[] = [];
   readonly #ranges: number;
+  /** Places that are called the same. */
+  #same = new Int32Array(0);
   #again = 0;
 
-  constructor(whole: PtWhole, ranges: readonly PtRange[]) {
-    const { trace, code, filter, rows, tree = false, wants } = whole;
+  constructor(
+    whole: PtWhole<Found>,
+    ranges: readonly PtRange[],
+    joiner: PtJoiner<Found, Joined>,
+  ) {
     this.#whole = whole;
+    this.#joiner = joiner;
     this.#ranges = ranges.length;
     this.decoder = new PtRangeDecoder(whole);
-    const clock = new PtClock(trace);
-    this.#isTimed = clock.known;
-    this.#calls = new PtCalls(code, clock, { filter, rows, tree });
-    for (const [index, stream] of trace.streams.filter(wants).entries()) {
+    for (const index of whole.trace.streams.filter(whole.wants).keys()) {
       this.#lanes.push({
-        stream,
         index,
         numbers: [],
         next: 0,
@@ -191,12 +237,8 @@ class PtJoin {
         repair: undefined,
         repaired: -1,
         joined: [],
-        roots: new Map(),
         isWhole: false,
         position: -1,
-        tid: -1,
-        code: this.#codeOf(-1, -1),
-        time: -1,
       });
     }
     for (const [number, { buffer }] of ranges.entries()) this.#lanes[buffer]?.numbers.push(number);
@@ -207,18 +249,19 @@ class PtJoin {
    *
    * @param placeOf The place here of one of the thread; the same without it.
    */
-  add(number: number, part: PtRangePart, placeOf?: Int32Array): void {
+  add(number: number, part: PtRangePart<Found>, placeOf?: Int32Array): void {
     const { code } = this.#whole;
     for (const [path, why] of part.missing) {
       if (!code.missing.has(path)) code.missing.set(path, why);
     }
     code.kernelFile ??= part.kernelFile;
-    this.#found.set(number, { part, placeOf: placeOf ?? same(code.table.count) });
+    this.unapplied++;
+    this.#found.set(number, placeOf === undefined ? this.#here(part) : { part, placeOf });
   }
 
   /** The places here of those that another thread has met. */
   places(
-    { object, address, time }: NonNullable<PtRangePart["places"]>,
+    { object, address, time }: NonNullable<PtRangePart<Found>["places"]>,
     objects: number[],
   ): Int32Array {
     const { table } = this.#whole.code;
@@ -233,13 +276,22 @@ class PtJoin {
     this.#apply();
   }
 
+  /** What was decoded, when all is. */
+  get found(): JoinedPt {
+    return { counts: this.#counts, ranges: this.#ranges, again: this.#again };
+  }
+
   /** A part that was found in this thread. */
-  #here(part: PtRangePart): Placed {
-    return { part, placeOf: same(this.#whole.code.table.count) };
+  #here(part: PtRangePart<Found>): Placed<Found> {
+    const { count } = this.#whole.code.table;
+    if (this.#same.length < count) {
+      this.#same = Int32Array.from({ length: 2 * count }, (_, place) => place);
+    }
+    return { part, placeOf: this.#same };
   }
 
   /** Joins the parts of a buffer that follow each other. */
-  async #joinLane(lane: Lane): Promise<void> {
+  async #joinLane(lane: Lane<Found, Joined>): Promise<void> {
     for (; lane.next < lane.numbers.length; lane.next++) {
       const number = lane.numbers[lane.next] as number;
       const found = this.#found.get(number);
@@ -267,68 +319,29 @@ class PtJoin {
     lane.isWhole = true;
   }
 
-  async #join(lane: Lane, { part, placeOf }: Placed): Promise<void> {
-    this.#placeTargets(lane, part.calls);
-    await this.#whole.rows.resolve();
-    lane.joined.push(this.#calls.join(part.calls, placeOf, lane.roots));
-    lane.time = part.time;
+  async #join(lane: Lane<Found, Joined>, { part, placeOf }: Placed<Found>): Promise<void> {
+    lane.joined.push(await this.#joiner.join(lane.index, part, placeOf));
     addPtCounts(this.#counts, part.counts);
-  }
-
-  /** Finds the places where calls may turn out to begin, so that it is known which functions they are. */
-  #placeTargets(lane: Lane, { ops }: PtRangePart["calls"]): void {
-    const { code } = this.#whole;
-    for (const reader = new CallOpReader(ops); reader.next();) {
-      const { kind, low, high } = reader;
-      if (kind === CALL_OP.STEP) lane.code = this.#codeOf(reader.a, reader.time);
-      else if (TARGETS.has(kind)) code.place(lane.code, low, high);
-    }
-  }
-
-  /** The code that a thread sees from a time on. */
-  #codeOf(tid: number, position: number): ThreadCode {
-    return this.#whole.code.space(tid, this.#isTimed ? Math.max(0, position) : Infinity);
   }
 
   /** Applies steps in the order in which one thread decodes: that of the buffer which is least far. */
   #apply(): void {
     for (;;) {
-      let lane: Lane | undefined;
+      let lane: Lane<Found, Joined> | undefined;
       for (const one of this.#lanes) {
         const isOver = one.isWhole && one.joined.length === 0;
         if (!isOver && (lane === undefined || one.position < lane.position)) lane = one;
       }
-      if (lane === undefined || !this.#applyStep(lane)) return;
+      const [joined] = lane?.joined ?? [];
+      // The rest is not found yet.
+      if (lane === undefined || joined === undefined) return;
+      const position = this.#joiner.apply(lane.index, joined);
+      if (position !== undefined) lane.position = position;
+      else {
+        lane.joined.shift();
+        this.unapplied--;
+      }
     }
-  }
-
-  /** Applies a step, or a part of it; false where the rest is not found yet. */
-  #applyStep(lane: Lane): boolean {
-    const [calls] = lane.joined;
-    if (calls === undefined) return false;
-    const { ops } = calls;
-    const { stream, index, tid, position } = lane;
-    const buffer = { stream, index, tid, position, cycles: 0, code: this.#codeOf(tid, position) };
-    this.#calls.apply(calls, buffer);
-    if (ops.following === CALL_OP.STEP) {
-      ops.next();
-      lane.position = ops.time;
-      lane.tid = ops.a;
-    } else {
-      const { tree } = this.#calls;
-      if (tree !== undefined) calls.joinTree(tree);
-      lane.joined.shift();
-    }
-    return true;
-  }
-
-  /** Ends what is open. */
-  finish(): JoinedPt {
-    if (!this.#calls.isExact) throw new OneThreadOnly();
-    for (const { index, time } of this.#lanes) this.#calls.endBuffer(index, time);
-    this.#calls.finish();
-    const [ranges, again] = [this.#ranges, this.#again];
-    return { calls: this.#calls, counts: this.#counts, ranges, again };
   }
 }
 
@@ -336,43 +349,45 @@ function isSame(a: readonly number[] | undefined, b: readonly number[] | undefin
   return a !== undefined && a.length === b?.length && a.every((value, i) => value === b[i]);
 }
 
-/** Places that are called the same. */
-function same(count: number): Int32Array {
-  return Int32Array.from({ length: count }, (_, place) => place);
-}
-
 /** Another thread. */
-class OtherThread {
+class OtherThread<Found, Joined> {
   readonly #worker: WorkerThread;
   readonly #queue: RangeQueue;
   readonly #done = Promise.withResolvers<void>();
   /** The places and objects here of those there. */
   #placeOf = new Int32Array(0);
   readonly #objects: number[] = [];
+  /** Ranges that it has, once it is ready for any. */
   #left = 0;
+  #isReady = false;
+  #failed: unknown;
 
   constructor(
     { start, about, progress }: PtWorkers,
     queue: RangeQueue,
-    join: PtJoin,
-    whole: PtWhole,
+    join: PtJoin<Found, Joined>,
+    whole: PtWhole<Found>,
   ) {
     this.#queue = queue;
     this.#worker = start();
     // It may fail before somebody asks.
     this.#done.promise.catch(() => {});
+    const fail = (error: Error) => {
+      this.#failed = error;
+      this.#done.reject(error);
+      queue.wake();
+    };
     this.#worker.onmessage = ({ data }: MessageEvent<PtAnswer>) => {
       if (data.kind === "error") {
-        this.#done.reject(new (data.memory ? OutOfMemory : Error)(data.message));
-        return;
+        return fail(new (data.memory ? OutOfMemory : Error)(data.message));
       }
-      if (data.kind === "ready") { for (let i = 0; i < AHEAD; i++) this.#deal(); }
+      if (data.kind === "ready") this.#isReady = true;
       else {
-        const { number, part } = data;
+        const { number } = data;
+        const part = data.part as PtRangePart<Found>;
         this.#left--;
-        this.#deal();
         const { places } = part;
-        if (places !== undefined) {
+        if (places !== undefined && places.object.length > 0) {
           for (const object of places.objects) this.#objects.push(whole.code.numberOf(object));
           const placeOf = new Int32Array(this.#placeOf.length + places.object.length);
           placeOf.set(this.#placeOf);
@@ -380,16 +395,28 @@ class OtherThread {
           this.#placeOf = placeOf;
         }
         join.add(number, part, this.#placeOf);
+        queue.taken();
         progress?.(part.range.bytes);
       }
-      if (this.#left === 0) this.#done.resolve();
+      this.#deal();
+      if (this.#left === 0 && queue.isEmpty) this.#done.resolve();
     };
     this.#worker.onerror = (event) => {
       event.preventDefault();
-      this.#done.reject(new Error(event.message));
+      fail(new Error(event.message));
     };
     const task: PtTask = { about };
     this.#worker.postMessage(task);
+  }
+
+  /**
+   * Deals it what there is room for.
+   *
+   * @throws {Error} Where it has failed.
+   */
+  check(): void {
+    if (this.#failed !== undefined) throw this.#failed;
+    this.#deal();
   }
 
   /** All that it has taken is found: nothing, where it was not ready before others had taken all. */
@@ -398,11 +425,13 @@ class OtherThread {
   }
 
   #deal(): void {
-    const number = this.#queue.take();
-    if (number === undefined) return;
-    this.#left++;
-    const task: PtTask = { number, range: this.#queue.of(number) };
-    this.#worker.postMessage(task);
+    while (this.#isReady && this.#left < AHEAD) {
+      const number = this.#queue.take();
+      if (number === undefined) return;
+      this.#left++;
+      const task: PtTask = { number, range: this.#queue.of(number) };
+      this.#worker.postMessage(task);
+    }
   }
 
   end(): void {

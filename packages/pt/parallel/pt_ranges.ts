@@ -3,11 +3,15 @@ import { FlowCache } from "@perfdata/intel-pt/flow";
 import type { SymbolObject } from "@perfdata/symbols";
 import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
 import { type BufferSurroundings, DecodedBuffer } from "../decode/pt_buffer.ts";
-import type { CallFilter, CallPart } from "../calls/pt_calls.ts";
-import { PtCalls } from "../calls/pt_calls.ts";
-import type { CallRows } from "../calls/pt_call_log.ts";
 import type { PtCode } from "../code/pt_code.ts";
-import { addPtCounts, clockRatios, noPtCounts, PtClock, type PtCounts } from "../decode/pt_run.ts";
+import {
+  addPtCounts,
+  clockRatios,
+  noPtCounts,
+  PtClock,
+  type PtCounts,
+  type PtPartSink,
+} from "../decode/pt_run.ts";
 import { type PtCut, PtSeeker } from "../decode/pt_seek.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 
@@ -36,14 +40,14 @@ export interface PlacesFound {
 }
 
 /** What was found in a range. */
-export interface PtRangePart {
+export interface PtRangePart<Found> {
   /** The range. */
   readonly range: PtRange;
-  /** Calls and sums. */
-  readonly calls: CallPart;
+  /** What the sink makes of it. */
+  readonly found: Found;
   /** Figures. */
   readonly counts: PtCounts;
-  /** What decided what follows where it began, where it ended; see `PtCalls.stateOf`. */
+  /** What decided what follows where it began, where it ended; see `PtPartSink.stateOf`. */
   readonly start: readonly number[] | undefined;
   /** The same where it ended. */
   readonly end: readonly number[] | undefined;
@@ -58,7 +62,7 @@ export interface PtRangePart {
 }
 
 /** What ranges are parts of. */
-export interface PtWhole {
+export interface PtWhole<Found> {
   /** The trace; stitched, where its pieces may have data in common. */
   readonly trace: AuxTrace;
   /** The file. */
@@ -67,19 +71,15 @@ export interface PtWhole {
   readonly sideband: PtSideband;
   /** Where the code is. */
   readonly code: PtCode;
-  /** Which part of it counts. */
-  readonly filter: CallFilter;
-  /** What calls are counted by. */
-  readonly rows: CallRows;
-  /** Whether to find what was executed by stack. */
-  readonly tree?: boolean;
   /** Only these buffers. */
   readonly wants: (stream: AuxStream) => boolean;
+  /** Makes what takes the ranges. */
+  readonly sink: (clock: PtClock) => PtPartSink<Found>;
 }
 
 /** The ranges of all buffers, each about so many bytes, in order of time. */
 export async function ptRanges(
-  { trace, source, wants }: PtWhole,
+  { trace, source, wants }: Pick<PtWhole<never>, "trace" | "source" | "wants">,
   bytes: number,
 ): Promise<PtRange[]> {
   const clock = new PtClock(trace);
@@ -101,10 +101,10 @@ export async function ptRanges(
 }
 
 /** Decodes ranges, one after the other, in any order. */
-export class PtRangeDecoder {
-  readonly #whole: PtWhole;
+export class PtRangeDecoder<Found> {
+  readonly #whole: PtWhole<Found>;
   readonly #streams: readonly AuxStream[];
-  readonly #calls: PtCalls;
+  readonly #sink: PtPartSink<Found>;
   readonly #surroundings: BufferSurroundings;
   /** The buffer of the last range, where that ended. */
   #buffer: DecodedBuffer | undefined;
@@ -113,12 +113,12 @@ export class PtRangeDecoder {
   #objects = 0;
 
   /** Prepares for the ranges of a recording. */
-  constructor(whole: PtWhole) {
-    const { trace, source, sideband, code, filter, rows, tree = false, wants } = whole;
+  constructor(whole: PtWhole<Found>) {
+    const { trace, source, sideband, code, wants } = whole;
     this.#whole = whole;
     this.#streams = trace.streams.filter(wants);
     const clock = new PtClock(trace);
-    const sink = this.#calls = new PtCalls(code, clock, { filter, rows, tree, part: true });
+    const sink = this.#sink = whole.sink(clock);
     this.#surroundings = {
       source,
       sideband,
@@ -131,10 +131,10 @@ export class PtRangeDecoder {
   }
 
   /** Decodes a range: begins before it, where its clocks can be known. */
-  async decode(range: PtRange): Promise<PtRangePart> {
+  async decode(range: PtRange): Promise<PtRangePart<Found>> {
     const { from, buffer: index } = range;
-    const calls = this.#calls;
-    calls.beginBuffer(index);
+    const sink = this.#sink;
+    sink.beginBuffer(index, from !== undefined);
     const buffer = this.#buffer = new DecodedBuffer(
       this.#streams[index] as AuxStream,
       index,
@@ -144,13 +144,13 @@ export class PtRangeDecoder {
     if (from === undefined) return await this.#decodeTo(buffer, range, noPtCounts(), undefined);
     // What is before the seam only says how its clocks stand.
     await buffer.runTo(from.seam);
-    const start = stateOf(buffer, calls);
-    await calls.takePart(buffer);
+    const start = stateOf(buffer, sink);
+    await sink.takePart(buffer);
     return await this.#decodeTo(buffer, range, countsOf(buffer), start);
   }
 
   /** Decodes the range after the one that was decoded last, from where that one ended. */
-  async goOn(range: PtRange): Promise<PtRangePart> {
+  async goOn(range: PtRange): Promise<PtRangePart<Found>> {
     const buffer = this.#buffer as DecodedBuffer;
     return await this.#decodeTo(buffer, range, countsOf(buffer), undefined);
   }
@@ -160,17 +160,17 @@ export class PtRangeDecoder {
     range: PtRange,
     before: PtCounts,
     start: number[] | undefined,
-  ): Promise<PtRangePart> {
-    const calls = this.#calls;
+  ): Promise<PtRangePart<Found>> {
+    const sink = this.#sink;
     await buffer.runTo(range.to ?? Infinity);
     const counts = countsOf(buffer);
     addPtCounts(counts, before, -1);
-    const end = buffer.atSeam ? stateOf(buffer, calls) : undefined;
-    const time = calls.timeOfBuffer(buffer.index);
+    const end = buffer.atSeam ? stateOf(buffer, sink) : undefined;
+    const time = sink.timeOfBuffer(buffer.index);
     const { missing, kernelFile } = this.#whole.code;
     return {
       range,
-      calls: await calls.takePart(buffer, !buffer.atSeam),
+      found: await sink.takePart(buffer, !buffer.atSeam),
       counts,
       start,
       end,
@@ -203,7 +203,10 @@ function countsOf({ flow }: DecodedBuffer): PtCounts {
   return counts;
 }
 
-function stateOf(buffer: DecodedBuffer, calls: PtCalls): number[] | undefined {
-  const state = calls.stateOf(buffer);
+function stateOf(
+  buffer: DecodedBuffer,
+  sink: Pick<PtPartSink<unknown>, "stateOf">,
+): number[] | undefined {
+  const state = sink.stateOf(buffer);
   return state === undefined ? undefined : [...buffer.stateAfterPsb(), ...state];
 }

@@ -11,7 +11,7 @@ export type PtTask = { readonly about: unknown } | {
 /** What it answers. */
 export type PtAnswer =
   | { readonly kind: "ready" }
-  | { readonly kind: "part"; readonly number: number; readonly part: PtRangePart }
+  | { readonly kind: "part"; readonly number: number; readonly part: PtRangePart<unknown> }
   | { readonly kind: "error"; readonly message: string; readonly memory: boolean };
 
 /**
@@ -19,12 +19,12 @@ export type PtAnswer =
  *
  * @param open Opens the recording, with what it is to be decoded with.
  */
-export function servePt<About>(open: (about: About) => Promise<PtWhole>): void {
+export function servePt<About>(open: (about: About) => Promise<PtWhole<unknown>>): void {
   const scope = globalThis as unknown as {
     onmessage: ((event: { data: PtTask }) => void) | null;
     postMessage(message: PtAnswer, transfer?: ArrayBuffer[]): void;
   };
-  let decoder: Promise<PtRangeDecoder> | undefined;
+  let decoder: Promise<PtRangeDecoder<unknown>> | undefined;
   // One range after the other, in the order in which they were dealt out.
   let last: Promise<void> = Promise.resolve();
   const fail = (error: unknown) =>
@@ -34,7 +34,7 @@ export function servePt<About>(open: (about: About) => Promise<PtWhole>): void {
       memory: error instanceof OutOfMemory,
     });
   const take = async (number: number, range: PtRange): Promise<void> => {
-    const own = await decoder as PtRangeDecoder;
+    const own = await decoder as PtRangeDecoder<unknown>;
     const part = await own.decode(range);
     part.places = own.takePlaces();
     scope.postMessage({ kind: "part", number, part }, [...buffersOf(part)]);

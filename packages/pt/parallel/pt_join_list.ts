@@ -1,0 +1,239 @@
+import { type ListOptions, PtList, ROW } from "../lists/pt_list.ts";
+import { type JoinedPt, joinRanges, type PtJoiner, type PtWorkers } from "./pt_join.ts";
+import type { PtNames } from "../code/pt_names.ts";
+import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
+import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
+import { rowLines, type RowTextOptions } from "../lists/pt_text.ts";
+
+/** Rows of a list whose text is made at once. */
+const BLOCK = 4096;
+/** Parts for each thread whose text may wait for its turn. */
+const WAITING = 3;
+/** Bytes of a range: of branches and instructions there is some two hundred times as much text. */
+const TEXT_RANGE = 1 << 16;
+
+/** What a list has in a range of a buffer: its text. */
+export interface ListPart {
+  /** The text; lines end with a newline. */
+  readonly text: readonly Uint8Array<ArrayBuffer>[];
+  /** Of each step that began in it: how many bytes were before it, and its position, ns. */
+  readonly steps: Float64Array<ArrayBuffer>;
+  /** Rows that the lines are of. */
+  readonly rows: number;
+  /** Places that are in them. */
+  readonly met: Int32Array<ArrayBuffer>;
+}
+
+/** What is listed, and how. */
+export interface ListTextOptions extends Omit<ListOptions, "idle">, RowTextOptions {}
+
+/** A recording of which a list is made. */
+export type PtListWhole = PtWhole<ListPart>;
+
+/** A recording of which a list is made, with what takes its ranges. */
+export function listWhole(
+  whole: Omit<PtListWhole, "sink">,
+  names: PtNames,
+  options: ListTextOptions,
+): PtListWhole {
+  return { ...whole, sink: (clock) => new PtListText(whole, names, options, clock) };
+}
+
+/** What was listed. */
+export interface JoinedPtList extends JoinedPt {
+  /** Rows that lines were made of. */
+  readonly rows: number;
+  /** 1 for each place that is in them. */
+  readonly met: Uint8Array;
+}
+
+/**
+ * Lists what was executed by several threads; see {@linkcode joinRanges}. Each makes the text of its ranges, and this one writes
+ * it in the order in which one thread would have made it.
+ *
+ * @param write Takes text.
+ * @returns `undefined` where one thread has to do all; nothing was written then.
+ */
+export async function joinList(
+  whole: PtListWhole,
+  workers: PtWorkers,
+  options: Pick<ListOptions, "branches" | "insns">,
+  write: (text: Uint8Array) => void,
+): Promise<JoinedPtList | undefined> {
+  const isLong = options.branches === true || options.insns === true;
+  const join = new ListJoin(write);
+  const found = await joinRanges(
+    whole,
+    isLong ? { rangeBytes: TEXT_RANGE, ...workers } : workers,
+    join,
+  );
+  return found && { ...found, rows: join.rows, met: join.met(whole.code.table.count) };
+}
+
+/** Lists ranges of buffers as text. */
+class PtListText implements PtPartSink<ListPart> {
+  readonly #list: PtList;
+  readonly #names: PtNames;
+  readonly #options: ListTextOptions;
+  readonly #encoder = new TextEncoder();
+  #text: Uint8Array<ArrayBuffer>[] = [];
+  #bytes = 0;
+  #rows = 0;
+  /** As in {@linkcode ListPart}. */
+  #steps: number[] = [];
+  /** Rows of the list that were there when a step began that has no text before it yet, and its position. */
+  #waiting: number[] = [];
+  #met = new Set<number>();
+
+  constructor(
+    { code }: Pick<PtListWhole, "code">,
+    names: PtNames,
+    options: ListTextOptions,
+    clock: PtClock,
+  ) {
+    this.#names = names;
+    this.#options = options;
+    this.#list = new PtList(code, clock, { ...options, idle: () => this.#print() });
+  }
+
+  flow: PtPartSink<ListPart>["flow"] = (buffer, run) => this.#list.flow(buffer, run);
+
+  forget(): void {
+    this.#list.forget();
+  }
+
+  async idle(): Promise<void> {
+    await this.#list.idle();
+  }
+
+  step({ position }: PtBuffer): void {
+    this.#waiting.push(this.#list.rows.count, position);
+  }
+
+  beginBuffer(index: number, isBefore: boolean): void {
+    this.#list.beginBuffer(index);
+    this.#list.isQuiet = isBefore;
+    this.#steps = [];
+    this.#waiting = [];
+  }
+
+  stateOf(buffer: PtBuffer): readonly number[] {
+    return this.#list.stateOf(buffer);
+  }
+
+  timeOfBuffer(index: number): number {
+    return this.#list.timeOfBuffer(index);
+  }
+
+  async takePart(): Promise<ListPart> {
+    await this.#print();
+    const part = {
+      text: this.#text,
+      steps: Float64Array.from(this.#steps),
+      rows: this.#rows,
+      met: Int32Array.from(this.#met),
+    };
+    this.#text = [];
+    this.#steps = [];
+    this.#bytes = this.#rows = 0;
+    this.#met.clear();
+    this.#list.isQuiet = false;
+    return part;
+  }
+
+  /** Makes text of the rows. */
+  async #print(): Promise<void> {
+    const { rows } = this.#list;
+    await this.#names.resolve();
+    let from = 0;
+    for (let i = 0; i < this.#waiting.length; i += 2) {
+      const to = this.#waiting[i] as number;
+      this.#printRows(from, to);
+      this.#steps.push(this.#bytes, this.#waiting[i + 1] as number);
+      from = to;
+    }
+    this.#printRows(from, rows.count);
+    this.#waiting = [];
+    this.#rows += rows.count;
+    for (let i = 0; i < rows.count; i++) {
+      const a = rows.a[i] as number;
+      if (a >= 0) this.#met.add(a);
+      if (rows.row[i] === ROW.BRANCH) this.#met.add(rows.b[i] as number);
+    }
+    rows.clear();
+  }
+
+  #printRows(from: number, to: number): void {
+    const { rows, texts } = this.#list;
+    for (let at = from; at < to; at += BLOCK) {
+      const end = Math.min(to, at + BLOCK);
+      let text = "";
+      for (const line of rowLines(rows, this.#names, texts, this.#options, at, end)) {
+        text += line + "\n";
+      }
+      if (text === "") continue;
+      const bytes = this.#encoder.encode(text);
+      this.#text.push(bytes);
+      this.#bytes += bytes.length;
+    }
+  }
+}
+
+/** Text that is written up to the next step. */
+interface JoinedList {
+  readonly part: ListPart;
+  /** The step that comes next. */
+  step: number;
+  /** What is written: pieces, bytes of the next one, and bytes in all. */
+  piece: number;
+  at: number;
+  written: number;
+}
+
+/** Writes the text of all threads in order. */
+class ListJoin implements PtJoiner<ListPart, JoinedList> {
+  readonly waiting = WAITING;
+  rows = 0;
+  readonly #write: (text: Uint8Array) => void;
+  readonly #met = new Set<number>();
+
+  constructor(write: (text: Uint8Array) => void) {
+    this.#write = write;
+  }
+
+  /** 1 for each place that is in a line. */
+  met(count: number): Uint8Array {
+    const met = new Uint8Array(count);
+    for (const place of this.#met) met[place] = 1;
+    return met;
+  }
+
+  join(_: number, { found: part }: PtRangePart<ListPart>, placeOf: Int32Array): JoinedList {
+    this.rows += part.rows;
+    for (const place of part.met) this.#met.add(placeOf[place] as number);
+    return { part, step: 0, piece: 0, at: 0, written: 0 };
+  }
+
+  apply(_: number, joined: JoinedList): number | undefined {
+    const { steps } = joined.part;
+    const { step } = joined;
+    const isLast = 2 * step >= steps.length;
+    this.#writeTo(joined, isLast ? Infinity : steps[2 * step] as number);
+    if (isLast) return undefined;
+    joined.step++;
+    return steps[2 * step + 1] as number;
+  }
+
+  #writeTo(joined: JoinedList, end: number): void {
+    const { text } = joined.part;
+    for (let piece = text[joined.piece]; piece !== undefined && joined.written < end;) {
+      const to = Math.min(piece.length, joined.at + end - joined.written);
+      this.#write(piece.subarray(joined.at, to));
+      joined.written += to - joined.at;
+      joined.at = to;
+      if (to < piece.length) return;
+      joined.at = 0;
+      piece = text[++joined.piece];
+    }
+  }
+}
