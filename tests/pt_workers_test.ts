@@ -9,13 +9,17 @@ import { runEngine, type WorkerThread } from "@perfdata/session/engine";
 import { type CallFilter, PtCalls } from "@perfdata/pt/calls";
 import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
 import { decodePt, PtClock, type PtCounts } from "@perfdata/pt/decode";
-import { functionRows, functionTimes } from "@perfdata/pt/lists";
+import { functionRows, functionTimes, PtList, ROW, rowLines } from "@perfdata/pt/lists";
 import {
   callWhole,
   joinCalls,
   type JoinedPtCalls,
+  joinList,
+  type ListTextOptions,
+  listWhole,
   type PtCallWhole,
   PtRangeDecoder,
+  type PtWhole,
 } from "@perfdata/pt/parallel";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import { openCodeFile } from "@perfdata/symbols/code-file";
@@ -71,7 +75,7 @@ async function wholeOf(
 }
 
 /** A thread that takes turns with this one; what is sent is copied as between threads. */
-function turnThread(source: RandomAccessSource, filter: CallFilter): WorkerThread {
+function turnThread(open: () => Promise<PtWhole<unknown>>): WorkerThread {
   let last: Promise<unknown> = Promise.resolve();
   let decoder: PtRangeDecoder<unknown> | undefined;
   const thread: WorkerThread = {
@@ -84,7 +88,7 @@ function turnThread(source: RandomAccessSource, filter: CallFilter): WorkerThrea
         const answer = (sent: unknown) =>
           thread.onmessage?.(new MessageEvent("message", { data: structuredClone(sent) }));
         if (data.range === undefined) {
-          decoder = new PtRangeDecoder(await wholeOf(source, filter));
+          decoder = new PtRangeDecoder(await open());
           return answer({ kind: "ready" });
         }
         const part = await (decoder as PtRangeDecoder<unknown>).decode(data.range);
@@ -132,6 +136,72 @@ interface Compared {
   again: number;
   /** How often one thread has to do all. */
   alone: number;
+  /** Lines of branches, instructions and events. */
+  listed: number;
+}
+
+/** What lists are made of in turn. */
+const LISTS: readonly ListTextOptions[] = [
+  { branches: true, events: true, json: true, source: false },
+  { insns: true, json: false, source: false },
+  { errors: true, events: true, json: true, source: false },
+];
+
+/** Compares a list that several threads make with that of one. */
+async function compareList(
+  source: RandomAccessSource,
+  what: string,
+  found: Compared,
+  jobs: readonly number[],
+  options: ListTextOptions,
+): Promise<void> {
+  const one = await wholeOf(source, {});
+  const lines: string[] = [];
+  const met = new Set<number>();
+  const list: PtList = new PtList(one.code, new PtClock(one.trace), {
+    ...options,
+    idle: async () => {
+      await one.names.resolve();
+      const { rows } = list;
+      lines.push(...rowLines(rows, one.names, list.texts, options));
+      for (let i = 0; i < rows.count; i++) {
+        if ((rows.a[i] as number) >= 0) met.add(rows.a[i] as number);
+        if (rows.row[i] === ROW.BRANCH) met.add(rows.b[i] as number);
+      }
+      rows.clear();
+    },
+  });
+  const counts = await decodePt(one.trace, source, one.sideband, one.code, list);
+  const decoder = new TextDecoder();
+  for (const n of jobs) {
+    const open = async () => {
+      const { names, ...whole } = await wholeOf(source, {});
+      return { names, ...listWhole(whole, names, { ...options, filter: {} }) };
+    };
+    const whole = await open();
+    let text = "";
+    const joined = await joinList(
+      whole,
+      { jobs: n, about: undefined, start: () => turnThread(open), rangeBytes: RANGE + n },
+      options,
+      (bytes) => text += decoder.decode(bytes, { stream: true }),
+    );
+    if (joined === undefined) {
+      found.alone++;
+      continue;
+    }
+    const got = text.split("\n").slice(0, -1);
+    const at = lines.findIndex((line, i) => line !== got[i]);
+    assertEquals(got[at], lines[at], `${what}: ${n} threads, line ${at}`);
+    assertEquals(got.length, lines.length, `${what}: ${n} threads`);
+    assertEquals(joined.rows, lines.length);
+    assertEquals(joined.counts, counts, `${what}: ${n} threads`);
+    await whole.names.resolve();
+    whole.names.limitTo(joined.met);
+    assertEquals(whole.names.count, met.size, `${what}: places of ${n} threads`);
+    assertEquals(whole.names.causes(), one.names.causes(), `${what}: ${n} threads`);
+    found.listed += got.length;
+  }
 }
 
 /** Compares all numbers of threads with one that knows of no ranges. */
@@ -141,6 +211,7 @@ async function compare(
   found: Compared,
   jobs: readonly number[] = JOBS,
   filter: CallFilter = {},
+  lists: readonly ListTextOptions[] = LISTS,
 ): Promise<void> {
   const source = bytesSource(file as Uint8Array<ArrayBuffer>);
   const one = await wholeOf(source, filter);
@@ -153,9 +224,12 @@ async function compare(
   alone.finish();
   await one.names.resolve();
   const wanted = described(alone, counts, one.names);
+  if (filter.from === undefined && filter.tids === undefined) {
+    for (const options of lists) await compareList(source, what, found, jobs, options);
+  }
   for (const n of jobs) {
     const whole = await wholeOf(source, filter);
-    const start = () => turnThread(source, filter);
+    const start = () => turnThread(() => wholeOf(source, filter));
     const joined: JoinedPtCalls | undefined = await joinCalls(whole, {
       jobs: n,
       about: undefined,
@@ -190,7 +264,7 @@ Deno.test(
   "pt: several threads find the functions, calls and figures of one: signals, longjmp, recursion",
   ignored(cannot),
   async () => {
-    const found = { rows: 0, ranges: 0, again: 0, alone: 0 };
+    const found = { rows: 0, ranges: 0, again: 0, alone: 0, listed: 0 };
     await inFolder(async (folder) => {
       for (const name of ["calls", "signals"]) {
         const program = stepProgram(folder, {
@@ -201,14 +275,17 @@ Deno.test(
         for (const [i, variant] of VARIANTS.entries()) {
           const file = await steppedFile(program, encodeProgram(program, variant), variant);
           const jobs = i === 0 ? JOBS : [3];
-          await compare(file, `${name}, variant ${i}`, found, jobs);
+          const lists = i === 0 ? LISTS : LISTS.slice(i % 3, i % 3 + 1);
+          await compare(file, `${name}, variant ${i}`, found, jobs, {}, lists);
         }
       }
     });
-    const { rows, ranges, again, alone } = found;
+    const { rows, ranges, again, alone, listed } = found;
     assertEquals(alone, 0);
+    console.log(`${listed} lines of lists compared`);
     console.log(`${rows} lines of ${ranges} ranges compared, ${again} ranges decoded again`);
     assert(rows > 500 && ranges > 200, `${rows} lines, ${ranges} ranges`);
+    assert(listed > 100_000, `${listed} lines of lists`);
     assert(again < ranges / 10, `${again} of ${ranges} decoded again`);
   },
 );
@@ -217,8 +294,8 @@ Deno.test(
   "pt: several threads find what one does: threads and forks on several CPUs, parts, damaged bytes",
   ignored(cannot),
   async () => {
-    const found = { rows: 0, ranges: 0, again: 0, alone: 0 };
-    const hurt = { rows: 0, ranges: 0, again: 0, alone: 0 };
+    const found = { rows: 0, ranges: 0, again: 0, alone: 0, listed: 0 };
+    const hurt = { rows: 0, ranges: 0, again: 0, alone: 0, listed: 0 };
     await inFolder(async (folder) => {
       const program = stepProgram(folder, {
         program: "family",
@@ -257,17 +334,23 @@ Deno.test(
             };
             damaged[fileOffset + numbers.below(size)] = numbers.below(256);
           }
-          await compare(damaged, `damage ${n}`, hurt, [2 + n % 2]);
+          const lists = LISTS.slice(n % 3, n % 3 + 1);
+          await compare(damaged, `damage ${n}`, hurt, [2 + n % 2], {}, lists);
         }
       }
     });
-    const { rows, ranges, again, alone } = found;
+    const { rows, ranges, again, alone, listed } = found;
     assertEquals(alone, 0);
+    console.log(`${listed} lines of lists compared`);
     console.log(`${rows} lines of ${ranges} ranges compared, ${again} ranges decoded again`);
     console.log(
       `damaged: ${hurt.rows} lines of ${hurt.ranges} ranges, ${hurt.again} decoded again`,
     );
     assert(rows > 300 && ranges > 100, `${rows} lines, ${ranges} ranges`);
+    assert(
+      listed > 100_000 && hurt.listed > 100_000,
+      `${listed} and ${hurt.listed} lines of lists`,
+    );
     assert(again < ranges / 10, `${again} of ${ranges} decoded again`);
     assert(hurt.rows > 1000, `${hurt.rows} lines`);
   },
@@ -334,10 +417,16 @@ Deno.test(
       Deno.writeFileSync(path, await steppedFile(program, parts, options, {}));
       let lines = 0;
       for (
-        const flags of [[], ["--json"], ["--latency", "main"], ["--cpu", "0,2"], [
-          "--time",
-          "10%-70%",
-        ]]
+        const flags of [
+          [],
+          ["--json"],
+          ["--latency", "main"],
+          ["--cpu", "0,2"],
+          ["--time", "10%-70%"],
+          ["--branches"],
+          ["--insns", "--source", "--function", "main"],
+          ["--events", "--errors", "--json"],
+        ]
       ) {
         const one = await tool("pt", [...flags, "--jobs", "1", path]);
         const three = await tool("pt", [...flags, "--jobs", "3", path]);

@@ -74,8 +74,8 @@ read from the files that were mapped, if their build ids are those of the record
                          start), the last sample of an event (sched:sched_process_exit±1ms), or
                          a snapshot (snapshot:2)
       --limit N          of the table of functions, at most N rows
-      --jobs N           threads that decode for functions and --latency (default: all processors
-                         for large traces)
+      --jobs N           threads that decode, but for --calls (default: all processors for large
+                         traces)
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
                          segments (a core file, kcore; ADDR is added). Several: comma between them

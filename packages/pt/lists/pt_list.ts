@@ -3,7 +3,7 @@ import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import { offsetIn } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "../calls/pt_calls.ts";
-import type { PtCode } from "../code/pt_code.ts";
+import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 
 /** What a row of {@linkcode FlowRows} is. */
@@ -106,6 +106,8 @@ class ListedBuffer {
   uncertainty = 0;
   /** The last block: its number, {@linkcode NO_BLOCK}, or {@linkcode KEPT_BLOCK}. */
   block = NO_BLOCK;
+  /** The code when it was executed: something else may be there by now. */
+  code: ThreadCode | undefined;
   /** Of a block whose number is forgotten: its kind, its last instruction, the address after it. */
   kind = 0;
   lastLow = 0;
@@ -213,7 +215,10 @@ export class PtList implements PtSink {
         } else {
           // The first branch of the part may come from the last block before it.
           const end = paths.start[entry + 1] as number;
-          if (end > (paths.start[entry] as number)) at.block = paths.blocks[end - 1] as number;
+          if (end > (paths.start[entry] as number)) {
+            at.block = paths.blocks[end - 1] as number;
+            at.code = buffer.code;
+          }
         }
         continue;
       }
@@ -241,12 +246,13 @@ export class PtList implements PtSink {
     const { branches = false, insns = false } = this.#options;
     let before = at.block;
     const end = paths.start[path + 1] as number;
-    for (let k = paths.start[path] as number; k < end; k++) {
+    const first = paths.start[path] as number;
+    for (let k = first; k < end; k++) {
       const block = paths.blocks[k] as number;
       if (branches && before !== NO_BLOCK && isTaken(blocks, at, before, block)) {
         const kind = before === KEPT_BLOCK ? at.kind : blocks.kind[before] as number;
         const n = this.#row(ROW.BRANCH, kind, buffer, at);
-        this.#last(buffer, blocks, at, before, n);
+        this.#last(k > first ? buffer.code : at.code, blocks, at, before, n);
         this.rows.b[n] = this.#placeOf(buffer, blocks, block);
         this.rows.payload[n] = BigInt((blocks.high[block] as number) >>> 0) << 32n |
           BigInt((blocks.low[block] as number) >>> 0);
@@ -264,6 +270,7 @@ export class PtList implements PtSink {
       }
     }
     at.block = before;
+    at.code = buffer.code;
   }
 
   #row(
@@ -293,16 +300,17 @@ export class PtList implements PtSink {
 
   /** Puts the last instruction of a block, or of the one that was kept, into a row. */
   #last(
-    buffer: PtBuffer,
+    code: ThreadCode | undefined,
     blocks: BlockCache,
     { lastLow, lastHigh }: ListedBuffer,
     block: number,
     n: number,
   ): void {
     const [low, high] = block === KEPT_BLOCK ? [lastLow, lastHigh] : lastInsn(blocks, block);
-    this.rows.a[n] = block === KEPT_BLOCK
-      ? this.#code.place(buffer.code, low, high)
-      : this.#lastPlace[block] ??= this.#code.place(buffer.code, low, high);
+    const known = block === KEPT_BLOCK ? undefined : this.#lastPlace[block];
+    const place = known ?? this.#code.place(code as ThreadCode, low, high);
+    if (block !== KEPT_BLOCK) this.#lastPlace[block] = place;
+    this.rows.a[n] = place;
     this.rows.high[n] = high;
     this.rows.low[n] = low;
   }
@@ -366,7 +374,7 @@ export class PtList implements PtSink {
     // Where no event ended it, the last branch did.
     const isByBranch = kind === FlowEvent.DISABLED && before !== NO_BLOCK && low === 0 &&
       high === 0;
-    if (isByBranch) this.#last(buffer, run.blocks, at, before, n);
+    if (isByBranch) this.#last(at.code, run.blocks, at, before, n);
     this.rows.b[n] = run.detail[event] as number;
     this.rows.payload[n] = BigInt((run.high[event] as number) >>> 0) << 32n |
       BigInt((run.low[event] as number) >>> 0);

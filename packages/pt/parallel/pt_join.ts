@@ -387,8 +387,10 @@ class OtherThread<Found, Joined> {
         const part = data.part as PtRangePart<Found>;
         this.#left--;
         const { places } = part;
+        for (const object of places?.objects ?? []) {
+          this.#objects.push(whole.code.numberOf(object));
+        }
         if (places !== undefined && places.object.length > 0) {
-          for (const object of places.objects) this.#objects.push(whole.code.numberOf(object));
           const placeOf = new Int32Array(this.#placeOf.length + places.object.length);
           placeOf.set(this.#placeOf);
           placeOf.set(join.places(places, this.#objects), this.#placeOf.length);

@@ -8,9 +8,9 @@ import { rowLines, type RowTextOptions } from "../lists/pt_text.ts";
 /** Rows of a list whose text is made at once. */
 const BLOCK = 4096;
 /** Parts for each thread whose text may wait for its turn. */
-const WAITING = 3;
-/** Bytes of a range: of branches and instructions there is some two hundred times as much text. */
-const TEXT_RANGE = 1 << 16;
+const WAITING = 2;
+/** Bytes of a range: of branches and instructions there is up to a thousand times as much text. */
+const TEXT_RANGE = 1 << 15;
 
 /** What a list has in a range of a buffer: its text. */
 export interface ListPart {
