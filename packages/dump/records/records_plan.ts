@@ -29,13 +29,11 @@ import {
   type BodyField,
   BodyFields,
   type FieldFormat,
-  type FieldPlace,
   type FieldStep,
-  fieldStep,
   putStep,
 } from "../text/field_text.ts";
 import { putPlainText } from "./records_bytes.ts";
-import type { U64Style } from "./records_json.ts";
+import { type LineStyle, LineText } from "./line_text.ts";
 
 /** A codec of any records. */
 // deno-lint-ignore no-explicit-any
@@ -86,13 +84,6 @@ function formatOf({ codec }: BodyField): FieldFormat | undefined {
   }
 }
 
-/** What stands before the digits of a field. */
-function openOf(format: FieldFormat, size: number, quote: string): string {
-  if (format === "u") return size === 8 ? quote : "";
-  if (format === "d") return "";
-  return format === "x" ? '"0x' : '"';
-}
-
 /**
  * Writes the lines of the records of one type, `misc` and event without decoding each: where the
  * fields are is learned from the declaration by decoding the first.
@@ -112,23 +103,20 @@ export class RecordPlan {
     misc: number,
     trailer: TrailerLayout | undefined,
     fields: readonly BodyField[],
-    u64: U64Style,
+    style: LineStyle,
   ) {
-    const quote = u64 === "string" ? '"' : "";
+    const line = new LineText(style);
     const steps: FieldStep[] = [];
-    let text = `,"misc":"0x${misc.toString(16)}"`;
-    const add = (key: string, format: FieldFormat, place: FieldPlace) => {
-      const open = openOf(format, place.size, quote);
-      steps.push(fieldStep(`${text}${key}${open}`, format, place));
-      text = open.slice(0, 1);
-    };
+    this.#start = piece(line.member("type").constant(`"${name}"`).member("offset").take());
+    line.member("misc").constant(`"0x${misc.toString(16)}"`);
     const trailing = (
       key: string,
       size: number,
       offset: number | undefined,
       format: FieldFormat = "u",
     ) => {
-      if (offset !== undefined && offset !== 0) add(`,"${key}":`, format, { offset, size });
+      if (offset === undefined || offset === 0) return;
+      steps.push(line.member(key).step(format, { offset, size }));
     };
     trailing("pid", 4, trailer?.pid, "d");
     trailing("tid", 4, trailer?.tid, "d");
@@ -137,20 +125,18 @@ export class RecordPlan {
     trailing("id", 8, trailer?.id);
     trailing("stream_id", 8, trailer?.stream_id);
     trailing("identifier", 8, trailer?.identifier);
-    text += ',"body":{';
-    let separator = "";
-    for (const field of fields) {
-      add(`${separator}"${field.name}":`, formatOf(field) as FieldFormat, field);
-      separator = ",";
-    }
+    line.member("body").text("{");
+    fields.forEach((field, i) => {
+      line.text(`${i === 0 ? "" : ","}"${field.name}":`);
+      steps.push(line.step(formatOf(field) as FieldFormat, field));
+    });
     const last = fields.at(-1);
     const hasText = last !== undefined && formatOf(last) === "text";
     this.#text = hasText ? steps.pop() : undefined;
     this.#fixedEnd = last === undefined
       ? PERF_EVENT_HEADER_SIZE
       : last.offset + (hasText ? 0 : last.size);
-    this.#start = piece(`{"type":"${name}","offset":`);
-    this.#end = piece(`${text}}}\n`);
+    this.#end = piece(line.text("}").end());
     this.#steps = steps;
     this.#trailerSize = trailer?.size ?? 0;
     this.#cpuReserved = trailer === undefined || trailer.cpu === 0 ? 0 : trailer.cpu + 4;
@@ -161,7 +147,7 @@ export class RecordPlan {
     codec: AnyRecordCodec,
     bytes: Uint8Array,
     context: RecordContext,
-    u64: U64Style,
+    style: LineStyle,
   ): RecordPlan | undefined {
     const trace = new BodyFields();
     const record = codec.decode(bytes, { ...context, trace });
@@ -175,7 +161,7 @@ export class RecordPlan {
     const trailer = record.type < PERF_RECORD_USER_TYPE_START
       ? context.event?.layout.trailer
       : undefined;
-    return new RecordPlan(record.name, record.misc, trailer, fields, u64);
+    return new RecordPlan(record.name, record.misc, trailer, fields, style);
   }
 
   /** Most bytes that the line of a record of `size` bytes takes. */

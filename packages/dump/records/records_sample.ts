@@ -1,18 +1,5 @@
-import { fixedPeriod } from "@perfdata/format/attr";
-import {
-  PERF_SAMPLE_ADDR,
-  PERF_SAMPLE_CALLCHAIN,
-  PERF_SAMPLE_CPU,
-  PERF_SAMPLE_ID,
-  PERF_SAMPLE_IDENTIFIER,
-  PERF_SAMPLE_IP,
-  PERF_SAMPLE_PERIOD,
-  PERF_SAMPLE_READ,
-  PERF_SAMPLE_STREAM_ID,
-  PERF_SAMPLE_TID,
-  PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { type PerfEvent } from "@perfdata/format";
+import type { PerfEvent } from "@perfdata/format";
+import { SampleWalk } from "@perfdata/format/sample-walk";
 import {
   decimalDigits,
   hexDigits,
@@ -24,67 +11,77 @@ import {
   putDecimal8,
   putHex,
 } from "@perfdata/format/text-bytes";
-import { putDigits } from "./records_bytes.ts";
 import type { RecordBytes } from "@perfdata/session/run";
-import { putChain } from "./records_chain.ts";
-import { cpumodeName, type U64Style } from "./records_json.ts";
-import { REST_FIELDS, SampleRest } from "./records_sample_rest.ts";
-
-/** Fields that have a place of their own. */
-const FIXED_FIELDS = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-  PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-  PERF_SAMPLE_IDENTIFIER;
+import { type LineStyle, LineText } from "./line_text.ts";
+import { putDigits } from "./records_bytes.ts";
+import { cpumodeName } from "./records_json.ts";
+import {
+  isWritten,
+  type PlacedValue,
+  type PutValue,
+  type Stack,
+  type ValuesAfter,
+  valuesAfter,
+} from "./records_sample_rest.ts";
 
 /** How many beginnings of lines are kept; a power of 2. */
 const BEGINNINGS = 64;
-const EMPTY = piece("");
-const START_OF_LINE = piece('{"type":"SAMPLE","offset":');
-const END_OF_LINE = piece("}\n");
 
 /** An offset that no record has, nor any within 10,000 bytes after it. */
 const NONE = -1e4;
 
+// How a value at the beginning of a line is written.
+const ADDRESS = 0;
+const SIGNED = 1;
+const UNSIGNED = 2;
+const TIME = 3;
+
+/** A value at the beginning of a line. */
+interface HeadStep {
+  readonly before: Piece;
+  readonly format: number;
+  /** Where it is in the record, in words. */
+  readonly word: number;
+}
+
 /**
- * The beginning of a line, up to the first value after the time. Most lines begin with a copy of
+ * The beginning of a line, up to the time. Most lines begin with a copy of
  * the last one's, in which the digits of the offset, the ip and the time are replaced.
  */
 class Beginning {
   /** The `misc` and number of digits that it is for. */
   readonly key: number;
-  /** The text between offset and ip. */
+  /** The text between offset and the first value. */
   readonly text: Piece;
   /** The beginning, as doubles. */
   readonly words: Float64Array;
   readonly view: DataView;
   length = 0;
-  // Where the digits of each value are, and what they say.
+  // Where the digits of the offset are, and what they say.
   offsetAt = 0;
   offsetDigits = 0;
   /** The offset without its last four digits, or NONE. */
   offsetBase = NONE;
-  ipAt = 0;
-  pidAt = 0;
-  pid = 0;
-  tidAt = 0;
-  tid = 0;
-  cpuAt = 0;
-  cpu = 0;
-  /** Where the last eight digits of the time are, and the halves of the time without them. */
-  timeAt = 0;
-  timeBaseHigh = 0;
-  timeBaseLow = 0;
+  /** Where the digits of each value are; of a time, the last eight. */
+  readonly at: Int32Array;
+  // The halves of each value; of a time, without its last eight digits.
+  readonly high: Int32Array;
+  readonly low: Int32Array;
 
-  constructor(key: number, text: Piece, nameLength: number) {
+  constructor(key: number, text: string, values: number) {
     this.key = key;
-    this.text = text;
-    // All that is not the event's name takes up less than this.
-    this.words = new Float64Array(64 + (nameLength >> 3));
+    this.text = piece(text);
+    // All that is not of the event takes up less than this.
+    this.words = new Float64Array(64 + (text.length >> 3));
     this.view = new DataView(this.words.buffer);
+    this.at = new Int32Array(values);
+    this.high = new Int32Array(values);
+    this.low = new Int32Array(values);
   }
 }
 
 /** Stands where none has been made. */
-const NO_BEGINNING = new Beginning(-1, EMPTY, 0);
+const NO_BEGINNING = new Beginning(-1, "", 0);
 
 /** Replaces a number by one of as many digits; false where it has more or fewer. */
 function replaced(view: DataView, at: number, before: number, after: number): boolean {
@@ -102,147 +99,96 @@ function replaced(view: DataView, at: number, before: number, after: number): bo
  * The text is what `lineMembers` gives, cut at the values: what lies between two values is prepared.
  * A test compares the two on every sample of the corpus. To copy the beginning of the line before, and
  * to replace what differs, makes the whole command 1.5 times as fast on samples without call chains,
- * 1.3 times on those with them: that is why it is not a list of steps as in `RecordPlan`.
+ * 1.3 times on those with them: that is why the values up to the time are no steps as in `RecordPlan`.
  */
 export class SampleWriter {
-  // Word offsets of the fields in the record, or -1.
+  /** What stands before the offset. */
+  readonly #start: Piece;
+  /** The text between the offset and the first value, around `misc` and the CPU mode. */
+  readonly #about: readonly [string, string];
+  /** The values up to the time. */
+  readonly #head: readonly HeadStep[];
+  /** The values after them. */
+  readonly #after: ValuesAfter;
+  readonly #end: Piece;
+  /** Finds the fields that have no fixed place. */
+  readonly #fields: SampleWalk;
+  /** Most bytes that each line has for its event. */
+  readonly #room: number;
+  // Word offsets of fields in the record, or -1.
   readonly #ip: number;
-  readonly #pid: number;
+  readonly #tid: number;
   readonly #cpu: number;
-  readonly #time: number;
-  readonly #period: number;
-  readonly #identifier: number;
-  readonly #addr: number;
-  readonly #id: number;
-  readonly #streamId: number;
-  readonly #fixedWords: number;
-  // The text that leads to each.
-  readonly #ipText: Piece;
-  readonly #pidText: Piece;
-  readonly #tidText: Piece;
-  readonly #cpuText: Piece;
-  readonly #timeText: Piece;
-  readonly #countText: Piece;
-  readonly #periodText: Piece;
-  readonly #identifierText: Piece;
-  readonly #addrText: Piece;
-  readonly #idText: Piece;
-  readonly #streamIdText: Piece;
-  readonly #chainText: Piece;
-  readonly #endText: Piece;
-  /** What stands between the time and the next value. */
-  readonly #afterTime: Piece;
-  readonly #closing: Piece;
-  readonly #event: string;
-  readonly #hasCount: boolean;
-  readonly #hasChain: boolean;
-  /** Writes the fields after those above, where there are more than a call chain. */
-  readonly #rest: SampleRest | undefined;
-  /** Where the sample has its event's id, in bytes, or -1. */
-  readonly #ownId: number;
+  readonly #fixedSize: number;
   /**
    * The beginnings of lines: one serves those of a `misc` and a number of digits of the ip. In the
    * order of time the CPUs take turns, so that each thread should find its own.
    */
-  readonly #beginnings: Beginning[] = [];
+  readonly #beginnings: Beginning[] = new Array(BEGINNINGS).fill(NO_BEGINNING);
 
+  /**
+   * @param more Whether members follow: the lines end with what leads to the thread's name then.
+   * @param stack Holds the whole stack that stands for call chains and copies of stacks.
+   */
   private constructor(
     event: PerfEvent,
     name: string,
-    u64: U64Style,
+    style: LineStyle,
     more: boolean,
-    joined: boolean,
+    stack: Stack | undefined,
   ) {
     const { layout } = event;
-    const quote = u64 === "string" ? '"' : "";
     const word = (offset: number) => offset < 0 ? -1 : offset >> 2;
-    this.#event = /^[\x20-\x7e]*$/.test(name) ? JSON.stringify(name) : "";
     this.#ip = word(layout.ip);
-    this.#pid = word(layout.pid);
+    this.#tid = word(layout.tid);
     this.#cpu = word(layout.cpu);
-    this.#time = word(layout.time);
-    this.#period = word(layout.period);
-    this.#identifier = word(layout.identifier);
-    this.#addr = word(layout.addr);
-    this.#id = word(layout.id);
-    this.#streamId = word(layout.stream_id);
-    this.#fixedWords = layout.fixedSize >> 2;
-    this.#ownId = layout.identifier >= 0 ? layout.identifier : layout.id;
-    const rest = layout.sampleType & REST_FIELDS;
-    this.#hasCount = (rest & PERF_SAMPLE_READ) !== 0;
-    const hasRest = (rest & ~PERF_SAMPLE_CALLCHAIN) !== 0 || joined;
-    this.#rest = hasRest ? new SampleRest(event, u64, joined) : undefined;
-    this.#hasChain = !hasRest && rest !== 0;
-    let text = ',"ip":';
-    // Ends the text in front of a value and begins that after it; where the value is absent, the
-    // text goes on.
-    const value = (word: number, open: string, close: string, then: string): Piece => {
+    this.#fixedSize = layout.fixedSize;
+    const line = new LineText(style);
+    this.#start = piece(line.member("type").constant('"SAMPLE"').member("offset").take());
+    line.member("event").constant(JSON.stringify(name)).member("misc").text('"0x');
+    const misc = line.take();
+    this.#about = [misc, line.text('"').member("cpumode").text('"').take()];
+    this.#room = 1024 + misc.length;
+    line.text('"');
+    const head: HeadStep[] = [];
+    const add = (name: string, format: number, word: number) => {
+      line.member(name);
       if (word < 0) {
-        text += `null${then}`;
-        return EMPTY;
+        line.constant("null");
+      } else {
+        const size = format === TIME ? 8 : 4;
+        const before = line.value(format === ADDRESS ? "x" : "u", size);
+        head.push({ before, format, word });
       }
-      const before = piece(text + open);
-      text = close + then;
-      return before;
     };
-    this.#ipText = value(this.#ip, '"0x', '"', ',"pid":');
-    this.#pidText = value(this.#pid, "", "", ',"tid":');
-    this.#tidText = value(this.#pid, "", "", ',"cpu":');
-    this.#cpuText = value(this.#cpu, "", "", ',"time":');
-    this.#timeText = value(this.#time, quote, quote, ',"count":');
-    // The text that leads to the first value after the time belongs to the beginning.
-    let first: Piece | undefined;
-    const later = (before: Piece): Piece => {
-      if (first !== undefined || before === EMPTY) return before;
-      first = before;
-      return EMPTY;
-    };
-    this.#countText = later(value(this.#hasCount ? 0 : -1, quote, quote, ',"period":'));
-    const fixed = this.#period < 0 ? fixedPeriod(event.attr) : undefined;
-    if (fixed !== undefined) text += `${quote}${fixed}${quote}`;
-    this.#periodText = fixed !== undefined ? EMPTY : later(value(this.#period, quote, quote, ""));
-    // The other fields are missing where they are absent.
-    const member = (word: number, name: string, before: string, after: string): Piece => {
-      if (word < 0) return EMPTY;
-      const found = piece(`${text},"${name}":${before}`);
-      text = after;
-      return later(found);
-    };
-    this.#identifierText = member(this.#identifier, "identifier", quote, quote);
-    this.#addrText = member(this.#addr, "addr", '"0x', '"');
-    this.#idText = member(this.#id, "id", quote, quote);
-    this.#streamIdText = member(this.#streamId, "stream_id", quote, quote);
-    this.#chainText = member(this.#hasChain ? 0 : -1, "callchain", "[", "");
-    this.#closing = more ? EMPTY : END_OF_LINE;
-    this.#endText = later(piece(hasRest || more ? text : `${text}}\n`));
-    this.#afterTime = first ?? EMPTY;
-    for (let i = 0; i < BEGINNINGS; i++) this.#beginnings.push(NO_BEGINNING);
+    add("ip", ADDRESS, this.#ip);
+    add("pid", SIGNED, word(layout.pid));
+    add("tid", SIGNED, this.#tid);
+    add("cpu", UNSIGNED, this.#cpu);
+    add("time", TIME, word(layout.time));
+    this.#head = head;
+    this.#fields = new SampleWalk(event.attr);
+    this.#after = valuesAfter(line, event, this.#fields, stack);
+    this.#end = piece(more ? line.member("comm").take() : line.end());
   }
 
-  /**
-   * A writer for an event, or `undefined` where its samples have fields that need more.
-   *
-   * @param more Whether members follow: the ends of the lines are not written then.
-   * @param joined Whether whole stacks stand for call chains and copies of stacks.
-   */
+  /** A writer for an event, or `undefined` where its samples have fields that need more. */
   static for(
     event: PerfEvent,
     name: string,
-    u64: U64Style,
+    style: LineStyle,
     more: boolean,
-    joined: boolean = false,
+    stack?: Stack,
   ): SampleWriter | undefined {
-    if ((event.layout.sampleType & ~(FIXED_FIELDS | REST_FIELDS)) !== 0) return undefined;
-    // Some of their values are elsewhere.
-    if (event.isOffCpu) return undefined;
-    const writer = new SampleWriter(event, name, u64, more, joined);
-    return writer.#event === "" ? undefined : writer;
+    // Some values of off-CPU samples are elsewhere.
+    if (event.isOffCpu || !isWritten(event) || !/^[\x20-\x7e]+$/.test(name)) return undefined;
+    return new SampleWriter(event, name, style, more, stack);
   }
 
   /** Most bytes that the line of a sample of `size` bytes takes. */
   bound(size: number): number {
-    // Eight bytes take up to 36: a number of 20 digits with a name.
-    return 1024 + this.#event.length + size * 5;
+    // Eight bytes take up to 40: a number of 20 digits with a name.
+    return this.#room + size * 6;
   }
 
   /**
@@ -251,9 +197,6 @@ export class SampleWriter {
    * @param source The bytes that hold it.
    * @param start Where it starts, in bytes.
    * @param offset Its file offset.
-   * @param joined Halves of the addresses of its whole stack, where that stands for its call chain.
-   * @param first The first address of it.
-   * @param last The one after its last.
    * @returns -1 where the sample is not as its event says; the general way shows it then.
    */
   write(
@@ -262,79 +205,35 @@ export class SampleWriter {
     offset: number,
     out: DataView,
     from: number,
-    joined?: Int32Array,
-    first: number = 0,
-    last: number = 0,
   ): number {
     const { words } = source;
     const w = start >> 2;
     const second = words[w + 1] as number;
-    const misc = second & 0xffff;
-    const end = w + (second >>> 18);
-    let at = w + this.#fixedWords;
-    if (at > end || (second & 0x7_0000) !== 0) return -1;
+    const end = start + (second >>> 16);
+    if (start + this.#fixedSize > end || (second & 0x7_0000) !== 0) return -1;
     const cpu = this.#cpu;
     if (cpu >= 0 && words[w + cpu + 1] !== 0) return -1;
-    const chain = this.#hasChain;
-    if (chain) {
-      const length = words[at] as number;
-      if (at + 2 > end || words[at + 1] !== 0 || length < 0) return -1;
-      at += 2 + 2 * length;
-    }
-    const rest = this.#rest;
-    if (rest === undefined ? at !== end : !rest.locate(source.view, start, end << 2)) return -1;
-    let pos = this.#putBeginning(words, w, misc, offset, out, from);
-    if (this.#hasCount) {
-      pos = this.#countText.put(out, pos);
-      const id = this.#ownId < 0 ? -1 : start + this.#ownId;
-      pos = (rest as SampleRest).putCount(source.view, id, out, pos);
+    const fields = this.#fields;
+    if (!fields.locate(source.view, start, end, true) || fields.end !== end) return -1;
+    let pos = this.#putBeginning(words, w, second & 0xffff, offset, out, from);
+    const { count, placed, rest } = this.#after;
+    if (count !== undefined) {
+      pos = count(source, start, out, pos);
       if (pos < 0) return -1;
     }
-    const period = this.#period;
-    if (period >= 0) {
-      pos = this.#periodText.put(out, pos);
-      pos = putDecimal64(out, pos, words[w + period + 1] as number, words[w + period] as number);
+    for (let i = 0; i < placed.length; i++) {
+      const { before, isHex, word } = placed[i] as PlacedValue;
+      const lo = words[w + word] as number, hi = words[w + word + 1] as number;
+      pos = before.put(out, pos);
+      pos = isHex ? putHex(out, pos, hi, lo) : putDecimal64(out, pos, hi, lo);
     }
-    const identifier = this.#identifier;
-    if (identifier >= 0) {
-      pos = this.#identifierText.put(out, pos);
-      pos = putDecimal64(
-        out,
-        pos,
-        words[w + identifier + 1] as number,
-        words[w + identifier] as number,
-      );
+    for (let i = 0; i < rest.length; i++) {
+      pos = (rest[i] as PutValue)(source, start, out, pos);
     }
-    const addr = this.#addr;
-    if (addr >= 0) {
-      pos = this.#addrText.put(out, pos);
-      pos = putHex(out, pos, words[w + addr + 1] as number, words[w + addr] as number);
-    }
-    const id = this.#id;
-    if (id >= 0) {
-      pos = this.#idText.put(out, pos);
-      pos = putDecimal64(out, pos, words[w + id + 1] as number, words[w + id] as number);
-    }
-    const streamId = this.#streamId;
-    if (streamId >= 0) {
-      pos = this.#streamIdText.put(out, pos);
-      pos = putDecimal64(
-        out,
-        pos,
-        words[w + streamId + 1] as number,
-        words[w + streamId] as number,
-      );
-    }
-    if (chain) {
-      pos = this.#chainText.put(out, pos);
-      pos = putChain(words, w + this.#fixedWords + 2, end, out, pos);
-    }
-    pos = this.#endText.put(out, pos);
-    if (rest === undefined) return pos;
-    return this.#closing.put(out, rest.put(source, out, pos, joined, first, last));
+    return this.#end.put(out, pos);
   }
 
-  /** Writes the line up to the first value after the time. */
+  /** Writes the line up to the time. */
   #putBeginning(
     words: Int32Array,
     w: number,
@@ -344,41 +243,21 @@ export class SampleWriter {
     from: number,
   ): number {
     const ip = this.#ip;
-    let ipHigh = 0;
-    let ipLow = 0;
     let key = misc << 5;
     if (ip >= 0) {
-      ipLow = words[w + ip] as number;
-      ipHigh = words[w + ip + 1] as number;
-      key |= ipHigh === 0 ? hexDigits(ipLow) : 8 + hexDigits(ipHigh);
+      const high = words[w + ip + 1] as number;
+      key |= high === 0 ? hexDigits(words[w + ip] as number) : 8 + hexDigits(high);
     }
-    const pid = this.#pid;
-    const thread = pid < 0 ? 0 : words[w + pid + 1] as number;
+    const thread = this.#tid < 0 ? 0 : words[w + this.#tid] as number;
     const slot = (key ^ misc ^ (thread << 3)) & (BEGINNINGS - 1);
     let last = this.#beginnings[slot] as Beginning;
     if (last.key !== key) last = this.#begin(key, slot);
-    const time = this.#time;
-    let timeLow = 0;
-    if (time >= 0) {
-      const low = words[w + time] as number;
-      const base = last.timeBaseLow;
-      const carry = (low >>> 0) < (base >>> 0) ? 1 : 0;
-      timeLow = words[w + time + 1] === last.timeBaseHigh + carry ? (low - base) | 0 : -1;
-    }
-    // Seldom: ten times a second of the recording.
-    if (timeLow < 0 || timeLow >= 1e8) return this.#putAnew(last, words, w, offset, out, from);
-    const cpu = this.#cpu;
     let offsetLow = offset - last.offsetBase;
-    const isSame = offsetLow >= 0 && offsetLow < 1e4 &&
-      (pid < 0 || (words[w + pid] === last.pid && thread === last.tid)) &&
-      (cpu < 0 || words[w + cpu] === last.cpu);
-    if (!isSame) {
-      if (!this.#replace(last, words, w, offset)) {
-        return this.#putAnew(last, words, w, offset, out, from);
-      }
+    if (offsetLow < 0 || offsetLow >= 1e4) {
+      if (!this.#moveOffset(last, offset)) return this.#putAnew(last, words, w, offset, out, from);
       offsetLow = offset - last.offsetBase;
     }
-    const { length, words: text } = last;
+    const { length, words: text, at, low } = last;
     // There is room for what is stored beyond the end.
     for (let i = 0, to = from; i << 3 < length; i += 4, to += 32) {
       out.setFloat64(to, text[i] as number, true);
@@ -387,40 +266,45 @@ export class SampleWriter {
       out.setFloat64(to + 24, text[i + 3] as number, true);
     }
     putDecimal4(out, from + last.offsetAt + last.offsetDigits - 4, offsetLow);
-    if (ip >= 0) putHex(out, from + last.ipAt, ipHigh, ipLow);
-    if (time >= 0) putDecimal8(out, from + last.timeAt, timeLow);
+    const head = this.#head;
+    for (let i = 0; i < head.length; i++) {
+      const { format, word } = head[i] as HeadStep;
+      const lo = words[w + word] as number;
+      const to = from + (at[i] as number);
+      if (format === ADDRESS) {
+        putHex(out, to, words[w + word + 1] as number, lo);
+      } else if (format === TIME) {
+        const base = low[i] as number;
+        const carry = (lo >>> 0) < (base >>> 0) ? 1 : 0;
+        const rest = (lo - base) | 0;
+        // Seldom: ten times a second of the recording.
+        if (
+          words[w + word + 1] !== (last.high[i] as number) + carry || rest < 0 || rest >= 1e8
+        ) return this.#putAnew(last, words, w, offset, out, from);
+        putDecimal8(out, to, rest);
+      } else if (lo !== low[i]) {
+        if (!replaced(last.view, at[i] as number, low[i] as number, lo)) {
+          return this.#putAnew(last, words, w, offset, out, from);
+        }
+        low[i] = lo;
+        putDigits(out, to, lo >>> 0, decimalDigits(lo >>> 0));
+      }
+    }
     return from + length;
   }
 
   /**
-   * Replaces the numbers of a beginning that are not replaced for each line.
+   * Replaces the digits of the offset that are not replaced for each line.
    *
-   * @returns False where one has another number of digits.
+   * @returns False where it has another number of digits.
    */
-  #replace(last: Beginning, words: Int32Array, w: number, offset: number): boolean {
-    if (last.offsetBase === NONE) return false;
-    const { view } = last;
-    if (this.#pid >= 0) {
-      const pid = words[w + this.#pid] as number;
-      const tid = words[w + this.#pid + 1] as number;
-      if (!replaced(view, last.pidAt, last.pid, pid)) return false;
-      last.pid = pid;
-      if (!replaced(view, last.tidAt, last.tid, tid)) return false;
-      last.tid = tid;
-    }
-    if (this.#cpu >= 0) {
-      const cpu = words[w + this.#cpu] as number;
-      if (!replaced(view, last.cpuAt, last.cpu, cpu)) return false;
-      last.cpu = cpu;
-    }
-    const offsetHigh = Math.floor(offset / 1e4);
-    if (offsetHigh * 1e4 !== last.offsetBase) {
-      const digits = last.offsetDigits - 4;
-      if (offsetHigh === 0 || offsetHigh > 0xffff_ffff) return false;
-      if (decimalDigits(offsetHigh) !== digits) return false;
-      putDigits(view, last.offsetAt, offsetHigh, digits);
-      last.offsetBase = offsetHigh * 1e4;
-    }
+  #moveOffset(last: Beginning, offset: number): boolean {
+    const digits = last.offsetDigits - 4;
+    const high = Math.floor(offset / 1e4);
+    if (last.offsetBase === NONE || high === 0 || high > 0xffff_ffff) return false;
+    if (decimalDigits(high) !== digits) return false;
+    putDigits(last.view, last.offsetAt, high, digits);
+    last.offsetBase = high * 1e4;
     return true;
   }
 
@@ -433,53 +317,35 @@ export class SampleWriter {
     out: DataView,
     from: number,
   ): number {
-    let pos = START_OF_LINE.put(out, from);
+    let pos = this.#start.put(out, from);
     last.offsetAt = pos - from;
     pos = putDecimal(out, pos, offset);
     last.offsetDigits = pos - from - last.offsetAt;
     // Where a number has too few digits to replace, none is replaced.
     last.offsetBase = offset < 1e4 ? NONE : Math.floor(offset / 1e4) * 1e4;
     pos = last.text.put(out, pos);
-    const ip = this.#ip;
-    if (ip >= 0) {
-      pos = this.#ipText.put(out, pos);
-      last.ipAt = pos - from;
-      pos = putHex(out, pos, words[w + ip + 1] as number, words[w + ip] as number);
-      if (pos - from - last.ipAt < 4) last.offsetBase = NONE;
-    }
-    const pid = this.#pid;
-    if (pid >= 0) {
-      last.pid = words[w + pid] as number;
-      last.tid = words[w + pid + 1] as number;
-      pos = this.#pidText.put(out, pos);
-      last.pidAt = pos - from;
-      pos = putDecimal(out, pos, last.pid);
-      pos = this.#tidText.put(out, pos);
-      last.tidAt = pos - from;
-      pos = putDecimal(out, pos, last.tid);
-    }
-    const cpu = this.#cpu;
-    if (cpu >= 0) {
-      last.cpu = words[w + cpu] as number;
-      pos = this.#cpuText.put(out, pos);
-      last.cpuAt = pos - from;
-      pos = putDecimal(out, pos, last.cpu >>> 0);
-    }
-    const time = this.#time;
-    if (time >= 0) {
-      const high = (words[w + time + 1] as number) >>> 0;
-      const low = words[w + time] as number;
-      pos = this.#timeText.put(out, pos);
-      pos = putDecimal64(out, pos, high, low);
-      last.timeAt = pos - from - 8;
-      // deno-lint-ignore perfdata/halves -- only below 2^53: see the next condition
-      const base = Math.floor((high * 0x1_0000_0000 + (low >>> 0)) / 1e8) * 1e8;
-      // Without digits above the eight that are replaced their number may change.
-      if (base === 0 || high >= 0x20_0000) last.offsetBase = NONE;
-      last.timeBaseHigh = Math.floor(base / 0x1_0000_0000) | 0;
-      last.timeBaseLow = base | 0;
-    }
-    pos = this.#afterTime.put(out, pos);
+    this.#head.forEach(({ before, format, word }, i) => {
+      const low = words[w + word] as number;
+      const high = (words[w + word + 1] as number) >>> 0;
+      last.low[i] = low;
+      pos = before.put(out, pos);
+      last.at[i] = pos - from;
+      if (format === ADDRESS) {
+        pos = putHex(out, pos, high | 0, low);
+        if (pos - from - (last.at[i] as number) < 4) last.offsetBase = NONE;
+      } else if (format !== TIME) {
+        pos = putDecimal(out, pos, format === SIGNED ? low : low >>> 0);
+      } else {
+        pos = putDecimal64(out, pos, high, low);
+        last.at[i] = pos - from - 8;
+        // deno-lint-ignore perfdata/halves -- only below 2^53: see the next condition
+        const base = Math.floor((high * 0x1_0000_0000 + (low >>> 0)) / 1e8) * 1e8;
+        // Without digits above the eight that are replaced their number may change.
+        if (base === 0 || high >= 0x20_0000) last.offsetBase = NONE;
+        last.high[i] = Math.floor(base / 0x1_0000_0000);
+        last.low[i] = base | 0;
+      }
+    });
     last.length = pos - from;
     for (let i = 0; i < last.length; i += 8) {
       last.words[i >> 3] = out.getFloat64(from + i, true);
@@ -490,9 +356,8 @@ export class SampleWriter {
   /** Makes a beginning in place of another one. */
   #begin(key: number, slot: number): Beginning {
     const misc = key >> 5;
-    const text = `,"event":${this.#event},"misc":"0x${misc.toString(16)}","cpumode":"${
-      cpumodeName(misc)
-    }"`;
-    return this.#beginnings[slot] = new Beginning(key, piece(text), this.#event.length);
+    const [before, between] = this.#about;
+    const text = `${before}${misc.toString(16)}${between}${cpumodeName(misc)}`;
+    return this.#beginnings[slot] = new Beginning(key, text, this.#head.length);
   }
 }

@@ -44,10 +44,7 @@ interface Waiting {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const CHAIN = encoder.encode(',"callchain_symbols":[');
 const MARKER = encoder.encode("null");
-const NO_COMM = encoder.encode(',"comm":null');
-const END = encoder.encode("}\n");
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
@@ -68,6 +65,9 @@ export class RecordMore {
   readonly #ips: (Uint8Array | undefined)[] = [];
   readonly #frames: (Uint8Array | undefined)[] = [];
   readonly #returns: (Uint8Array | undefined)[] = [];
+  readonly #isCsv: boolean;
+  readonly #chain: Uint8Array;
+  readonly #end: Uint8Array;
   #waiting: Waiting[] = [];
   #spare: TextBuffer | undefined;
 
@@ -75,9 +75,18 @@ export class RecordMore {
    * Writes what `symbols` know.
    *
    * @param joined Whether whole stacks stand for call chains.
+   * @param isCsv Whether lines are rows of CSV, whose last cell has the members.
    * @param choice Which functions samples are to be in.
    */
-  constructor(symbols: RecordSymbols | undefined, joined: boolean, choice?: RecordChoice) {
+  constructor(
+    symbols: RecordSymbols | undefined,
+    joined: boolean,
+    isCsv: boolean,
+    choice?: RecordChoice,
+  ) {
+    this.#isCsv = isCsv;
+    this.#chain = this.#styled(',"callchain_symbols":[');
+    this.#end = encoder.encode(isCsv ? '}"\r\n' : "}\n");
     this.#symbols = symbols;
     this.#joined = joined;
     this.#choice = choice;
@@ -107,8 +116,12 @@ export class RecordMore {
     this.#symbols?.start(engine);
   }
 
+  #styled(json: string): Uint8Array {
+    return encoder.encode(this.#isCsv ? json.replaceAll('"', '""') : json);
+  }
+
   /**
-   * Writes the members for a sample, each after a comma, or has them wait, and the end of its line.
+   * Writes the thread's name for a sample, the members after it or has them wait, and the end of its line.
    *
    * @param start Where the line begins.
    */
@@ -119,7 +132,7 @@ export class RecordMore {
       if (this.waits) this.#wait(out, places, start, undefined);
       else this.#putNames(out, places);
     }
-    append(out, END);
+    append(out, this.#end);
   }
 
   /**
@@ -128,7 +141,7 @@ export class RecordMore {
    * @returns False where the line waits, and is not to be written now.
    */
   add(out: TextBuffer, members: Members, run: Run, row: number): boolean {
-    members.push(["comm", decoder.decode(this.#comm(run.comm[row] as number)).slice(8)]);
+    members.push(["comm", this.#commJson(run.comm[row] as number)]);
     if (this.#symbols === undefined || (run.thread[row] as number) < 0) return true;
     const places = this.#placesOf(run, row);
     if (this.waits) this.#wait(out, places, out.length, members);
@@ -156,7 +169,7 @@ export class RecordMore {
     for (const { start, at, places, members } of this.#waiting) {
       if (this.chooses && (chosen >= most || !this.isFunction(places.own))) {
         text.copy(out.bytes, from, start);
-        from = members === undefined ? at + END.length : at;
+        from = members === undefined ? at + this.#end.length : at;
         continue;
       }
       chosen++;
@@ -176,11 +189,13 @@ export class RecordMore {
     return chosen;
   }
 
+  #commJson(comm: number): string {
+    return comm < 0 ? "null" : JSON.stringify(this.#nameOf(comm));
+  }
+
   #comm(comm: number): Uint8Array {
-    if (comm < 0) return NO_COMM;
-    return this.#comms[comm] ??= encoder.encode(
-      `,"comm":${JSON.stringify(this.#nameOf(comm))}`,
-    );
+    if (comm < 0) return MARKER;
+    return this.#comms[comm] ??= this.#styled(this.#commJson(comm));
   }
 
   #placesOf(run: Run, row: number): SamplePlaces {
@@ -229,22 +244,23 @@ export class RecordMore {
     const text = new TextBuffer(1024);
     this.#putNames(text, places);
     // Texts and lists of them only: they come out as they went in.
-    const object = decoder.decode(text.bytes.subarray(1, text.length));
+    const styled = decoder.decode(text.bytes.subarray(1, text.length));
+    const object = this.#isCsv ? styled.replaceAll('""', '"') : styled;
     return Object.entries(JSON.parse(`{${object}}`))
       .map(([name, json]) => [name, JSON.stringify(json)]);
   }
 
   #putNames(out: TextBuffer, { own, chain, first, end, exact }: SamplePlaces): void {
-    if (own >= 0) append(out, this.#ips[own] ??= encoder.encode(`,${this.#text(own, true)}`));
+    if (own >= 0) append(out, this.#ips[own] ??= this.#styled(`,${this.#text(own, true)}`));
     if (chain === undefined) return;
-    append(out, CHAIN);
+    append(out, this.#chain);
     for (let i = first; i < end; i++) {
       const place = chain[i] as number;
       let text: Uint8Array = MARKER;
       if (place >= 0) {
         const isExact = place === own || i >= exact;
         const kept = isExact ? this.#frames : this.#returns;
-        text = kept[place] ??= encoder.encode(`{${this.#text(place, isExact)}}`);
+        text = kept[place] ??= this.#styled(`{${this.#text(place, isExact)}}`);
       }
       append(out, text);
       out.bytes[out.length++] = COMMA;

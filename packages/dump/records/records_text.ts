@@ -11,7 +11,6 @@ import {
   PERF_RECORD_COMPRESSED2,
   PERF_RECORD_SAMPLE,
 } from "@perfdata/format/record-types";
-import { safeCell } from "@perfdata/format/visible";
 import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
 import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
 import { USER_RECORDS } from "@perfdata/user-records";
@@ -19,7 +18,7 @@ import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { TextConsumer } from "@perfdata/session/workers";
 import type { RecordBytes, Run } from "@perfdata/session/run";
-import { CSV_COLUMNS, csvRow, putCsvRow } from "./records_csv.ts";
+import { CSV_COLUMNS, type LineStyle, LineText } from "./line_text.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import {
   type AnyDecoded,
@@ -27,10 +26,10 @@ import {
   lineMembers,
   meantSample,
   type Members,
-  type U64Style,
 } from "./records_json.ts";
 import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
 import { SampleWriter } from "./records_sample.ts";
+import type { Stack } from "./records_sample_rest.ts";
 import type { CsvLine, RecordsOptions } from "./records.ts";
 import type { RecordFilter } from "./record_filter.ts";
 import {
@@ -87,7 +86,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   readonly out: TextBuffer = new TextBuffer();
   readonly #reader: PerfDataReader;
   readonly #options: RecordsOptions;
-  readonly #u64: U64Style;
+  readonly #style: LineStyle;
   /** Names of the events, as they are called now. */
   #names: readonly string[] = [];
   readonly #tree = new FieldTree();
@@ -98,18 +97,15 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   readonly #write: (block: Uint8Array) => void;
-  /** Whether samples are, and other records, written without being decoded where they can be. */
+  /** Whether samples are written without being decoded where they can be. */
   readonly #fast: boolean;
-  readonly #planned: boolean;
-  /** A line that a row of CSV is made of. */
-  readonly #json: TextBuffer | undefined;
   readonly #live: boolean;
   readonly needs: Needs;
   readonly #first: number;
-  readonly #csvText: CsvLine;
   /** Writes what the machine and symbols say of samples, in the order of time. */
   readonly #more: RecordMore | undefined;
-  readonly #joined: boolean;
+  /** The whole stack of the sample that is written, where that stands for its call chain. */
+  readonly #stack: Stack | undefined;
   /** Which records are written, where that is asked. */
   readonly #choice: RecordChoice | undefined;
   /** How many lines may still be written. */
@@ -134,26 +130,23 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     const isCsv = options.format === "csv";
     const { csvLine } = options;
     if (isCsv && csvLine === undefined) throw new TypeError("records: CSV needs csvLine");
-    this.#csvText = (row) => csvLine?.(row.map(safeCell)) ?? "";
-    // Rows are made of lines, except where these wait for names.
-    this.#json = isCsv ? new TextBuffer() : undefined;
-    this.#planned = !isCsv || options.symbols?.learn === undefined;
-    this.#fast = reader.littleEndian && LITTLE_ENDIAN && this.#planned;
+    this.#style = { u64: options.u64 ?? "number", csv: isCsv ? csvLine : undefined };
+    this.#fast = reader.littleEndian && LITTLE_ENDIAN;
     this.#live = reader.fileSize === undefined;
     const { symbols, unwind } = options;
     const resolves = symbols !== undefined;
     const machine = isTimeOrdered(options);
-    this.#joined = unwind !== undefined;
+    const joined = unwind !== undefined;
+    this.#stack = unwind && { words: new Int32Array(0), first: 0, end: 0 };
     const choice = options.filter && new RecordChoice(options.filter, reader.littleEndian);
     this.#choice = choice;
     if (choice?.bySymbol === true && options.symbols === undefined) {
       throw new TypeError("records: a filter by function needs symbols");
     }
-    this.#more = machine ? new RecordMore(symbols, this.#joined, this.#choice) : undefined;
+    this.#more = machine ? new RecordMore(symbols, joined, isCsv, choice) : undefined;
     const places = resolves || choice?.byPlace === true;
-    this.needs = { machine, places, chains: resolves, joined: this.#joined };
+    this.needs = { machine, places, chains: resolves, joined };
     this.#first = options.from ?? 0;
-    this.#u64 = options.u64 ?? "number";
     this.#left = options.limit ?? Infinity;
   }
 
@@ -173,8 +166,8 @@ export class RecordsText implements TextConsumer<RecordsPart> {
 
   /** Writes what stands before the first line. */
   begin(): void {
-    if (this.#options.format !== "csv") return;
-    this.out.append(this.#csvText(CSV_COLUMNS));
+    const { csv } = this.#style;
+    if (csv !== undefined) this.out.append(csv(CSV_COLUMNS));
   }
 
   get #codec(): AnyRecordCodec {
@@ -277,20 +270,22 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     const offset = run.offset[row] as number;
     const event = run.event[row] as number;
     const type = (run.type[row] as number) >>> 0;
-    const out = this.#json ?? this.out;
-    if (this.#json !== undefined) out.length = 0;
+    const { out } = this;
     const from = out.length;
     let written = -1;
     if (this.#fast && type === PERF_RECORD_SAMPLE) {
       const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
       if (writer !== null) {
         out.reserve(writer.bound(end - start));
-        const isJoined = this.#joined && (run.thread[row] as number) >= 0;
-        if (isJoined) {
-          const from = run.chainStart[row] as number, to = run.chainStart[row + 1] as number;
-          out.reserve(20 * (to - from));
-          written = writer.write(at, start, offset, out.view, out.length, run.chainWords, from, to);
-        } else if (!this.#joined) {
+        const stack = this.#stack;
+        // Of damaged samples there is no whole stack.
+        if (stack === undefined || (run.thread[row] as number) >= 0) {
+          if (stack !== undefined) {
+            stack.words = run.chainWords;
+            stack.first = run.chainStart[row] as number;
+            stack.end = run.chainStart[row + 1] as number;
+            out.reserve(writer.bound(end - start) + 24 * (stack.end - stack.first));
+          }
           written = writer.write(at, start, offset, out.view, out.length);
         }
         if (written >= 0 && this.#more !== undefined) {
@@ -299,7 +294,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
           written = out.length;
         }
       }
-    } else if (this.#planned && type <= 0xff && event <= 0xfff && !this.#isOffCpu(type, event)) {
+    } else if (type <= 0xff && event <= 0xfff && !this.#isOffCpu(type, event)) {
       const plan = this.#plan(at, start, end, type, run.misc[row] as number, event);
       if (plan !== null) {
         out.reserve(plan.bound(end - start));
@@ -307,10 +302,8 @@ export class RecordsText implements TextConsumer<RecordsPart> {
       }
     }
     if (written >= 0) out.length = written;
-    if (written < 0 || (this.#json !== undefined && !putCsvRow(this.out, this.#json))) {
-      this.#writeDecoded(run, row, at.bytes.subarray(start, end));
-    }
-    if (this.out.length >= BLOCK && this.#more?.waits !== true) this.flush();
+    else this.#writeDecoded(run, row, at.bytes.subarray(start, end));
+    if (out.length >= BLOCK && this.#more?.waits !== true) this.flush();
   }
 
   /** Hands out what is written. */
@@ -330,8 +323,8 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     if (writer === undefined) {
       const event = this.#reader.events.all[index] as PerfEvent;
       const name = this.#eventName(index);
-      writer = SampleWriter.for(event, name, this.#u64, this.#more !== undefined, this.#joined) ??
-        null;
+      const hasMore = this.#more !== undefined;
+      writer = SampleWriter.for(event, name, this.#style, hasMore, this.#stack) ?? null;
       this.#samples[index] = writer;
     }
     return writer;
@@ -350,7 +343,8 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     if (plan === undefined) {
       const { littleEndian } = this;
       const context = { littleEndian, event: this.#reader.events.all[event] };
-      plan = RecordPlan.for(this.#codec, at.bytes.subarray(start, end), context, this.#u64) ?? null;
+      plan = RecordPlan.for(this.#codec, at.bytes.subarray(start, end), context, this.#style) ??
+        null;
       this.#plans.set(key, plan);
     }
     return plan;
@@ -387,19 +381,22 @@ export class RecordsText implements TextConsumer<RecordsPart> {
       offset,
       event: isSample ? this.#eventName(event) : undefined,
       littleEndian,
-      u64: this.#u64,
+      u64: this.#style.u64,
     });
     if (isSample && this.#more !== undefined) {
-      if (this.#joined && (run.thread[row] as number) >= 0) joinChain(members, run, row);
+      if (this.#stack !== undefined && (run.thread[row] as number) >= 0) {
+        joinChain(members, run, row);
+      }
       if (!this.#more.add(this.out, members, run, row)) return;
     }
     this.out.append(this.#line(members));
   }
 
-  readonly #line = (members: Members): string =>
-    this.#options.format === "csv"
-      ? this.#csvText(csvRow(members))
-      : `{${members.map(([name, json]) => `"${name}":${json}`).join(",")}}\n`;
+  readonly #line = (members: Members): string => {
+    const line = new LineText(this.#style);
+    for (const [name, json] of members) line.member(name).constant(json);
+    return line.end();
+  };
 }
 
 /** Whether records are ordered by time, and what was mapped when is known. */
