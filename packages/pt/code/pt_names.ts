@@ -5,6 +5,7 @@ import {
   UNVERIFIED_MARK,
 } from "@perfdata/symbols/trust-report";
 import { PlaceLookUps } from "@perfdata/session/look-up";
+import { visible } from "@perfdata/format/visible";
 import type { PtCode } from "./pt_code.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
 
@@ -45,6 +46,8 @@ export class PtNames {
   readonly #lookUps: PlaceLookUps;
   /** What became of the places since the last call, by their distance from the first of them. */
   #found: ([Resolution, boolean] | undefined)[] = [];
+  readonly #described: string[] = [];
+  readonly #json: string[] = [];
   readonly #lines = new Map<number, string>();
   readonly #shownNames = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
@@ -149,6 +152,20 @@ export class PtNames {
   /** `name+0x12`, as perf prints addresses. */
   text(place: number): string {
     return this.#withOffset(place, this.labels[place] as string);
+  }
+
+  /** `name+0x12 (object)`, fit for a line of text. */
+  described(place: number): string {
+    return this.#described[place] ??= visible(`${this.text(place)} (${this.object(place)})`);
+  }
+
+  /** What JSON says of a place: members of an object. */
+  jsonOf(place: number): string {
+    return this.#json[place] ??= JSON.stringify({
+      function: this.plainText(place),
+      object: this.object(place),
+      ...this.trust(place),
+    }).slice(1, -1);
   }
 
   /** The same without a mark: JSON has a member for that. */

@@ -112,6 +112,9 @@ export function* rowLines(
   from = 0,
   to: number = rows.count,
 ): Generator<string> {
+  let prefix = "";
+  // The row that the prefix is of.
+  let at = -1;
   for (let i = from; i < to; i++) {
     const a = rows.a[i] as number;
     const b = rows.b[i] as number;
@@ -121,98 +124,88 @@ export function* rowLines(
       const from = filter.has(names.names[a] as string);
       if (!from && !(row === ROW.BRANCH && filter.has(names.names[b] as string))) continue;
     }
-    const time = rows.time[i] as number;
     if (json) {
-      const common = {
-        tid: rows.tid[i],
-        cpu: (rows.cpu[i] as number) < 0 ? undefined : rows.cpu[i],
-        time: time < 0 ? undefined : names.origin.exact(time),
-        uncertainty: time < 0 ? undefined : Math.round(rows.uncertainty[i] as number),
-      };
-      yield jsonText(jsonRow(rows, i, names, texts, common));
+      yield jsonRow(rows, i, names, texts);
       continue;
     }
-    const cpu = rows.cpu[i] as number;
-    const prefix = `${String(rows.tid[i]).padStart(7)} ${
-      (cpu < 0 ? "" : `[${String(cpu).padStart(3, "0")}]`).padStart(5)
-    } ${names.origin.secondsText(time).padStart(18)}`;
+    // Names are made visible once a place; all else is ours.
+    if (!isAtRow(rows, i, at)) {
+      at = i;
+      const cpu = rows.cpu[i] as number;
+      prefix = `${String(rows.tid[i]).padStart(7)} ${
+        (cpu < 0 ? "" : `[${String(cpu).padStart(3, "0")}]`).padStart(5)
+      } ${names.origin.secondsText(rows.time[i] as number).padStart(18)}`;
+    }
     if (row === ROW.BRANCH) {
-      const to = hex(rows.payload[i] as bigint);
       const kindText = (BRANCH_NAMES[kind] ?? "").padEnd(10);
-      yield visible(
-        `${prefix} ${kindText} ${placeText(rows, i, names)} => ${to} ${names.text(b)} (${
-          names.object(b)
-        })`,
-      );
+      const to = hex(rows.payload[i] as bigint);
+      yield `${prefix} ${kindText} ${placeText(rows, i, names)} => ${to} ${names.described(b)}`;
     } else if (row === ROW.INSN) {
       const text = texts[b] as string;
       const line = source ? names.line(a) : undefined;
-      yield visible(
-        `${prefix} ${placeText(rows, i, names)}${text === "" ? "" : `  ${text}`}${
-          line === undefined ? "" : `  ; ${line}`
-        }`,
-      );
-    } else yield visible(`${prefix} ${eventText(rows, i, names)}`);
+      yield `${prefix} ${placeText(rows, i, names)}${text === "" ? "" : `  ${text}`}${
+        line === undefined ? "" : `  ; ${visible(line)}`
+      }`;
+    } else yield `${prefix} ${eventText(rows, i, names)}`;
   }
 }
 
-function jsonRow(
-  rows: FlowRows,
-  i: number,
-  names: PtNames,
-  texts: readonly string[],
-  common: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
+/** Whether a row has the thread, CPU and time of another one. */
+function isAtRow(rows: FlowRows, i: number, other: number): boolean {
+  return other >= 0 && rows.time[i] === rows.time[other] && rows.tid[i] === rows.tid[other] &&
+    rows.cpu[i] === rows.cpu[other];
+}
+
+/** A row as JSON. */
+function jsonRow(rows: FlowRows, i: number, names: PtNames, texts: readonly string[]): string {
   const a = rows.a[i] as number;
   const b = rows.b[i] as number;
   const kind = rows.kind[i] as number;
-  const at = (place: number, ip: bigint) => ({
-    ip: `0x${hex(ip)}`,
-    function: names.plainText(place),
-    object: names.object(place),
-    ...names.trust(place),
-  });
+  const time = rows.time[i] as number;
+  const cpu = rows.cpu[i] as number;
+  const common = `"tid":${rows.tid[i]}${cpu < 0 ? "" : `,"cpu":${cpu}`}${
+    time < 0
+      ? ""
+      : `,"time":${names.origin.exact(time)},"uncertainty":${
+        Math.round(rows.uncertainty[i] as number)
+      }`
+  }`;
   const payload = rows.payload[i] as bigint;
-  const ip = addressOf(rows, i);
+  const from = `"ip":"0x${addressText(rows, i)}",${a < 0 ? "" : names.jsonOf(a)}`;
   switch (rows.row[i]) {
-    case ROW.BRANCH:
-      return {
-        event: "branch",
-        kind: BRANCH_NAMES[kind],
-        ...common,
-        from: at(a, ip),
-        to: at(b, payload),
-      };
-    case ROW.INSN:
-      return {
-        event: "insn",
-        ...common,
-        ...at(a, ip),
-        text: texts[b] === "" ? undefined : texts[b],
-        source: names.line(a),
-      };
-    default:
-      return {
-        event: EVENT_NAMES[kind],
-        ...common,
-        ...(a < 0 ? {} : at(a, ip)),
-        ...(kind === FlowEvent.ERROR ? { reason: FLOW_ERROR_TEXT[b] } : {
-          detail: b,
-          payload: `0x${hex(payload)}`,
-        }),
-      };
+    case ROW.BRANCH: {
+      const to = `"ip":"0x${hex(payload)}",${names.jsonOf(b)}`;
+      return `{"event":"branch","kind":"${BRANCH_NAMES[kind] ?? ""}",${common},` +
+        `"from":{${from}},"to":{${to}}}`;
+    }
+    case ROW.INSN: {
+      const text = texts[b] as string;
+      const line = names.line(a);
+      return `{"event":"insn",${common},${from}${
+        text === "" ? "" : `,"text":${JSON.stringify(text)}`
+      }${line === undefined ? "" : `,"source":${JSON.stringify(line)}`}}`;
+    }
+    default: {
+      const what = kind === FlowEvent.ERROR
+        ? `"reason":${JSON.stringify(FLOW_ERROR_TEXT[b])}`
+        : `"detail":${b},"payload":"0x${hex(payload)}"`;
+      return `{"event":${JSON.stringify(EVENT_NAMES[kind])},${common}${
+        a < 0 ? "" : `,${from}`
+      },${what}}`;
+    }
   }
 }
 
 /** Where a row is: the address, and what is there. */
 function placeText(rows: FlowRows, i: number, names: PtNames): string {
-  const a = rows.a[i] as number;
-  return `${hex(addressOf(rows, i)).padStart(12)} ${names.text(a)} (${names.object(a)})`;
+  return `${addressText(rows, i).padStart(12)} ${names.described(rows.a[i] as number)}`;
 }
 
 /** The address where place `a` of a row is mapped. */
-function addressOf({ high, low }: FlowRows, i: number): bigint {
-  return BigInt((high[i] as number) >>> 0) << 32n | BigInt((low[i] as number) >>> 0);
+function addressText({ high, low }: FlowRows, i: number): string {
+  const digits = ((low[i] as number) >>> 0).toString(16);
+  const above = (high[i] as number) >>> 0;
+  return above === 0 ? digits : above.toString(16) + digits.padStart(8, "0");
 }
 
 function hex(value: bigint): string {
