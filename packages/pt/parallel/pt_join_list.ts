@@ -6,7 +6,7 @@ import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
 import { rowLines, type RowTextOptions } from "../lists/pt_text.ts";
 
 /** Rows of a list whose text is made at once. */
-const BLOCK = 4096;
+const BLOCK = 1024;
 /** Parts for each thread whose text may wait for its turn. */
 const WAITING = 2;
 /** Bytes of a range: of branches and instructions there is up to a thousand times as much text. */
@@ -167,12 +167,9 @@ class PtListText implements PtPartSink<ListPart> {
     const { rows, texts } = this.#list;
     for (let at = from; at < to; at += BLOCK) {
       const end = Math.min(to, at + BLOCK);
-      let text = "";
-      for (const line of rowLines(rows, this.#names, texts, this.#options, at, end)) {
-        text += line + "\n";
-      }
-      if (text === "") continue;
-      const bytes = this.#encoder.encode(text);
+      const lines = [...rowLines(rows, this.#names, texts, this.#options, at, end)];
+      if (lines.length === 0) continue;
+      const bytes = this.#encoder.encode(`${lines.join("\n")}\n`);
       this.#text.push(bytes);
       this.#bytes += bytes.length;
     }
