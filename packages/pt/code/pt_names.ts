@@ -48,6 +48,7 @@ export class PtNames {
   #found: ([Resolution, boolean] | undefined)[] = [];
   readonly #described: string[] = [];
   readonly #json: string[] = [];
+  readonly #jsonOfFunction: string[] = [];
   readonly #lines = new Map<number, string>();
   readonly #shownNames = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
@@ -161,11 +162,17 @@ export class PtNames {
 
   /** What JSON says of a place: members of an object. */
   jsonOf(place: number): string {
-    return this.#json[place] ??= JSON.stringify({
-      function: this.plainText(place),
-      object: this.object(place),
-      ...this.trust(place),
-    }).slice(1, -1);
+    return this.#json[place] ??= this.#members(place, this.plainText(place));
+  }
+
+  /** The same of the function that is there. */
+  jsonOfFunction(place: number): string {
+    return this.#jsonOfFunction[place] ??= this.#members(place, this.names[place] as string);
+  }
+
+  #members(place: number, name: string): string {
+    const members = { function: name, object: this.object(place), ...this.trust(place) };
+    return JSON.stringify(members).slice(1, -1);
   }
 
   /** The same without a mark: JSON has a member for that. */

@@ -76,20 +76,13 @@ export function* callJson(
     if (events.kind[i] === 0 || (filter !== undefined && !filter.has(name))) continue;
     const duration = events.duration[i] as number;
     const time = events.time[i] as number;
-    yield jsonText({
-      event: "call",
-      tid: events.tid[i],
-      cpu: (events.cpu[i] as number) < 0 ? undefined : events.cpu[i],
-      time: time < 0 || duration < 0 ? undefined : names.origin.exact(time - duration),
-      duration: duration < 0 ? undefined : Math.round(duration),
-      depth: events.depth[i],
-      function: name,
-      object: names.object(place),
-      ...names.trust(place),
-      insns: events.insns[i],
-      ...(cycles ? { cycles: Math.round(events.cycles[i] as number) } : {}),
-      ...(events.kind[i] === 2 ? { returned: false } : {}),
-    });
+    const cpu = events.cpu[i] as number;
+    const since = time < 0 || duration < 0 ? "" : `"time":${names.origin.exact(time - duration)},`;
+    yield `{"event":"call","tid":${events.tid[i]},${cpu < 0 ? "" : `"cpu":${cpu},`}${since}${
+      duration < 0 ? "" : `"duration":${Math.round(duration)},`
+    }"depth":${events.depth[i]},${names.jsonOfFunction(place)},"insns":${events.insns[i]}${
+      cycles ? `,"cycles":${Math.round(events.cycles[i] as number)}` : ""
+    }${events.kind[i] === 2 ? `,"returned":false` : ""}}`;
   }
 }
 
