@@ -2,7 +2,7 @@
  * Where the code of a trace comes from, and who ran it: kernel code that is changed, code of a JIT
  * compiler, a thread that moves between CPUs. The recordings are made here, packet by packet.
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { bytesSource as formatSource, PerfDataReader } from "@perfdata/format";
 import { compressIp } from "@perfdata/intel-pt/encode-packet";
 import { encodePackets, type FlowDecoder, type Packet } from "@perfdata/intel-pt";
@@ -94,16 +94,22 @@ async function decode(
   items: readonly Item[],
   files: Partial<CodeFiles>,
   images: readonly MemoryImage[] = [],
+  guestImages: readonly MemoryImage[] = [],
 ): Promise<{ insns: string[]; errors: number }> {
   const recording = { events: ptEvents(0x2401n, false), items, features: PT_FEATURES };
   const source = formatSource(await asFile(recording, true));
   const trace = await readAuxTrace(await PerfDataReader.open(source));
   const sideband = new PtSideband(trace);
   await runEngine(await PerfDataReader.open(source), [sideband]);
-  const code = new PtCode(sideband, {
-    open: files.open ?? (() => ({ missing: "file missing" })),
-    file: files.file ?? (() => undefined),
-  }, images);
+  const code = new PtCode(
+    sideband,
+    {
+      open: files.open ?? (() => ({ missing: "file missing" })),
+      file: files.file ?? (() => undefined),
+    },
+    images,
+    guestImages,
+  );
   const insns: string[] = [];
   const counts = await decodePt(trace, source, sideband, code, {
     flow(buffer: PtBuffer, { entries, count, paths, blocks }: FlowDecoder) {
@@ -295,6 +301,112 @@ Deno.test("pt: a thread that moves from one CPU to another, and back", async () 
       ...["402000", "402001", "402002"],
     ].map((address) => `${PID}:${address}`),
   );
+});
+
+/**
+ * A host enters a guest and leaves it, twice: both have code at one address, the guest a longer one.
+ *
+ * The second time, the PSB is in the guest: its PSB+ says so.
+ */
+function guestTrace(at: bigint): Uint8Array {
+  const pip = (nr: boolean): Packet => ({ type: "PIP", cr3: nr ? 0x5000n : 0x4000n, nr });
+  const t = (n: bigint) => FIRST_TSC + n * 1_000_000n;
+  return encodePackets([
+    ...psb(t(1n), at),
+    // vmlaunch ends the host's code; it leads to where the guest was.
+    pip(true),
+    ip("TIP", at),
+    ip("TIP", at),
+    // A VM exit is asynchronous: where it was, and where it leads to.
+    ip("FUP", at + 1n),
+    pip(false),
+    ip("TIP", at + 0x10n),
+    ip("TIP", at),
+    pip(true),
+    ip("TIP", at),
+    { type: "PSB" },
+    { type: "TSC", tsc: t(2n) },
+    pip(true),
+    { type: "MODE.Exec", csL: true, csD: false, interruptFlag: false },
+    ip("FUP", at),
+    { type: "PSBEND" },
+    ip("TIP", at),
+    ip("FUP", at + 1n),
+    pip(false),
+    ip("TIP", at + 0x10n),
+    ip("TIP", at + 0x10n),
+  ]);
+}
+const GUEST_AT = 0xffff_ffff_8100_0000n;
+/** nop; vmlaunch, and at 0x10 nop; jmp rax. */
+const HOST_CODE = bytes("90 0f 01 c2 90 90 90 90 90 90 90 90 90 90 90 90 90 ff e0");
+/** nop; nop; jmp rax. */
+const GUEST_CODE = bytes("90 90 ff e0");
+
+Deno.test("pt: a guest's code is not the host's at the same address", async () => {
+  const items = [
+    ...START,
+    itrace(),
+    ...auxItems(guestTrace(GUEST_AT), { cpu: 0, tid: -1, idx: 0 }),
+  ];
+  const host = memoryImages(bytesSource(HOST_CODE), GUEST_AT);
+  const guest = memoryImages(bytesSource(GUEST_CODE), GUEST_AT);
+  const insns = (...low: string[]) => low.map((digit) => `${PID}:810000${digit}`);
+  const [of, left] = [insns("00", "01", "02"), insns("10", "11")];
+  const both = await decode(items, {}, host, guest);
+  // Up to where the exit came from: one nop of the guest.
+  const exit = insns("00");
+  const once = [...insns("00", "01"), ...of, ...exit, ...left];
+  assertEquals(both.insns, [...once, ...once]);
+  assertEquals(both.errors, 0);
+  // What is not at hand is an error, and never decoded with the code of the other.
+  const hostOnly = await decode(items, {}, host);
+  assertEquals(hostOnly.insns.filter((insn) => insn.endsWith("02")), []);
+  assertEquals(hostOnly.insns.slice(0, 2), insns("00", "01"));
+  assert(hostOnly.errors > 0);
+  const guestOnly = await decode(items, {}, [], guest);
+  assertEquals(guestOnly.insns.filter((insn) => /1[01]$/.test(insn)), []);
+  assert(guestOnly.errors > 0);
+});
+
+Deno.test("pt --guest-image: with any number of threads, and what is said without it", async () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-guest-" });
+  try {
+    const recording = {
+      events: ptEvents(0x2401n, false),
+      items: [
+        ...START,
+        itrace(),
+        ...auxItems(guestTrace(GUEST_AT), { cpu: 0, tid: -1, idx: 0 }),
+      ],
+      features: PT_FEATURES,
+    };
+    Deno.writeFileSync(`${folder}/perf.data`, await asFile(recording, true));
+    Deno.writeFileSync(`${folder}/host`, HOST_CODE);
+    Deno.writeFileSync(`${folder}/guest`, GUEST_CODE);
+    const at = `@0x${GUEST_AT.toString(16)}`;
+    const images = ["--image", `host${at}`, "--guest-image", `guest${at}`];
+    const rows = new Set<string>();
+    for (const jobs of ["1", "2", "3", "7"]) {
+      const args = ["--jobs", jobs, "--json", ...images, "perf.data"];
+      const { out, code, err } = await tool("pt", args, { cwd: folder });
+      assertEquals(code, 0, err);
+      rows.add(out);
+    }
+    assertEquals(rows.size, 1);
+    const [text = ""] = rows;
+    // 2 x (2 + 2) of the host, 2 x (3 + 1) of the guest.
+    const insns = text.trimEnd().split("\n").map((line) => JSON.parse(line))
+      .map(({ object, insns }) => [object === "[guest]", insns]);
+    const sum = (isGuest: boolean) =>
+      insns.reduce((all, [of, n]) => all + (of === isGuest ? n : 0), 0);
+    assertEquals([sum(false), sum(true)], [8, 8], text);
+    const { code, err } = await tool("pt", images.slice(0, 2).concat("perf.data"), { cwd: folder });
+    assertEquals(code, 1);
+    assert(err.includes("[guest]") && err.includes("--guest-image"), err);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
 });
 
 Deno.test("pt: code of the kernel from its file, where the running kernel had it", async (t) => {

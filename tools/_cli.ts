@@ -71,6 +71,7 @@ export const LISTS: ReadonlySet<string> = new Set([
   "dso",
   "function",
   "image",
+  "guest-image",
   "only",
   "pid",
   "sort",

@@ -32,7 +32,7 @@ import { lossText } from "@perfdata/pt/lists";
 import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
 import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
 import { openCodeFile } from "@perfdata/symbols/code-file";
-import { type RecordedMachine, SymbolsError } from "@perfdata/symbols";
+import { type BinarySource, type RecordedMachine, SymbolsError } from "@perfdata/symbols";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { defaultPlaces } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
@@ -56,31 +56,48 @@ export function imagesOf(
   recording: string,
   recorder?: CodeRecorder,
 ): MemoryImage[] {
-  const images: MemoryImage[] = [];
-  const add = (path: string, address: bigint | undefined, name?: string) => {
-    const opened = about(path, () => openFileSource(path));
-    const source = name === undefined ? opened : recorder?.note(name, "", opened) ?? opened;
-    try {
-      images.push(...memoryImages(source, address));
-    } catch (error) {
-      if (error instanceof SymbolsError) throw new InputError(`--image ${path}: ${error.message}`);
-      throw error;
-    }
-  };
-  for (const part of text?.split(",") ?? []) {
-    const [, path = part, address] = /^(.*)@(0x[0-9a-f]+|[0-9a-f]+)$/i.exec(part) ?? [];
-    add(path, address === undefined ? undefined : BigInt(`0x${address.replace(/^0x/i, "")}`));
-  }
+  const images = namedImages("image", text);
   // What "perf record --kcore" copied.
   const kcore = `${recording}/${KCORE}`;
   try {
-    if (Deno.statSync(kcore).isFile) add(kcore, undefined, KCORE);
+    if (Deno.statSync(kcore).isFile) {
+      const source = about(kcore, () => openFileSource(kcore));
+      images.push(...imagesIn(kcore, recorder?.note(KCORE, "", source) ?? source));
+    }
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory)) {
       throw error;
     }
   }
   return images;
+}
+
+/**
+ * The memory that `--image` or `--guest-image` names.
+ *
+ * @throws {InputError} Where a file is not one of memory.
+ */
+export function namedImages(flag: string, text: string | undefined): MemoryImage[] {
+  return (text?.split(",") ?? []).flatMap((part) => {
+    const [, path = part, hex] = /^(.*)@(0x[0-9a-f]+|[0-9a-f]+)$/i.exec(part) ?? [];
+    const address = hex === undefined ? undefined : BigInt(`0x${hex.replace(/^0x/i, "")}`);
+    const source = about(path, () => openFileSource(path));
+    return imagesIn(`--${flag} ${path}`, source, address, path);
+  });
+}
+
+function imagesIn(
+  what: string,
+  source: BinarySource,
+  address?: bigint,
+  path?: string,
+): MemoryImage[] {
+  try {
+    return memoryImages(source, address, path);
+  } catch (error) {
+    if (error instanceof SymbolsError) throw new InputError(`${what}: ${error.message}`);
+    throw error;
+  }
 }
 
 /** Whether a recording has Intel PT. Most that have none are recognized by their beginning. */
@@ -264,11 +281,12 @@ export async function codeFiles(
   }
 }
 
-/** Where the code of a recording is: in the files of its binaries, or in `images`. */
+/** Where the code of a recording is: in the files of its binaries, or in `images`; of guests, in `guest`. */
 export async function codeOf(
   sideband: PtSideband,
   where: Parameters<typeof codeFiles>[1],
   images: readonly MemoryImage[],
+  guest: readonly MemoryImage[] = [],
 ): Promise<PtCode> {
   const files = await codeFiles(sideband.recorded, where);
   const kcore = where.symbols === undefined ? undefined : files.file(KCORE);
@@ -276,6 +294,7 @@ export async function codeOf(
     sideband,
     files,
     kcore === undefined ? images : [...images, ...memoryImages(kcore)],
+    guest,
   );
 }
 

@@ -95,7 +95,15 @@ async function decode(
   const threads = isShared ? ptJobs(options.jobs, bytes) : 1;
   const joined = threads === 1 ? undefined : await joinCalls(
     callWhole({ trace, source, sideband, code, filter, ...ptRows(names, "stacks"), wants }),
-    ptWorkers(threads, { name, flags, image: undefined, filter, cpus, by: "stacks" }, progress),
+    ptWorkers(threads, {
+      name,
+      flags,
+      image: undefined,
+      guestImage: undefined,
+      filter,
+      cpus,
+      by: "stacks",
+    }, progress),
   );
   const calls: PtCalls = joined?.calls ?? new PtCalls(code, clock, {
     ...options,

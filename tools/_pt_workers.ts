@@ -10,7 +10,7 @@ import {
   type PtWhole,
   type PtWorkers,
 } from "@perfdata/pt/parallel";
-import { codeOf, imagesOf, openPtAgain } from "./_pt.ts";
+import { codeOf, imagesOf, namedImages, openPtAgain } from "./_pt.ts";
 import { insnText } from "./_insn_text.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
@@ -22,6 +22,8 @@ export interface PtAbout {
   readonly flags: Parameters<typeof resolverOf>[0];
   /** `--image` */
   readonly image: string | undefined;
+  /** `--guest-image` */
+  readonly guestImage: string | undefined;
   /** Which part counts. */
   readonly filter: CallFilter;
   /** Only the buffers of these CPUs. */
@@ -74,11 +76,12 @@ export function ofCpus(cpus: ReadonlySet<number> | undefined): PtCallWhole["want
 
 /** Opens in another thread what the first one has opened. */
 export async function openWhole(
-  { name, flags, image, filter, cpus, by }: PtAbout,
+  { name, flags, image, guestImage, filter, cpus, by }: PtAbout,
 ): Promise<PtWhole<unknown>> {
   const { trace, source, sideband } = await openPtAgain(name);
   const { recorded } = sideband;
-  const code = await codeOf(sideband, flags.value, imagesOf(image, name));
+  const guest = namedImages("guest-image", guestImage);
+  const code = await codeOf(sideband, flags.value, imagesOf(image, name), guest);
   const isList = typeof by === "object" && "list" in by;
   const resolver = await resolverOf(flags, name, {
     ...(recorded === undefined ? {} : { machine: recorded }),

@@ -36,7 +36,7 @@ import { markedName } from "@perfdata/profile/profile";
 import { whyNothing } from "./_nothing.ts";
 import { parseCount, parseJobs } from "./_record_flags.ts";
 import { insnText } from "./_insn_text.ts";
-import { codeOf, imagesOf, type OpenedPt, openPt, reportLoss } from "./_pt.ts";
+import { codeOf, imagesOf, namedImages, type OpenedPt, openPt, reportLoss } from "./_pt.ts";
 import { packetLines } from "./_pt_packets.ts";
 import { CallText } from "@perfdata/export/call-text";
 import { ofCpus, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
@@ -79,6 +79,8 @@ read from the files that were mapped, if their build ids are those of the record
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
                          segments (a core file, kcore; ADDR is added). Several: comma between them
+      --guest-image FILE[@ADDR]
+                         the same of the guest of a virtual machine: its kcore, or its vmlinux
       --json             lines of JSON
 ${SYMBOL_HELP}\
       --temp DIR         hold a pipe in a file there instead of in memory
@@ -125,6 +127,7 @@ const FLAGS = {
     "limit",
     "jobs",
     "image",
+    "guest-image",
     ...SYMBOL_FLAGS.string,
   ],
 } as const;
@@ -294,7 +297,15 @@ async function listed(
     listWhole({ trace, source, sideband, code, wants }, names, { ...list, text, filter: part }),
     ptWorkers(
       threads,
-      { name, flags, image: value.image, filter: part, cpus, by: { list } },
+      {
+        name,
+        flags,
+        image: value.image,
+        guestImage: value["guest-image"],
+        filter: part,
+        cpus,
+        by: { list },
+      },
       progress.add,
     ),
     list,
@@ -360,7 +371,7 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
     callWhole({ trace, source, sideband, code, filter: part, rows, wants }),
     ptWorkers(
       threads,
-      { name, flags, image: value.image, filter: part, cpus, by },
+      { name, flags, image: value.image, guestImage: value["guest-image"], filter: part, cpus, by },
       progress.add,
     ),
   );
@@ -428,7 +439,8 @@ async function run(flags: PtFlags): Promise<number> {
     const opened = await openPt("pt", name, value.around === undefined ? [] : [events]);
     const { trace, source, sideband, complaints } = opened;
     const { recorded } = sideband;
-    const code = await codeOf(sideband, value, imagesOf(value.image, name));
+    const guest = namedImages("guest-image", value["guest-image"]);
+    const code = await codeOf(sideband, value, imagesOf(value.image, name), guest);
     const resolver = await resolverOf(flags, name, {
       ...(recorded === undefined ? {} : { machine: recorded }),
       parameters: false,

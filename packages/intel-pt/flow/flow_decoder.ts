@@ -73,6 +73,8 @@ export const FlowStatus = {
   TIME: 2,
   /** The PSB+ that was asked for has ended: {@linkcode FlowDecoder.seam}. */
   SEAM: 3,
+  /** A guest was entered or left: what the code is may be another space; {@linkcode FlowDecoder.nonRoot}. */
+  SPACE: 4,
 } as const;
 
 /** One of the numbers of {@linkcode FlowStatus}. */
@@ -366,6 +368,26 @@ export class FlowDecoder {
    */
   seam: number = Infinity;
 
+  /** Whether what is walked through runs in a guest, in VMX non-root operation. */
+  nonRoot: boolean = false;
+  /**
+   * The same of where the next address of a packet leads to: bit NR of the last PIP packet, which comes before the
+   * address (SDM, "Paging Information Packet").
+   */
+  nextNonRoot: boolean = false;
+
+  /** Whether a packet that was taken says that a guest was entered or left, or is with the next address. */
+  private entersOrLeaves(kind: PacketKind): boolean {
+    const { nonRoot, nextNonRoot } = this;
+    if (kind === PacketKind.PIP) this.nextNonRoot = (this.packets.low & 1) === 1;
+    else if (nonRoot === nextNonRoot) return false;
+    // Up to the branch that the address is of, the code is that from before.
+    const waits = this.state === ON && !this.inPsb &&
+      kind !== PacketKind.TIP && kind !== PacketKind.TIP_PGE && kind !== PacketKind.TIP_PGD;
+    if (!waits) this.nonRoot = this.nextNonRoot;
+    return this.nonRoot !== nonRoot || this.nextNonRoot !== nextNonRoot;
+  }
+
   /** Offset in the stream of the last PSB. */
   get psbAt(): number {
     return this.first + this.psbOffset;
@@ -389,6 +411,8 @@ export class FlowDecoder {
       Number(this.inPsb),
       Number(this.async),
       Number(this.overflown),
+      Number(this.nonRoot),
+      Number(this.nextNonRoot),
       this.bound,
       this.deferred.length,
       ...this.clock.state(),
@@ -448,6 +472,11 @@ export class FlowDecoder {
       }
       if (this.state === LOST && !this.isPadding(kind)) counts.lostBytes += packets.size;
       this.packet(kind);
+      if (this.entersOrLeaves(kind)) {
+        this.flush();
+        counts.bytes = packets.offset + packets.size;
+        return FlowStatus.SPACE;
+      }
       if (kind === PacketKind.PSBEND) {
         this.flush();
         const at = this.psbAt;

@@ -50,6 +50,8 @@ export interface CallPart {
   readonly ops: Float64Array<ArrayBuffer>;
   /** What was executed by stack, from where each operation SUMS was on; `undefined` where more is to come. */
   readonly tree: Float64Array<ArrayBuffer> | undefined;
+  /** Whether a guest ran: operations do not say whose code it is. */
+  readonly hasGuest: boolean;
   /** Instructions and time in all. */
   readonly insns: number;
   /** See there. */
@@ -57,8 +59,8 @@ export interface CallPart {
 }
 
 /**
- * Only one thread can do it: so many calls are open that the outer ones have to be forgotten, or times are so long
- * (damaged ones are) that sums are not exact.
+ * Only one thread can do it: so many calls are open that the outer ones have to be forgotten, times are so long
+ * (damaged ones are) that sums are not exact, or a guest ran, whose code is another.
  */
 export class OneThreadOnly extends Error {}
 
@@ -135,6 +137,8 @@ export class PtCalls implements PtPartSink<CallPart> {
   readonly #sums: boolean;
   /** Whether the present moment is in the part that counts. */
   #counts = true;
+  /** Whether a guest ran since a part was handed out. */
+  #hasGuest = false;
 
   /**
    * Makes a sink for `decodePt`.
@@ -194,6 +198,7 @@ export class PtCalls implements PtPartSink<CallPart> {
 
   /** Another thread: its time begins now. */
   thread(buffer: PtBuffer): void {
+    this.#hasGuest ||= buffer.code.isGuest;
     const open = this.#openPaths(buffer.index);
     this.#fold(open, 0, 0);
     open.time = buffer.position < 0 ? -1 : buffer.position;
@@ -543,7 +548,7 @@ export class PtCalls implements PtPartSink<CallPart> {
       case PENDING.LEAVE: {
         if (pending === PENDING.CALL) this.#noteSite(stack);
         const place = block < 0
-          ? this.#placeAt(buffer.code, low, high)
+          ? this.#placeAt(buffer.toCode, low, high)
           : this.#placeOf(buffer, block);
         this.#push(buffer, stack, place, stack.pendingLow, stack.pendingHigh, now, counts);
         return;
@@ -765,7 +770,7 @@ export class PtCalls implements PtPartSink<CallPart> {
       case FlowEvent.ASYNC: {
         this.#resolve(buffer, stack, low, high, -1, now, counts);
         const place = this.#placeAt(
-          buffer.code,
+          buffer.toCode,
           run.low[event] as number,
           run.high[event] as number,
         );
@@ -924,9 +929,11 @@ export class PtCalls implements PtPartSink<CallPart> {
       rows: Float64Array.from(rows),
       own,
       ops: ops.take(),
+      hasGuest: this.#hasGuest,
       insns,
       time,
     };
+    this.#hasGuest = buffer.code.isGuest;
     this.#openPaths(buffer.index).stack = undefined;
     // The thread that runs goes on, but nobody here knows what it has called.
     this.#current = this.#stack(buffer);

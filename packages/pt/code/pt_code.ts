@@ -42,6 +42,37 @@ function placed(images: readonly MemoryImage[]): PlacedImage[] {
   })).sort((a, b) => compareAddress(a.low, a.high, b.low, b.high));
 }
 
+/** The object of what ran in a guest of which nothing is known. */
+const GUEST = "[guest]";
+
+/** Copies of the memory of a guest. */
+class GuestMemory {
+  readonly #images: readonly (PlacedImage & { range?: CodeRange })[];
+
+  constructor(images: readonly MemoryImage[]) {
+    this.#images = placed(images.flatMap(inRanges));
+  }
+
+  /** The image with an address. */
+  at(low: number, high: number): (PlacedImage & { range?: CodeRange }) | undefined {
+    return this.#images.find((placed) => {
+      const distance = addressFromHalves(high, low) - addressFromHalves(placed.high, placed.low);
+      return distance >= 0 && distance < placed.image.size;
+    });
+  }
+}
+
+/** An image as several, none of which is larger than a range may be. */
+function inRanges(image: MemoryImage): MemoryImage[] {
+  const parts: MemoryImage[] = [];
+  for (let at = 0; at < image.size; at += MAX_RANGE) {
+    const size = Math.min(MAX_RANGE, image.size - at);
+    const address = image.address + BigInt(at);
+    parts.push({ ...image, address, size, offset: image.offset + at });
+  }
+  return parts;
+}
+
 /** Where the code of each thread is, at each time: files, images, a jitdump. */
 export class PtCode {
   /** The objects that code was found in, as symbols know them. */
@@ -70,10 +101,22 @@ export class PtCode {
   readonly #objectNumbers = new Map<string, number>();
   readonly #jit = new Map<string, readonly JitPiece[]>();
   #nextRange = 1;
+  readonly #guest: GuestMemory;
   #poked: Set<number> | undefined;
 
-  /** Prepares for what the sideband says. */
-  constructor(sideband: PtSideband, files: CodeFiles, images: readonly MemoryImage[] = []) {
+  /**
+   * Prepares for what the sideband says.
+   *
+   * @param images Copies of memory, which come before files.
+   * @param guestImages Copies of the memory of a guest.
+   */
+  constructor(
+    sideband: PtSideband,
+    files: CodeFiles,
+    images: readonly MemoryImage[] = [],
+    guestImages: readonly MemoryImage[] = [],
+  ) {
+    this.#guest = new GuestMemory(guestImages);
     this.#sideband = sideband;
     this.#history = sideband.history;
     this.#recorded = sideband.recorded as RecordedObjects;
@@ -86,9 +129,31 @@ export class PtCode {
     return this.#sideband.origin;
   }
 
-  /** The code that a thread sees at a time. */
-  space(tid: number, time: number): ThreadCode {
-    return new ThreadCode(this, this.#history, tid, time);
+  /**
+   * The code that a thread sees at a time.
+   *
+   * @param isGuest Whether it runs a guest, which sees none of what is mapped in the host.
+   */
+  space(tid: number, time: number, isGuest = false): ThreadCode {
+    return new ThreadCode(this, this.#history, tid, time, isGuest);
+  }
+
+  /** The code of a guest at an address; `undefined` where it is not at hand. */
+  guest(low: number, high: number): CodeRange | undefined {
+    const found = this.#guest.at(low, high);
+    if (found === undefined) {
+      this.missing.set(GUEST, "what ran in it (--guest-image)");
+      return undefined;
+    }
+    return found.range ??= new FileRange(
+      this.#nextRange++,
+      found.low,
+      found.high,
+      found.image.size,
+      found.image.source,
+      found.image.offset,
+      this.#chunks,
+    );
   }
 
   /** The image that holds an address, as it was at a time. */
@@ -266,6 +331,7 @@ export class PtCode {
 
   /** The place of an address that a thread sees: a row of {@linkcode PtCode.table}. */
   place(code: ThreadCode, low: number, high: number): number {
+    if (code.isGuest) return this.#guestPlace(code, low, high);
     const map = code.map(low, high);
     if (map < 0) {
       return this.table.of(
@@ -295,6 +361,19 @@ export class PtCode {
           code.time,
         );
     }
+  }
+
+  /** The place of an address of a guest: in a file where it is one of the guest's kernel. */
+  #guestPlace({ time }: ThreadCode, low: number, high: number): number {
+    const found = this.#guest.at(low, high);
+    const path = found?.image.path;
+    const address = addressFromHalves(high, low);
+    if (found === undefined || path === undefined) {
+      return this.table.of(this.numberOf({ kind: "elf", path: GUEST }), address, time);
+    }
+    const start = addressFromHalves(found.high, found.low);
+    const object = this.numberOf({ kind: "elf", path });
+    return this.table.of(object, address - start + found.image.offset, time);
   }
 
   #jitCode(object: SymbolObject, low: number, high: number, time: number): CodeRange | undefined {
@@ -360,25 +439,30 @@ export class ThreadCode implements CodeSpace {
   readonly pid: number;
   /** When, ns. */
   readonly time: number;
+  /** Whether it is the code of a guest. */
+  readonly isGuest: boolean;
   readonly #code: PtCode;
   readonly #history: PtHistory;
 
   /** Use {@linkcode PtCode.space}. */
-  constructor(code: PtCode, history: PtHistory, tid: number, time: number) {
+  constructor(code: PtCode, history: PtHistory, tid: number, time: number, isGuest = false) {
     this.tid = tid;
     this.time = time;
+    this.isGuest = isGuest;
     this.pid = history.pid(tid, time);
     this.#code = code;
     this.#history = history;
   }
 
-  /** The mapping at an address, or -1. */
+  /** The mapping at an address, or -1: the recording knows none of a guest. */
   map(low: number, high: number): number {
+    if (this.isGuest) return -1;
     return this.#history.map(this.pid, this.time, high, low);
   }
 
   /** The code at an address. */
   find(low: number, high: number): CodeRange | undefined {
+    if (this.isGuest) return this.#code.guest(low, high);
     const image = this.#code.image(low, high, this.time);
     if (image !== undefined) return image;
     const map = this.map(low, high);

@@ -54,6 +54,7 @@ export class DecodedBuffer implements PtBuffer {
   readonly flow: FlowDecoder;
   tid: number;
   code: ThreadCode;
+  toCode: ThreadCode;
   /** ns up to which it is decoded. */
   position = -Infinity;
   ended = false;
@@ -110,7 +111,7 @@ export class DecodedBuffer implements PtBuffer {
     this.tid = stream.cpu === undefined
       ? stream.tid ?? sideband.firstThread(-1)
       : sideband.firstThread(stream.cpu, stream.tid);
-    this.code = code.space(this.tid, clock.known ? 0 : Infinity);
+    this.code = this.toCode = code.space(this.tid, clock.known ? 0 : Infinity);
     this.flow = new FlowDecoder({
       space: this.code,
       cache,
@@ -175,6 +176,10 @@ export class DecodedBuffer implements PtBuffer {
         this.#advance();
         return true;
       }
+      if (status === FlowStatus.SPACE) {
+        this.#enterGuest();
+        return true;
+      }
       if (status === FlowStatus.SEAM) this.atSeam = true;
       else if (status === FlowStatus.END) this.ended = true;
       else if (!this.flow.isWaiting) this.flow.flush();
@@ -182,7 +187,32 @@ export class DecodedBuffer implements PtBuffer {
     }
   }
 
-  /** Another thread, or another state of the machine. */
+  /** Another thread runs, or the machine has another state. */
+  #enter(): void {
+    const { flow, position } = this;
+    const ns = position < 0 ? 0 : position;
+    const { nonRoot, nextNonRoot } = flow;
+    this.code = this.#places.space(this.tid, ns, nonRoot);
+    this.toCode = nonRoot === nextNonRoot
+      ? this.code
+      : this.#places.space(this.tid, ns, nextNonRoot);
+    flow.setSpace(this.code);
+    this.#sink.thread?.(this);
+  }
+
+  /** A guest was entered or left, or the next address is on the other side. */
+  #enterGuest(): void {
+    const { flow } = this;
+    if (flow.nonRoot === this.code.isGuest) {
+      const ns = this.position < 0 ? 0 : this.position;
+      this.toCode = this.#places.space(this.tid, ns, flow.nextNonRoot);
+      return;
+    }
+    this.position = this.#clock.ns(flow.clock.time);
+    this.#enter();
+  }
+
+  /** Up to the next change of what runs where. */
   #advance(): void {
     const { flow } = this;
     // What was decoded comes before what another buffer has from now on.
@@ -202,9 +232,7 @@ export class DecodedBuffer implements PtBuffer {
     this.position = ns;
     if (tid !== this.tid || this.#change + this.#poke !== before) {
       this.tid = tid;
-      this.code = this.#places.space(tid, ns < 0 ? 0 : ns);
-      flow.setSpace(this.code);
-      this.#sink.thread?.(this);
+      this.#enter();
     }
     this.#sink.step?.(this);
     if (!this.#clock.known) return;

@@ -23,6 +23,8 @@ export interface PtBuffer {
   readonly tid: number;
   /** The code that it sees. */
   readonly code: ThreadCode;
+  /** The code where the next address of a packet leads to: another where a guest is entered or left. */
+  readonly toCode: ThreadCode;
   /** Time up to which it is decoded, ns; -Infinity or -1 where it is not known. */
   readonly position: number;
   /** Core clocks that its CYC packets have counted. */

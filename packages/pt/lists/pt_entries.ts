@@ -1,7 +1,7 @@
 import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "../calls/pt_calls.ts";
-import type { PtCode } from "../code/pt_code.ts";
+import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 
 /** What a thread did in an object, as far as packets say. */
@@ -109,25 +109,25 @@ export class PtEntries implements PtSink {
     const detail = run.detail[event] as number;
     switch (run.kind[event]) {
       case FlowEvent.PSB:
-        if (ipLow !== 0 || ipHigh !== 0) this.#see(buffer, thread, ipLow, ipHigh, now);
+        if (ipLow !== 0 || ipHigh !== 0) this.#see(buffer, thread, buffer.code, ipLow, ipHigh, now);
         break;
       case FlowEvent.SYNC:
         // The PSB+ before it has said so already.
-        if (before !== FlowEvent.PSB) this.#see(buffer, thread, ipLow, ipHigh, now);
+        if (before !== FlowEvent.PSB) this.#see(buffer, thread, buffer.code, ipLow, ipHigh, now);
         break;
       case FlowEvent.HOP:
       case FlowEvent.ENABLED:
-        this.#see(buffer, thread, ipLow, ipHigh, now);
+        this.#see(buffer, thread, buffer.toCode, ipLow, ipHigh, now);
         break;
       case FlowEvent.ASYNC:
-        if (before !== FlowEvent.TSX) this.#see(buffer, thread, ipLow, ipHigh, now);
-        this.#see(buffer, thread, low, high, now);
+        if (before !== FlowEvent.TSX) this.#see(buffer, thread, buffer.code, ipLow, ipHigh, now);
+        this.#see(buffer, thread, buffer.toCode, low, high, now);
         break;
       case FlowEvent.DISABLED:
         if ((detail & 2) !== 0 && before !== FlowEvent.TSX) {
-          this.#see(buffer, thread, ipLow, ipHigh, now);
+          this.#see(buffer, thread, buffer.code, ipLow, ipHigh, now);
         }
-        if ((detail & 3) === 3) this.#see(buffer, thread, low, high, now);
+        if ((detail & 3) === 3) this.#see(buffer, thread, buffer.toCode, low, high, now);
         this.#leave(thread, now);
         break;
       case FlowEvent.ERROR:
@@ -136,10 +136,17 @@ export class PtEntries implements PtSink {
   }
 
   /** A packet says that a thread is at an address. */
-  #see(buffer: PtBuffer, thread: Whereabouts, low: number, high: number, now: number): void {
+  #see(
+    buffer: PtBuffer,
+    thread: Whereabouts,
+    code: ThreadCode,
+    low: number,
+    high: number,
+    now: number,
+  ): void {
     this.#leave(thread, now);
     const { from = -Infinity, to = Infinity } = this.#filter;
-    const place = this.#code.place(buffer.code, low, high);
+    const place = this.#code.place(code, low, high);
     const number = this.#code.table.object[place] as number;
     const isNew = number !== thread.object;
     thread.place = place;

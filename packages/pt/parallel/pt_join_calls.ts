@@ -107,6 +107,7 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     placeOf: Int32Array,
   ): Promise<JoinedCalls> {
     const lane = this.#lanes[index] as Lane;
+    if (found.hasGuest) throw new OneThreadOnly();
     this.#placeTargets(lane, found);
     await this.#whole.rows.resolve();
     lane.time = time;
@@ -132,7 +133,8 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     const { ops } = calls;
     const lane = this.#lanes[index] as Lane;
     const { stream, tid, position } = lane;
-    const buffer = { stream, index, tid, position, cycles: 0, code: this.#codeOf(tid, position) };
+    const code = this.#codeOf(tid, position);
+    const buffer = { stream, index, tid, position, cycles: 0, code, toCode: code };
     this.#calls.apply(calls, buffer);
     if (ops.following !== CALL_OP.STEP) {
       const { tree } = this.#calls;

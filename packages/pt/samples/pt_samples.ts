@@ -735,7 +735,7 @@ export class PtSamples implements PtSink {
     ends.toPlace = !known || !(wanted || this.#stacks.hasBranches)
       ? -1
       : this.#target < 0
-      ? this.#code.place(buffer.code, low, high)
+      ? this.#code.place(buffer.toCode, low, high)
       : this.#insns.place(buffer.code, this.#blocks as BlockCache, this.#target);
     track.isNew = false;
     if (track.tid >= 0 && this.added !== undefined) {
@@ -938,7 +938,7 @@ export class PtSamples implements PtSink {
   #hop(buffer: PtBuffer, track: Track, low: number, high: number, flags = 0): void {
     this.#takeTime(track);
     this.#frequency(buffer, track, low, high);
-    const place = this.#code.place(buffer.code, low, high);
+    const place = this.#code.place(buffer.toCode, low, high);
     track.pendingLow = low;
     track.pendingHigh = high;
     track.pendingPlace = place;

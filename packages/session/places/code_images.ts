@@ -154,6 +154,8 @@ export interface MemoryImage {
   readonly offset: number;
   /** The file. */
   readonly source: BinarySource;
+  /** Its path, where its symbols are those of the code. */
+  readonly path?: string;
 }
 
 /**
@@ -162,6 +164,7 @@ export interface MemoryImage {
  *
  * @param address Where the file begins, which it has to say for a file that is not ELF; for an ELF
  *   file, by how much its segments were moved.
+ * @param path Of an ELF file, where its symbols are to be found.
  * @throws {SymbolsError} Where there is neither.
  *
  * @example
@@ -174,7 +177,11 @@ export interface MemoryImage {
  * assertEquals(images.map(({ address, size }) => [address, size]), [[0x401000n, 2]]);
  * ```
  */
-export function memoryImages(source: BinarySource, address?: bigint): MemoryImage[] {
+export function memoryImages(
+  source: BinarySource,
+  address?: bigint,
+  path?: string,
+): MemoryImage[] {
   const magic = source.size < 4 ? bytesSource(new Uint8Array(4)).read(0, 4) : source.read(0, 4);
   const isElf = magic[0] === 0x7f && magic[1] === 0x45 && magic[2] === 0x4c && magic[3] === 0x46;
   if (!isElf) {
@@ -188,7 +195,8 @@ export function memoryImages(source: BinarySource, address?: bigint): MemoryImag
   for (const { type, vaddr, filesz, offset } of elf.segments) {
     if (type !== PT_LOAD || filesz === 0) continue;
     const at = BigInt.asUintN(64, BigInt(vaddr) + (address ?? 0n));
-    images.push({ address: at, size: filesz, offset, source });
+    const named = path === undefined ? {} : { path };
+    images.push({ address: at, size: filesz, offset, source, ...named });
   }
   return images;
 }
