@@ -277,6 +277,7 @@ const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly
   event: [",", ["slice", "records", "funcs"]],
   fields: [" "],
   function: [","],
+  "guest-image": [","],
   image: [","],
   keep: ["|", ["redact"]],
   only: [","],

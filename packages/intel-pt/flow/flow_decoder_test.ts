@@ -74,7 +74,10 @@ function flow(code: Readonly<Record<string, string>>, packets: readonly Packet[]
   });
   decoder.feed(encodePackets(packets));
   decoder.end();
-  assertEquals(decoder.run(), FlowStatus.END);
+  let status = decoder.run();
+  // Host and guest have the same code here.
+  while (status === FlowStatus.SPACE) status = decoder.run();
+  assertEquals(status, FlowStatus.END);
   return lines;
 }
 
