@@ -16,7 +16,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/intel-pt/": 162,
   "packages/perfdata/": 15,
   "packages/profile/": 131,
-  "packages/pt/": 385,
+  "packages/pt/": 384,
   "packages/report/": 316,
   "packages/session/": 614,
   "packages/symbols/": 403,

@@ -254,8 +254,7 @@ export class PtList implements PtSink {
         const n = this.#row(ROW.BRANCH, kind, buffer, at);
         this.#last(k > first ? buffer.code : at.code, blocks, at, before, n);
         this.rows.b[n] = this.#placeOf(buffer, blocks, block);
-        this.rows.payload[n] = BigInt((blocks.high[block] as number) >>> 0) << 32n |
-          BigInt((blocks.low[block] as number) >>> 0);
+        this.rows.payload[n] = fromHalves(blocks.high[block], blocks.low[block]);
       }
       before = block;
       if (!insns) continue;
@@ -376,8 +375,7 @@ export class PtList implements PtSink {
       high === 0;
     if (isByBranch) this.#last(at.code, run.blocks, at, before, n);
     this.rows.b[n] = run.detail[event] as number;
-    this.rows.payload[n] = BigInt((run.high[event] as number) >>> 0) << 32n |
-      BigInt((run.low[event] as number) >>> 0);
+    this.rows.payload[n] = fromHalves(run.high[event], run.low[event]);
   }
 }
 
@@ -385,6 +383,11 @@ export class PtList implements PtSink {
 function isFlow(kind: number): boolean {
   return kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED || kind === FlowEvent.ASYNC ||
     kind === FlowEvent.SYNC || kind === FlowEvent.HOP;
+}
+
+/** A number of 64 bits: its upper half, its lower half. */
+function fromHalves(high = 0, low = 0): bigint {
+  return BigInt(high >>> 0) << 32n | BigInt(low >>> 0);
 }
 
 /** The address of a block's last instruction: bits 31:0, bits 63:32. */

@@ -127,7 +127,7 @@ export function* rowLines(
       const cpu = rows.cpu[i] as number;
       prefix = `${String(rows.tid[i]).padStart(7)} ${
         (cpu < 0 ? "" : `[${String(cpu).padStart(3, "0")}]`).padStart(5)
-      } ${names.origin.secondsText(rows.time[i] as number).padStart(18)}`;
+      } ${names.origin.secondsText(rows.time[i] ?? -1).padStart(18)}`;
     }
     if (row === ROW.BRANCH) {
       const kindText = (BRANCH_NAMES[kind] ?? "").padEnd(10);
@@ -196,8 +196,8 @@ function placeText(rows: FlowRows, i: number, names: PtNames): string {
 
 /** The address where place `a` of a row is mapped. */
 function addressText({ high, low }: FlowRows, i: number): string {
-  const digits = ((low[i] as number) >>> 0).toString(16);
-  const above = (high[i] as number) >>> 0;
+  const digits = ((low[i] ?? 0) >>> 0).toString(16);
+  const above = (high[i] ?? 0) >>> 0;
   return above === 0 ? digits : above.toString(16) + digits.padStart(8, "0");
 }
 

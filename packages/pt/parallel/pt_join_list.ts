@@ -82,7 +82,7 @@ class PtListText implements PtPartSink<ListPart> {
   /** As in {@linkcode ListPart}. */
   #steps: number[] = [];
   /** Rows of the list that were there when a step began that has no text before it yet, and its position. */
-  #waiting: number[] = [];
+  #waiting: { readonly row: number; readonly position: number }[] = [];
   #met = new Set<number>();
 
   constructor(
@@ -107,7 +107,7 @@ class PtListText implements PtPartSink<ListPart> {
   }
 
   step({ position }: PtBuffer): void {
-    this.#waiting.push(this.#list.rows.count, position);
+    this.#waiting.push({ row: this.#list.rows.count, position });
   }
 
   beginBuffer(index: number, isBefore: boolean): void {
@@ -127,6 +127,8 @@ class PtListText implements PtPartSink<ListPart> {
 
   async takePart(): Promise<ListPart> {
     await this.#print();
+    // Events may be at no place.
+    this.#met.delete(-1);
     const part = {
       text: this.#text,
       steps: Float64Array.from(this.#steps),
@@ -146,19 +148,17 @@ class PtListText implements PtPartSink<ListPart> {
     const { rows } = this.#list;
     await this.#names.resolve();
     let from = 0;
-    for (let i = 0; i < this.#waiting.length; i += 2) {
-      const to = this.#waiting[i] as number;
-      this.#printRows(from, to);
-      this.#steps.push(this.#bytes, this.#waiting[i + 1] as number);
-      from = to;
+    for (const { row, position } of this.#waiting) {
+      this.#printRows(from, row);
+      this.#steps.push(this.#bytes, position);
+      from = row;
     }
     this.#printRows(from, rows.count);
     this.#waiting = [];
     this.#rows += rows.count;
     for (let i = 0; i < rows.count; i++) {
-      const a = rows.a[i] as number;
-      if (a >= 0) this.#met.add(a);
-      if (rows.row[i] === ROW.BRANCH) this.#met.add(rows.b[i] as number);
+      this.#met.add(rows.a[i] ?? -1);
+      if (rows.row[i] === ROW.BRANCH) this.#met.add(rows.b[i] ?? -1);
     }
     rows.clear();
   }
@@ -213,12 +213,9 @@ class ListJoin implements PtJoiner<ListPart, JoinedList> {
 
   apply(_: number, joined: JoinedList): number | undefined {
     const { steps } = joined.part;
-    const { step } = joined;
-    const isLast = 2 * step >= steps.length;
-    this.#writeTo(joined, isLast ? Infinity : steps[2 * step] as number);
-    if (isLast) return undefined;
-    joined.step++;
-    return steps[2 * step + 1] as number;
+    const at = 2 * joined.step++;
+    this.#writeTo(joined, steps[at] ?? Infinity);
+    return steps[at + 1];
   }
 
   #writeTo(joined: JoinedList, end: number): void {
