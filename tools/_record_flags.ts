@@ -62,10 +62,11 @@ export function parseJobs(text: string | undefined): number | undefined {
 }
 
 /**
- * Bytes of a file from which on a second thread that counts samples pays, even where there are but two
- * processors: docs/performance.md.
+ * Bytes of records from which on threads that count samples pay: a second one, and several others:
+ * docs/performance.md.
  */
-const LARGE = 1 << 26;
+const LARGE = 1 << 28;
+const LARGE_FOR_MANY = 1 << 26;
 
 /** The same of threads that make text, where one thread alone takes less than the second costs. */
 const LARGE_TEXT = 1 << 28;
@@ -88,8 +89,9 @@ export async function sampleJobs(
   reader: PerfDataReader,
 ): Promise<number> {
   const { fileSize = 0 } = reader;
-  return parseJobs(text) ??
-    (fileSize * await ratioOf(reader) >= LARGE ? navigator.hardwareConcurrency : 1);
+  const processors = navigator.hardwareConcurrency;
+  const large = Math.max(LARGE / (processors - 1), LARGE_FOR_MANY);
+  return parseJobs(text) ?? (fileSize * await ratioOf(reader) >= large ? processors : 1);
 }
 
 /** Bytes of records for each byte of a file, as `perf record -z` says. */
