@@ -11,11 +11,11 @@ const SYMBOLS = 100_000;
 const LOOKUPS = 1_000_000;
 
 const builder = new SymbolTableBuilder();
-const strings = builder.addStrings(new Uint8Array(1));
+const name = { strings: builder.addStrings(new Uint8Array(1)), offset: 0, length: 0 };
 let end = 0x401000;
 for (let i = 0; i < SYMBOLS; i++) {
   const size = 16 + Math.floor(Math.random() * 500);
-  builder.add(end, size, strings, 0, 0);
+  builder.add(end, size, name);
   end += Math.ceil(size / 16) * 16;
 }
 const table = builder.build();
@@ -32,9 +32,9 @@ Deno.bench("1,000,000 look-ups of random addresses in 100,000 symbols", () => {
 
 Deno.bench("100,000 symbols added and made a table", () => {
   const builder = new SymbolTableBuilder();
-  const strings = builder.addStrings(new Uint8Array(1));
+  const name = { strings: builder.addStrings(new Uint8Array(1)), offset: 0, length: 0 };
   for (let i = 0; i < SYMBOLS; i++) {
-    builder.add(0x401000 + ((i * 7919) % SYMBOLS) * 32, 16, strings, 0, 0);
+    builder.add(0x401000 + ((i * 7919) % SYMBOLS) * 32, 16, name);
   }
   builder.fixup();
   sink += builder.build().size;

@@ -150,6 +150,18 @@ function byName(text: string, path: string, published: ReadonlyMap<string, strin
   });
 }
 
+/** A declaration that brings the types of `using`, which a program for older runtimes does not have. */
+function withLibrary(text: string): string {
+  const needs = /\bDisposable\b|\bSymbol\.dispose\b/.test(text);
+  return needs ? `/// <reference lib="esnext.disposable" />\n${text}` : text;
+}
+
+/** The README of a package with the name that it has on npm, and a recording as users have one. */
+function readmeOf(name: string, text: string): string {
+  return text.replaceAll(`"${name}"`, `"${npmName(name)}"`)
+    .replaceAll("fixtures/recorded/callchain.perf.data", "perf.data");
+}
+
 async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(command, {
     args: [...args],
@@ -327,7 +339,7 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
     const imported = used.get(name) as Map<string, string>;
     const isCode = !path.endsWith(".map");
     const code = path.endsWith(".d.ts")
-      ? byName(text, path.slice(`${work}/packages/`.length), published)
+      ? withLibrary(byName(text, path.slice(`${work}/packages/`.length), published))
       : text;
     Deno.writeTextFileSync(path, isCode ? rewritten(code, workspace.imports, imported) : text);
   });
@@ -347,8 +359,8 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
     const { version } = config;
     const dependencies = [...used.get(name) ?? []].filter(([other]) => other !== config.name).sort()
       .map(([other, exact]) => [other, exact || version]);
-    const description = /^# .*\n+((?:.+\n)+)/.exec(read(new URL("README.md", at)))?.[1]
-      ?.trim().replaceAll("\n", " ");
+    const readme = read(new URL("README.md", at));
+    const description = /^# .*\n+((?:.+\n)+)/.exec(readme)?.[1]?.trim().replaceAll("\n", " ");
     const bin = config.name === FRONT ? writeCommands(out, workspace) : undefined;
     const manifest = {
       name: npmName(config.name),
@@ -364,7 +376,8 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
       }),
       type: "module",
       ...(bin === undefined ? {} : { bin: { perfdata: bin } }),
-      engines: { node: ">=20" },
+      // What opens a path asks for `node:fs` by `process.getBuiltinModule`.
+      engines: { node: config.name === FRONT ? ">=20.16" : ">=20" },
       sideEffects: false,
       exports: Object.fromEntries(
         [...exports].map(([path, module]) => {
@@ -375,7 +388,7 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
       dependencies: Object.fromEntries(dependencies),
     };
     Deno.writeTextFileSync(`${out}/package.json`, `${JSON.stringify(manifest, undefined, 2)}\n`);
-    Deno.copyFileSync(new URL("README.md", at), `${out}/README.md`);
+    Deno.writeTextFileSync(`${out}/README.md`, readmeOf(config.name, readme));
     Deno.copyFileSync(new URL("LICENSE", root), `${out}/LICENSE`);
     const packed = await run(
       "npm",

@@ -37,6 +37,10 @@ function loaded(command: string): Map<string, number> {
   return found;
 }
 
+function sumOf(modules: ReadonlyMap<string, number>): number {
+  return modules.values().reduce((sum, size) => sum + size, 0);
+}
+
 /** What only some questions need. */
 const RARE =
   /^packages\/(symbols\/(dwarf|cfi|mod\.ts)|user-records\/mod|dump|intel-pt|tables|edit|session\/(pt|intervals))/;
@@ -45,8 +49,18 @@ const PLAIN = /^packages\/symbols\/cfi\/walk_end\.ts$/;
 Deno.test("funcs loads neither debug information nor unwinding nor records that it may not meet", () => {
   const modules = loaded("funcs");
   const rare = [...modules.keys()].filter((name) => RARE.test(name) && !PLAIN.test(name));
-  const bytes = modules.values().reduce((sum, size) => sum + size, 0);
-  console.log(`${modules.size} modules, ${Math.round(bytes / 1000)} KB`);
+  console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
   assertEquals(rare, []);
+  assert(modules.size > 100, "too little was looked at");
+});
+
+/** What only some questions of Intel PT need: lists, threads, debug information, texts of packets. */
+const RARE_OF_PT =
+  /^packages\/(symbols\/(dwarf|mod\.ts)|user-records\/mod|intel-pt\/(mod|.*_text|encode_packet)|export|pt\/parallel|session\/mod)/;
+
+Deno.test("pt loads neither debug information nor other threads nor texts of packets", () => {
+  const modules = loaded("pt");
+  console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
+  assertEquals([...modules.keys()].filter((name) => RARE_OF_PT.test(name)), []);
   assert(modules.size > 100, "too little was looked at");
 });

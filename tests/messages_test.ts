@@ -55,6 +55,15 @@ Deno.test("rate of a file without samples does not ask for times", async () => {
   assertMatch(err, /^rate: \S+: no samples; it has counts: perfdata stat prints them\n$/);
 });
 
+Deno.test("where code is missing and nothing is printed, what needs none is named", async () => {
+  const { code, err } = await tool("pt", [
+    "--calls",
+    `${FIXTURES}synthesized/pt-threads.perf.data`,
+  ]);
+  assertEquals(code, 1);
+  assertMatch(err, /^pt: \S+: nothing to print; --packets needs no code\n/);
+});
+
 /** Command lines as a user in a hurry writes them, the exit code, and the one line that answers. */
 const HURRIED: readonly (readonly [call: string, code: number, line: RegExp])[] = [
   ["funcs --limit -1 a", 2, /^--limit is -1, expected a number such as 20; see perfdata funcs/],
@@ -68,6 +77,8 @@ const HURRIED: readonly (readonly [call: string, code: number, line: RegExp])[] 
   ["records --type , a", 2, /^--type: unknown record type ''; see /],
   ["funcs --time 5s-2s a", 2, /^--time is 5s-2s, which ends before it begins; see /],
   ["records --order file --comm x a", 2, /^--comm needs --order time: /],
+  ["pt --latency a", 2, /^no FILE is given: a was taken as the value of --latency; see /],
+  ["info ", 2, /^FILE is empty, expected the name of a file; see /],
   ["rate --cpu 99 a", 1, /^a: no samples: --cpu 99 matches nothing; there are 0-1$/],
   ["tree --vmlinux text a", 1, /^text: is no ELF file$/],
   ["funcs --vmlinux folder a", 1, /^folder: is a directory$/],

@@ -1,9 +1,9 @@
 /**
- * The packages as others get them: built for npm, installed into an empty directory, looked at by publint
- * and attw, type-checked by the oldest TypeScript that is promised, run in Node, bundled, and run in a
- * browser, on a page and in a worker; and the commands, as `npx perfdata` runs them.
+ * The packages as others get them: built for npm, installed into an empty directory, checked by publint
+ * and attw, type-checked by the oldest TypeScript that is promised, run in Node and Bun, built by Vite and run
+ * in a browser, on a page and in a worker; and the commands, as `npx perfdata` runs them.
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import ts from "npm:typescript@5.7.3";
 import { noBrowser, withPage } from "../packages/export/browser_testing.ts";
@@ -26,11 +26,17 @@ const INPUTS = [
 const MODULES = ["summary", "decode", "front"] as const;
 
 /** Runs a program; `undefined` where it is not installed. */
-async function run(command: string, args: readonly string[], cwd: string) {
+async function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+) {
   try {
     const { success, stdout, stderr } = await new Deno.Command(command, {
       args: [...args],
       cwd,
+      env,
       stdin: "null",
     }).output();
     const decoder = new TextDecoder();
@@ -66,7 +72,7 @@ async function install(
   Deno.writeTextFileSync(`${user}/package.json`, '{ "private": true, "type": "module" }\n');
   const installed = await run("npm", [
     ...["install", "--no-audit", "--no-fund", "--prefer-offline"],
-    ...["esbuild@0.25.12", "publint@0.3.25", "@arethetypeswrong/core@0.18.5", ...tarballs],
+    ...["vite@7.3.1", "publint@0.3.25", "@arethetypeswrong/core@0.18.5", ...tarballs],
   ], user);
   if (installed?.success === false && isRegistryAway(installed.stderr)) return undefined;
   assert(installed?.success, installed?.stderr);
@@ -74,6 +80,11 @@ async function install(
     const text = Deno.readTextFileSync(`${root}tests/npm/${name}.ts`);
     Deno.writeTextFileSync(`${user}/${name}.ts`, text.replace("@perfdata/perfdata", "perfdata"));
   }
+  Deno.copyFileSync(INPUTS[0], `${user}/perf.data`);
+  // By the build id that `readelf -n` prints.
+  const cached = `${user}/cache/.build-id/8b/035e73d518af16372e3cd572f60f18f787551b`;
+  Deno.mkdirSync(cached, { recursive: true });
+  Deno.copyFileSync(INPUTS[2], `${cached}/elf`);
   return { user, tarballs };
 }
 
@@ -137,13 +148,24 @@ function assertDecoded(text: string, { insns, functions }: Stepped): void {
   }
 }
 
-/** What TypeScript says of a program that uses the installed packages. */
-function typeErrors(user: string): string[] {
-  const program = ts.createProgram(MODULES.map((name) => `${user}/${name}.ts`), {
+/** What users import: the name of each package with each of its export paths. */
+function entriesOf({ name, exports }: { name: string; exports: object }): string[] {
+  return Object.keys(exports).map((path) => name + path.slice(1));
+}
+
+/**
+ * What TypeScript says of programs that use the installed packages: declarations are checked, too, with no more
+ * of the language's library than promised.
+ */
+function typeErrors(user: string, entries: readonly string[]): string[] {
+  const all = entries.map((entry, i) => `export * as x${i} from "${entry}";\n`).join("");
+  Deno.writeTextFileSync(`${user}/all.ts`, all);
+  const program = ts.createProgram([...MODULES, "all"].map((name) => `${user}/${name}.ts`), {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    lib: ["lib.esnext.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"],
+    lib: ["lib.es2022.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"],
+    skipLibCheck: false,
     types: [],
     strict: true,
     noEmit: true,
@@ -193,34 +215,98 @@ for (const path of process.argv.slice(2)) {
 console.log(\`\${entries} entry points\`);
 `;
 
+/**
+ * Writes the examples of the installed READMEs as they stand there, as modules that `examples.js` imports.
+ *
+ * @returns How many there are.
+ */
+function examplesIn(user: string): number {
+  const folders = [
+    "perfdata",
+    ...Array.from(
+      Deno.readDirSync(`${user}/node_modules/@perfdata`),
+      ({ name }) => `@perfdata/${name}`,
+    ),
+  ];
+  const lines: string[] = [];
+  for (const folder of folders) {
+    const readme = Deno.readTextFileSync(`${user}/node_modules/${folder}/README.md`);
+    for (const [, example = ""] of readme.matchAll(/^```(?:js|ts)\n([^]*?)^```$/gm)) {
+      Deno.writeTextFileSync(`${user}/example-${lines.length}.js`, example);
+      lines.push(`await import("./example-${lines.length}.js");\n`);
+    }
+  }
+  Deno.writeTextFileSync(`${user}/examples.js`, lines.join(""));
+  return lines.length;
+}
+
 /** The script of the page, which is that of a worker as well. */
 const PAGE = `import { decode } from "./decode.ts";
 import { summary } from "./summary.ts";
 const blobOf = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-globalThis.summarize = async (inputs) => {
+export const summarize = async (inputs) => {
   const [recording, traced, binary] = inputs.map(blobOf);
   return JSON.stringify(await summary(new Blob([recording]), new Blob([traced]), binary));
 };
-globalThis.decode = async (inputs) => {
+export const decodeIn = async (inputs) => {
   const [stepped, bundle] = inputs.map(blobOf);
   return JSON.stringify(await decode(new Blob([stepped]), bundle));
 };
-if (typeof document === "undefined") {
-  globalThis.onmessage = async ({ data }) => postMessage(await summarize(data));
-}
 `;
 
-const HTML = `<!doctype html><meta charset="utf-8"><script src="page.js"></script>
-<script>
+const WORKER = `import { summarize } from "./page.js";
+globalThis.onmessage = async ({ data }) => postMessage(await summarize(data));
+`;
+
+const MAIN = `import { open } from "perfdata";
+import { decodeIn, summarize } from "./page.js";
+Object.assign(globalThis, { summarize, decode: decodeIn });
+globalThis.front = async ([recording]) => {
+  const bytes = Uint8Array.from(atob(recording), (char) => char.charCodeAt(0));
+  const opened = await open(new File([bytes], "perf.data"));
+  return JSON.stringify((await opened.functions()).map(({ samples }) => samples));
+};
 globalThis.inWorker = (inputs) => new Promise((resolve, reject) => {
-  const script = new Blob([document.querySelector("#worker").textContent]);
-  const worker = new Worker(URL.createObjectURL(script));
+  const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data }) => resolve(data);
   worker.onerror = ({ message }) => reject(new Error(message));
   worker.postMessage(inputs);
 });
-</script>
 `;
+
+const HTML = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
+<script type="module" src="./main.js"></script>
+`;
+
+/** A page with an error class and nothing else: packages are said to have no side effects. */
+const SMALL = `import { PerfDataError } from "@perfdata/format";
+console.log(new PerfDataError("wrong").code);
+`;
+
+/** How Vite builds: two pages, and workers that are modules. */
+const VITE = `export default {
+  base: "./",
+  logLevel: "warn",
+  worker: { format: "es" },
+  build: { target: "es2022", rollupOptions: { input: ["index.html", "small.html"] } },
+};
+`;
+
+/** Serves the files of a folder. */
+function serveFolder(folder: string): { readonly address: string; stop(): Promise<void> } {
+  const types: Record<string, string> = { html: "text/html", js: "text/javascript" };
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
+    const { pathname } = new URL(url);
+    const type = types[pathname.replace(/^.*\./, "")] ?? "application/octet-stream";
+    try {
+      const bytes = Deno.readFileSync(folder + pathname);
+      return new Response(bytes, { headers: { "content-type": type } });
+    } catch {
+      return new Response("", { status: 404 });
+    }
+  });
+  return { address: `http://127.0.0.1:${server.addr.port}`, stop: () => server.shutdown() };
+}
 
 Deno.test(
   "npm: the packages install, type-check, and run in Node and in a browser",
@@ -244,10 +330,13 @@ Deno.test(
       assertEquals(expected.buffers.map(([cpu]) => cpu), [0, 1, 3]);
       const found = (text: string): Summary => JSON.parse(text);
 
+      const entries: string[] = [];
       await t.step("manifests", async () => {
         for (const tarball of tarballs) {
+          const manifest = await manifestOf(tarball);
+          entries.push(...entriesOf(manifest));
           const { name, description, license, repository, sideEffects, dependencies, exports } =
-            await manifestOf(tarball);
+            manifest;
           assert(description?.length > 20 && description.endsWith("."), `${name}: ${description}`);
           assertEquals([license, sideEffects], ["MIT", false], name);
           assert(/^git\+https:\S+\.git$/.test(repository.url), name);
@@ -266,7 +355,7 @@ Deno.test(
         assert(Number(entries) >= tarballs.length, out.stdout);
       });
 
-      await t.step("the commands, as npx runs them", async () => {
+      await t.step("the commands, as npx and deno install bring them", async () => {
         const perfdata = (...args: string[]) => run("npx", ["perfdata", ...args], user);
         const own = await tool("funcs", ["--json", INPUTS[0]]);
         const npx = await perfdata("funcs", "--json", INPUTS[0]);
@@ -275,52 +364,93 @@ Deno.test(
         assert(wrong?.success === false && wrong.stderr.includes("--wrong"), wrong?.stderr);
         assertEquals((await perfdata("flame", "-o", "flame.html", INPUTS[0]))?.success, true);
         assert(Deno.statSync(`${user}/flame.html`).size > 10_000);
+        // As the README of the package says, with the file in place of `npm:perfdata`.
+        const bin = `${user}/node_modules/perfdata/bin/perfdata.js`;
+        const flags = ["--allow-read", "--allow-env", "--allow-run"];
+        const added = await run(Deno.execPath(), [
+          ...["install", "-g", "--root", folder, "-n", "perfdata", ...flags, bin],
+        ], user);
+        assert(added?.success, added?.stderr);
+        const deno = Deno.execPath().replace(/\/[^/]*$/, "");
+        const PATH = `${Deno.env.get("PATH")}:${deno}`;
+        const global = await run(`${folder}/bin/perfdata`, ["funcs", "--json", INPUTS[0]], user, {
+          PATH,
+        });
+        assertEquals([global?.success, global?.stdout], [true, own.out], global?.stderr);
       });
 
-      await t.step("types of a consumer", () => assertEquals(typeErrors(user), []));
+      await t.step("types of a consumer", () => assertEquals(typeErrors(user, entries), []));
 
       const trace = await stepped(folder);
       const untraced = cannotStep();
       if (untraced !== undefined) await skipped(t, `Intel PT with a bundle: ${untraced}`);
 
-      await t.step("Node", async () => {
-        for (const name of MODULES) {
-          const { outputText } = ts.transpileModule(Deno.readTextFileSync(`${user}/${name}.ts`), {
-            compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
-          });
-          Deno.writeTextFileSync(`${user}/${name}.js`, outputText);
-        }
-        Deno.writeTextFileSync(`${user}/main.js`, NODE);
-        const out = await run("node", ["main.js", ...INPUTS, ...trace?.paths ?? []], user);
-        assert(out?.success, out?.stderr);
-        const [summed = "", fronted = "", decoded = ""] = out.stdout.split("\n");
-        assertEquals(found(summed), expected);
-        const text: string = JSON.parse(fronted);
-        assertEquals(text, await front(INPUTS[0]));
-        assert(text.length > 1000 && /^\d+ demo\b/m.test(text), text);
-        if (trace !== undefined) assertDecoded(decoded, trace);
-      });
+      for (const name of MODULES) {
+        const { outputText } = ts.transpileModule(Deno.readTextFileSync(`${user}/${name}.ts`), {
+          compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+        });
+        Deno.writeTextFileSync(`${user}/${name}.js`, outputText);
+      }
+      Deno.writeTextFileSync(`${user}/main-node.js`, NODE);
+      const examples = examplesIn(user);
+      // Each package has one.
+      assertEquals(examples, tarballs.length);
+      for (const runtime of ["node", "bun"]) {
+        await t.step({
+          name: `${runtime}: programs, and the examples of all READMEs`,
+          ...ignored(notInstalled(runtime)),
+          async fn() {
+            const args = ["main-node.js", ...INPUTS, ...trace?.paths ?? []];
+            const out = await run(runtime, args, user);
+            assert(out?.success, out?.stderr);
+            const [summed = "", fronted = "", decoded = ""] = out.stdout.split("\n");
+            assertEquals(found(summed), expected);
+            const text: string = JSON.parse(fronted);
+            assertEquals(text, await front(INPUTS[0]));
+            assert(text.length > 1000 && /^\d+ demo\b/m.test(text), text);
+            if (trace !== undefined) assertDecoded(decoded, trace);
+            const shown = await run(runtime, ["examples.js"], user, {
+              PERF_BUILDID_DIR: `${user}/cache`,
+            });
+            assert(shown?.success, shown?.stderr);
+            // The cache of build ids has the recorded program, which is not where it was.
+            assertMatch(shown.stdout, /% {2}spin {2}demo$/m);
+            assertMatch(shown.stdout, /% {2}fib {2}demo$/m);
+          },
+        });
+      }
 
       await t.step({
         name: "browser: a page and a worker",
         ...ignored(await noBrowser()),
         async fn() {
-          Deno.writeTextFileSync(`${user}/page.ts`, PAGE);
-          const bundled = await run("npx", [
-            ...["esbuild", "page.ts", "--bundle", "--format=iife", "--platform=browser"],
-            ...["--target=es2022", "--outfile=page.js", "--log-level=error"],
-          ], user);
-          assert(bundled?.success, bundled?.stderr);
-          const script = Deno.readTextFileSync(`${user}/page.js`).replaceAll(
-            "</script",
-            "<\\/script",
-          );
-          Deno.writeTextFileSync(
-            `${user}/page.html`,
-            `${HTML}<script id="worker" type="text/plain">${script}</script>`,
-          );
+          const files = {
+            "page.js": PAGE,
+            "worker.js": WORKER,
+            "main.js": MAIN,
+            "index.html": HTML,
+            "small.js": SMALL,
+            "small.html": HTML.replace("main.js", "small.js"),
+            "vite.config.js": VITE,
+          };
+          for (const [name, text] of Object.entries(files)) {
+            Deno.writeTextFileSync(`${user}/${name}`, text);
+          }
+          const built = await run("npx", ["vite", "build"], user);
+          assert(built?.success, built?.stderr);
+          const small = [...Deno.readDirSync(`${user}/dist/assets`)]
+            .filter(({ name }) => /^small-.*\.js$/.test(name));
+          assertEquals(small.length, 1);
+          const script = Deno.readTextFileSync(`${user}/dist/assets/${small[0]?.name}`);
+          assert(script.length < 5000, `${script.length} characters with an error class`);
           const inputs = [recording, traced, binary].map((bytes) => bytes.toBase64());
-          await withPage(`${user}/page.html`, async (page, report) => {
+          await using served = {
+            ...serveFolder(`${user}/dist`),
+            async [Symbol.asyncDispose]() {
+              await this.stop();
+            },
+          };
+          await withPage(`${served.address}/index.html`, async (page, report) => {
             const call = (name: string, of = inputs) =>
               page.evaluate<string, [string, string[]]>(
                 ([name, inputs]) =>
@@ -330,6 +460,9 @@ Deno.test(
               );
             assertEquals(found(await call("summarize")), expected);
             assertEquals(found(await call("inWorker")), expected);
+            const counts: number[] = JSON.parse(await call("front"));
+            // As many as perf script prints.
+            assertEquals(counts.reduce((sum, n) => sum + n, 0), 13);
             if (trace !== undefined) {
               const files = trace.paths.map((path) => Deno.readFileSync(path).toBase64());
               assertDecoded(await call("decode", files), trace);

@@ -369,6 +369,42 @@ Deno.test("pt: a guest's code is not the host's at the same address", async () =
   assert(guestOnly.errors > 0);
 });
 
+Deno.test("pt: packets lost between a PIP and its address leave the code of the right side", async () => {
+  const host = memoryImages(bytesSource(HOST_CODE), GUEST_AT);
+  const guest = memoryImages(bytesSource(GUEST_CODE), GUEST_AT);
+  const pip = (nr: boolean): Packet => ({ type: "PIP", cr3: nr ? 0x5000n : 0x4000n, nr });
+  const insns = (...low: string[]) => low.map((digit) => `${PID}:810000${digit}`);
+  let cases = 0;
+  // Tracing goes on at once, or later.
+  for (const again of ["FUP", "TIP.PGE"] as const) {
+    for (const enters of [true, false]) {
+      const at = enters ? GUEST_AT : GUEST_AT + 0x10n;
+      const [start, tsc, mode, ...rest] = psb(FIRST_TSC, GUEST_AT);
+      const trace = encodePackets([
+        ...[start, tsc, pip(!enters), mode, ...rest] as Packet[],
+        // A VM exit has come from somewhere.
+        ...(enters ? [] : [ip("FUP", GUEST_AT + 1n)]),
+        pip(enters),
+        { type: "OVF" },
+        ip(again, at),
+        ip("TIP", at),
+        ip("TIP", at),
+      ]);
+      const items = [...START, itrace(), ...auxItems(trace, { cpu: 0, tid: -1, idx: 0 })];
+      const found = await decode(items, {}, host, guest);
+      const once = enters ? insns("00", "01", "02") : insns("10", "11");
+      assertEquals(found.insns.slice(-2 * once.length), [...once, ...once], `${again} ${enters}`);
+      // Before it, nothing of the other side: the address that the branch led to was lost.
+      const before = found.insns.slice(0, -2 * once.length);
+      const of = enters ? insns("00", "01") : insns("00");
+      assertEquals(before, of.slice(0, before.length), `${again} ${enters}`);
+      assertEquals(found.errors, 1);
+      cases++;
+    }
+  }
+  assertEquals(cases, 4);
+});
+
 Deno.test("pt --guest-image: with any number of threads, and what is said without it", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-guest-" });
   try {

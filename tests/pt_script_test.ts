@@ -5,17 +5,23 @@
 import { assert, assertEquals } from "@std/assert";
 import { HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
 import { PERF_SAMPLE_ADDR } from "@perfdata/format/perf-event";
-import type { EncodeOptions } from "../fixtures/stepped/encode.ts";
+import type { SampleId } from "@perfdata/format";
+import { type EncodeOptions, FIRST_TSC, tscOf } from "../fixtures/stepped/encode.ts";
 import {
   cannotStep,
   encodeProgram,
   type StepOptions,
   stepProgram,
 } from "../fixtures/stepped/program.ts";
-import { steppedFile, steppedRecording } from "../fixtures/stepped/recording.ts";
+import { steppedFile, steppedRecording, timeOf } from "../fixtures/stepped/recording.ts";
 import { inSamples, inSnapshots, psbMoments } from "../fixtures/stepped/saved.ts";
 import { ptAttr } from "../fixtures/synthesize/pt_parts.ts";
-import { asFile, type Recording } from "../fixtures/synthesize/recording.ts";
+import {
+  asFile,
+  type Item,
+  type Recording,
+  type RecordingEvent,
+} from "../fixtures/synthesize/recording.ts";
 import { wrapTrace } from "../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "./pt_corpus.ts";
 import { noPerf, perfText, perfVersion } from "./perf.ts";
@@ -57,6 +63,11 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
     { ...TIMED, psbEvery: 2000 },
     [
       ["--itrace=i1usbe", "-F", "+flags,+addr"],
+      // Most ways between packets have no sample.
+      ["--itrace=i3us", "--ns", "-F", "+flags"],
+      ["--itrace=i20usgcr", "--ns"],
+      ["--itrace=i777i", "-F", "+flags,+addr"],
+      ["--itrace=i333igp", "--ns"],
       ["--call-trace"],
       ["--itrace=i100il4gbe", "-F", "+brstack,+flags"],
       ["--itrace=i500il,100Z", "-F", "ip,sym,brstacksym"],
@@ -86,6 +97,31 @@ function ofUserCode(recording: Recording): Recording {
   };
   const names = { id: HEADER_EVENT_DESC, name: "EVENT_DESC" as const, value };
   return { ...recording, events, features: [...recording.features, names] };
+}
+
+/** An event whose records of PEBS go into the trace, with addresses of data. */
+function pebsEvent(config: bigint, id: bigint, freq = false): RecordingEvent {
+  const attr = ptAttr({ type: 0, config, sample_period: 20_003n });
+  return {
+    attr: {
+      ...attr,
+      sample_type: attr.sample_type | BigInt(PERF_SAMPLE_ADDR),
+      flags: { ...attr.flags, aux_output: true, freq },
+    },
+    ids: [id],
+  };
+}
+
+/** Says that a counter counts the event with this id from a moment on. */
+function hwId(counter: bigint, identifier: bigint, time: bigint, cpu = 0): Item {
+  const sample_id = { pid: 1, tid: 1, time, cpu, identifier };
+  const body = { hw_id: counter };
+  return { record: { type: 21, name: "AUX_OUTPUT_HW_ID", misc: 0, body, sample_id } };
+}
+
+/** When a record was written; those without time come first. */
+function timeOfItem({ record }: Item): bigint {
+  return (record as { readonly sample_id?: SampleId }).sample_id?.time ?? -1n;
 }
 
 /** Lines with instructions and core clocks, in all comparisons. */
@@ -139,22 +175,15 @@ Deno.test(
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
     try {
       const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
-      const variant = { psbEvery: 700, tsc: true, mtc: true, cyc: true, pebs: true };
+      const variant = { psbEvery: 700, tsc: true, mtc: true, cyc: true, pebs: [1n] };
       const recording = steppedRecording(program, encodeProgram(program, variant), variant);
-      const attr = ptAttr({ type: 0, config: 0n, sample_period: 20_003n });
-      // The event says that its records go into the trace, and that they have addresses of data.
-      const output = {
-        ...attr,
-        sample_type: attr.sample_type | BigInt(PERF_SAMPLE_ADDR),
-        flags: { ...attr.flags, aux_output: true },
-      };
       const path = `${folder}/perf.data`;
       const write = async (...ids: readonly bigint[]) =>
         Deno.writeFileSync(
           path,
           await asFile({
             ...recording,
-            events: [...recording.events, ...ids.map((id) => ({ attr: output, ids: [id] }))],
+            events: [...recording.events, ...ids.map((id) => pebsEvent(0n, id))],
           }, true),
         );
       await write(41n);
@@ -164,17 +193,83 @@ Deno.test(
       }
       const { out } = await tool("script", ["--itrace=o", path]);
       assert(out.split("\n").length > 50, `${out.split("\n").length} records`);
-      // Of two events it is not known which one wrote them.
+      // Of two events it is not known which one wrote them, without further records.
       await write(41n, 42n);
       const { err } = await tool("script", ["--itrace=be", path]);
       assert(!err.includes("PEBS"), err);
       const { err: said } = await tool("script", ["--itrace=o", path]);
-      assert(/no lines of \d+ records of PEBS: they may be of 2 events/.test(said), said);
+      assert(/no lines of \d+ records of PEBS: no AUX_OUTPUT_HW_ID says/.test(said), said);
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }
     console.log(`${lines} lines compared`);
     assert(lines > 8000, `${lines} lines`);
+  },
+);
+
+Deno.test(
+  "script tells records of PEBS of several events apart by their counters, as perf does",
+  ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
+  async () => {
+    let lines = 0;
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
+    try {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
+      // One counter, two at once, and one of the upper half.
+      const pebs = [1n, 2n, 3n, 1n << 40n | 2n, 1n << 40n];
+      const variant = { psbEvery: 700, tsc: true, mtc: true, cyc: true, pebs };
+      const encoded = encodeProgram(program, variant);
+      const recording = steppedRecording(program, encoded, variant);
+      const events = [...recording.events, pebsEvent(0n, 41n), pebsEvent(1n, 42n, true)];
+      const path = `${folder}/perf.data`;
+      const middle = encoded.truthStep[encoded.truthStep.length >> 1] as number;
+      const write = async (...ids: readonly Item[]) => {
+        const items = [...recording.items];
+        // Records are in order of time.
+        for (const item of ids) {
+          const time = timeOfItem(item);
+          const at = items.findIndex((other) => timeOfItem(other) > time);
+          items.splice(at < 0 ? items.length - 1 : at, 0, item);
+        }
+        Deno.writeFileSync(path, await asFile({ ...recording, events, items }, true));
+      };
+      const begin = timeOf(FIRST_TSC) - 2n;
+      const known = [hwId(0n, 41n, begin), hwId(1n, 42n, begin), hwId(40n, 41n, begin)];
+      // Counters get another event on the way.
+      const later = timeOf(tscOf(middle));
+      for (const ids of [known, [...known, hwId(0n, 42n, later), hwId(1n, 41n, later)]]) {
+        await write(...ids);
+        for (
+          const args of [["--itrace=o"], ["--itrace=obe", "--ns"], [
+            "--itrace=oZ",
+            "-F",
+            "event,ip,sym",
+          ]]
+        ) {
+          lines += await compare(path, args);
+        }
+      }
+      const { out } = await tool("script", ["--itrace=o", path]);
+      for (const name of ["cycles", "instructions"]) {
+        const count = out.split("\n").filter((line) => line.includes(` ${name}: `)).length;
+        assert(count > 20, `${count} samples of ${name}`);
+      }
+      // Counters of another CPU mean nothing here.
+      const elsewhere = hwId(0n, 42n, later, 1);
+      await write(...known, hwId(0n, 42n, later), hwId(1n, 41n, later), elsewhere);
+      assertEquals((await tool("script", ["--itrace=o", path])).out, out);
+      // perf takes a counter that no record names for one of the first event.
+      await write(hwId(0n, 41n, begin), hwId(1n, 42n, begin), hwId(64n, 42n, begin));
+      const { out: some, err } = await tool("script", ["--itrace=o", path]);
+      const records = Number(/no lines of (\d+) records of PEBS/.exec(err)?.[1]);
+      const all = some.trimEnd().split("\n").length + records;
+      assertEquals(all, out.trimEnd().split("\n").length);
+      assert(records > 10, `${records} of unknown counters`);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+    console.log(`${lines} lines compared`);
+    assert(lines > 5000, `${lines} lines`);
   },
 );
 

@@ -82,7 +82,7 @@ async function check(
   const from = Math.max(first, filter.from ?? -Infinity);
   const to = Math.min(last, filter.to ?? Infinity);
   const passed = clock.known ? Math.max(0, to - from) * threads.size : 0;
-  const rows = functionTimes(calls, calls.latency, names);
+  const rows = functionTimes(calls, names);
   let self = 0;
   let insns = 0;
   for (const row of rows) {
@@ -96,7 +96,7 @@ async function check(
     const called = calls.latency.of(number);
     assert((called?.insns ?? 0) <= running, `${what}: ${called?.insns} of ${running} instructions`);
   }
-  assertAlmostEquals(self, calls.time, 1e-6 * Math.max(1, calls.time), `${what}: SELF`);
+  assertAlmostEquals(self, calls.sums.time, 1e-6 * Math.max(1, calls.sums.time), `${what}: SELF`);
   assert(self <= passed * (1 + 1e-9) + 1, `${what}: SELF is ${self} of ${passed} ns`);
   assert(insns <= running, `${what}: ${insns} of ${running} instructions`);
   if (filter.from === undefined) {

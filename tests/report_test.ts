@@ -3,8 +3,16 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { branchRecording, found } from "./branch_recording.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
 import { steppedFile } from "../fixtures/stepped/recording.ts";
+import { kernelNames } from "./kernel_names.ts";
 import { ignored, notInstalled } from "./ignored.ts";
-import { denoFolder, inFolder, tool, toolArguments } from "./tool.ts";
+import {
+  denoFolder,
+  inFolder,
+  tool as runTool,
+  toolArguments,
+  type ToolOptions,
+  type ToolResult,
+} from "./tool.ts";
 
 const FILE = new URL("../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
 
@@ -41,6 +49,18 @@ class Tmux {
   }
 }
 
+/** Names for the kernel of the recording, and no other files of this machine's user. */
+const names = kernelNames();
+const HOME = names.PERF_BUILDID_DIR;
+
+function tool(
+  name: string,
+  args: readonly string[],
+  options: ToolOptions = {},
+): Promise<ToolResult> {
+  return runTool(name, args, { ...options, env: { HOME, DENO_DIR: denoFolder(), ...names } });
+}
+
 /** How a terminal is. */
 interface TerminalOptions {
   readonly columns?: number;
@@ -60,7 +80,7 @@ async function onTerminal(
     const deno = [Deno.execPath(), ...toolArguments("report"), ...args];
     const words = deno.map((word) => `'${word}'`).join(" ");
     const env = `NO_COLOR=${noColor ? 1 : ""} TERM=${term} HOME='${folder}' PERFDATA_CWD= ` +
-      `DENO_DIR='${denoFolder()}'`;
+      `DENO_DIR='${denoFolder()}' PERF_BUILDID_DIR='${names.PERF_BUILDID_DIR}'`;
     try {
       await tmux.run(
         ...["new-session", "-d", "-x", `${columns}`, "-y", `${rows}`],

@@ -20,13 +20,21 @@ import { tableFolders } from "../tools/_table_folders.ts";
 import { cannotStep } from "../fixtures/stepped/program.ts";
 import { repeatStepped } from "../fixtures/stepped/repeat.ts";
 import { ignored, skipped } from "./ignored.ts";
+import { kernelNames } from "./kernel_names.ts";
 import { LEFT_AND_RIGHT, noRecording, recordProgram, reportedPeriods } from "./recorded_program.ts";
-import { inFolder, tool, toolArguments } from "./tool.ts";
+import { inFolder, tool as runTool, toolArguments, type ToolResult } from "./tool.ts";
 
 const root = new URL("../", import.meta.url).pathname;
 const FILES = ["all-cpus", "callchain", "two-events"].map((name) =>
   `${root}fixtures/recorded/${name}.perf.data`
 );
+
+/** Names for the kernel of these recordings, for all that runs here. */
+const env = kernelNames();
+
+function tool(name: string, args: readonly string[]): Promise<ToolResult> {
+  return runTool(name, args, { env });
+}
 
 /** Runs `perfdata view`, opens its address in a browser, and ends it as Ctrl-C does. */
 async function viewed(
@@ -38,7 +46,7 @@ async function viewed(
   const child = new Deno.Command(Deno.execPath(), {
     args: [...toolArguments("view"), ...args],
     cwd: root,
-    env: { NO_COLOR: "1", PERFDATA_CWD: "" },
+    env: { NO_COLOR: "1", PERFDATA_CWD: "", ...env },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

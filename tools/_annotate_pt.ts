@@ -1,4 +1,4 @@
-/** What ran of an Intel PT trace, instruction by instruction, as a profile: for `annotate`. */
+/** Makes a profile of the instructions that ran in an Intel PT trace, for `annotate`. */
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { namePlaces } from "@perfdata/profile/profile-names";
 import type { Profile } from "@perfdata/profile/profile";

@@ -1,4 +1,4 @@
-/** Branches of Intel PT, for exports of branches, and for what counts them. */
+/** Branches of Intel PT, for exports of branches and for commands that count them. */
 import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
 import type { Engine } from "@perfdata/session/engine";
 import { type PtCode, type PtHistory, PtNames, type PtSideband } from "@perfdata/pt/code";
@@ -50,7 +50,7 @@ export async function decodeBranches(
   const { time, tids, cpus } = chosen ?? {};
   const take = () => {
     taker(samples.rows);
-    samples.rows.drop(samples.rows.count);
+    samples.clear();
   };
   const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
     itrace: {

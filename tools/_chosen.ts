@@ -1,4 +1,4 @@
-/** Samples that are chosen by what is known of them only after a look at the whole recording. */
+/** Chooses samples by names and relative times, which takes a first pass over the whole recording. */
 import { chooseSamples } from "@perfdata/edit/choose";
 import { copyRecording, FileOutput } from "@perfdata/edit";
 import { isRandomAccess, type RandomAccessSink, type RandomAccessSource } from "@perfdata/format";

@@ -1,5 +1,5 @@
 /**
- * What the commands have in common: flags, errors, exit codes, standard output.
+ * Shared by all commands: flags, errors, exit codes, standard output.
  *
  * Exit codes: 0 the job is done, 1 the input is not what it should be, 2 wrong usage. A closed pipe
  * is 0.
@@ -263,15 +263,28 @@ export function parseNumbers(flag: string, text: string): Set<number> {
  * standard input, if there is no such file.
  *
  * @returns `-` for standard input.
- * @throws {UsageError} Where there are more.
+ * @throws {UsageError} Where there are more, or a flag took it for its value.
  */
 export function oneFile(operands: readonly string[]): string {
   if (operands.length > 1) {
     throw new UsageError(`${operands.length} files are given, expected one`);
   }
-  const [file = !exists("perf.data") && isPiped() ? "-" : "perf.data"] = operands;
+  const isThere = operands.length > 0 || exists("perf.data");
+  const [file = !isThere && isPiped() ? "-" : "perf.data"] = operands;
+  if (file === "") throw new UsageError("FILE is empty, expected the name of a file");
+  if (!isThere && file !== "-") checkFlagsTookNoFile();
   // Deno lets nobody open what is in /dev without all permissions.
   return file === "/dev/stdin" ? "-" : file;
+}
+
+/** Says so where a flag that wants a value was given none, and took the file for it. */
+function checkFlagsTookNoFile(): void {
+  const at = Deno.args.findIndex((word, i) =>
+    Deno.args[i - 1]?.startsWith("--") === true && !word.startsWith("-") && exists(word)
+  );
+  if (at < 0) return;
+  const [flag, file] = Deno.args.slice(at - 1);
+  throw new UsageError(`no FILE is given: ${file} was taken as the value of ${flag}`);
 }
 
 /** Whether standard input is a pipe; a file or a device that it may be is not meant to be read. */
@@ -358,6 +371,8 @@ export interface Command {
   readonly help: string;
   /** Its flags. */
   readonly flags: FlagSpec<string, string>;
+  /** Words that follow the name, where it has commands of its own. */
+  readonly verbs?: readonly string[];
   /** Reads the command line, does the job and returns the exit code. */
   run(args: readonly string[]): number | Promise<number>;
 }
@@ -371,6 +386,7 @@ export function command<const B extends string, const S extends string>(parts: {
   readonly name: string;
   readonly help: string;
   readonly flags: FlagSpec<B, S>;
+  readonly verbs?: readonly string[];
   readonly run: (flags: Flags<B, S>) => number | Promise<number>;
 }): Command {
   return {

@@ -11,9 +11,7 @@ export interface Completed {
   readonly name: string;
   /** What it does, in a line. */
   readonly about: string;
-  /** Words that follow the name. */
-  readonly verbs?: readonly string[];
-  /** Loads the command, whose help names the flags; absent where it has none. */
+  /** Loads the command, which has the words that follow its name, and help that names its flags. */
   load?(): Promise<{ readonly tool: Command }>;
 }
 
@@ -58,13 +56,13 @@ export async function completionScript(
 ): Promise<string> {
   const rows: Row[] = [];
   for (const entry of entries) {
+    const tool = (await entry.load?.())?.tool;
     const words = entry.name === "help" || entry.name === "man"
       ? entries.map(({ name }) => name)
       : entry.name === "completion"
       ? SHELLS
-      : entry.verbs ?? [];
-    const flags = entry.load === undefined ? [] : helpFlags((await entry.load()).tool.help);
-    rows.push({ entry, words, flags });
+      : tool?.verbs ?? [];
+    rows.push({ entry, words, flags: tool === undefined ? [] : helpFlags(tool.help) });
   }
   return shell === "bash" ? bash(rows) : shell === "zsh" ? zsh(rows) : fish(rows);
 }

@@ -1,4 +1,4 @@
-/** What `annotate --data-type` prints: types of data with the samples of each field. */
+/** `annotate --data-type`: types of data with the samples of each field. */
 import { jsonLine } from "@perfdata/report/json-line";
 import { countTypes, listFields, type TypeCount } from "@perfdata/report/data-type-table";
 import { fieldAt } from "@perfdata/report/data-field";

@@ -1,6 +1,6 @@
 /**
- * Downloads files by build id from debuginfod servers into the cache of its clients, in a process of its
- * own: it may reach those servers and write to that cache, and it reads nothing else, no recording either.
+ * Downloads files by build id from debuginfod servers into the cache of its clients, in a process of its own,
+ * which may reach those servers and write to that cache. It reads no other files, not even the recording.
  */
 import { elfExtent } from "@perfdata/symbols/elf";
 import { ElfFile } from "@perfdata/symbols";
@@ -63,7 +63,7 @@ interface WantedOne {
 }
 
 /** Downloads all; how many files came, and how many could have but for an error. */
-export async function downloadAll(job: DownloadJob): Promise<{ came: number; failed: number }> {
+async function downloadAll(job: DownloadJob): Promise<{ came: number; failed: number }> {
   const queue: WantedOne[] = job.wanted.flatMap(({ name, buildId, kinds }) =>
     kinds.map((kind) => ({ name, buildId, kind }))
   );

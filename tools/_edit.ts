@@ -1,4 +1,4 @@
-/** What the commands that write recordings have in common. */
+/** Shared by commands that write recordings. */
 import { type CopyStats, FileOutput, PipeOutput } from "@perfdata/edit";
 import { type RecordingOutput } from "@perfdata/edit/recording-output";
 import type { ByteSink, ByteSource, RandomAccessSource } from "@perfdata/format";

@@ -1,5 +1,5 @@
 /** The text of x86 instructions, by iced-x86. */
-import type { InsnText } from "@perfdata/pt/lists";
+import type { InsnText } from "@perfdata/pt/decode";
 import { complain } from "./_cli.ts";
 
 /**

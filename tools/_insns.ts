@@ -1,4 +1,4 @@
-/** Instructions of functions with their shares: what `annotate` and `report` show. */
+/** Instructions of functions with their shares, for `annotate` and `report`. */
 import { codeListing } from "@perfdata/export/code-listing";
 import type { InsnRuns } from "@perfdata/export/branches";
 import type { CodeInsn, ReadCode } from "@perfdata/export/function-code";

@@ -1,4 +1,4 @@
-/** Manual pages, made of the help texts. */
+/** Manual pages, made from the help texts. */
 
 /** What a page is of. */
 export interface ManPage {

@@ -1,4 +1,4 @@
-/** The error of a file that was named as a symbol bundle and is none. */
+/** The error for a file that was given as a symbol bundle and is not one. */
 import { InputError } from "./_cli.ts";
 
 /** Whether a file begins as recordings do, or is a directory, as `perf record --kcore` makes it. */

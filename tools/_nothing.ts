@@ -1,4 +1,4 @@
-/** What filters that match nothing could have matched: the names, numbers and times that are there. */
+/** Says which names, numbers and times a recording has, for filters that match nothing. */
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { HEADER_STAT } from "@perfdata/format/feature-names";

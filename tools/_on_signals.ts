@@ -1,4 +1,4 @@
-/** What is put in order before a signal ends the process. */
+/** Cleans up before a signal ends the process. */
 
 const SIGNALS: readonly (readonly [Deno.Signal, number])[] = Deno.build.os === "windows"
   ? [["SIGINT", 2]]

@@ -1,4 +1,4 @@
-/** What several commands say about sums of periods. */
+/** Messages of several commands about sums of periods. */
 import { roundedPeriods } from "@perfdata/session/period-sums";
 import { complain } from "./_cli.ts";
 

@@ -1,4 +1,4 @@
-/** What the commands that show stacks have in common: which samples, names, and the line of trust. */
+/** Shared by commands that show stacks: the choice of samples, names, and the line about trust. */
 import { filterProfile } from "@perfdata/profile/filter-profile";
 import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
@@ -55,9 +55,9 @@ export const PROFILE_FLAGS = {
 /** What they mean. */
 export const PROFILE_HELP = `\
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
-      --jobs N           threads that take samples (default: all processors for large files)
+      --jobs N           threads that read samples (default: all processors for large files)
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         of a pipe, sort what does not fit into memory in a file there
+      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 `;

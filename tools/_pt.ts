@@ -1,4 +1,4 @@
-/** What the commands that decode Intel PT have in common: opening, code, and what is left to say. */
+/** Shared by commands that decode Intel PT: opening a trace, finding code, reporting errors. */
 import {
   type ByteSource,
   type Diagnostics,
@@ -11,8 +11,7 @@ import { HEADER_AUXTRACE } from "@perfdata/format/feature-names";
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
-import { AuxCollector, stitchAuxTrace } from "@perfdata/session/auxtrace";
-import { readAuxTrace } from "@perfdata/session";
+import { AuxCollector, readAuxTrace, stitchAuxTrace } from "@perfdata/session/auxtrace";
 import {
   type Consumer,
   type Engine,
@@ -32,7 +31,8 @@ import { lossText } from "@perfdata/pt/lists";
 import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
 import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
 import { openCodeFile } from "@perfdata/symbols/code-file";
-import { type BinarySource, type RecordedMachine, SymbolsError } from "@perfdata/symbols";
+import type { BinarySource, RecordedMachine } from "@perfdata/symbols";
+import { SymbolsError } from "@perfdata/symbols/errors";
 import { openFileSource } from "@perfdata/symbols/file-source";
 import { defaultPlaces } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
@@ -242,13 +242,13 @@ async function sidebandOf(
 /** Opens a recording that another thread has opened, and says what is wrong with it. */
 export async function openPtAgain(
   name: string,
-): Promise<Pick<OpenedPt, "trace" | "source" | "sideband">> {
+): Promise<Pick<OpenedPt, "trace" | "source" | "sideband" | "engine">> {
   const source = await held(openSource(name));
   const diagnostics = () => {};
   const reader = await PerfDataReader.open(source, { diagnostics });
   const trace = await readAuxTrace(reader, { diagnostics });
-  const { sideband } = await sidebandOf(trace, source, diagnostics);
-  return { trace, source, sideband };
+  const read = await sidebandOf(trace, source, diagnostics);
+  return { trace, source, ...read };
 }
 
 /** Where the files with the code of a recording are: in a bundle, or on this machine. */

@@ -1,4 +1,4 @@
-/** Profiles of Intel PT: what ran, by stack and time. */
+/** Profiles of Intel PT: stacks that ran, with their times. */
 import type { CallWriter } from "@perfdata/export/call-writer";
 import { ChromeCalls } from "@perfdata/export/chrome-calls";
 import { PerfettoCalls } from "@perfdata/export/perfetto-calls";
@@ -6,9 +6,9 @@ import type { Profile } from "@perfdata/profile/profile";
 import { ptProfile } from "@perfdata/profile/pt-profile";
 import { type CallEvents, PtCalls } from "@perfdata/pt/calls";
 import { type PtCode, PtNames, type PtSideband } from "@perfdata/pt/code";
-import { decodePt, type DecodePtOptions, PtClock } from "@perfdata/pt/decode";
+import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "@perfdata/pt/decode";
 import { lossText } from "@perfdata/pt/lists";
-import { callWhole, joinCalls } from "@perfdata/pt/parallel";
+import { callWhole, joinCalls, listCalls } from "@perfdata/pt/parallel";
 import { complain, InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
 import { ofCpus, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
@@ -22,7 +22,8 @@ type PtFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf
 
 /** What a decoded trace is handed on with. */
 interface Decoded {
-  readonly calls: PtCalls;
+  /** Their sums, where they were not taken one by one. */
+  readonly calls: PtCalls | undefined;
   readonly names: PtNames;
   readonly code: PtCode;
   readonly sideband: PtSideband;
@@ -65,14 +66,8 @@ async function decode(
     }),
   );
   const clock = new PtClock(trace);
-  const { events } = options;
+  const { events, tree = false, timeline = false } = options;
   const time = chosen?.time;
-  const idle = async () => {
-    await names.resolve();
-    if (calls.events === undefined) return;
-    events?.(calls.events, names, sideband);
-    calls.events.clear();
-  };
   const filter = {
     tids: chosen?.tids,
     ...(time === undefined
@@ -90,31 +85,29 @@ async function decode(
   };
   const cpus = chosen?.cpus;
   const wants = ofCpus(cpus);
-  // Which stack was there when, and calls one by one, are one thread's.
-  const isShared = options.tree === true && options.timeline !== true && name !== "-";
-  const threads = isShared ? ptJobs(options.jobs, bytes) : 1;
-  const joined = threads === 1 ? undefined : await joinCalls(
-    callWhole({ trace, source, sideband, code, filter, ...ptRows(names, "stacks"), wants }),
-    ptWorkers(threads, {
-      name,
-      flags,
-      image: undefined,
-      guestImage: undefined,
-      filter,
-      cpus,
-      by: "stacks",
-    }, progress),
-  );
-  const calls: PtCalls = joined?.calls ?? new PtCalls(code, clock, {
-    ...options,
-    filter,
-    ...(events === undefined ? {} : { idle }),
-  });
-  const counts = joined?.counts ??
-    await decodePt(trace, source, sideband, code, calls, { progress, wants });
-  if (joined === undefined) calls.finish();
-  else names.limitTo(calls.met);
-  await idle();
+  const opened = { trace, source, sideband, code, filter, wants };
+  // Which stack was there when is one thread's.
+  const threads = timeline ? 1 : ptJobs(name, options.jobs, bytes);
+  const by = events === undefined ? "stacks" : "events";
+  const whole = callWhole({ ...opened, ...ptRows(names, by) });
+  const about = { name, flags, image: undefined, guestImage: undefined, filter, cpus, by } as const;
+  const workers = threads === 1 ? undefined : ptWorkers(threads, about, progress);
+  const decodeOptions = { progress, wants };
+  let calls: PtCalls | undefined;
+  let counts: PtCounts;
+  let met: Uint8Array | undefined;
+  if (events !== undefined) {
+    const take = (rows: CallEvents) => events(rows, names, sideband);
+    ({ counts, met } = await listCalls(whole, workers, decodeOptions, take));
+  } else {
+    const joined = workers && await joinCalls(whole, workers);
+    calls = joined?.calls ?? new PtCalls(code, clock, { tree, timeline, filter });
+    counts = joined?.counts ?? await decodePt(trace, source, sideband, code, calls, decodeOptions);
+    if (joined === undefined) calls.finish();
+    else met = calls.met;
+    await names.resolve();
+  }
+  if (met !== undefined) names.limitTo(met);
   shown.finish();
   return {
     calls,
@@ -153,7 +146,7 @@ export async function readPtProfile(
     jobs,
     progress,
   });
-  if (calls.tree === undefined || (timeline && !clock.known)) {
+  if (calls?.tree === undefined || (timeline && !clock.known)) {
     throw new InputError(`${name}: no times: ${clock.why}`);
   }
   const profile = ptProfile({
@@ -178,7 +171,8 @@ export async function eachPtCall(
   flags: PtFlags,
   take: (events: CallEvents, names: PtNames, sideband: PtSideband) => void,
 ): Promise<boolean> {
-  const { finish } = await decode(tool, name, flags, { events: take });
+  // Where there are several recordings, each has a thread.
+  const { finish } = await decode(tool, name, flags, { events: take, jobs: 1 });
   return finish();
 }
 
@@ -190,7 +184,11 @@ export async function writeCallSlices(
   tool: string,
   name: string,
   flags: PtFlags,
-  { title, format }: { readonly title: string; readonly format: CallFormat },
+  { title, format, jobs }: {
+    readonly title: string;
+    readonly format: CallFormat;
+    readonly jobs: number | undefined;
+  },
   out: (bytes: Uint8Array) => void,
 ): Promise<boolean> {
   let writer: CallWriter | undefined;
@@ -199,6 +197,7 @@ export async function writeCallSlices(
       ? new ChromeCalls(names, history, { title })
       : new PerfettoCalls(names, history);
   const { finish, names, clock, sideband } = await decode(tool, name, flags, {
+    jobs,
     events: (events, names, sideband) => {
       writer ??= open(names, sideband);
       writer.rows(events, out);

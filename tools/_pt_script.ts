@@ -1,4 +1,4 @@
-/** `script --itrace`: the samples that are made of Intel PT, among those that were recorded. */
+/** `script --itrace`: samples made from Intel PT, together with the recorded ones. */
 import { type AddedText, ScriptWriter } from "@perfdata/export/script";
 import type { ByteSource } from "@perfdata/format";
 import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
@@ -12,24 +12,36 @@ import {
 import { ScriptPlaces } from "@perfdata/export/script-places";
 import { ROW, ROW_WORDS, ScriptRows, type ShownRecords } from "@perfdata/export/script-rows";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
-import { PtNames } from "@perfdata/pt/code";
-import { clockRatios, decodePt, PtClock, type TimeOrigin } from "@perfdata/pt/decode";
-import { packetsText } from "@perfdata/pt/lists";
 import {
-  type AddedLists,
-  type ItraceOptions,
+  hasManyLines,
+  type PtScriptOrder,
+  type PtScriptWhole,
+  scriptWhole,
+  writePtScript,
+  type WrittenPtScript,
+} from "@perfdata/export/script-pt-join";
+import { PtNames } from "@perfdata/pt/code";
+import { clockRatios, PtClock, type TimeOrigin } from "@perfdata/pt/decode";
+import { packetsText } from "@perfdata/pt/lists";
+import type { PtWhole } from "@perfdata/pt/parallel";
+import type {
+  AddedLists,
+  ItraceOptions,
   PtSamples,
-  type RecordedSamples,
+  RecordedSamples,
+  SamplesOptions,
 } from "@perfdata/pt/samples";
 import type { AuxTrace } from "@perfdata/session";
+import type { Engine } from "@perfdata/session/engine";
 import { complain, InputError, Progress, UsageError, writeOut } from "./_cli.ts";
-import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
+import { codeOf, imagesOf, type OpenedPt, openPt, openPtAgain, reportLoss } from "./_pt.ts";
+import { ofCpus, ptJobs } from "./_pt_workers.ts";
+import { parseJobs } from "./_record_flags.ts";
 import { sampleFilter } from "./_sample_flags.ts";
 import { codeReader, reportCode } from "./_script_text.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
-/** How far one CPU may be ahead of another while their samples are merged, ns. */
-const SLICE = 100_000;
+const MODULE = { type: "module" } as const;
 
 /** What `script` was asked for. */
 export interface PtScriptWish {
@@ -48,44 +60,53 @@ export interface PtScriptWish {
 type ScriptFlags =
   & Parameters<typeof sampleFilter>[0]
   & Parameters<typeof resolverOf>[0]
-  & { readonly on: Readonly<Record<"hide-call-graph", boolean>> };
+  & {
+    readonly on: Readonly<Record<"hide-call-graph", boolean>>;
+    readonly value: Readonly<Record<"jobs", string | undefined>>;
+  };
 
-/** Prints the samples of a recording, whose bytes may be at hand; returns the exit code. */
-export async function ptScript(
-  name: string,
-  flags: ScriptFlags,
-  { itrace, wish, nanoseconds, objectWidth, shown }: PtScriptWish,
-  bytes?: ByteSource,
-): Promise<number> {
+/** Which threads, times and CPUs are wanted; all where nothing is said. */
+type Chosen = Awaited<ReturnType<typeof sampleFilter>> | undefined;
+
+/** What another thread is told of what is printed. */
+export interface PtScriptAbout extends Omit<PtScriptWish, "shown"> {
+  /** The recording. */
+  readonly name: string;
+  /** The flags. */
+  readonly flags: ScriptFlags;
+  /** Which samples are printed. */
+  readonly chosen: Chosen;
+}
+
+/** What samples of a trace are made and printed with. */
+interface PtScript extends PtScriptWhole {
+  readonly resolver: Awaited<ReturnType<typeof resolverOf>>;
+  readonly clock: PtClock;
+  /** How many events write records of PEBS into the trace. */
+  readonly outputs: number;
+}
+
+/**
+ * Prepares what samples are made and printed with.
+ *
+ * @throws {InputError} Where the recording has not what was asked for.
+ */
+async function ptScriptOf(
+  { name, flags, itrace, wish, nanoseconds, objectWidth, chosen }: PtScriptAbout,
+  opened: Pick<OpenedPt, "trace" | "source" | "sideband" | "engine">,
+): Promise<PtScript> {
   const { on, value } = flags;
-  const ofCode = CODE_FIELDS.find((field) => asksFor(wish, field));
-  if (ofCode !== undefined && itrace.branchStack === undefined) {
-    throw new UsageError(`--fields: ${ofCode} is of branch stacks: --itrace with l, as in i1000il`);
-  }
-  const needs = { ...rowNeeds([], wish, !on["hide-call-graph"]), addresses: true };
-  const rows = new ScriptRows(needs, false, shown);
-  let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
-  const opened = await openPt(
-    "script",
-    name,
-    [rows],
-    async (reader) => {
-      chosen = await sampleFilter(flags, reader);
-      if (shown !== undefined) shown.cpus = chosen?.cpus;
-      return chosen;
-    },
-    bytes,
-  );
-  const { source, sideband, complaints, engine } = opened;
+  const { source, sideband, engine } = opened;
   const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;
-  if (itrace.cycles !== undefined && trace.intelPtConfig?.cyc === false) {
+  const withoutCycles = trace.intelPtConfig?.cyc === false;
+  const needsCycles = itrace.cycles !== undefined
+    ? "--itrace: y"
+    : asksFor(wish, "ipc")
+    ? "--fields: ipc"
+    : undefined;
+  if (withoutCycles && needsCycles !== undefined) {
     throw new InputError(
-      `${name}: --itrace: y needs CYC packets, which perf record -e intel_pt/cyc/ records`,
-    );
-  }
-  if (asksFor(wish, "ipc") && trace.intelPtConfig?.cyc === false) {
-    throw new InputError(
-      `${name}: --fields: ipc needs CYC packets, which perf record -e intel_pt/cyc/ records`,
+      `${name}: ${needsCycles} needs CYC packets, which perf record -e intel_pt/cyc/ records`,
     );
   }
   const code = await codeOf(sideband, value, imagesOf(undefined, name));
@@ -97,29 +118,21 @@ export async function ptScript(
   const names = new PtNames(code, resolver);
   const clock = new PtClock(trace);
   const { maxNonTurboRatio = 0 } = clockRatios(trace);
-  const event =
-    engine.reader.events.all.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
-      engine.reader.events.all[0];
+  const events = engine.reader.events.all;
+  const event = events.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
+    events[0];
   if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
-  // Of one event alone it is known which one its records of PEBS are of.
-  const outputs = engine.reader.events.all.map(({ attr, ids }, number) => ({ attr, ids, number }))
-    .filter(({ attr, ids }) => attr.flags.aux_output && ids.length > 0);
-  const [output] = outputs.length === 1 ? outputs : [];
-  const adds = itrace.addedChain !== undefined || itrace.addedBranches !== undefined;
-  if (adds && !clock.known) {
-    throw new InputError(`${name}: --itrace: G and L need times: ${clock.why}`);
-  }
-  const merge = trace.streams.length > 1 && clock.known;
+  // The events that write records of PEBS into the trace.
+  const outputs = [...events.entries()]
+    .filter(([, { attr, ids }]) => attr.flags.aux_output && ids.length > 0);
+  const ofCode = CODE_FIELDS.some((field) => asksFor(wish, field));
   const writer = new PtScriptWriter(code, names, sideband.history, {
     eventNames: engine.eventNames,
-    blockCode: ofCode === undefined ? undefined : await codeReader(engine, name, value),
+    blockCode: ofCode ? await codeReader(engine, name, value) : undefined,
     arch: engine.reader.arch,
     itrace,
     event,
-    pebs: output && {
-      name: engine.eventNames[output.number] ?? "",
-      period: output.attr.flags.freq ? 0n : output.attr.sample_period,
-    },
+    periods: events.map(({ attr }) => attr.flags.freq ? 0n : attr.sample_period),
     wish,
     nanoseconds,
     objectWidth,
@@ -127,100 +140,156 @@ export async function ptScript(
     timed: clock.known,
     maxNonTurboRatio,
     ticksPerSecond: clock.period(1e9),
-    hardware: itrace.branches ||
-      engine.reader.events.all.some(({ attr }) => attr.type === PERF_TYPE_HARDWARE),
+    hardware: itrace.branches || events.some(({ attr }) => attr.type === PERF_TYPE_HARDWARE),
     chains: itrace.callChain !== undefined && !on["hide-call-graph"],
   });
-  // What was recorded beside the trace, in its order of time.
-  let recorded: ScriptWriter | undefined;
-  if (rows.count + rows.shown > 0) {
-    const lines = wish?.add.has("srcline") === true;
-    const places = new ScriptPlaces(engine, resolver, { inline: false, lines });
-    await places.learn();
-    recorded = new ScriptWriter(engine, places, {
-      fields: eventFields(engine.reader.events.all, engine.eventNames, ofRecorded(wish)),
-      chains: !on["hide-call-graph"],
-      nanoseconds,
-      nameWidth: writer.nameWidth,
-      traces: rows.traces,
-      added: adds ? addedText(itrace, writer, () => samples.added) : undefined,
-    });
-  }
-  const others = (ns: number) => {
-    const next = recorded?.until(rows.blocks, ns, clock.origin, writeOut) ?? Infinity;
-    if (recorded !== undefined) writeOut(recorded.text.take());
-    return next;
-  };
-  let printed = rows.count + rows.shown;
-  const print = async () => {
-    const made = samples.rows;
-    if (made.count === 0) return;
-    await names.resolve();
-    printed += made.count;
-    writer.rows(made, samples.insnTexts, writeOut, others);
-    made.drop(made.count);
-  };
-  const time = chosen?.time;
-  const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
-    itrace: output === undefined ? { ...itrace, pebs: false } : itrace,
+  const options = {
+    itrace: outputs.length === 0 ? { ...itrace, pebs: false } : itrace,
+    pebs: {
+      // Of one event alone it is known without AUX_OUTPUT_HW_ID.
+      single: outputs.length === 1 ? outputs[0]?.[0] : undefined,
+      counters: sideband.counters,
+    },
     maxNonTurboRatio,
     bytes: wish?.add.has("insn") === true,
     depths: wish?.add.has("callindent") === true,
     ipc: asksFor(wish, "ipc"),
-    merge,
     hasKernel: !event.attr.flags.exclude_kernel,
-    ...(adds ? { recorded: recordedSamples(rows, clock.origin) } : {}),
     snapshots: trace.mayOverlap,
-    filter: {
-      tids: chosen?.tids,
-      ...(time === undefined
-        ? {}
-        : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
-    },
-    idle: print,
-  });
-  const progress = new Progress(
+    filter: filterOf(chosen, clock),
+  };
+  const wants = ofCpus(chosen?.cpus);
+  const whole = scriptWhole({ trace, source, sideband, code, wants, names, writer, options });
+  return { ...whole, resolver, clock, outputs: outputs.length };
+}
+
+/** Which samples are printed. */
+function filterOf(chosen: Chosen, { origin }: PtClock): SamplesOptions["filter"] {
+  const tids = chosen?.tids;
+  const time = chosen?.time;
+  if (time === undefined) return { tids };
+  return { tids, from: origin.since(time[0]), to: origin.since(time[1]) };
+}
+
+/** Opens in another thread what the first one has opened. */
+export async function openPtScript(about: PtScriptAbout): Promise<PtWhole<unknown>> {
+  return await ptScriptOf(about, await openPtAgain(about.name));
+}
+
+/** Prints the samples of a recording, whose bytes may be at hand; returns the exit code. */
+export async function ptScript(
+  name: string,
+  flags: ScriptFlags,
+  { shown, ...wished }: PtScriptWish,
+  bytes?: ByteSource,
+): Promise<number> {
+  const { on, value } = flags;
+  const { itrace, wish } = wished;
+  const ofCode = CODE_FIELDS.find((field) => asksFor(wish, field));
+  if (ofCode !== undefined && itrace.branchStack === undefined) {
+    throw new UsageError(`--fields: ${ofCode} is of branch stacks: --itrace with l, as in i1000il`);
+  }
+  const jobs = parseJobs(value.jobs);
+  const needs = { ...rowNeeds([], wish, !on["hide-call-graph"]), addresses: true };
+  const rows = new ScriptRows(needs, false, shown);
+  let chosen: Chosen;
+  const opened = await openPt(
     "script",
-    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
+    name,
+    [rows],
+    async (reader) => {
+      chosen = await sampleFilter(flags, reader);
+      if (shown !== undefined) shown.cpus = chosen?.cpus;
+      return chosen;
+    },
+    bytes,
   );
-  const cpus = chosen?.cpus;
-  const counts = await decodePt(trace, source, sideband, code, samples, {
-    progress: progress.add,
-    wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
-    ...(merge ? { slice: SLICE } : {}),
-    quick: itrace.quick ?? 0,
-  });
-  samples.finish();
-  await print();
+  const about: PtScriptAbout = { name, flags, ...wished, chosen };
+  const script = await ptScriptOf(about, opened);
+  const { trace, names, clock } = script;
+  const adds = itrace.addedChain !== undefined || itrace.addedBranches !== undefined;
+  if (adds && !clock.known) {
+    throw new InputError(`${name}: --itrace: G and L need times: ${clock.why}`);
+  }
+  let samples: PtSamples | undefined;
+  const others = await othersOf(script, opened.engine, rows, about, () => samples?.added);
+  const size = trace.streams.reduce(
+    (sum, { pieces }) => sum + pieces.reduce((n, piece) => n + piece.size, 0),
+    0,
+  );
+  const progress = new Progress("script", size);
+  const threads = ptJobs(name, jobs, size, hasManyLines(itrace));
+  const start = () => new Worker(new URL("./_pt_script_worker.ts", import.meta.url), MODULE);
+  const made = await writePtScript(
+    script,
+    threads === 1 ? undefined : { jobs: threads, about, start },
+    {
+      write: writeOut,
+      others,
+      progress: progress.add,
+      begins: (own) => samples = own,
+      ...(adds ? { recorded: recordedSamples(rows, clock.origin) } : {}),
+    },
+  );
   await names.resolve();
-  writeOut(writer.text.take());
+  if (made.met !== undefined) names.limitTo(made.met);
   others(Infinity);
   progress.finish();
   names.close();
-  if (samples.interruptChanges > 0) {
-    const changes = samples.interruptChanges;
+  if (made.printed + rows.count + rows.shown === 0) complain(`script: ${name}: no samples`);
+  return reportMade(about, script, made, opened.complaints);
+}
+
+/** Says what was left out; returns the exit code. */
+function reportMade(
+  { name, itrace }: PtScriptAbout,
+  { code, names, clock, writer, outputs }: PtScript,
+  { counts, interruptChanges, pebsRecords }: WrittenPtScript,
+  complaints: OpenedPt["complaints"],
+): number {
+  if (interruptChanges > 0) {
     complain(
-      `script: ${name}: no lines of ${changes} changes of the interrupt flag: see pt --events`,
+      `script: ${name}: no lines of ${interruptChanges} changes of the interrupt flag: ` +
+        "see pt --events",
     );
   }
-  if (itrace.pebs && samples.pebsRecords > 0) {
-    const why = outputs.length === 0
+  if (itrace.pebs && pebsRecords > 0) {
+    const why = outputs === 0
       ? "no event of the recording writes them (aux_output)"
-      : `they may be of ${outputs.length} events`;
-    complain(`script: ${name}: no lines of ${samples.pebsRecords} records of PEBS: ${why}`);
+      : `no AUX_OUTPUT_HW_ID says which of ${outputs} events they are of`;
+    complain(`script: ${name}: no lines of ${pebsRecords} records of PEBS: ${why}`);
   }
-  if (printed === 0) complain(`script: ${name}: no samples`);
   if (itrace.quick === 1) complain(`script: ${name}: ${packetsText(counts)}`);
   if (writer.code !== undefined) reportCode(name, writer.code);
-  return reportLoss(
-    "script",
-    name,
-    counts,
-    code,
-    names,
-    complaints,
-    itrace.timeless ? undefined : clock,
-  );
+  const times = itrace.timeless ? undefined : clock;
+  return reportLoss("script", name, counts, code, names, complaints, times);
+}
+
+/** Writes what was recorded beside the trace, in its order of time: see `PtScriptOrder.others`. */
+async function othersOf(
+  { resolver, writer, clock }: PtScript,
+  engine: Engine,
+  rows: ScriptRows,
+  { flags, itrace, wish, nanoseconds }: PtScriptAbout,
+  added: () => AddedLists | undefined,
+): Promise<PtScriptOrder["others"]> {
+  if (rows.count + rows.shown === 0) return () => Infinity;
+  const lines = wish?.add.has("srcline") === true;
+  const places = new ScriptPlaces(engine, resolver, { inline: false, lines });
+  await places.learn();
+  const recorded = new ScriptWriter(engine, places, {
+    fields: eventFields(engine.reader.events.all, engine.eventNames, ofRecorded(wish)),
+    chains: !flags.on["hide-call-graph"],
+    nanoseconds,
+    nameWidth: writer.nameWidth,
+    traces: rows.traces,
+    added: addedText(itrace, writer, added),
+  });
+  return (ns) => {
+    const next = recorded.until(rows.blocks, ns, clock.origin, writeOut);
+    writeOut(recorded.text.take());
+    return next;
+  };
 }
 
 /** Where samples were recorded, and when. */

@@ -1,4 +1,4 @@
-/** `pt --last`, `--around` and `--time`: which part of a trace. */
+/** `pt --last`, `--around` and `--time`: the part of a trace that is decoded. */
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";

@@ -1,18 +1,9 @@
 /** Threads that decode parts of a trace for `pt` (see pt.ts). */
 import { type CallFilter, PLACE_ROWS } from "@perfdata/pt/calls";
-import { PtNames } from "@perfdata/pt/code";
+import type { PtNames } from "@perfdata/pt/code";
 import { callRowsOf, functionRows } from "@perfdata/pt/lists";
-import {
-  callWhole,
-  type ListTextOptions,
-  listWhole,
-  type PtCallWhole,
-  type PtWhole,
-  type PtWorkers,
-} from "@perfdata/pt/parallel";
-import { codeOf, imagesOf, namedImages, openPtAgain } from "./_pt.ts";
-import { insnText } from "./_insn_text.ts";
-import { resolverOf } from "./_symbol_flags.ts";
+import type { ListTextOptions, PtCallWhole, PtWorkers } from "@perfdata/pt/parallel";
+import type { resolverOf } from "./_symbol_flags.ts";
 
 /** What a thread is to decode. */
 export interface PtAbout {
@@ -29,23 +20,39 @@ export interface PtAbout {
   /** Only the buffers of these CPUs. */
   readonly cpus: ReadonlySet<number> | undefined;
   /**
-   * What calls are counted by: functions, those of a name (`--latency`), or places, for a tree of stacks; or
-   * what is listed instead.
+   * What calls are counted by: functions, those of a name (`--latency`), or places, for a tree of stacks; whether they
+   * are listed one by one; or what is listed instead.
    */
   readonly by: CallsBy | { readonly list: Omit<ListTextOptions, "filter" | "text"> };
 }
 
 /** What calls are counted by. */
-type CallsBy = "functions" | "stacks" | { readonly name: string };
+type CallsBy = "functions" | "stacks" | "events" | { readonly name: string };
 
 /** Bytes of a trace from which on a second thread pays: docs/performance.md. */
 const LARGE = 1 << 24;
 /** The same of lists of branches or instructions, whose text is most of the work. */
 const LARGE_LIST = 1 << 20;
 
-/** How many threads decode: as many as asked for, or all processors for large traces. */
-export function ptJobs(jobs: number | undefined, bytes: number, isLongList = false): number {
-  return jobs ?? (bytes >= (isLongList ? LARGE_LIST : LARGE) ? navigator.hardwareConcurrency : 1);
+/**
+ * How many threads decode: as many as asked for, or all processors for large traces; one where the recording can be
+ * read only once, as a pipe.
+ */
+export function ptJobs(
+  name: string,
+  jobs: number | undefined,
+  bytes: number,
+  isLongList = false,
+  processors: number = navigator.hardwareConcurrency,
+): number {
+  if (!canReadAgain(name)) return 1;
+  return jobs ?? (bytes >= (isLongList ? LARGE_LIST : LARGE) ? processors : 1);
+}
+
+function canReadAgain(name: string): boolean {
+  if (name === "-") return false;
+  const { isFile, isDirectory } = Deno.statSync(name);
+  return isFile || isDirectory;
 }
 
 /** Starts threads. */
@@ -62,37 +69,17 @@ export function ptWorkers(
   };
 }
 
-/** What calls are counted by, and whether by stack. */
-export function ptRows(names: PtNames, by: CallsBy): Pick<PtCallWhole, "rows" | "tree"> {
-  if (by === "stacks") return { rows: PLACE_ROWS, tree: true };
-  const rows = by === "functions" ? functionRows(names) : callRowsOf(by.name, names);
-  return { rows, tree: false };
+/** What calls are counted by, whether by stack, and whether they are listed one by one. */
+export function ptRows(
+  names: PtNames,
+  by: CallsBy,
+): Pick<PtCallWhole, "rows" | "tree" | "events"> {
+  if (by === "stacks") return { rows: PLACE_ROWS, tree: true, events: false };
+  const rows = typeof by === "string" ? functionRows(names) : callRowsOf(by.name, names);
+  return { rows, tree: false, events: by === "events" };
 }
 
 /** Whether a buffer is one of these CPUs. */
 export function ofCpus(cpus: ReadonlySet<number> | undefined): PtCallWhole["wants"] {
   return ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu));
-}
-
-/** Opens in another thread what the first one has opened. */
-export async function openWhole(
-  { name, flags, image, guestImage, filter, cpus, by }: PtAbout,
-): Promise<PtWhole<unknown>> {
-  const { trace, source, sideband } = await openPtAgain(name);
-  const { recorded } = sideband;
-  const guest = namedImages("guest-image", guestImage);
-  const code = await codeOf(sideband, flags.value, imagesOf(image, name), guest);
-  const isList = typeof by === "object" && "list" in by;
-  const resolver = await resolverOf(flags, name, {
-    ...(recorded === undefined ? {} : { machine: recorded }),
-    parameters: false,
-    debugInformation: isList && by.list.source,
-  });
-  const names = new PtNames(code, resolver);
-  const whole = { trace, source, sideband, code, wants: ofCpus(cpus) };
-  if (isList) {
-    const text = by.list.insns === true ? await insnText() : undefined;
-    return listWhole(whole, names, { ...by.list, text, filter });
-  }
-  return callWhole({ ...whole, filter, ...ptRows(names, by) });
 }

@@ -75,10 +75,19 @@ const LARGE_TEXT = 1 << 28;
 const MOST_TEXT = 8;
 
 /** Threads that make text: as many as asked for, or all processors, up to a number, for large files. */
-export function textJobs(jobs: number | undefined, { fileSize = 0 }: PerfDataReader): number {
-  return jobs ??
-    (fileSize >= LARGE_TEXT ? Math.min(navigator.hardwareConcurrency, MOST_TEXT) : 1);
+export function textJobs(
+  jobs: number | undefined,
+  { fileSize = 0 }: Pick<PerfDataReader, "fileSize">,
+  processors: number = navigator.hardwareConcurrency,
+): number {
+  return jobs ?? (fileSize >= LARGE_TEXT ? Math.min(processors, MOST_TEXT) : 1);
 }
+
+/** What says how large a recording is. */
+type SizedReader = Pick<
+  PerfDataReader,
+  "fileSize" | "littleEndian" | "features" | "readSection"
+>;
 
 /**
  * Threads that take samples: as many as asked for, or all processors where the records are so many bytes that
@@ -86,16 +95,16 @@ export function textJobs(jobs: number | undefined, { fileSize = 0 }: PerfDataRea
  */
 export async function sampleJobs(
   text: string | undefined,
-  reader: PerfDataReader,
+  reader: SizedReader,
+  processors: number = navigator.hardwareConcurrency,
 ): Promise<number> {
   const { fileSize = 0 } = reader;
-  const processors = navigator.hardwareConcurrency;
   const large = Math.max(LARGE / (processors - 1), LARGE_FOR_MANY);
   return parseJobs(text) ?? (fileSize * await ratioOf(reader) >= large ? processors : 1);
 }
 
 /** Bytes of records for each byte of a file, as `perf record -z` says. */
-async function ratioOf(reader: PerfDataReader): Promise<number> {
+async function ratioOf(reader: SizedReader): Promise<number> {
   const { littleEndian, features } = reader;
   const section = features.find(({ id }) => id === HEADER_COMPRESSED)?.section;
   if (section === undefined) return 1;

@@ -1,4 +1,4 @@
-/** `records --symbols` and `--unwind`: loaded where they are asked for. */
+/** `records --symbols` and `--unwind`: loaded only for these flags. */
 import type { Engine } from "@perfdata/session/engine";
 import { FilePlaceSymbols } from "@perfdata/session/symbols";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";

@@ -1,4 +1,4 @@
-/** How often instructions ran, of the branch stacks of a recording: for `annotate` and `report`. */
+/** Counts how often instructions ran, from branch stacks, for `annotate` and `report`. */
 import {
   type BranchCounts,
   type BranchPlaces,

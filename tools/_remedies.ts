@@ -1,4 +1,4 @@
-/** What helps against each cause for which an address has no function: the one table of it. */
+/** The table of remedies: what helps for each reason why an address has no function. */
 import type { ObjectTrust, SymbolTrust } from "@perfdata/session/symbols";
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
 

@@ -1,6 +1,6 @@
 /**
- * DuckDB over tables, in a process of its own: only here is native code loaded, with the version and the
- * hash that `deno.sql.lock` has. A question can read the tables and nothing else.
+ * DuckDB over tables, in a process of its own: the only place that loads native code, in the version and with
+ * the hash of `deno.sql.lock`. A question can read the tables and nothing else.
  */
 import {
   type DuckDBConnection,
@@ -29,7 +29,7 @@ export interface SqlJob {
 }
 
 /** The name of the file of `parquet`. */
-export const RESULT = "result.parquet";
+const RESULT = "result.parquet";
 
 /** What is said in one line. */
 class SqlError extends Error {}

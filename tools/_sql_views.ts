@@ -1,4 +1,4 @@
-/** What a question can be about: the tables, and views that join them. */
+/** The tables and views that a question of `sql` can use. */
 
 /** Rows of the same id in several files are one; the one that has a name stays. */
 const ONCE: Readonly<Record<string, string>> = {

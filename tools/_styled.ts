@@ -1,4 +1,4 @@
-/** Lines with styles on standard output: with colors where that is a terminal. */
+/** Writes styled lines to standard output, with colors if that is a terminal. */
 import { visible } from "@perfdata/format/visible";
 import { type ColorMode, painted, shareStyle } from "@perfdata/profile/colors";
 import { type Line, textOf } from "../view/terminal/lines.ts";

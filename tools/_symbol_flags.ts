@@ -1,5 +1,5 @@
 /**
- * The flags that all commands that show symbols have in common.
+ * The flags of all commands that show symbols.
  */
 import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { localFiles } from "@perfdata/symbols/local-files";

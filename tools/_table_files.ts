@@ -1,4 +1,4 @@
-/** Files of tables, to be read. */
+/** Opens files of tables. */
 import { zstdDecompressSync } from "node:zlib";
 import { fileSource } from "@perfdata/format/file-source";
 import type { TableFile } from "@perfdata/tables";

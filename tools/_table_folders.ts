@@ -1,4 +1,4 @@
-/** Where tables are: which folders of a directory have some. */
+/** Finds the folders of a directory that have tables. */
 
 /** The tables that a directory has. Without `recordings` or `weights`, it has none. */
 export function tableFolders(path: string): string[] {

@@ -1,4 +1,4 @@
-/** Recordings as tables in a directory: what `export parquet`, `export arrow` and `sql` have in common. */
+/** Recordings as tables in a directory, for `export parquet`, `export arrow` and `sql`. */
 import { constants, zstdCompressSync } from "node:zlib";
 import type { ByteSink } from "@perfdata/format";
 import { type NewFile, newFile } from "@perfdata/format/file-sink";

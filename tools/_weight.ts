@@ -1,4 +1,4 @@
-/** What commands count, and what they say of context switches that they count by. */
+/** `--weight`: what commands count, and their messages about context switches. */
 import { PROFILE_WEIGHTS, type ProfileWeight } from "@perfdata/profile/profile";
 import type { Parallelism, ThreadIntervals } from "@perfdata/session/intervals";
 import { complain, InputError, parseWord } from "./_cli.ts";

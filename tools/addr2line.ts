@@ -1,5 +1,6 @@
 /**
- * `addr2line`: function, file and line of addresses in a binary; flags and text of binutils'.
+ * `addr2line`: function, file and line of addresses in a binary; with the flags and the text of binutils'
+ * `addr2line`.
  */
 import type { BundleObject } from "@perfdata/symbols/bundle-object";
 import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";

@@ -43,24 +43,24 @@ usage: perfdata annotate [flags] [FILE] FUNCTION
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FUNCTION is a name, an
 expression between slashes, an address (0x401136) or a place in the source (parse.c:120).
 
-A row has the share of what was sampled at an instruction, and of that with what was called from it.
-Source lines stand before the instructions that came from them, and so does what was inlined, in its
-place; lines lead from jumps to where they go. The code of x86 and AArch64 is read from the files
-that ran, of the kernel from its copy or vmlinux. Where there is no code, source lines are printed,
-as with --lines. docs/annotate.md says more.
+A row has an instruction with its share of the samples, and the share including the functions that
+it called. Source lines come before the instructions that were made from them, inlined code is
+indented at its place, and lines lead from jumps to their targets. The code (x86, AArch64) is read
+from the files that ran, that of the kernel from a copy of its memory or from vmlinux. Without code,
+source lines are printed, as with --lines. docs/annotate.md says more.
 
-      --lines            source lines alone, with what is called from each or inlined there;
+      --lines            source lines alone, with the functions that each calls or inlines;
                          each begins with path:line, so that editors can jump to it
       --insns            instructions, or an error where they cannot be read
       --data-type        fields of structures that were accessed at the instructions, by the debug
                          information of x86 programs, of TYPE or of all types
-      --pt               what ran by the Intel PT of the recording instead of samples: each
-                         instruction counts; the default where it has no samples
+      --pt               count each instruction that ran, by Intel PT, instead of samples;
+                         the default if there are no samples
       --event NAME       the event (default: the first that has samples)
       --source DIR       look for source files there, by all or the last parts of their path
-      --context N        print N instructions (default: 8) or lines (default: 2) around those that
-                         were sampled
-      --full-names       do not shorten names of what is called or inlined
+      --context N        print N instructions (default: 8) or lines (default: 2) around sampled
+                         ones
+      --full-names       do not shorten names of called and inlined functions
       --json             lines of JSON: a source line each, with --insns an instruction
 ${COLOR_HELP}${PROFILE_HELP}
 examples:

@@ -44,17 +44,18 @@ const HELP = `c2c: prints cache lines that CPUs contend for, and which code and 
 usage: perfdata c2c [flags] [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data), recorded with
-perf c2c record or perf mem record. Numbers are those of perf c2c report; docs/c2c.md has columns.
+perf c2c record or perf mem record. Numbers are those of perf c2c report; docs/c2c.md explains the
+columns.
 
-  -d, --display WORD     what lines are contended by: hitm (default; loads of what another core had
+  -d, --display WORD     the kind of contention: hitm (default; loads of lines that another core
                          modified), local or remote (those in the same socket, in another one),
                          peer (loads that another core or node answered; the default where there is
                          no hitm, as on Arm)
   -c, --coalesce KEYS    tell accesses to an offset apart by these (default: iaddr); any of
                          ${COALESCED.join(",")}
       --srcline          also print source lines of code
-      --percent-limit P  only lines of at least P percent of what they are contended by (default:
-                         0.1); of 0 also those without any
+      --percent-limit P  only lines with at least P percent of the contention (default: 0.1);
+                         0 prints also lines without any
       --limit N          print at most N lines
       --jobs N           threads that count (default: all processors for large files)
       --json             print a line of JSON with the total, and one for each cache line

@@ -40,14 +40,14 @@ A file becomes a pipe stream and a pipe stream a file; a directory that perf rec
 
       --keep-compressed  leave compressed records as they are
       --compress         put the kernel's records into compressed ones, as perf record -z does
-      --for-perf VERSION write what the perf of Linux VERSION (such as 4.14) reads: attrs of its
-                         size, no records and features of later versions or other tools
+      --for-perf VERSION write a recording for the perf of Linux VERSION (such as 4.14): attrs of
+                         its size, no records and features of later versions or other tools
       --byte-order ORDER write in this byte order: little or big
       --jit              make ELF files of the code in jitdump files (node --perf-prof, Java, …),
                          beside these, and map them, as perf inject --jit does
       --spe              make samples of the loads and stores in AUX data of Arm SPE, for
                          funcs --mem and c2c, as perf inject --itrace does
-      --build-ids        add the build ids of mapped files, as these files are on this machine now
+      --build-ids        add the build ids that mapped files have on this machine now
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help

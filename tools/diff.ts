@@ -34,8 +34,8 @@ const HELP = `diff: compares recordings, and says which changes are more than ch
 usage: perfdata diff [flags] BASE FILE
        perfdata diff [flags] BASE… vs FILE…
 
-Functions are compared by their share of all (or by period per second), those with the largest
-change first. Several recordings a side show how much runs of the same program differ; with one a
+Functions are compared by their share of all (or by period per second), the largest change first.
+Several recordings on each side show how much runs of the same program differ; with one on each
 side, that is estimated. A directory of tables, as "export parquet" writes, is one recording.
 docs/diff.md says how functions are matched and tested.
 
@@ -44,8 +44,8 @@ docs/diff.md says how functions are matched and tested.
                          time: period per second; period: period per recording, for recordings
                          of the same work
       --same OLD=NEW     compare these objects as one: a program that was renamed
-      --inline           inlined functions count for themselves, not for what they are in
-      --children         count for a function what it called as well
+      --inline           inlined functions count for themselves, not for the function around them
+      --children         a function includes the functions that it called
       --paths            compare call paths
       --full-names       do not shorten names on a terminal
       --all              show also what may be chance

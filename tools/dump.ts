@@ -50,7 +50,7 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
       --no-demangle  leave C++ and Rust names mangled
       --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
                      more); --limit, symbols, counters, AUX data and pipes use one
-      --temp DIR     of a pipe, sort what does not fit into memory in a file there
+      --temp DIR     sort what does not fit into memory in a file there (for a pipe)
       --debug        print the stack trace of an error
   -h, --help         print this help
 

@@ -1,5 +1,5 @@
 /** `export`: writes the samples of a recording in a format that other tools read. */
-import type { Profile } from "@perfdata/profile/profile";
+import { formatOf, FORMATS } from "@perfdata/export/formats";
 import { newFile } from "@perfdata/format/file-sink";
 import {
   about,
@@ -30,26 +30,6 @@ import {
 } from "./_profile.ts";
 import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 
-type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
-
-/** What a format needs, and how it is written. */
-interface Format {
-  /** The programs that read it. */
-  readonly about: string;
-  /** Ends the name of the file where none is given. */
-  readonly extension: string;
-  /** Whether each sample is kept with its time. */
-  readonly timed?: boolean;
-  /** Whether it has lines and inlined calls without being asked. */
-  readonly lines?: boolean;
-  /** Whether it has the addresses of code that nothing is known of. */
-  readonly unmapped?: boolean;
-  /** Whether it has threads, as `folded` if it is asked for them. */
-  readonly threads?: boolean;
-  /** Loads and runs it. */
-  write(profile: Profile, flags: FlagsOf<typeof FLAGS>, isPt: boolean): Promise<Chunks>;
-}
-
 const FLAGS = {
   boolean: [
     "inline",
@@ -69,89 +49,6 @@ const FLAGS = {
   alias: { o: "output", f: "force" },
 } as const;
 
-const FORMATS: Readonly<Record<string, Format>> = {
-  folded: {
-    about: "a line a stack, for flame-graph scripts",
-    extension: "folded",
-    threads: false,
-    async write(profile, { on, value }) {
-      const { folded } = await import("@perfdata/export/folded");
-      const event = eventNumber(profile, value.event);
-      return folded(profile, {
-        event,
-        weight: on.samples ? "samples" : "period",
-        inline: on.inline,
-        kernel: on.kernel || on.all,
-        jit: on.all,
-        pid: on["with-pid"],
-        tid: on["with-tid"],
-      });
-    },
-  },
-  speedscope: {
-    about: "for https://www.speedscope.app",
-    extension: "speedscope.json",
-    timed: true,
-    lines: true,
-    async write(profile, { on }) {
-      const { speedscope } = await import("@perfdata/export/speedscope");
-      return speedscope(profile, { inline: !on["no-inline"] });
-    },
-  },
-  pprof: {
-    about: "for go tool pprof, and others that read its files",
-    extension: "pb.gz",
-    lines: true,
-    unmapped: true,
-    async write(profile, { on }) {
-      const { pprof } = await import("@perfdata/export/pprof");
-      const { gzipped } = await import("@perfdata/export/byte-text");
-      return gzipped(pprof(profile, { inline: !on["no-inline"] }));
-    },
-  },
-  firefox: {
-    about: "for https://profiler.firefox.com",
-    extension: "firefox.json.gz",
-    timed: true,
-    lines: true,
-    async write(profile, { on }, isPt) {
-      const { firefox } = await import("@perfdata/export/firefox");
-      const { gzipped } = await import("@perfdata/export/byte-text");
-      return gzipped(firefox(profile, { inline: !on["no-inline"], durations: isPt }));
-    },
-  },
-  chrome: {
-    about: "trace events, for https://ui.perfetto.dev",
-    extension: "trace.json",
-    timed: true,
-    lines: true,
-    async write(profile, { on }) {
-      const { chrome } = await import("@perfdata/export/chrome");
-      return chrome(profile, { inline: !on["no-inline"] });
-    },
-  },
-  perfetto: {
-    about: "Perfetto's own format, for https://ui.perfetto.dev",
-    extension: "pftrace",
-    timed: true,
-    lines: true,
-    async write(profile, { on }) {
-      const { perfetto } = await import("@perfdata/export/perfetto");
-      return perfetto(profile, { inline: !on["no-inline"] });
-    },
-  },
-  callgrind: {
-    about: "for KCachegrind and callgrind_annotate",
-    extension: "callgrind.out",
-    lines: true,
-    threads: false,
-    async write(profile, { on }) {
-      const { callgrind } = await import("@perfdata/export/callgrind");
-      return callgrind(profile, { inline: !on["no-inline"] });
-    },
-  },
-};
-
 /** The formats that are no file, but tables in a directory. */
 const TABLES = ["parquet", "arrow"] as const;
 
@@ -159,6 +56,9 @@ const TABLES = ["parquet", "arrow"] as const;
 function isOfTables(format: string): format is typeof TABLES[number] {
   return (TABLES as readonly string[]).includes(format);
 }
+
+/** All of them. */
+const VERBS = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS), ...TABLES];
 
 const HELP = `export: writes the samples of a recording in a format that other tools read
 
@@ -189,14 +89,14 @@ describes the tables.
       --all              folded: the same, and JIT-compiled ones _[j]
       --with-pid         folded: the first frame is command-pid
       --with-tid         folded: the first frame is command-pid/tid
-      --pt               what ran, by time, from the Intel PT of the recording instead of samples;
-                         the default where it has none. firefox, chrome and perfetto have each call;
+      --pt               what ran, by time, from Intel PT instead of samples; the default if
+                         there are no samples. firefox, chrome and perfetto have each call;
                          bolt, profgen and autofdo count all branches
       --no-inline        the others: leave inlined functions out
       --binary FILE      bolt, profgen, autofdo: the program or library whose branches are written
       --form WORD        autofdo: text (default), or extbinary, which clang reads faster; bolt:
                          branches (default), or samples, for llvm-bolt -data without perf2bolt
-      --names            tables: frames get their functions and lines, as far as they are found
+      --names            tables: frames get their functions and lines, if these are found
       --pt-calls         tables: each call in the Intel PT of a recording is a row of pt_calls
       --partition LIST   tables: folders below each table: date, or KEY=VALUE as service=web
 ${WEIGHT_HELP}${PROFILE_HELP}
@@ -219,7 +119,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       throw new UsageError(`--${flag} is for the formats ${listed(TABLES)}`);
     }
   }
-  const chosen = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  const chosen = formatOf(format);
   if (Object.hasOwn(BRANCH_FORMATS, format)) {
     const name = oneFile(rest);
     const output = value.output ?? "-";
@@ -231,12 +131,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     throw new UsageError(`--${flag} is for ${listed(Object.keys(BRANCH_FORMATS))}`);
   }
   if (chosen === undefined) {
-    const known = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS), ...TABLES];
     throw new UsageError(
       format === ""
-        ? `no format: ${listed(known)}`
-        : `${format} is no format, expected ${listed(known)}`,
-      { word: format, known },
+        ? `no format: ${listed(VERBS)}`
+        : `${format} is no format, expected ${listed(VERBS)}`,
+      { word: format, known: VERBS },
     );
   }
   const name = oneFile(rest);
@@ -267,11 +166,19 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       pt: on.pt,
       timeline: format === "firefox",
     });
-    if (isFolded) {
-      const event = eventNumber(profile, value.event);
-      reportOtherEvents("export", name, profile, event, value.event);
-    }
-    const bytes = await writeChunks(output, on.force, await chosen.write(profile, flags, isPt));
+    const event = isFolded ? eventNumber(profile, value.event) : 0;
+    if (isFolded) reportOtherEvents("export", name, profile, event, value.event);
+    const chunks = await chosen.write(profile, {
+      event,
+      weight: on.samples ? "samples" : "period",
+      inline: isFolded ? on.inline : !on["no-inline"],
+      kernel: on.kernel || on.all,
+      jit: on.all,
+      pid: on["with-pid"],
+      tid: on["with-tid"],
+      durations: isPt,
+    });
+    const bytes = await writeChunks(output, on.force, chunks);
     if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${chosen.about}`);
     return isWhole ? 0 : 1;
   });
@@ -328,7 +235,7 @@ async function writeCalls(
     "export",
     name,
     flags,
-    { title: titleOf(name), format },
+    { title: titleOf(name), format, jobs: parseJobs(flags.value.jobs) },
     (chunk) => {
       bytes += chunk.length;
       if (file === undefined) writeOut(chunk);
@@ -341,6 +248,9 @@ async function writeCalls(
 }
 
 /** The command. */
-export const tool: Command = command({ name: "export", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  ...{ name: "export", help: HELP, flags: FLAGS, verbs: VERBS },
+  run,
+});
 
 if (import.meta.main) await main(tool);

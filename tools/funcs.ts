@@ -102,17 +102,17 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
   -b, --branches         count the branches of branch stacks instead of samples, as perf report -b
                          (default with it: ${BRANCH_SORT})
       --pt               count all branches of the Intel PT of the recording; the default of -b
-                         where it has no branch stacks
+                         if there are no branch stacks
       --mem              count accesses to memory, each with its weight, as perf mem report (default
                          with it: ${MEM_SORT})
-      --time-quantum T   how long the stretches of --sort time are (default: 100ms)
+      --time-quantum T   the length of a row of --sort time (default: 100ms)
       --srcline          also group by source file and line: --sort …,srcline
       --latency          show the share of the latency first, and sort by it: periods divided by the
                          number of threads that had a CPU, as perf report --latency
       --parallelism LIST only samples while so many threads had a CPU, such as 1-2,8
       --children         also count callees, from call chains
       --no-inline        count a sample for the function that the code was inlined into, which is
-                         quicker; so it is with -b and --mem, unless there is --inline
+                         quicker; the default with -b and --mem
       --inline           count it for the function that is inlined at its address (the default)
       --csv              print all rows as CSV
       --json             print all rows as lines of JSON
@@ -122,10 +122,10 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
   -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
                          of the thread, with --children from the function down) or callee (up)
       --event NAMES      only samples of these events
-${WEIGHT_HELP}      --jobs N           threads that take samples (default: all processors for large files)
+${WEIGHT_HELP}      --jobs N           threads that read samples (default: all processors for large files)
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         of a pipe, sort what does not fit into memory in a file there
+      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
 ${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
 

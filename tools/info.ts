@@ -30,8 +30,8 @@ Prints who recorded what, when and how; how many samples there are and how many 
 stacks and symbols will be like; what is damaged; and which command to run next.
 
       --json             print one JSON object; docs/info.md says what its members are
-      --jobs N           threads that take samples (default: all processors for large files)
-      --temp DIR         of a pipe, sort what does not fit into memory in a file there
+      --jobs N           threads that read samples (default: all processors for large files)
+      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 

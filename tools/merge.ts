@@ -25,8 +25,8 @@ usage: perfdata merge [flags] -o OUTPUT FILE...
 FILE is a perf.data file or directory, or - for a pipe, which goes through a temporary file.
 
 Events with the same attr become one. Process ids of the n-th host are n * 4194304 higher, so that
-those of different hosts stay apart; the upper 32 bits of each event id are the number of the file
-that a sample came from. docs/merge.md says what is united and what is lost.
+processes of different hosts stay apart; the upper 32 bits of each event id are the number of the
+file of a sample. docs/merge.md says what is joined and what is lost.
 
       --time HOW         wall: align by time of day (CLOCK_DATA), the default for several hosts;
                          start: all begin at the same time; keep: as recorded

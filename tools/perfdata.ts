@@ -27,8 +27,6 @@ export interface Entry {
   readonly about: string;
   /** What it needs besides reading files. */
   readonly needs?: readonly Need[];
-  /** Words that follow the name, where it has commands of its own. */
-  readonly verbs?: readonly string[];
   /** Loads it: only the one that runs. */
   load(): Promise<{ readonly tool: Command }>;
 }
@@ -97,7 +95,6 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "sched",
         about: "How long threads waited for a CPU",
-        verbs: ["latency", "timehist", "map", "wakeups"],
       },
       {
         name: "lock",
@@ -155,17 +152,6 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "export",
         about: "Samples in a format that other tools read",
         needs: ["write", "symbols"],
-        verbs: [
-          "folded",
-          "speedscope",
-          "pprof",
-          "firefox",
-          "chrome",
-          "perfetto",
-          "callgrind",
-          "parquet",
-          "arrow",
-        ],
       },
     ]],
     ["Take something out of it", [
@@ -207,7 +193,6 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         name: "symbols",
         about: "Bundle the symbols of a recording, report which are missing, or download them",
         needs: ["write", "symbols", "download"],
-        verbs: ["bundle", "trust", "fetch", "table", "show"],
       },
       {
         name: "addr2line",

@@ -6,7 +6,6 @@ import { PtCalls } from "@perfdata/pt/calls";
 import { type PtCode, PtNames, shortObject } from "@perfdata/pt/code";
 import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "@perfdata/pt/decode";
 import {
-  callJson,
   type FunctionTime,
   functionTimes,
   latencyJson,
@@ -15,7 +14,7 @@ import {
   PtList,
   rowLines,
 } from "@perfdata/pt/lists";
-import { callWhole, joinCalls, joinList, listWhole } from "@perfdata/pt/parallel";
+import type { JoinedPtCalls, PtWorkers } from "@perfdata/pt/parallel";
 import {
   aboutAsync,
   COLOR_HELP,
@@ -37,9 +36,7 @@ import { whyNothing } from "./_nothing.ts";
 import { parseCount, parseJobs } from "./_record_flags.ts";
 import { insnText } from "./_insn_text.ts";
 import { codeOf, imagesOf, namedImages, type OpenedPt, openPt, reportLoss } from "./_pt.ts";
-import { packetLines } from "./_pt_packets.ts";
-import { CallText } from "@perfdata/export/call-text";
-import { ofCpus, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
+import { ofCpus, type PtAbout, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
 import { EventTimes, partOf, partWish, snapshotsText } from "./_pt_window.ts";
 import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
 
@@ -57,10 +54,10 @@ read from the files that were mapped, if their build ids are those of the record
       --branches         all branches that were taken
       --insns            all instructions, with their text
       --events           power, PTWRITE, interrupts and other events of the trace
-      --errors           what could not be decoded, and why
+      --errors           errors of the decoder, with their reasons
       --packets          from packets alone, without code: time by thread and object, and the
-                         addresses that packets have; with --branches and --events, each of them.
-                         Without a flag, this is printed where there is no code at all
+                         addresses in packets; with --branches and --events, each of them. The
+                         default if there is no code at all
       --latency NAME     how long calls of a function took: a histogram, and the slowest
       --source           with --insns, source file and line
       --function NAMES   only these functions: a,b; with --calls, and what they call
@@ -74,8 +71,7 @@ read from the files that were mapped, if their build ids are those of the record
                          start), the last sample of an event (sched:sched_process_exit±1ms), or
                          a snapshot (snapshot:2)
       --limit N          of the table of functions, at most N rows
-      --jobs N           threads that decode, but for --calls (default: all processors for large
-                         traces)
+      --jobs N           threads that decode (default: all processors for large traces)
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
                          segments (a core file, kcore; ADDR is added). Several: comma between them
@@ -257,6 +253,18 @@ interface Trace extends Pick<OpenedPt, "trace" | "source" | "sideband"> {
   readonly lines: Lines;
 }
 
+/** The threads that decode a recording with this one. */
+function workersFor(
+  { name, flags, cpus }: Question,
+  { part, progress }: Trace,
+  threads: number,
+  by: PtAbout["by"],
+): PtWorkers {
+  const { image, "guest-image": guestImage } = flags.value;
+  const about = { name, flags, image, guestImage, filter: part, cpus, by };
+  return ptWorkers(threads, about, progress.add);
+}
+
 /** What was printed. */
 interface Answer {
   readonly counts: PtCounts;
@@ -271,6 +279,7 @@ async function ofPackets(
   { flags: { on }, limit }: Question,
   { trace, source, sideband, code, names, clock, part, options, lines }: Trace,
 ): Promise<Answer> {
+  const { packetLines } = await import("./_pt_packets.ts");
   const found = await packetLines({
     ...{ trace, source, sideband, code, names, clock, options, limit },
     ...{ filter: part, json: on.json },
@@ -280,41 +289,29 @@ async function ofPackets(
 }
 
 /** Lists of branches, instructions, events or errors. */
-async function listed(
-  { flags, name, cpus, jobs, filter }: Question,
-  opened: Trace,
-): Promise<Answer> {
-  const { on, value } = flags;
-  const { trace, source, sideband, code, names, clock, part, options, progress, lines } = opened;
+async function listed(question: Question, opened: Trace): Promise<Answer> {
+  const { flags: { on }, name, cpus, jobs, filter } = question;
+  const { trace, source, sideband, code, names, clock, part, options, lines } = opened;
   const { branches, insns, events, errors, json, source: withSource } = on;
   const list = { branches, insns, events, errors, json, source: withSource, only: filter };
   const text = insns ? await insnText("pt") : undefined;
-  // A pipe cannot be read by others, and of a short part there is little to share; so there is of packets alone.
-  const isAlone = opened.isPart || name === "-" || on.packets;
-  const threads = isAlone ? 1 : ptJobs(jobs, opened.bytes, branches || insns);
+  // Of a short part there is little to share; so there is of packets alone.
+  const isAlone = part.from !== undefined || on.packets;
+  const threads = isAlone ? 1 : ptJobs(name, jobs, opened.bytes, branches || insns);
   const wants = ofCpus(cpus);
-  const joined = threads === 1 ? undefined : await joinList(
-    listWhole({ trace, source, sideband, code, wants }, names, { ...list, text, filter: part }),
-    ptWorkers(
-      threads,
-      {
-        name,
-        flags,
-        image: value.image,
-        guestImage: value["guest-image"],
-        filter: part,
-        cpus,
-        by: { list },
-      },
-      progress.add,
-    ),
-    list,
-    writeOut,
-  );
-  if (joined !== undefined) {
-    await names.resolve();
-    names.limitTo(joined.met);
-    return { counts: joined.counts, printed: joined.rows, notes: [] };
+  if (threads > 1) {
+    const { joinList, listWhole } = await import("@perfdata/pt/parallel");
+    const joined = await joinList(
+      listWhole({ trace, source, sideband, code, wants }, names, { ...list, text, filter: part }),
+      workersFor(question, opened, threads, { list }),
+      list,
+      writeOut,
+    );
+    if (joined !== undefined) {
+      await names.resolve();
+      names.limitTo(joined.met);
+      return { counts: joined.counts, printed: joined.rows, notes: [] };
+    }
   }
   let printed = 0;
   const rows: PtList = new PtList(code, clock, {
@@ -333,27 +330,31 @@ async function listed(
 }
 
 /** All calls, in the order in which threads made them. */
-async function ofCalls({ flags: { on }, filter }: Question, opened: Trace): Promise<Answer> {
-  const { trace, source, sideband, code, names, clock, part, options, lines } = opened;
-  const { rows } = ptRows(names, "functions");
-  const text = new CallText(names, filter);
+async function ofCalls(question: Question, opened: Trace): Promise<Answer> {
+  const { flags, name, cpus, jobs, filter } = question;
+  const { on } = flags;
+  const { trace, source, sideband, code, names, part, options } = opened;
   const cycles = trace.intelPtConfig?.cyc === true;
+  const { callWhole, listCalls } = await import("@perfdata/pt/parallel");
+  const writer = on.json
+    ? new (await import("@perfdata/export/call-json")).CallJson(names, { filter, cycles })
+    : new (await import("@perfdata/export/call-text")).CallText(names, filter);
   let printed = 0;
-  const print = async () => {
-    const { events } = calls;
-    if (events === undefined) return;
-    await names.resolve();
-    printed += events.count;
-    if (on.json) lines.all(callJson(events, names, { filter, cycles }));
-    else text.rows(events, writeOut);
-    events.clear();
-  };
-  const calls: PtCalls = new PtCalls(code, clock, { filter: part, rows, idle: print });
-  const counts = await decodePt(trace, source, sideband, code, calls, options);
-  calls.finish();
-  await names.resolve();
-  await print();
-  writeOut(text.text.take());
+  const by = "events";
+  const wants = ofCpus(cpus);
+  // A pipe cannot be read by others, and of a short part there is little to share.
+  const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.bytes);
+  const { counts, met } = await listCalls(
+    callWhole({ trace, source, sideband, code, filter: part, wants, ...ptRows(names, by) }),
+    threads === 1 ? undefined : workersFor(question, opened, threads, by),
+    options,
+    (events) => {
+      printed += events.count;
+      writer.rows(events, writeOut);
+    },
+  );
+  if (met !== undefined) names.limitTo(met);
+  writeOut(writer.text.take());
   return { counts, printed, notes: [] };
 }
 
@@ -366,15 +367,15 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
   const { rows } = ptRows(names, by);
   const wants = ofCpus(cpus);
   // A pipe cannot be read by others, and of a short part there is little to share.
-  const threads = opened.isShort || name === "-" ? 1 : ptJobs(jobs, opened.bytes);
-  const joined = threads === 1 ? undefined : await joinCalls(
-    callWhole({ trace, source, sideband, code, filter: part, rows, wants }),
-    ptWorkers(
-      threads,
-      { name, flags, image: value.image, guestImage: value["guest-image"], filter: part, cpus, by },
-      progress.add,
-    ),
-  );
+  const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.bytes);
+  let joined: JoinedPtCalls | undefined;
+  if (threads > 1) {
+    const { callWhole, joinCalls } = await import("@perfdata/pt/parallel");
+    joined = await joinCalls(
+      callWhole({ trace, source, sideband, code, filter: part, rows, wants }),
+      workersFor(question, opened, threads, by),
+    );
+  }
   const calls: PtCalls = joined?.calls ?? new PtCalls(code, clock, { filter: part, rows });
   const counts = joined?.counts ??
     await decodePt(trace, source, sideband, code, calls, options);
@@ -402,10 +403,7 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
       notes: ["no code is at hand: this is what packets alone say", ...notes],
     };
   }
-  const sums = trace.intelPtConfig?.cyc === true
-    ? calls
-    : { insnsOf: calls.insnsOf, timeOf: calls.timeOf };
-  const found = functionTimes(sums, calls.latency, names)
+  const found = functionTimes(calls, names, trace.intelPtConfig?.cyc === true)
     .filter((row) => filter?.has(row.name) ?? true).slice(0, limit ?? Infinity);
   if (on.json) lines.all(found.map((row) => JSON.stringify(row)));
   else if (found.length > 0) lines.all(functionTable(found, clock.known));
@@ -413,7 +411,10 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
 }
 
 /** Says why nothing was printed. */
-async function reportNothing({ flags, name, lists }: Question, { trace }: Trace): Promise<void> {
+async function reportNothing(
+  { flags, name, lists }: Question,
+  { trace, code }: Trace,
+): Promise<void> {
   const { on, value } = flags;
   const { config = 0n } = trace.intelPtConfig ?? {};
   if ((config & PT_AND_BRANCH) === PT_ONLY && !on.events) {
@@ -427,7 +428,8 @@ async function reportNothing({ flags, name, lists }: Question, { trace }: Trace)
     ? isChosen ? `: ${await whyNothing(name, filters)}` : ""
     : `: --function ${called} matches nothing`;
   const isNone = why === "" && on.errors && lists.length === 1;
-  complain(`pt: ${name}: ${isNone ? "no errors" : `nothing to print${why}`}`);
+  const way = code.missing.size > 0 && !on.packets ? "; --packets needs no code" : "";
+  complain(`pt: ${name}: ${isNone ? "no errors" : `nothing to print${why}${way}`}`);
 }
 
 async function run(flags: PtFlags): Promise<number> {

@@ -53,13 +53,13 @@ was sampled (λ/P) compared with what was requested, and when the period had set
 READ values where the samples have them (perf record -e '{…}:S', or --sample-read), and otherwise
 sums of periods.
 
-      --by cpu|thread    what a counter counts (default: what the file says)
+      --by cpu|thread    a counter is for a CPU or a thread (default: as the file says)
       --json             print a line of JSON per pair of samples, throttling and loss, then totals
       --csv              print a row of CSV per pair of samples
       --svg FILE         also draw the period and the sampling frequency over time
   -f, --force            overwrite the file if it exists
 ${SAMPLE_HELP}${SYMBOL_HELP}\
-      --temp DIR         of a pipe, sort what does not fit into memory in a file there
+      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
 ${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
 

@@ -1,4 +1,4 @@
-/** Writes what a recording holds as four CSV files: `deno run readperf FILE`. */
+/** Writes a summary of a recording as four CSV files: `deno run readperf FILE`. */
 import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -53,7 +53,7 @@ them, and a column that names it.
   -f, --force            overwrite files that exist
 ${SAMPLE_HELP}${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         of a pipe, sort what does not fit into memory in a file there
+      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 

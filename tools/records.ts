@@ -1,4 +1,4 @@
-/** `records`: prints the records of a recording, one JSON object a line. */
+/** `records`: prints the records of a recording, one JSON object on each line. */
 import { recordsFile } from "@perfdata/dump/records-parallel";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
@@ -70,7 +70,7 @@ docs/records.md describes the objects.
       --no-inflate   print COMPRESSED records as they are, not the records in them
       --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
                      more); --limit, --symbols, --symbol, --unwind and pipes use one
-      --temp DIR     of a pipe, sort what does not fit into memory in a file there
+      --temp DIR     sort what does not fit into memory in a file there (for a pipe)
       --debug        print the stack trace of an error
   -h, --help         print this help
 

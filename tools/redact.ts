@@ -1,4 +1,4 @@
-/** `redact`: takes out of a recording what others should not see. */
+/** `redact`: removes names and data that others should not see from a recording. */
 import { copyRecording, Redact } from "@perfdata/edit";
 import { Pseudonyms } from "@perfdata/edit/pseudonym";
 import { type Redaction, REDACTIONS } from "@perfdata/edit/redact";
@@ -35,7 +35,7 @@ become zeros. docs/redact.md says what stays, and what cannot be proved clean.
       --only LIST        redact only these: ${REDACTIONS.join(",")}
       --key-file FILE    the key; without one a random key is used, and tokens differ each time
       --remove           leave nothing in place of a text, not even a token
-      --keep REGEX       texts that match stay as they are
+      --keep REGEX       keep texts that match
       --json             print the report as one JSON object
 ${OUTPUT_HELP}\
       --debug            print the stack trace of an error

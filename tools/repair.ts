@@ -1,4 +1,4 @@
-/** `repair`: makes a sound recording of what is left of a damaged one. */
+/** `repair`: makes a sound recording from a damaged one. */
 import { repairRecording } from "@perfdata/edit";
 import { openSource } from "@perfdata/format/file-source";
 import {
@@ -14,7 +14,7 @@ import {
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
 
-const HELP = `repair: makes a sound recording of what is left of a damaged one
+const HELP = `repair: makes a sound recording from a damaged one
 
 usage: perfdata repair [flags] -o OUTPUT [FILE]
 

@@ -244,6 +244,9 @@ async function run(flags: SchedFlags): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "sched", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  ...{ name: "sched", help: HELP, flags: FLAGS, verbs: VIEWS },
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -52,7 +52,7 @@ const OBJECT_WIDTH = 50;
 
 const fieldLines = (from: number, to?: number) => SCRIPT_FIELDS.slice(from, to).join(",");
 
-const HELP = `script: prints samples as perf script does, for all that reads its text
+const HELP = `script: prints samples as perf script does, for programs that read its text
 
 usage: perfdata script [flags] [FILE]
 

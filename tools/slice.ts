@@ -39,13 +39,13 @@ usage: perfdata slice [flags] -o OUTPUT [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
-It keeps the samples that pass all conditions, and what explains them: mappings, names and forks up
-to the end of the slice. docs/slice.md says what goes and what is made anew.
+It keeps the samples that pass all conditions, and the mappings, names and forks up to the end of
+the slice. docs/slice.md says what is left out and what is made anew.
 
 ${SAMPLE_HELP}\
       --event NAMES      of these events: a,b or /expression/
       --in-stack         --dso and --symbol may be anywhere in the stack of a sample
-      --sample-every N   of the samples that pass, each N-th
+      --sample-every N   only each N-th of the samples that pass
 ${SYMBOL_HELP}${OUTPUT_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help

@@ -31,15 +31,15 @@ usage: perfdata stat [flags] [FILE]
 
 FILE is a file of perf stat record, or - for a pipe (default: perf.data).
 
-Each event has its count, extrapolated where it had a counter for a part of the time only, and
-what follows from several counts: GHz, instructions per cycle, shares of misses, rates. Of a
-recording with intervals (perf stat record -I) each interval is printed.
+Each event has its count, extrapolated if it had a counter for a part of the time only, and metrics
+from several counts: GHz, instructions per cycle, shares of misses, rates. For a recording with
+intervals (perf stat record -I), each interval is printed.
 
       --by WHAT        sum up by all, cpu, core, cache, die, socket, node or thread (default: as
                        recorded)
       --json           print a line of JSON for each count, with all of its metrics
       --csv            print a row of CSV for each count
-      --svg FILE       also draw what was counted per second over the intervals
+      --svg FILE       also draw counts per second over the intervals
   -f, --force          overwrite the file if it exists
       --color WHEN     color tables: auto, on a terminal (default), always, never
       --debug          print the stack trace of an error

@@ -1,5 +1,5 @@
 /**
- * `symbols`: makes, shows and judges the symbols of a recording.
+ * `symbols`: bundles the symbols of a recording, shows how far they can be trusted, and downloads missing ones.
  */
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
@@ -65,11 +65,11 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 bundle  looks up every address that occurs in FILE, on the machine that has the binaries, and
         writes functions, source lines and inlined calls to a file that other commands take as
         --symbols, on machines that do not have the binaries
-trust   prints the share of addresses, samples and periods that have a function, and why the others
-        have none, for each object
-fetch   downloads what trust finds to be missing, by build id, from the servers that DEBUGINFOD_URLS
-        names, to the cache of debuginfod, where all commands look for it: objects with the most
-        samples first; what was cut off is continued, and what is of another build is not kept
+trust   prints for each object the share of addresses, samples and periods that have a function, and
+        why the others have none
+fetch   downloads the files that trust reports as missing, by build id, from the servers in
+        DEBUGINFOD_URLS to the cache of debuginfod, which all commands search: objects with the
+        most samples first. Interrupted downloads are continued; files of another build are deleted
 table   writes the names of the frames of tables (see "perfdata export parquet") that have a build
         id: into them, or to DIR; so that they are looked up once for all recordings
 show    lists what is in a bundle
@@ -81,7 +81,7 @@ show    lists what is in a bundle
       --lines            fetch: of objects that only lack source lines as well
       --json             print JSON
 ${SYMBOL_HELP}\
-      --temp DIR         of a pipe, sort what does not fit into memory in a file there
+      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -509,6 +509,9 @@ async function run(flags: SymbolsFlags): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "symbols", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  ...{ name: "symbols", help: HELP, flags: FLAGS, verbs: [...JOBS.keys()] },
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -28,24 +28,24 @@ import { writeTable } from "./_styled.ts";
 import { parseCount, parsePercent } from "./_record_flags.ts";
 import { parseNames } from "./_sample_flags.ts";
 
-const HELP = `tree: prints who called whom, with the share of the samples
+const HELP = `tree: prints callers and callees, with their shares of the samples
 
 usage: perfdata tree [flags] [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 A directory of tables, as "export parquet" writes, is read like one recording.
 
-A line has the share of the period in a function and in what it called, the share in itself,
-samples, and the function with its object; functions that only call one other stand in one line.
+A line has the share of the period in a function with its callees, the share in the function itself,
+samples, and the function with its object. Functions that call only one other share a line with it.
 Stacks that were recorded as copies (--call-graph dwarf) are unwound. docs/tree.md explains it.
 
-      --callers          the sampled functions first, then what called them
-      --focus NAMES      what these functions called; with --callers, what called them
+      --callers          the sampled functions first, then their callers
+      --focus NAMES      callees of these functions; with --callers, their callers
       --event NAME       samples of this event (default: the first)
       --root WORD        the first level is the command (default), thread, or none
       --percent-limit P  leave out less than P percent (default: 0.5; 0 with --json)
       --lines N          print N lines at most (default: those of the terminal)
-      --no-inline        leave inlined functions out: what they are inlined into stands for them
+      --no-inline        leave inlined functions out: the function around them counts instead
       --inline           show them (the default)
       --srcline          a node for each source line
       --full-names       on a terminal, cut long lines at their end instead of shortening names

@@ -1,4 +1,4 @@
-/** `view`: shows a recording in a browser, or writes what is to be seen of it into one page. */
+/** `view`: shows a recording in a browser, or writes it as one page. */
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
@@ -51,8 +51,8 @@ but the records. ? in the page lists the keys. docs/view.md says more.
       --port N           the port of the server (default: a free one)
       --source DIR       look for source files there, by all or the last parts of their path
       --no-inline        do not look for lines and inlined functions, which is quicker
-      --pt               what ran, from the Intel PT of the recording instead of samples; the
-                         default where it has none
+      --pt               what ran, from Intel PT instead of samples; the default if there are
+                         no samples
 ${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata view perf.data

@@ -1,6 +1,6 @@
 // Uses Deno
 /**
- * Makes what is bundled of this folder: `packages/export/page/page_asset.ts`, the parts of the page that
+ * Bundles this folder into `packages/export/page/page_asset.ts`: the parts of the page that
  * `perfdata view` serves and `view -o`, `flame` and `diff` write. `--check` ends with 1 where it is not what
  * would be made. `--page FOLDER` makes the page that opens files by itself, to be put on a web server or
  * opened from disk.

@@ -33,8 +33,7 @@ import { DumpEvents, type EventState } from "./dump_events.ts";
 import type { KernelTextContext } from "./text/kernel_templates.ts";
 import { kernelField, putKernelText } from "./text/kernel_text.ts";
 import { isFiltered, isWanted } from "./records/record_filter.ts";
-import { RecordHead } from "./text/record_head.ts";
-import { SampleNames } from "./records/sample_names.ts";
+import { type PrintedRecord, RecordHead } from "./text/record_head.ts";
 import { IbsText } from "./text/ibs_text.ts";
 import { SampleText } from "./text/sample_text.ts";
 import { statsText } from "./text/stats_text.ts";
@@ -83,14 +82,13 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly #moves = new CounterMoves();
   readonly #counts = new Map<number, number>();
   readonly #head: RecordHead;
-  readonly #threads = new ThreadText();
   /** What is known of records of a run only at the moment of each, by their rows. */
   readonly #notes = new Map<number, string>();
   /** The same where records are read by windows, by their positions. */
   readonly #pastNotes = new Map<number, string>();
   readonly #isPart: boolean;
   #engine: Engine | undefined;
-  #names: SampleNames | undefined;
+  #threads: ThreadText | undefined;
   #ibs: IbsText | undefined;
   readonly #base: number;
   readonly #filtered: boolean;
@@ -103,6 +101,8 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   #note: string | undefined;
   #idAt = -1;
   #view: DataView = new DataView(new ArrayBuffer(0));
+  /** The same record's bytes and place: filled by `#at`. */
+  readonly #record: PrintedRecord;
 
   /** @param isPart Whether it writes the text of windows, which something else begins. */
   constructor(reader: PerfDataReader, options: DumpOptions, isPart = false) {
@@ -122,13 +122,16 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     this.#filtered = isFiltered(options);
     this.#limit = options.limit ?? Infinity;
     this.#ordered = isTimeOrdered(reader);
+    const bytes = new Uint8Array(0);
+    const source = { bytes, view: this.#view, words: new Int32Array(0) };
+    this.#record = { source, start: 0, end: 0, place: 0 };
   }
 
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#ibs = await IbsText.of(this.#reader);
     this.#options.symbols?.start(engine);
-    this.#names = new SampleNames(engine.view, this.#threads);
+    this.#threads = new ThreadText(engine.view);
     this.#events.begin();
     this.#head.combinedType = this.#events.combinedType;
     if (!this.#isPart) this.begin();
@@ -268,12 +271,20 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     else this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
   }
 
+  /** Has `#record` be that of a row. */
+  #at(run: Run, row: number): PrintedRecord {
+    const record = this.#record;
+    record.source = run.at(row);
+    record.start = run.start[row] as number;
+    record.end = run.end[row] as number;
+    record.place = (run.offset[row] as number) - this.#base;
+    return record;
+  }
+
   /** Writes the bytes of a kernel record, its moment and its name. */
   #putHead(event: PerfEvent | undefined, run: Run, row: number): void {
-    const source = run.at(row);
-    const start = run.start[row] as number;
-    const end = run.end[row] as number;
-    const place = (run.offset[row] as number) - this.#base;
+    const record = this.#at(run, row);
+    const { source, start, end } = record;
     const isSample = run.type[row] === PERF_RECORD_SAMPLE;
     let timeAt = -1;
     this.#idAt = -1;
@@ -290,11 +301,11 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     }
     const out = this.#out;
     const head = this.#head;
-    let p = head.putBytes(out.view, out.p, source, start, end, place);
+    let p = head.putBytes(out.view, out.p, record);
     p = this.#events.sampleIdAll || isSample
       ? head.putMoment(out.view, p, run.cpu[row] as number, source.view, timeAt)
       : putAscii(out.view, p, "-1 -1 ");
-    out.p = head.putName(out.view, p, source, start, end, place);
+    out.p = head.putName(out.view, p, record);
   }
 
   /** A kernel record that is no sample, or one of an event that is not known. */
@@ -313,53 +324,49 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     this.#note = this.#engine?.past === undefined
       ? this.#notes.get(row)
       : this.#pastNotes.get(run.position[row] as number);
-    const start = run.start[row] as number;
-    const end = run.end[row] as number;
-    out.p = putKernelText(out.view, out.p, run.at(row), start, end, this.#le, this);
+    out.p = putKernelText(out.view, out.p, this.#record, this.#le, this);
     if (run.type[row] === PERF_RECORD_FORK && this.#note !== undefined) out.text(this.#note);
   }
 
   #sample(state: EventState, run: Run, row: number): void {
     this.#shown = !this.#filtered || isWanted(this.#options, run, row, this.#le);
-    const names = this.#names;
-    if (!this.#shown || names === undefined) return;
+    const threads = this.#threads;
+    if (!this.#shown || threads === undefined) return;
     this.#count(PERF_RECORD_SAMPLE);
     const le = this.#le;
-    const source = run.at(row);
+    const record = this.#at(run, row);
+    const { source, start, end } = record;
     const { view } = source;
-    const start = run.start[row] as number;
-    const end = run.end[row] as number;
     const { layout } = state.event;
-    const text = state.text ??= this.#textOf(state.event);
+    const text = state.text ??= this.#textOf(state.event, threads);
     const isKnown = this.#events.isKnown(layout);
     if (!isKnown || !text.locate(view, start, end)) {
       this.#bareSample(isKnown, state, run, row);
       return;
     }
     const out = this.#out;
-    const place = (run.offset[row] as number) - this.#base;
     const isRead = (layout.sampleType & PERF_SAMPLE_READ) !== 0;
-    const slot = names.slotOf(run, row);
-    const binary = names.binaryOf(run, row);
+    const slot = threads.slotOf(run, row);
+    const binary = threads.binaryOf(run, row);
     if (!isRead) state.samples += this.#samplesOf(text);
     const { raw, rawSize } = text.fields;
     const explained = raw < 0 || this.#ibs === undefined
       ? ""
       : this.#ibs.text(state.event.attr.type, view, raw, rawSize, le);
     if (!isRead && this.#symbols === undefined) {
-      out.p = text.put(out.view, out.p, source, start, end, place, slot, binary, explained);
+      out.p = text.put(out.view, out.p, record, slot, binary, explained);
     } else {
-      const p = this.#head.putSample(out.view, out.p, source, start, end, place, layout, explained);
+      const p = this.#head.putSample(out.view, out.p, record, layout, explained);
       out.p = isRead
         ? putAscii(out.view, p, `${run.pid[row]}/${run.tid[row]}: `)
-        : this.#threads.putIds(out.view, p, slot);
+        : threads.putIds(out.view, p, slot);
       this.#symbols?.select(run, row);
       out.p = text.putFields(out.view, out.p, view, start, end, this.#symbols?.putChain);
       const putWhere = (event: EventState): void => {
         // A sample can hold thousands of values, and paths can be long.
         out.reserve();
-        let p = this.#threads.putLine(out.view, out.p, slot);
-        p = this.#threads.putBinary(out.view, p, binary);
+        let p = threads.putLine(out.view, out.p, slot);
+        p = threads.putBinary(out.view, p, binary);
         out.p = this.#symbols?.putLine(out.view, p) ?? p;
         if (isRead) event.samples += this.#samplesOf(text);
       };
@@ -373,8 +380,8 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     ) putAuxSample(out, source.bytes, fields.aux, fields.auxSize);
   }
 
-  #textOf(event: PerfEvent): SampleText {
-    return new SampleText(event, this.#le, this.#reader.arch, this.#head, this.#threads);
+  #textOf(event: PerfEvent, threads: ThreadText): SampleText {
+    return new SampleText(event, this.#le, this.#reader.arch, this.#head, threads);
   }
 
   /** A sample of which nothing is known but its bytes. */
@@ -398,9 +405,8 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
       if (!this.#filtered) this.#count(type);
       return;
     }
-    const source = run.at(row);
-    const start = run.start[row] as number;
-    const end = run.end[row] as number;
+    const printed = this.#at(run, row);
+    const { source, start, end } = printed;
     const offset = run.offset[row] as number;
     // Old Chrome OS tools gave the types from ID_INDEX up to FEATURE another meaning.
     const google = this.#reader.isGoogleDialect && type >= PERF_RECORD_ID_INDEX &&
@@ -416,15 +422,14 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     if (this.#shown) {
       this.#count(type);
       const out = this.#out;
-      const place = offset - this.#base;
-      let p = this.#head.putBytes(out.view, out.p, source, start, end, place);
+      let p = this.#head.putBytes(out.view, out.p, printed);
       if (!events.sampleIdAll) {
         p = putAscii(out.view, p, "-1 -1 ");
       } else {
         if (events.combinedType & PERF_SAMPLE_CPU) p = putAscii(out.view, p, "0 ");
         if (events.combinedType & PERF_SAMPLE_TIME) p = putAscii(out.view, p, "0 ");
       }
-      out.p = this.#head.putName(out.view, p, source, start, end, place);
+      out.p = this.#head.putName(out.view, p, printed);
       out.text(google ? "\n" : userText(record, this.#ordered));
     }
     if (google) return;

@@ -1,5 +1,5 @@
 /**
- * Editing of recordings: copies in another form, with records left out, replaced or added.
+ * Edits recordings: copies in another form, with records left out, replaced or added.
  *
  * @module
  */

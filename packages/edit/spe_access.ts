@@ -1,4 +1,4 @@
-/** A record of Arm SPE: what its packets said. */
+/** A record of Arm SPE, from its packets. */
 export interface SpeRecord {
   ip: bigint;
   addr: bigint;

@@ -1,4 +1,4 @@
-/** What the tests of this package have in common: a profile to write, and programs that read it. */
+/** Shared by the tests of this package: a profile to write, and programs that read it. */
 import type { Profile } from "@perfdata/profile/profile";
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { ProfileBuilder } from "@perfdata/profile/profile-builder";

@@ -136,7 +136,9 @@ export interface ClosableSyncSource extends SyncSource {
  */
 export function recordingParts(names: readonly string[]): [string, ...string[]] {
   if (!names.includes("data")) {
-    throw new PerfDataError("directory has no 'data' file; not a perf recording");
+    throw new PerfDataError("directory has no 'data' file; not a perf recording", {
+      code: "not-perf-data",
+    });
   }
   const parts = names.filter((name) => /^data\.\d+$/.test(name))
     .sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));

@@ -1,5 +1,5 @@
 /**
- * The feature sections of a `perf.data` file: what the recording perf wrote about machine and events.
+ * The feature sections of a `perf.data` file: descriptions of the machine and the events.
  *
  * The declarations are in {@link FEATURES}; by themselves they are not exported, since names such
  * as `cache` or `version` mean nothing outside of their files.

@@ -1,4 +1,4 @@
-/** Less memory is left than what goes on may need: thrown before the runtime would end the process. */
+/** Too little memory is left to go on: thrown before the runtime would end the process. */
 export class OutOfMemory extends Error {
   /** The class, as error messages show it. */
   override readonly name: string = "OutOfMemory";

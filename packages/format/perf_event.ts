@@ -217,15 +217,6 @@ export const PERF_TYPE_TRACEPOINT = 2;
 export const PERF_TYPE_RAW = 4;
 /** `type` of an attr: a breakpoint of the CPU. */
 export const PERF_TYPE_BREAKPOINT = 5;
-/** Names of `perf_event_attr.type`, without their `PERF_TYPE_` prefix. */
-export const PERF_TYPE_NAMES: readonly string[] = [
-  "HARDWARE",
-  "SOFTWARE",
-  "TRACEPOINT",
-  "HW_CACHE",
-  "RAW",
-  "BREAKPOINT",
-];
 /** `flags` of an AUX record: data was lost, the buffer was full. */
 export const PERF_AUX_FLAG_TRUNCATED = 0x1;
 /** `flags` of an AUX record: a snapshot from an overwritten buffer. */

@@ -1,7 +1,6 @@
 /**
  * The struct language: on-disk structures as data. Decoder, encoder, TypeScript type, hexdump,
- * reference documentation, offsets and the walk over what has no fixed place come from one
- * declaration.
+ * reference documentation, offsets and the walk over fields without a fixed place come from one declaration.
  */
 export * from "./struct/codec.ts";
 export * from "./struct/condition.ts";
@@ -16,3 +15,4 @@ export * from "./struct/sequences.ts";
 export * from "./struct/shape.ts";
 export * from "./struct/structure.ts";
 export * from "./struct/texts.ts";
+export * from "./struct/walk.ts";

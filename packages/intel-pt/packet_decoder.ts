@@ -348,10 +348,10 @@ export class PacketDecoder {
    * @param follower Gets the bytes at hand; returns where the first packet is that it leaves, which has to
    *   be after short TNT packets only. Its methods must not use this decoder.
    */
-  shortTnt(follower: { warm(bytes: Uint8Array, from: number, to: number): number }): void {
+  shortTnt(follower: { follow(bytes: Uint8Array, from: number, to: number): number }): void {
     const { pos } = this;
     if (this.shortKind !== SHORT_KIND || pos >= this.limit) return;
-    const to = follower.warm(this.bytes, pos, this.limit);
+    const to = follower.follow(this.bytes, pos, this.limit);
     if (to === pos) return;
     this.pos = to;
     this.startPos = to - 1;

@@ -20,23 +20,40 @@ export function float64sOf(text: string): number[] {
   return Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
 }
 
-/** Texts of at most 16 bytes, by a small number; two stores each. */
-export class ShortTexts {
-  private readonly words = new Float64Array(2 * 64);
-  private readonly lengths = new Uint8Array(64);
+/** What writes the text of a stream piece by piece, as {@linkcode PerfText} and {@linkcode PtdumpText}. */
+export interface StreamText {
+  readonly consumed: number;
+  write(
+    input: Uint8Array,
+    from: number,
+    to: number,
+    last: boolean,
+    out: Uint8Array,
+    at: number,
+  ): number;
+}
 
-  /** Keeps the texts of an object whose keys are numbers below 64. */
-  constructor(texts: Readonly<Record<number, string>>) {
-    for (const [key, text] of Object.entries(texts)) {
-      this.words.set(float64sOf(text), 2 * Number(key));
-      this.lengths[Number(key)] = text.length;
+/**
+ * All of the text of a buffer.
+ *
+ * @param room What `write` needs after the position that it writes at.
+ * @param perByte Bytes of text for a byte of input, about.
+ */
+export function wholeText(
+  text: StreamText,
+  bytes: Uint8Array,
+  room: number,
+  perByte: number,
+): Uint8Array<ArrayBuffer> {
+  let out = new Uint8Array(room + perByte * bytes.length);
+  let at = 0;
+  for (let from = 0; from < bytes.length; from += text.consumed) {
+    if (out.length - at < room) {
+      const larger = new Uint8Array(2 * out.length);
+      larger.set(out);
+      out = larger;
     }
+    at = text.write(bytes, from, bytes.length, true, out, at);
   }
-
-  /** Writes a text; returns the position after it. */
-  put(view: DataView, at: number, key: number): number {
-    view.setFloat64(at, this.words[2 * key] as number, true);
-    view.setFloat64(at + 8, this.words[2 * key + 1] as number, true);
-    return at + (this.lengths[key] as number);
-  }
+  return out.subarray(0, at);
 }

@@ -1,7 +1,9 @@
-import { putAscii, putDecimal, putHex, putHex2, putHex8 } from "@perfdata/format/text-bytes";
+import { putAscii, putHex8 } from "@perfdata/format/text-bytes";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
-import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./packet_text_bytes.ts";
+import { type PacketStep, putPacket, stepsOf } from "./packet_parts.ts";
+import { float64sOf, HEX3, OVERSHOOT, wholeText } from "./packet_text_bytes.ts";
+import { PACKET_TEXTS } from "./packet_texts.ts";
 
 /** The room that {@linkcode PerfText.write} needs after the position it writes at, in bytes. */
 export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;
@@ -16,9 +18,6 @@ const TEXT_COLUMN = HEX_COLUMN + 16 * 3;
 const { END, TNT_8, BAD_OPCODE: BAD } = PacketKind;
 
 const SPACES = float64sOf(" ".repeat(8))[0] as number;
-
-/** " 0x" and one byte more, as 32 bits. */
-const SPACE_0X = 0x20783020;
 
 /** The kinds that need a second look because perf may have another view of them: 1. */
 const DIFFERS = new Uint8Array(64);
@@ -56,40 +55,10 @@ for (let byte = 4; byte < 256; byte += 2) {
   TNT_LENGTH[byte] = text.length;
 }
 
-/** How each description begins. What perf cannot read has the kind BAD_OPCODE here. */
-const NAMES = new ShortTexts({
-  [PacketKind.PAD]: " PAD",
-  [PacketKind.TNT_8]: " TNT ",
-  [PacketKind.TNT_64]: " TNT ",
-  [PacketKind.TIP]: " TIP",
-  [PacketKind.TIP_PGE]: " TIP.PGE",
-  [PacketKind.TIP_PGD]: " TIP.PGD",
-  [PacketKind.FUP]: " FUP",
-  [PacketKind.PIP]: " PIP 0x",
-  [PacketKind.MODE_EXEC]: " MODE.Exec IF:",
-  [PacketKind.MODE_TSX]: " MODE.TSX",
-  [PacketKind.TRACESTOP]: " TraceSTOP",
-  [PacketKind.CBR]: " CBR 0x",
-  [PacketKind.TSC]: " TSC 0x",
-  [PacketKind.MTC]: " MTC 0x",
-  [PacketKind.TMA]: " TMA CTC 0x",
-  [PacketKind.CYC]: " CYC 0x",
-  [PacketKind.VMCS]: " VMCS 0x",
-  [PacketKind.OVF]: " OVF",
-  [PacketKind.PSB]: " PSB",
-  [PacketKind.PSBEND]: " PSBEND",
-  [PacketKind.MNT]: " MNT 0x",
-  [PacketKind.PTW]: " PTWRITE 0x",
-  [PacketKind.EXSTOP]: " EXSTOP IP:",
-  [PacketKind.MWAIT]: " MWAIT 0x",
-  [PacketKind.PWRE]: " PWRE 0x",
-  [PacketKind.PWRX]: " PWRX 0x",
-  [PacketKind.BBP]: " BBP SZ ",
-  [PacketKind.BIP]: " BIP ID 0x",
-  [PacketKind.BEP]: " BEP IP:",
-  [PacketKind.CFE]: " CFE IP:",
-  [PacketKind.EVD]: " EVD Type 0x",
-  [PacketKind.BAD_OPCODE]: " Bad packet!",
+/** What each line says after the bytes. What perf cannot read has the kind BAD_OPCODE here. */
+const TEXTS = Array.from({ length: 64 }, (_, kind) => {
+  const text = PACKET_TEXTS[kind] ?? {};
+  return stepsOf(` ${text.perf ?? ""}`, text);
 });
 
 /**
@@ -241,7 +210,7 @@ export class PerfText {
         const cell = HEX_CELL[input[pos + i] as number] as number;
         view.setUint32(at + HEX_COLUMN + 3 * i, cell, true);
       }
-      at = describe(view, NAMES.put(view, at + TEXT_COLUMN, kind), kind, decoder);
+      at = putPacket(view, at + TEXT_COLUMN, TEXTS[kind] as readonly PacketStep[], decoder);
       view.setUint8(at++, 0x0a);
       pos += size;
       offset += size;
@@ -296,86 +265,6 @@ export class PerfText {
   }
 }
 
-/** Writes what follows the name in a description. */
-function describe(view: DataView, at: number, kind: PacketKind, packet: PacketDecoder): number {
-  const { low, high, count } = packet;
-  switch (kind) {
-    case PacketKind.TIP:
-    case PacketKind.FUP:
-    case PacketKind.TIP_PGE:
-    case PacketKind.TIP_PGD:
-      if (count === 0) return putAscii(view, at, " no ip");
-      view.setUint32(at, SPACE_0X, true);
-      return putHex(view, at + 3, high, low);
-    case PacketKind.TNT_8:
-    case PacketKind.TNT_64:
-      for (let bit = count - 1; bit >= 0; bit--) {
-        const taken = bit < 32 ? low >>> bit & 1 : high >>> (bit - 32) & 1;
-        view.setUint8(at++, taken !== 0 ? 0x54 : 0x4e);
-      }
-      view.setUint16(at, 0x2820, true);
-      at = putDecimal(view, at + 2, count);
-      view.setUint8(at, 0x29);
-      return at + 1;
-    case PacketKind.CYC:
-    case PacketKind.VMCS:
-    case PacketKind.MTC:
-    case PacketKind.MNT:
-    case PacketKind.CBR:
-    case PacketKind.TSC:
-      return putHex(view, at, high, low);
-    case PacketKind.TMA:
-      at = putHex(view, at, 0, low & 0xffff);
-      at = putAscii(view, at, " FC 0x");
-      return putHex(view, at, 0, low >>> 24 | (high & 1) << 8);
-    case PacketKind.MODE_EXEC:
-      at = putDecimal(view, at, low >> 2 & 1);
-      return putAscii(view, at, (low & 1) !== 0 ? " 64" : (low & 2) !== 0 ? " 32" : " 16");
-    case PacketKind.MODE_TSX:
-      at = putDecimal(view, putAscii(view, at, " TXAbort:"), low >> 1 & 1);
-      return putDecimal(view, putAscii(view, at, " InTX:"), low & 1);
-    case PacketKind.PIP:
-      at = putHex(view, at, high >>> 1, low >>> 1 | high << 31);
-      at = putAscii(view, at, " (NR=");
-      return putAscii(view, putDecimal(view, at, low & 1), ")");
-    case PacketKind.PTW:
-      at = putAscii(view, putHex(view, at, high, low), " IP:");
-      return putDecimal(view, at, count >> 2);
-    case PacketKind.EXSTOP:
-    case PacketKind.BEP:
-      return putDecimal(view, at, count);
-    case PacketKind.MWAIT:
-      at = putAscii(view, putHex(view, at, high, low), " Hints 0x");
-      at = putAscii(view, putHex(view, at, 0, low & 0xff), " Extensions 0x");
-      return putHex(view, at, 0, high & 3);
-    case PacketKind.PWRE:
-      at = putAscii(view, putHex(view, at, 0, low), " HW:");
-      at = putAscii(view, putDecimal(view, at, low >> 7 & 1), " CState:");
-      at = putAscii(view, putDecimal(view, at, low >> 12 & 0xf), " Sub-CState:");
-      return putDecimal(view, at, low >> 8 & 0xf);
-    case PacketKind.PWRX:
-      at = putAscii(view, putHex(view, at, high, low), " Last CState:");
-      at = putAscii(view, putDecimal(view, at, low >> 4 & 0xf), " Deepest CState:");
-      at = putAscii(view, putDecimal(view, at, low & 0xf), " Wake Reason 0x");
-      return putHex(view, at, 0, low >> 8 & 0xf);
-    case PacketKind.BBP:
-      at = putAscii(view, at, (low & 0x80) !== 0 ? "4-byte Type 0x" : "8-byte Type 0x");
-      return putHex(view, at, 0, low & 0x1f);
-    case PacketKind.BIP:
-      at = putAscii(view, putHex2(view, at, count), " Value 0x");
-      return putHex(view, at, high, low);
-    case PacketKind.CFE:
-      at = putAscii(view, putDecimal(view, at, low >> 7 & 1), " Type 0x");
-      at = putAscii(view, putHex2(view, at, low & 0x1f), " Vector 0x");
-      return putHex(view, at, 0, low >> 8);
-    case PacketKind.EVD:
-      at = putAscii(view, putHex2(view, at, count & 0x3f), " Payload 0x");
-      return putHex(view, at, high, low);
-    default:
-      return at;
-  }
-}
-
 /**
  * The text of a whole buffer of packets, as `perf report -D` prints it; see {@linkcode PerfText}.
  *
@@ -391,18 +280,7 @@ function describe(view: DataView, at: number, kind: PacketKind, packet: PacketDe
  * ```
  */
 export function perfText(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const text = new PerfText();
-  let out = new Uint8Array(PERF_TEXT_ROOM + 80 * bytes.length);
-  let at = 0;
-  for (let from = 0; from < bytes.length; from += text.consumed) {
-    if (out.length - at < PERF_TEXT_ROOM) {
-      const larger = new Uint8Array(2 * out.length);
-      larger.set(out);
-      out = larger;
-    }
-    at = text.write(bytes, from, bytes.length, true, out, at);
-  }
-  return out.subarray(0, at);
+  return wholeText(new PerfText(), bytes, PERF_TEXT_ROOM, 80);
 }
 
 /**

@@ -1,15 +1,17 @@
 import {
+  type Piece,
+  piece,
   putAscii,
-  putDecimal,
   putHex,
   putHex16,
-  putHex2,
-  putHex8,
+  putHexBytes,
 } from "@perfdata/format/text-bytes";
 import { PacketDecoder } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
+import { type PacketStep, putPacket, stepsOf } from "./packet_parts.ts";
+import { PACKET_TEXTS, type PacketText } from "./packet_texts.ts";
 import { findPsb, PSB_SIZE } from "./psb.ts";
-import { float64sOf, HEX3, OVERSHOOT, ShortTexts } from "./packet_text_bytes.ts";
+import { float64sOf, HEX3, OVERSHOOT, wholeText } from "./packet_text_bytes.ts";
 
 /** The room that {@linkcode PtdumpText.write} needs after the position it writes at, in bytes. */
 export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;
@@ -44,71 +46,6 @@ const TRACKING_WIDTH = 5;
 /** No packet is longer, and a PSB that the packet before it ate into begins at most so far back. */
 const REACH = 16;
 
-const NAMES = new ShortTexts({
-  [PacketKind.PAD]: "pad",
-  [PacketKind.TNT_8]: "tnt.8",
-  [PacketKind.TNT_64]: "tnt.64",
-  [PacketKind.TIP]: "tip",
-  [PacketKind.TIP_PGE]: "tip.pge",
-  [PacketKind.TIP_PGD]: "tip.pgd",
-  [PacketKind.FUP]: "fup",
-  [PacketKind.PIP]: "pip",
-  [PacketKind.MODE_EXEC]: "mode.exec",
-  [PacketKind.MODE_TSX]: "mode.tsx",
-  [PacketKind.TRACESTOP]: "stop",
-  [PacketKind.CBR]: "cbr",
-  [PacketKind.TSC]: "tsc",
-  [PacketKind.MTC]: "mtc",
-  [PacketKind.TMA]: "tma",
-  [PacketKind.CYC]: "cyc",
-  [PacketKind.VMCS]: "vmcs",
-  [PacketKind.OVF]: "ovf",
-  [PacketKind.PSB]: "psb",
-  [PacketKind.PSBEND]: "psbend",
-  [PacketKind.MNT]: "mnt",
-  [PacketKind.PTW]: "ptw",
-  [PacketKind.EXSTOP]: "exstop",
-  [PacketKind.MWAIT]: "mwait",
-  [PacketKind.PWRE]: "pwre",
-  [PacketKind.PWRX]: "pwrx",
-  [PacketKind.CFE]: "cfe",
-  [PacketKind.EVD]: "evd",
-  [PacketKind.TRIG]: "trig",
-});
-
-/** How the payload of an IP packet begins, by compression: what was not sent is question marks. */
-const IP_START = [
-  "0: ????????????????",
-  "1: ????????????",
-  "2: ????????",
-  "3: ",
-  "4: ????",
-  "",
-  "6: ",
-];
-
-const CFE_TYPES: Readonly<Record<number, string>> = {
-  1: "intr",
-  2: "iret",
-  3: "smi",
-  4: "rsm",
-  5: "sipi",
-  6: "init",
-  7: "vmentry",
-  8: "vmexit",
-  9: "vmexit_intr",
-  10: "shutdown",
-  12: "uintr",
-  13: "uiret",
-  14: "swintr",
-  15: "syscall",
-};
-
-/** The types of CFE whose vector ptdump shows: 1 in decimal, 2 in hexadecimal. */
-const CFE_VECTOR: Readonly<Record<number, number>> = { 1: 1, 5: 2, 9: 1, 12: 1, 14: 1 };
-
-const EXEC_MODES = ["16-bit", "64-bit", "32-bit", "unknown"];
-
 const { END, PAD, TNT_8 } = PacketKind;
 
 /** The kinds that libipt does not take, or not always: 1 unknown opcode, 2 unknown packet. */
@@ -121,15 +58,36 @@ ERROR[PacketKind.BAD_PACKET] = 2;
 ERROR[PacketKind.TMA] = 2;
 ERROR[PacketKind.CYC] = 2;
 
+const IP_KINDS = [PacketKind.TIP, PacketKind.FUP, PacketKind.TIP_PGE, PacketKind.TIP_PGD];
 const IS_IP = new Uint8Array(64);
-IS_IP[PacketKind.TIP] = 1;
-IS_IP[PacketKind.FUP] = 1;
-IS_IP[PacketKind.TIP_PGE] = 1;
-IS_IP[PacketKind.TIP_PGD] = 1;
+for (const kind of IP_KINDS) IS_IP[kind] = 1;
 
 const PSB = Uint8Array.of(2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82);
 
-const EVD_TYPES: Readonly<Record<number, string>> = { 0: "cr2", 1: "vmxq", 2: "vmxr" };
+/** A name and what follows it, in two columns. */
+interface Columns {
+  /** The name, with the spaces up to the second column. */
+  readonly name: Piece;
+  /** Bytes of the name alone. */
+  readonly length: number;
+  readonly value: readonly PacketStep[];
+}
+
+/** The columns of a text of the form `name value`. */
+function columns(text: PacketText, kind: "ptdump" | "tracked", width: number): Columns | undefined {
+  const [, name, value = ""] = /^(\S+) ?(.*)$/.exec(text[kind] ?? "") ?? [];
+  if (name === undefined) return undefined;
+  return { name: piece(name.padEnd(width)), length: name.length, value: stepsOf(value, text) };
+}
+
+const TEXTS = Array.from(
+  { length: 64 },
+  (_, kind) => columns(PACKET_TEXTS[kind] ?? {}, "ptdump", OPCODE_WIDTH + 1),
+);
+const TRACKED = Array.from(
+  { length: 64 },
+  (_, kind) => columns(PACKET_TEXTS[kind] ?? {}, "tracked", TRACKING_WIDTH),
+);
 
 /** The rest of the line after the offset, of packets of one byte that may be in the short way. */
 const SHORT_TEXT = new Float64Array(256 * 3);
@@ -177,6 +135,8 @@ export class PtdumpText {
   private readonly options: PtdumpTextOptions;
   private readonly decoder: PacketDecoder;
   private readonly hidden = new Uint8Array(64);
+  /** The third columns. */
+  private readonly tracked = [...TRACKED];
   private readonly shortWay: boolean;
   private offset = 0;
   /** Whether the next packet is not one that was searched for. */
@@ -196,6 +156,8 @@ export class PtdumpText {
     if (options.noTiming) { for (const kind of [TSC, CBR, TMA, MTC, CYC]) this.hidden[kind] = 1; }
     if (options.noCyc) this.hidden[CYC] = 1;
     if (options.noPad) this.hidden[PAD] = 1;
+    if (!options.execMode) this.tracked[PacketKind.MODE_EXEC] = undefined;
+    if (!options.lastIp) { for (const kind of IP_KINDS) this.tracked[kind] = undefined; }
     this.shortWay = !options.raw && !options.noOffset && !options.noPad;
   }
 
@@ -217,7 +179,7 @@ export class PtdumpText {
     out: Uint8Array,
     at: number,
   ): number {
-    const { decoder, shortWay } = this;
+    const { decoder, options, shortWay } = this;
     decoder.window(input, from, to, last);
     const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
     const stopOut = out.length - PTDUMP_TEXT_ROOM;
@@ -262,21 +224,14 @@ export class PtdumpText {
           pos = to;
           break;
         }
-        at = putAscii(
-          view,
-          putHexOffset(view, putAscii(view, at, "["), offset),
-          ": error decoding packet: ",
-        );
-        at = putAscii(view, at, error === 1 ? "unknown opcode]\n" : "unknown packet]\n");
-        this.haveIp = false;
-        this.ipLow = this.ipHigh = 0;
+        at = this.refusal(view, at, error === 1 ? "opcode" : "packet");
         const psb = this.psbBegunBefore(input, from, pos, to);
         if (psb < 0) {
           decoder.seek(offset + 1, 0);
           decoder.resync();
           size = 1;
         } else {
-          at = this.line(view, at, PacketKind.PSB, offset - psb, PSB, 0, PSB_SIZE);
+          at = this.line(view, at, PacketKind.PSB, offset - psb, PSB);
           size = PSB_SIZE - psb;
           decoder.seek(offset + size, 0);
         }
@@ -289,7 +244,8 @@ export class PtdumpText {
           offset += longer;
           decoder.skip(longer);
         }
-        at = this.line(view, at, kind, offset, input, pos, size);
+        const bytes = options.raw === true ? input.subarray(pos, pos + size) : PSB;
+        at = this.line(view, at, kind, offset, bytes);
       }
       this.inSync = !refused && kind !== PacketKind.SKIPPED;
       pos += size;
@@ -334,15 +290,25 @@ export class PtdumpText {
     return longer < before ? before - longer : -1;
   }
 
-  /** Writes the line of the packet that the decoder is at. */
+  /** Writes the line in brackets of what is at `offset`, after which no last IP is known. */
+  private refusal(view: DataView, at: number, what: string): number {
+    this.haveIp = false;
+    this.ipLow = this.ipHigh = 0;
+    at = putHexOffset(view, putAscii(view, at, "["), this.offset);
+    return putAscii(view, at, `: error decoding packet: unknown ${what}]\n`);
+  }
+
+  /**
+   * Writes the line of the packet that the decoder is at.
+   *
+   * @param bytes The packet's, where `--raw` shows them.
+   */
   private line(
     view: DataView,
     at: number,
     kind: PacketKind,
     offset: number,
     bytes: Uint8Array,
-    pos: number,
-    size: number,
   ): number {
     const { options, decoder } = this;
     // Room for the note that ptdump writes before a line, about its first IP packet.
@@ -355,62 +321,26 @@ export class PtdumpText {
       at = putSpaces(view, at, OFFSET_WIDTH - 16 + 1);
     }
     if (options.raw) {
-      for (let i = 0; i < size; i++) at = putHex2(view, at, bytes[pos + i] as number);
-      at = putSpaces(view, at, RAW_WIDTH - 2 * size + 1);
+      at = putHexBytes(view, at, bytes, 0, bytes.length);
+      at = putSpaces(view, at, RAW_WIDTH - 2 * bytes.length + 1);
     }
-    const opcode = at;
-    at = NAMES.put(view, at, kind);
-    const start = opcode + OPCODE_WIDTH + 1;
-    const end = payload(view, start, kind, decoder);
-    if (end > start) {
-      // The payload is in its place; what lies between it and the name was not written yet.
-      for (; at < start; at++) view.setUint8(at, 0x20);
-      at = end;
-    }
-    const tracking = this.trackingId(kind);
-    if (tracking !== "") {
+    const { name, length, value } = TEXTS[kind] as Columns;
+    const start = name.put(view, at);
+    const end = putPacket(view, start, value, decoder);
+    at = end > start ? end : at + length;
+    const tracked = this.tracked[kind];
+    if (tracked !== undefined) {
       at = putSpaces(view, at, end > start ? PAYLOAD_WIDTH - (end - start) + 1 : PAYLOAD_WIDTH + 2);
-      const id = at;
-      at = putAscii(view, at, tracking);
-      at = putSpaces(view, at, TRACKING_WIDTH - (at - id));
-      at = this.tracking(view, at, kind);
+      at = tracked.name.put(view, at);
+      at = IS_IP[kind] === 0 ? putPacket(view, at, tracked.value, decoder) : this.lastIp(view, at);
     }
     view.setUint8(at, 0x0a);
     return at + 1;
   }
 
-  /** The name of what the third column shows for a packet; empty without a third column. */
-  private trackingId(kind: PacketKind): string {
-    switch (kind) {
-      case PacketKind.PIP:
-        return "cr3";
-      case PacketKind.VMCS:
-        return "vmcs";
-      case PacketKind.CFE:
-      case PacketKind.EVD:
-        return "type";
-      case PacketKind.MODE_EXEC:
-        return this.options.execMode ? "em" : "";
-      default:
-        return this.options.lastIp && IS_IP[kind] !== 0 ? "ip" : "";
-    }
-  }
-
-  /** Writes the value in the third column. */
-  private tracking(view: DataView, at: number, kind: PacketKind): number {
+  /** Follows the last IP, and writes it. */
+  private lastIp(view: DataView, at: number): number {
     const { low, high, count } = this.decoder;
-    switch (kind) {
-      case PacketKind.PIP:
-        return putHex16(view, at, cr3High(low, high), cr3Low(low));
-      case PacketKind.VMCS:
-        return putHex16(view, at, high << 12 | low >>> 20, low << 12);
-      case PacketKind.CFE:
-        return putAscii(view, at, CFE_TYPES[low & 0x1f] ?? "unknown");
-      case PacketKind.EVD:
-        return putAscii(view, at, EVD_TYPES[count & 0x1f] ?? "unknown");
-      case PacketKind.MODE_EXEC:
-        return putAscii(view, at, EXEC_MODES[low & 3] as string);
-    }
     if (count === 0) return putAscii(view, at, this.haveIp ? "<suppressed>" : "<unavailable>");
     // Unlike the decoder's, ptdump's last IP outlives a PSB.
     switch (count) {
@@ -456,116 +386,7 @@ export function ptdumpText(
   bytes: Uint8Array,
   options?: PtdumpTextOptions,
 ): Uint8Array<ArrayBuffer> {
-  const text = new PtdumpText(options);
-  let out = new Uint8Array(PTDUMP_TEXT_ROOM + 40 * bytes.length);
-  let at = 0;
-  for (let from = 0; from < bytes.length; from += text.consumed) {
-    if (out.length - at < PTDUMP_TEXT_ROOM) {
-      const larger = new Uint8Array(2 * out.length);
-      larger.set(out);
-      out = larger;
-    }
-    at = text.write(bytes, from, bytes.length, true, out, at);
-  }
-  return out.subarray(0, at);
-}
-
-/** Writes the payload column; returns `at` when there is none. */
-function payload(view: DataView, at: number, kind: PacketKind, packet: PacketDecoder): number {
-  const { low, high, count } = packet;
-  switch (kind) {
-    case PacketKind.TIP:
-    case PacketKind.FUP:
-    case PacketKind.TIP_PGE:
-    case PacketKind.TIP_PGD:
-      at = putAscii(view, at, IP_START[count] as string);
-      switch (count) {
-        case 0:
-          return at;
-        case 1:
-          return putHex8(view, at, low << 16) - 4;
-        case 2:
-          return putHex8(view, at, low);
-        case 3:
-          return putHex16(view, at, high << 16 >> 16, low);
-        case 4:
-          return putHex8(view, putHex8(view, at, high << 16) - 4, low);
-        default:
-          return putHex16(view, at, high, low);
-      }
-    case PacketKind.TNT_8:
-    case PacketKind.TNT_64:
-      for (let bit = count - 1; bit >= 0; bit--) {
-        const taken = bit < 32 ? low >>> bit & 1 : high >>> (bit - 32) & 1;
-        view.setUint8(at++, taken !== 0 ? 0x21 : 0x2e);
-      }
-      return at;
-    case PacketKind.PIP:
-      at = putHex(view, at, cr3High(low, high), cr3Low(low));
-      return (low & 1) !== 0 ? putAscii(view, at, ", nr") : at;
-    case PacketKind.VMCS:
-      return putHex(view, at, high << 12 | low >>> 20, low << 12);
-    case PacketKind.MODE_EXEC: {
-      const mode = ["", "cs.l", "cs.d", "cs.d, cs.l"][low & 3] as string;
-      at = putAscii(view, at, mode);
-      if ((low & 4) === 0) return at;
-      return putAscii(view, at, mode === "" ? "if" : ", if");
-    }
-    case PacketKind.MODE_TSX:
-      return putAscii(view, at, ["", "intx", "abrt", "intx, abrt"][low & 3] as string);
-    case PacketKind.TSC:
-    case PacketKind.MTC:
-    case PacketKind.CYC:
-    case PacketKind.MNT:
-      return putHex(view, at, high, low);
-    case PacketKind.CBR:
-      return putHex(view, at, 0, low & 0xff);
-    case PacketKind.TMA:
-      at = putAscii(view, putHex(view, at, 0, low & 0xffff), ", ");
-      return putHex(view, at, 0, low >>> 24 | (high & 1) << 8);
-    case PacketKind.EXSTOP:
-      return putAscii(view, at, count !== 0 ? "ip" : "");
-    case PacketKind.MWAIT:
-      return putHex8(view, putAscii(view, putHex8(view, at, low), ", "), high);
-    case PacketKind.PWRE:
-      at = putDecimal(view, putAscii(view, at, "c"), (low >> 12) + 1 & 0xf);
-      at = putDecimal(view, putAscii(view, at, "."), (low >> 8) + 1 & 0xf);
-      // The SDM has the bit at 7; ptdump looks at 3.
-      return putAscii(view, at, (low & 8) !== 0 ? ", hw" : "");
-    case PacketKind.PWRX: {
-      const reason = low >> 8 & 0xd;
-      at = putAscii(
-        view,
-        at,
-        reason === 1 ? "int" : reason === 4 ? " st" : reason === 8 ? " hw" : "bad",
-      );
-      at = putDecimal(view, putAscii(view, at, ": c"), (low >> 4) + 1 & 0xf);
-      return putDecimal(view, putAscii(view, at, ", c"), low + 1 & 0xf);
-    }
-    case PacketKind.PTW:
-      at = putAscii(view, putHex(view, at, 0, count & 3), ": ");
-      return putAscii(view, putHex(view, at, high, low), count >> 2 !== 0 ? ", ip" : "");
-    case PacketKind.CFE: {
-      const type = low & 0x1f;
-      at = putDecimal(view, at, type);
-      const vector = CFE_VECTOR[type];
-      if (vector !== undefined) {
-        at = putAscii(view, at, ": ");
-        at = vector === 1 ? putDecimal(view, at, low >> 8) : putHex(view, at, 0, low >> 8);
-      }
-      return putAscii(view, at, (low & 0x80) !== 0 ? ", ip" : "");
-    }
-    case PacketKind.EVD:
-      at = putAscii(view, putDecimal(view, at, count & 0x1f), ": ");
-      return putHex(view, at, high, low);
-    case PacketKind.TRIG:
-      at = putHex2(view, at, low >> 8 & 0xff);
-      if ((low & 0x80) !== 0) at = putAscii(view, at, ", ip");
-      if ((low & 0x20) !== 0) at = putAscii(view, at, ", mult");
-      return packet.size === 5 ? putDecimal(view, putAscii(view, at, ", icnt: "), low >>> 16) : at;
-    default:
-      return at;
-  }
+  return wholeText(new PtdumpText(options), bytes, PTDUMP_TEXT_ROOM, 40);
 }
 
 /**
@@ -576,15 +397,6 @@ function runAfter(bytes: Uint8Array, pos: number, to: number): number {
   let end = pos;
   while (end + 1 < to && bytes[end] === 0x02 && bytes[end + 1] === 0x82) end += 2;
   return end - pos;
-}
-
-/** CR3 as PIP sends it: bit 0 is the NR bit, bit 1 is bit 5 of the address. */
-function cr3Low(low: number): number {
-  return (low & ~1) << 4;
-}
-
-function cr3High(low: number, high: number): number {
-  return high << 4 | low >>> 28;
 }
 
 function putHexOffset(view: DataView, at: number, offset: number): number {

@@ -18,5 +18,5 @@
 export * from "./open.ts";
 export * from "./recording.ts";
 export * from "./sample_frames.ts";
-export type { ExportFormat } from "./formats.ts";
+export type { ExportFormat } from "@perfdata/export/formats";
 export { type ErrorPlace, PerfDataError, type PerfDataErrorCode } from "@perfdata/format";

@@ -30,7 +30,7 @@ export interface OpenOptions {
   readonly bundle?: Uint8Array;
   /** Ends what is being read. */
   readonly signal?: AbortSignal;
-  /** Called while all of it is read, with the share that was: 0 to 1. */
+  /** Called while all of it is read, with the share that was: from 0 to 1, which is the last. */
   readonly progress?: (share: number) => void;
   /** Receives what is damaged; without it, damage throws. */
   readonly diagnostics?: Diagnostics;
@@ -41,7 +41,7 @@ export interface OpenOptions {
  *
  * @param input A path (in Deno, Node and Bun), a `file:` URL, a `File`, bytes, or a stream; compressed by
  * gzip, bzip2, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded.
- * @throws {TypeError} Where it is nothing of that.
+ * @throws {TypeError} Where it is none of these.
  * @throws {PerfDataError} Where it is no recording.
  * @throws {Error} Of the operating system, where a file cannot be opened.
  *
@@ -59,11 +59,19 @@ export interface OpenOptions {
  * ```
  */
 export async function open(input: RecordingInput, options: OpenOptions = {}): Promise<Recording> {
-  const source = await expanded(await sourceOf(input));
+  const { symbols, signal, diagnostics = () => {} } = options;
+  if (typeof symbols === "string" && symbols !== "machine" && symbols !== "none") {
+    throw new TypeError(`open: symbols: expected machine, none or files, not ${symbols}`);
+  }
+  signal?.throwIfAborted();
+  const path = pathOf(input);
+  const source = await expanded(
+    path === undefined ? await contentOf(input, signal) : pathSource(path),
+  );
   try {
     // What is wrong with the header is said now.
-    await PerfDataReader.open(source, { diagnostics: options.diagnostics ?? (() => {}) });
-    return new Recording(source, typeof input === "string" ? input : "", options);
+    await PerfDataReader.open(source, { diagnostics });
+    return new Recording(source, path ?? nameOf(input), options);
   } catch (error) {
     source.close?.();
     throw error;
@@ -73,19 +81,49 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
 /** A source that can be read again. */
 export type Reopenable = RandomAccessSource & { close?(): void };
 
-async function sourceOf(input: RecordingInput): Promise<Reopenable> {
-  if (typeof input === "string") return pathSource(input);
-  if (input instanceof URL) {
-    if (input.protocol !== "file:") {
-      throw new TypeError(`open: ${input.href}: fetch it, and give the body of the response`);
+/** The path that is given, as such or as a URL. */
+function pathOf(input: unknown): string | undefined {
+  if (typeof input === "string") {
+    if (input.includes("\0")) {
+      throw new TypeError("open: a string is a path: give content as a Uint8Array or a Blob");
     }
-    return pathSource(decodeURIComponent(input.pathname));
+    // A drive of Windows has one letter.
+    if (!/^[a-z][a-z\d+.-]+:\/\//i.test(input)) return input;
+    return pathOf(new URL(input));
   }
+  if (!(input instanceof URL)) return undefined;
+  if (input.protocol !== "file:") {
+    throw new TypeError(`open: ${input.href}: fetch it, and give the body of the response`);
+  }
+  return decodeURIComponent(input.pathname);
+}
+
+/** The name of a `File`. */
+function nameOf(input: unknown): string {
+  const { name } = input as { readonly name?: unknown };
+  return typeof name === "string" ? name : "";
+}
+
+/** What is no path. */
+async function contentOf(input: unknown, signal?: AbortSignal): Promise<Reopenable> {
   if (input instanceof Uint8Array) return bytesSource(input);
   if (input instanceof Blob) return blobSource(input);
-  if (input instanceof ReadableStream) return blobSource(await new Response(input).blob());
-  const given = input === null ? "null" : typeof input;
-  throw new TypeError(`open: expected a path, URL, Blob, bytes or a stream, not ${given}`);
+  if (input instanceof ReadableStream) {
+    if (input.locked) throw new TypeError("open: the stream is locked: something else reads it");
+    const ended = signal === undefined
+      ? input
+      : input.pipeThrough(new TransformStream(), { signal });
+    return blobSource(await new Response(ended).blob());
+  }
+  throw new TypeError(
+    `open: expected a path, URL, Blob, Uint8Array or ReadableStream, not ${kindOf(input)}`,
+  );
+}
+
+/** The type or the class of a value. */
+function kindOf(value: unknown): string {
+  if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
+  return value.constructor?.name ?? "object";
 }
 
 async function expanded(source: Reopenable): Promise<Reopenable> {
@@ -95,8 +133,11 @@ async function expanded(source: Reopenable): Promise<Reopenable> {
   try {
     return blobSource(await new Response(await expandedStream(source, compression)).blob());
   } catch (error) {
+    // Node 22 has no message where gzip ends too early.
     const why = error instanceof Error ? error.message : String(error);
-    throw new PerfDataError(`${compression} data is damaged or cut: ${why}`);
+    throw new PerfDataError(
+      `${compression} data is damaged or cut${why === "" ? "" : `: ${why}`}`,
+    );
   } finally {
     source.close?.();
   }

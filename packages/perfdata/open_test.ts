@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { PerfDataError } from "@perfdata/format";
-import { DROP, KEEP } from "@perfdata/edit";
+import { PerfDataError, PerfDataReader } from "@perfdata/format";
+import { copyRecording, DROP, FileOutput, KEEP } from "@perfdata/edit";
 import { ignored } from "../../tests/ignored.ts";
 import { noPerf, perfText } from "../../tests/perf.ts";
+import { pathSink, pathSource } from "./files.ts";
 import { open, type OpenOptions, type RecordingInput } from "./mod.ts";
 
 const recorded = (name: string) =>
@@ -124,19 +125,75 @@ Deno.test("what is read is told, and can be ended", async () => {
     ...NONE,
     progress: (share) => shares.push(share),
   });
-  await recording.functions();
-  assert(shares.length > 0 && shares.every((share) => share >= 0 && share <= 1), `${shares}`);
+  for (const ask of ["info", "functions", "callTree", "edit"] as const) {
+    shares.length = 0;
+    await recording[ask]({});
+    assertEquals([shares.toSorted((a, b) => a - b), shares.at(-1)], [shares, 1], ask);
+    assert(shares.length > 1, ask);
+  }
   const controller = new AbortController();
   using ended = await open(recorded(NAME), { ...NONE, signal: controller.signal });
   controller.abort(new Error("enough"));
   await assertRejects(() => ended.functions(), Error, "enough");
   await assertRejects(() => Array.fromAsync(ended.samples()), Error, "enough");
+  const { signal } = controller;
+  await assertRejects(() => open(recorded(NAME), { signal }), Error, "enough");
+  const later = new AbortController();
+  const endless = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => {}) });
+  const opening = open(endless, { signal: later.signal });
+  later.abort(new Error("too slow"));
+  await assertRejects(() => opening, Error, "too slow");
+});
+
+Deno.test("a recording that was closed twice is read no more", async () => {
+  const { pathname } = recorded(NAME);
+  const recording = await open(pathname, NONE);
+  recording.close();
+  const other = await open(pathname, NONE);
+  recording.close();
+  await assertRejects(() => recording.info(), TypeError, "it was closed");
+  assert((await other.info()).samples > 0);
+  other.close();
+});
+
+Deno.test("a copy that is written to a file is the one that is made in memory", async () => {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-sink-" });
+  try {
+    const sink = pathSink(`${folder}/copy`);
+    const source = pathSource(recorded(NAME).pathname);
+    await copyRecording(await PerfDataReader.open(source), new FileOutput(sink), { edit: {} });
+    source.close();
+    sink.close();
+    using recording = await open(recorded(NAME), NONE);
+    const { bytes } = await recording.edit({});
+    assertEquals(Deno.readFileSync(`${folder}/copy`), bytes);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
 });
 
 Deno.test("what is no recording is said when it is opened", async () => {
-  await assertRejects(() => open(7 as unknown as string), TypeError, "not number");
-  await assertRejects(() => open(new URL("https://example.org/perf.data")), TypeError, "fetch it");
+  const wrong: readonly (readonly [unknown, string])[] = [
+    [7, "not number"],
+    [null, "not null"],
+    [new ArrayBuffer(9), "not ArrayBuffer"],
+    [Promise.resolve(""), "not Promise"],
+    [new URL("https://example.org/perf.data"), "fetch it"],
+    ["https://example.org/perf.data", "fetch it"],
+    ["PERFILE2\0", "a string is a path"],
+  ];
+  for (const [input, message] of wrong) {
+    await assertRejects(() => open(input as RecordingInput), TypeError, message);
+  }
+  const read = new Blob(["PERFILE2"]).stream();
+  read.getReader();
+  await assertRejects(() => open(read), TypeError, "locked");
+  const symbols = "some" as unknown as "none";
+  await assertRejects(() => open(recorded(NAME), { symbols }), TypeError, "not some");
+  await assertRejects(() => open(recorded(NAME), { bundle: new Uint8Array(9) }), Error, "bundle");
   await assertRejects(() => open("/no/such/file"), Error, "ENOENT");
+  const folder = await assertRejects(() => open(new URL("./", import.meta.url)), PerfDataError);
+  assertEquals(folder.code, "not-perf-data");
   const other = await assertRejects(() => open(new Uint8Array(64)), PerfDataError, "magic");
   assertEquals([other.code, other.offset], ["not-perf-data", 0n]);
   const whole = Deno.readFileSync(recorded(NAME));

@@ -16,7 +16,7 @@ import { type RecordingInfo, recordingInfo } from "@perfdata/report/info";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
 import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import { type LocatedRecord, records } from "@perfdata/user-records";
-import { type ExportFormat, formatOf } from "./formats.ts";
+import { type ExportFormat, formatOf, FORMATS } from "@perfdata/export/formats";
 import { ownProcess } from "./files/node_fs.ts";
 import { machineFiles, machinePlaces } from "./files/machine_files.ts";
 import { type Frame, Frames } from "./sample_frames.ts";
@@ -74,6 +74,7 @@ export class Recording implements Disposable {
   readonly #source: Reopenable;
   readonly #name: string;
   readonly #options: OpenOptions;
+  readonly #bundle: SymbolBundle | undefined;
   readonly #profiles = new Map<boolean, Promise<Profile>>();
 
   /** For {@linkcode open}. */
@@ -81,6 +82,8 @@ export class Recording implements Disposable {
     this.#source = source;
     this.#name = name;
     this.#options = options;
+    const { bundle } = options;
+    this.#bundle = bundle === undefined ? undefined : SymbolBundle.open(bundle);
   }
 
   /** Closes the file. */
@@ -99,7 +102,10 @@ export class Recording implements Disposable {
    * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
    */
   async info(): Promise<RecordingInfo> {
-    return await recordingInfo(await this.#open(), this.#engineOptions());
+    const reader = await this.#open();
+    const info = await recordingInfo(reader, this.#progressIn(reader));
+    this.#options.progress?.(1);
+    return info;
   }
 
   /**
@@ -247,8 +253,12 @@ export class Recording implements Disposable {
    * ```
    */
   async *exportAs(format: ExportFormat): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
-    const { isTimed, write } = formatOf(format);
-    yield* await write(await this.profile({ timed: isTimed }));
+    const found = formatOf(format);
+    if (found === undefined) {
+      const known = Object.keys(FORMATS).join(", ");
+      throw new RangeError(`exportAs: ${JSON.stringify(format)}; formats: ${known}`);
+    }
+    yield* await found.write(await this.profile({ timed: found.timed === true }), {});
   }
 
   /**
@@ -260,11 +270,9 @@ export class Recording implements Disposable {
     const { copyRecording, FileOutput } = await import("@perfdata/edit");
     const sink = memorySink();
     const output = new FileOutput(sink);
-    const { signal } = this.#options;
-    const stats = await copyRecording(await this.#open(), output, {
-      edit,
-      progress: () => signal?.throwIfAborted(),
-    });
+    const reader = await this.#open();
+    const stats = await copyRecording(reader, output, { edit, ...this.#progressIn(reader) });
+    this.#options.progress?.(1);
     return { bytes: sink.bytes(), stats };
   }
 
@@ -277,11 +285,14 @@ export class Recording implements Disposable {
     );
   }
 
-  #engineOptions(): Pick<EngineOptions, "progress"> {
+  /** Reports what was read of the data, and ends where the signal says so. */
+  #progressIn({ data }: PerfDataReader): {
+    readonly progress?: (bytes: number, more?: number) => void;
+  } {
     const { signal, progress } = this.#options;
     if (signal === undefined && progress === undefined) return {};
     let done = 0;
-    let all = this.#source.size;
+    let all = Number.isFinite(data.size) ? data.size : this.#source.size;
     return {
       progress: (bytes, more = 0) => {
         signal?.throwIfAborted();
@@ -298,19 +309,22 @@ export class Recording implements Disposable {
   ): Promise<{ engine: Engine; resolver: SymbolResolver }> {
     let made: SymbolResolver | undefined;
     const resolverOf = ({ recorded }: Engine): SymbolResolver => made ??= this.#resolver(recorded);
-    const engine = await runEngine(await this.#open(), [consumer], {
-      ...this.#engineOptions(),
+    const reader = await this.#open();
+    const engine = await runEngine(reader, [consumer], {
+      ...this.#progressIn(reader),
       ...(filter === undefined ? {} : { filter }),
       ...(this.#options.diagnostics === undefined
         ? {}
         : { diagnostics: this.#options.diagnostics }),
       unwind: resolverOf,
     });
+    this.#options.progress?.(1);
     return { engine, resolver: resolverOf(engine) };
   }
 
   #resolver(machine: Engine["recorded"]): SymbolResolver {
-    const { symbols = ownProcess() === undefined ? "none" : "machine", bundle } = this.#options;
+    const { symbols = ownProcess() === undefined ? "none" : "machine" } = this.#options;
+    const bundle = this.#bundle;
     const files = symbols === "machine"
       ? machineFiles
       : symbols === "none"
@@ -320,7 +334,7 @@ export class Recording implements Disposable {
       machine,
       parameters: false,
       places: symbols === "machine" ? machinePlaces() : {},
-      ...(bundle === undefined ? {} : { bundle: SymbolBundle.open(bundle) }),
+      ...(bundle === undefined ? {} : { bundle }),
     });
   }
 }

@@ -1,4 +1,4 @@
-/** Texts by number: a row holds the number, and the text is there once. */
+/** Texts by number: rows hold numbers, and each text is stored once. */
 export class Texts {
   readonly #texts: string[] = [];
   readonly #numbers = new Map<string, number>();

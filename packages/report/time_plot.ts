@@ -1,4 +1,4 @@
-/** Lines over time as SVG: panels below each other over the same seconds. */
+/** Plots of values over time as SVG: panels one above the other with the same time axis. */
 import { visible } from "@perfdata/format/visible";
 
 const WIDTH = 1000;

@@ -32,13 +32,13 @@ export async function openPass(
   const stacks = wants("stacks") || joined;
   const frames = wants("frames");
   const whole = stacks || frames;
-  const resolver = new Resolver(
+  const resolver = new Resolver({
     reader,
     machine,
     recorded,
-    engine.places,
-    engine.stacks,
-    {
+    places: engine.places,
+    stacks: engine.stacks,
+    needs: {
       places: consumers.some(({ needs }) => hasPlaces(needs)),
       stacks,
       calls: wants("calls"),
@@ -52,7 +52,7 @@ export async function openPass(
     },
     filter,
     past,
-  );
+  });
   engine.places.joinsUnmapped = !consumers.some(({ needs }) =>
     needs.unmapped !== false && hasPlaces(needs)
   );

@@ -9,7 +9,7 @@ import {
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
-import { ChainStep, contextMode, isContextMarker } from "./stacks/chains.ts";
+import { ChainStep, contextMode, isContextMarker, type SampledChain } from "./stacks/chains.ts";
 import type { History } from "./history/history.ts";
 import type { Machine } from "./machine/machine.ts";
 import type { MachineView } from "./machine/machine_view.ts";
@@ -40,6 +40,26 @@ export interface SampleFilter {
   readonly records?: { has(offset: number): boolean } | undefined;
 }
 
+/** What a {@link Resolver} reads, fills and goes by. */
+export interface ResolverParts {
+  /** The recording. */
+  readonly reader: PerfDataReader;
+  /** The machine, to which records are applied. */
+  readonly machine: Machine;
+  /** What records say of binaries. */
+  readonly recorded: RecordedObjects;
+  /** Gets the places. */
+  readonly places: Places;
+  /** Gets the stacks. */
+  readonly stacks: StackTable;
+  /** What is filled in. */
+  readonly needs: ResolveNeeds;
+  /** Which samples count. */
+  readonly filter: SampleFilter;
+  /** What the machine was at any moment, where records do not go by in order. */
+  readonly past?: History | undefined;
+}
+
 /**
  * Goes through the rows of runs in turn: applies records to the machine, and fills in what samples say
  * at that moment. It is the step of the engine after the order of time.
@@ -67,6 +87,17 @@ export class Resolver {
   readonly #frames: FrameStep;
   /** The user part of the present sample's stack, where it is not in the chain. */
   readonly #user = new UserFrames();
+  /** The present sample, where its stack is looked for. */
+  readonly #sample: SampledChain = {
+    thread: -1,
+    mode: 0,
+    hi: 0,
+    lo: 0,
+    place: -1,
+    view: new DataView(new ArrayBuffer(0)),
+    at: 0,
+    length: 0,
+  };
   readonly #needs: ResolveNeeds;
   readonly #filter: SampleFilter;
   readonly #filtered: boolean;
@@ -85,16 +116,8 @@ export class Resolver {
   #chainCount = 0;
 
   /** Fills in what `needs` says. */
-  constructor(
-    reader: PerfDataReader,
-    machine: Machine,
-    recorded: RecordedObjects,
-    places: Places,
-    stacks: StackTable,
-    needs: ResolveNeeds,
-    filter: SampleFilter,
-    past?: History,
-  ) {
+  constructor(parts: ResolverParts) {
+    const { reader, machine, recorded, places, stacks, needs, filter, past } = parts;
     this.#machine = machine;
     this.#past = past;
     this.#view = past ?? machine;
@@ -287,11 +310,17 @@ export class Resolver {
     const place = run.place[i] = places.find(thread, mode, hi, lo);
     const { stacks, frames } = this.#needs;
     if (stacks || frames) {
-      const kernelLength = this.#userPart(run, i, shape, thread, view);
-      if (frames) this.#list(run, shape, thread, mode, view, kernelLength, hi, lo, place);
-      if (stacks) {
-        run.stack[i] = this.#stack(run, i, shape, thread, mode, view, kernelLength, hi, lo, place);
-      }
+      const sample = this.#sample;
+      sample.thread = thread;
+      sample.mode = mode;
+      sample.hi = hi;
+      sample.lo = lo;
+      sample.place = place;
+      sample.view = view;
+      sample.at = shape.chain && fields !== undefined ? fields.callchain : 0;
+      sample.length = this.#userPart(run, i, shape, thread, view);
+      if (frames && fields !== undefined) this.#list(run, shape);
+      if (stacks) run.stack[i] = this.#stack(run, i, shape);
     }
     if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
   }
@@ -335,58 +364,35 @@ export class Resolver {
   }
 
   /** The stack of a sample: the user part wherever it is, and on it the chain. */
-  #stack(
-    run: Run,
-    i: number,
-    shape: SampleShape,
-    thread: number,
-    mode: number,
-    view: DataView,
-    kernelLength: number,
-    hi: number,
-    lo: number,
-    place: number,
-  ): number {
+  #stack(run: Run, i: number, shape: SampleShape): number {
     const { fields } = shape;
+    const sample = this.#sample;
+    const { thread, mode, view, at, length } = sample;
     const chains = this.#chains;
-    const chain = shape.chain && fields !== undefined;
-    const at0 = chain ? fields.callchain : 0;
     const outer = this.#user.node(this.#stacks, this.#needs.calls ? this.#places : undefined);
     if (this.#needs.joined && fields !== undefined) {
       // A marker at the end is followed by nothing.
-      const marked = chain && kernelLength > 0 &&
-        chains.isMarker(view, at0 + 8 * (kernelLength - 1));
-      const recorded = marked && outer >= 0 ? kernelLength - 1 : kernelLength;
-      if (chain) this.#chain(run, i, thread, mode, view, fields, recorded);
+      const marked = shape.chain && length > 0 && chains.isMarker(view, at + 8 * (length - 1));
+      const recorded = marked && outer >= 0 ? length - 1 : length;
+      if (shape.chain) this.#chain(run, i, thread, mode, view, fields, recorded);
       if (outer >= 0) this.#joinUser(run, i);
     }
-    return outer >= 0 && mode === PERF_RECORD_MISC_USER && this.#isEmpty(view, at0, kernelLength)
+    return outer >= 0 && mode === PERF_RECORD_MISC_USER && this.#isEmpty(view, at, length)
       ? outer
-      : chains.stack(thread, this.#moment, view, at0, kernelLength, mode, hi, lo, place, outer);
+      : chains.stack(sample, this.#moment, outer);
   }
 
   /** The same as a list; the sampled address comes first where a stack was copied and no chain says more. */
-  #list(
-    run: Run,
-    shape: SampleShape,
-    thread: number,
-    mode: number,
-    view: DataView,
-    length: number,
-    hi: number,
-    lo: number,
-    place: number,
-  ): void {
-    const { fields } = shape;
-    if (fields === undefined) return;
-    const at = shape.chain ? fields.callchain : 0;
+  #list(run: Run, shape: SampleShape): void {
+    const sample = this.#sample;
+    const { mode, view, at, length, place } = sample;
     const user = this.#user;
-    let sampled = -1;
+    let isFirst = false;
     if (shape.unwind && !this.#chains.hasAddress(view, at, length)) {
       const isUser = user.count > 0 && mode === PERF_RECORD_MISC_USER;
-      if (!isUser || !this.#isEmpty(view, at, length)) sampled = place;
+      if (!isUser || !this.#isEmpty(view, at, length)) isFirst = place >= 0;
     }
-    this.#frames.add(run, thread, view, at, length, user, sampled, hi, lo);
+    this.#frames.add(run, sample, user, isFirst);
   }
 
   /** Whether a chain has nothing but the marker before what is not there. */

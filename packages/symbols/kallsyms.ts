@@ -3,7 +3,7 @@ import { type Address, addressFromHalves } from "./address.ts";
 import { STB, STT } from "./elf/elf_constants.ts";
 import { lowerBound } from "./sorted_numbers.ts";
 import type { SymbolTable } from "./symbol_table.ts";
-import { SymbolTableBuilder } from "./symbol_table_builder.ts";
+import { type SymbolNameBytes, SymbolTableBuilder } from "./symbol_table_builder.ts";
 import { HEX_DIGITS, HexField } from "./text_lines.ts";
 
 /** The symbols of a running kernel. */
@@ -214,13 +214,13 @@ class KallsymsBuilder {
   readonly modules = [""];
   readonly #bytes: Uint8Array;
   readonly #builder: SymbolTableBuilder;
-  readonly #strings: number;
+  readonly #name: SymbolNameBytes;
   readonly #groups = new Map<string, number>();
 
   constructor(bytes: Uint8Array, capacity: number) {
     this.#bytes = bytes;
     this.#builder = new SymbolTableBuilder({ capacity });
-    this.#strings = this.#builder.addStrings(bytes);
+    this.#name = { strings: this.#builder.addStrings(bytes), offset: 0, length: 0 };
   }
 
   /** Adds the symbol of a line, if its type counts. */
@@ -233,8 +233,9 @@ class KallsymsBuilder {
     const weak = upper === 0x57;
     const binding = weak ? STB.WEAK : type === upper ? STB.GLOBAL : STB.LOCAL;
     const kind = weak || upper === 0x54 ? STT.FUNC : STT.OBJECT;
-    const length = nameEnd - nameStart;
-    this.#builder.add(address, 0, this.#strings, nameStart, length, binding, kind, group);
+    this.#name.offset = nameStart;
+    this.#name.length = nameEnd - nameStart;
+    this.#builder.add(address, 0, this.#name, binding, kind, group);
   }
 
   /** The number of the module in a "\t[name]". */

@@ -1,4 +1,4 @@
-/** What the name of a mapping, as a recording has it, stands for. */
+/** The kind of object that the recorded name of a mapping stands for. */
 export type MapKind =
   /** A file. */
   | "file"

@@ -28,7 +28,7 @@ export interface PerfMap {
  */
 export function readPerfMap(bytes: Uint8Array): PerfMap {
   const builder = new SymbolTableBuilder();
-  const strings = builder.addStrings(bytes);
+  const name = { strings: builder.addStrings(bytes), offset: 0, length: 0 };
   const start = new HexField();
   const size = new HexField();
   let malformed = 0;
@@ -46,7 +46,9 @@ export function readPerfMap(bytes: Uint8Array): PerfMap {
       else {
         const address = addressFromHalves(start.hi, start.lo);
         const length = size.hi * 4294967296 + size.lo;
-        builder.add(address, length, strings, afterSize + 1, end - afterSize - 1);
+        name.offset = afterSize + 1;
+        name.length = end - name.offset;
+        builder.add(address, length, name);
       }
     }
     at = next;

@@ -9,6 +9,16 @@ export type { OverlapRule } from "./symbol_segments.ts";
 /** The size of the pages that `perf` rounds the end of a last symbol to. */
 const PAGE = 4096;
 
+/** Where the name of a symbol is. The builder copies it, so that one object does for many symbols. */
+export interface SymbolNameBytes {
+  /** The number that {@linkcode SymbolTableBuilder.addStrings} returned for the bytes. */
+  strings: number;
+  /** Offset of the name in those bytes. */
+  offset: number;
+  /** Its length in bytes. */
+  length: number;
+}
+
 /**
  * Collects symbols and makes a {@linkcode SymbolTable} of them.
  *
@@ -22,8 +32,8 @@ const PAGE = 4096;
  *
  * const builder = new SymbolTableBuilder();
  * const strings = builder.addStrings(new TextEncoder().encode("main\0helper\0"));
- * builder.add(0x1000, 0x20, strings, 0, 4);
- * builder.add(0x1020, 0, strings, 5, 6);
+ * builder.add(0x1000, 0x20, { strings, offset: 0, length: 4 });
+ * builder.add(0x1020, 0, { strings, offset: 5, length: 6 });
  * builder.fixup();
  * const table = builder.build();
  * assertEquals(table.name(table.lookup(0x101f)), "main");
@@ -65,7 +75,7 @@ export class SymbolTableBuilder {
    *
    * @param bytes the string table; it is kept, not copied
    * @param suffix appended to every name in it (`@plt`)
-   * @returns the number to give to {@linkcode SymbolTableBuilder.add}
+   * @returns the number that names have as their `strings`
    */
   addStrings(bytes: Uint8Array, suffix = ""): number {
     this.#blobs.push(bytes);
@@ -78,9 +88,7 @@ export class SymbolTableBuilder {
    *
    * @param start first address
    * @param size bytes; 0 if not known
-   * @param strings number returned by {@linkcode SymbolTableBuilder.addStrings}
-   * @param nameOffset byte offset of the name in those bytes
-   * @param nameLength its length in bytes
+   * @param name where its name is
    * @param binding `STB_*`
    * @param type `STT_*`
    * @param group any number below 65536 that the caller wants back, such as that of a module
@@ -89,9 +97,7 @@ export class SymbolTableBuilder {
   add(
     start: Address,
     size: number,
-    strings: number,
-    nameOffset: number,
-    nameLength: number,
+    name: SymbolNameBytes,
     binding: number = STB.GLOBAL,
     type: number = STT.FUNC,
     group = 0,
@@ -110,9 +116,9 @@ export class SymbolTableBuilder {
     c.start[at] = start;
     // The two halves of the address space do not run into each other.
     c.end[at] = start < 0 ? Math.min(start + size, 0) : start + size;
-    c.nameOffset[at] = nameOffset;
-    c.nameLength[at] = nameLength;
-    c.blob[at] = strings;
+    c.nameOffset[at] = name.offset;
+    c.nameLength[at] = name.length;
+    c.blob[at] = name.strings;
     c.binding[at] = binding;
     c.type[at] = type;
     c.group[at] = group;

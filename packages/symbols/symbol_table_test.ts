@@ -39,7 +39,9 @@ for (const rule of ["innermost", "newest"] as const) {
     fc.assert(fc.property(clusters, (ranges) => {
       const builder = new SymbolTableBuilder();
       const strings = builder.addStrings(none);
-      for (const { start, size } of ranges) builder.add(start, size, strings, 0, 0);
+      for (const { start, size } of ranges) {
+        builder.add(start, size, { strings, offset: 0, length: 0 });
+      }
       const table = builder.build(rule);
       const clipped = ranges.map(({ start, size }) => ({
         start,
@@ -63,7 +65,7 @@ Deno.test("a large table is sorted, and every symbol found", () => {
   for (let i = 0; i < count; i++) {
     // A permutation: 7919 and the count have no common factor.
     const place = (i * 7919) % count;
-    builder.add(0x400000 + place * 32, 16, strings, 0, 0);
+    builder.add(0x400000 + place * 32, 16, { strings, offset: 0, length: 0 });
   }
   builder.fixup();
   const table = builder.build();
@@ -79,7 +81,11 @@ function kept(...symbols: [string, number, number][]): string {
   const builder = new SymbolTableBuilder();
   for (const [name, size, binding] of symbols) {
     const bytes = new TextEncoder().encode(name);
-    builder.add(0x1000, size, builder.addStrings(bytes), 0, bytes.length, binding);
+    builder.add(0x1000, size, {
+      strings: builder.addStrings(bytes),
+      offset: 0,
+      length: bytes.length,
+    }, binding);
   }
   builder.fixup();
   const table = builder.build();
@@ -102,11 +108,11 @@ Deno.test("the choice among aliases", () => {
 Deno.test("the ends of symbols without a size", () => {
   const builder = new SymbolTableBuilder();
   const strings = builder.addStrings(none);
-  builder.add(-0x7f000000, 0, strings, 0, 0, STB.GLOBAL, 2, 0);
-  builder.add(-0x7effff00, 0, strings, 0, 0, STB.GLOBAL, 2, 0);
-  builder.add(-0x3fffff80, 0, strings, 0, 0, STB.GLOBAL, 2, 1);
-  builder.add(-0x3ffffe80, 0, strings, 0, 0, STB.GLOBAL, 2, 1);
-  builder.add(0x10, 0, strings, 0, 0, STB.GLOBAL, 2, 0);
+  builder.add(-0x7f000000, 0, { strings, offset: 0, length: 0 }, STB.GLOBAL, 2, 0);
+  builder.add(-0x7effff00, 0, { strings, offset: 0, length: 0 }, STB.GLOBAL, 2, 0);
+  builder.add(-0x3fffff80, 0, { strings, offset: 0, length: 0 }, STB.GLOBAL, 2, 1);
+  builder.add(-0x3ffffe80, 0, { strings, offset: 0, length: 0 }, STB.GLOBAL, 2, 1);
+  builder.add(0x10, 0, { strings, offset: 0, length: 0 }, STB.GLOBAL, 2, 0);
   builder.fixup({ splitGroups: true });
   const table = builder.build();
   assertEquals(
@@ -137,7 +143,7 @@ Deno.test("symbols that come late stand where they stand when all are sorted at 
         const builder = new SymbolTableBuilder();
         for (const { address, name } of symbols) {
           const strings = builder.addStrings(new TextEncoder().encode(name));
-          builder.add(address, 1, strings, 0, name.length);
+          builder.add(address, 1, { strings, offset: 0, length: name.length });
         }
         const table = builder.build();
         return Array.from({ length: table.size }, (_, i) => table.name(i));

@@ -1,4 +1,4 @@
-/** What follows a name that nothing verifies, in every text and format. */
+/** The mark after a name that nothing verifies, the same in every text and format. */
 export const UNVERIFIED_MARK = "?";
 
 /** Why an address could not be given a symbol. */

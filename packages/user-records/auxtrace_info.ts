@@ -87,10 +87,11 @@ function kindOf(type: unknown, size: number, first: () => bigint): PrivCodec<unk
 }
 
 const words = array(x64, "rest");
+const { shape: _, ...shown } = words;
 
 /** The words as they are. A trace gets their names. */
 const priv: Codec<bigint[]> = {
-  ...words,
+  ...shown,
   alternatives: [
     intelPtPriv,
     intelBtsPriv,

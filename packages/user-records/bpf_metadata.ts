@@ -26,9 +26,6 @@ const ENTRY_FIELDS = {
   value: [chars(BPF_METADATA_VALUE_LEN) as FixedCodec<string>, "Its value in words."],
 } as const;
 
-/** A metadata variable of a BPF program. */
-export type BpfMetadataEntry = StructValue<typeof ENTRY_FIELDS>;
-
 const BPF_METADATA_FIELDS = {
   prog_name: [
     chars(BPF_PROG_NAME_LEN) as FixedCodec<string>,

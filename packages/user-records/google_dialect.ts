@@ -1,5 +1,5 @@
 import { type Codec } from "@perfdata/format/struct";
-import { type DecodedRecord, FEATURES } from "@perfdata/format";
+import { FEATURES } from "@perfdata/format";
 import { type FeatureOf } from "@perfdata/format/features";
 import {
   GOOGLE_RECORD_HEADER_HOSTNAME,
@@ -93,6 +93,3 @@ export const GOOGLE_RECORDS = [
   feature(80, "NUMA_TOPOLOGY") as FeatureRecord<"NUMA_TOPOLOGY">,
   feature(81, "PMU_MAPPINGS") as FeatureRecord<"PMU_MAPPINGS">,
 ] as const;
-
-/** A decoded record of the dialect. */
-export type GoogleRecord = DecodedRecord<typeof GOOGLE_RECORDS[number]>;

@@ -36,9 +36,6 @@ const ENTRY_2_FIELDS = {
   vcpu: [i64, "CPU of the virtual machine, or -1."],
 } as const;
 
-/** Which virtual machine a counter counted in. */
-export type IdIndexEntry2 = StructValue<typeof ENTRY_2_FIELDS>;
-
 const ID_INDEX_FIELDS = {
   nr: [counter(u64, "entries") as HiddenCodec, "Number of entries."],
   entries: [

@@ -31,9 +31,6 @@ const CONFIG_ENTRY_FIELDS = {
   ],
 } as const;
 
-/** A setting of `perf stat record`. */
-export type StatConfigEntry = StructValue<typeof CONFIG_ENTRY_FIELDS>;
-
 const STAT_CONFIG_FIELDS = {
   nr: [counter(u64, "data") as HiddenCodec, "Number of settings."],
   data: [

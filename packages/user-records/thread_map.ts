@@ -22,9 +22,6 @@ const ENTRY_FIELDS = {
   ],
 } as const;
 
-/** A thread that is recorded. */
-export type ThreadMapEntry = StructValue<typeof ENTRY_FIELDS>;
-
 const THREAD_MAP_FIELDS = {
   nr: [counter(u64, "entries") as HiddenCodec, "Number of threads."],
   entries: [

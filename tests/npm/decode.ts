@@ -38,11 +38,11 @@ export async function decode(recording: Blob, bundleBytes: Uint8Array): Promise<
   for (const [place, name] of names.names.entries()) {
     let row = functions.get(name);
     if (row === undefined) functions.set(name, row = [name, 0, 0]);
-    row[1] += calls.insnsOf[place] ?? 0;
+    row[1] += calls.sums.insnsOf[place] ?? 0;
     row[2] += calls.latency.of(place)?.calls ?? 0;
   }
   return {
-    insns: calls.insns,
+    insns: calls.sums.insns,
     functions: [...functions.values()].sort(([a], [b]) => a < b ? -1 : 1),
     errors: errors.reduce((sum, n) => sum + n, 0),
   };

@@ -3,4 +3,4 @@ static inline __attribute__((always_inline)) void small(unsigned long n) { for (
 __attribute__((noinline)) void inner(unsigned long n) { small(n); sum++; }
 __attribute__((noinline)) void middle(unsigned long n) { inner(n); sum++; }
 __attribute__((noinline)) void outer(unsigned long n) { middle(n); sum++; }
-int main(void) { for (int i = 0; i < 3000; i++) outer(20000); return 0; }
+int main(void) { for (int i = 0; i < 9000; i++) outer(20000); return 0; }

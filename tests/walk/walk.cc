@@ -7,4 +7,4 @@ template <typename T> struct Till {
 [[gnu::noinline]] void middle(unsigned long n) { Till<unsigned long>().inner(n); sum = sum + 1; }
 [[gnu::noinline]] void outer(unsigned long n) { middle(n); sum = sum + 1; }
 }
-int main() { for (int i = 0; i < 3000; i++) shop::outer(20000); }
+int main() { for (int i = 0; i < 9000; i++) shop::outer(20000); }

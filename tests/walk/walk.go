@@ -22,7 +22,7 @@ func middle(n uint64) { t := Till[int]{}; t.inner(n); sum++ }
 func outer(n uint64) { middle(n); sum++ }
 
 func main() {
-	for i := 0; i < 3000; i++ {
+	for i := 0; i < 9000; i++ {
 		outer(20000)
 	}
 }

@@ -1,4 +1,4 @@
-/** The page: what it shows comes from a server, from the page itself, or from files that are dropped. */
+/** The page. Its data comes from a server, from the page itself, or from dropped files. */
 import { render } from "../ui/preact.ts";
 import { Store } from "../ui/store.ts";
 import { App } from "./app.tsx";

@@ -1,4 +1,4 @@
-/** Dark or light: as the system has it, unless somebody chose. */
+/** Dark or light: the choice of the user, or else that of the system. */
 const SCHEMES = ["", "dark", "light"] as const;
 
 /** Takes the next one. */

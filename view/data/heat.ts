@@ -23,7 +23,7 @@ export interface Heat {
 const FEW_COLUMNS = 24;
 
 /** Nanoseconds of a column: a second, or for short recordings a tenth, a hundredth, … of it. */
-export function heatColumn(duration: number): number {
+function heatColumn(duration: number): number {
   let column = 1e9;
   while (column > 1e4 && duration / column < FEW_COLUMNS) column /= 10;
   return column;

@@ -19,7 +19,7 @@ export interface TimedRows {
 }
 
 /** Stretches of time in which samples of several threads are put together. */
-export const SLICES = 240;
+const SLICES = 240;
 
 /**
  * Lays out samples in order of time: those that follow each other and are in the same function, called the

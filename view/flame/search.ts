@@ -1,4 +1,4 @@
-/** What a search matches. */
+/** Finds the functions that match a search. */
 
 /**
  * By function, whether its name matches: a part of it without regard to case, or a regular

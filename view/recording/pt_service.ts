@@ -5,6 +5,7 @@ import { PtCalls } from "@perfdata/pt/calls";
 import { missingCode, type PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
 import {
   decodePt,
+  type InsnText,
   type PtBuffer,
   PtClock,
   type PtCounts,
@@ -17,7 +18,6 @@ import {
   functionRows,
   type FunctionTime,
   functionTimes,
-  type InsnText,
   lossText,
   PtList,
   ROW,
@@ -225,11 +225,7 @@ export class PtService {
     const zero = { ...boxes, from: boxes.from.map((time) => time - first) };
     return {
       bytes: counts.bytes,
-      functions: functionTimes(
-        clocked ? sums : { insnsOf: sums.insnsOf, timeOf: sums.timeOf },
-        sums.latency,
-        names,
-      ),
+      functions: functionTimes(sums, names, clocked),
       calls: kept.rows(),
       callCount: kept.count,
       threads,

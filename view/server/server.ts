@@ -1,5 +1,5 @@
 /**
- * Answers a browser on this machine: the page, and what it asks about one recording.
+ * Serves the page to a browser on this machine, and answers its questions about one recording.
  *
  * @module
  */

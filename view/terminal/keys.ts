@@ -1,4 +1,4 @@
-/** What was typed, from the bytes that a terminal sends. */
+/** Decodes keys from the bytes that a terminal sends. */
 
 /** Names of keys by what follows `ESC [` or `ESC O`. */
 const SEQUENCES: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** A terminal that tests look at: it obeys the escape sequences that the browser writes, and no other ones. */
+/** A terminal that tests look at: it understands only the escape sequences that the browser writes. */
 import type { ColorMode } from "@perfdata/profile/colors";
 import type { Terminal } from "./run.ts";
 

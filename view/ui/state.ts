@@ -19,7 +19,7 @@ export const VIEWS = [
 ] as const;
 
 /** What can be compared. */
-export const MEASURES: readonly DiffMeasure[] = ["total", "samples", "time", "period"];
+const MEASURES: readonly DiffMeasure[] = ["total", "samples", "time", "period"];
 
 /** A view. */
 export type ViewName = typeof VIEWS[number];

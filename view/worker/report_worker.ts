@@ -1,4 +1,4 @@
-/** The worker of a page that shows what a server or a report has. */
+/** The worker of a page with the data of a server or a report. */
 import { serveCalls } from "./serve_calls.ts";
 
 serveCalls(undefined);

@@ -1,6 +1,6 @@
 import { putAscii, putDecimal, putHex, putSigned64 } from "@perfdata/format/text-bytes";
 import { SPE_PACKET, SPE_REACH, SpePacket } from "@perfdata/session/arm-spe-packet";
-import { type AuxText, putLineStart } from "./aux_line.ts";
+import { type AuxBytes, type AuxText, putLineStart } from "./aux_line.ts";
 import { hex } from "./auxtrace_info_text.ts";
 
 /** What the bits of an events packet mean. */
@@ -49,18 +49,12 @@ export class ArmSpeText implements AuxText {
   }
 
   /** See {@link AuxText.put}. */
-  put(
-    out: DataView,
-    p: number,
-    input: Uint8Array,
-    at: number,
-    end: number,
-    position: number,
-  ): number {
+  put(out: DataView, p: number, bytes: AuxBytes): number {
+    const { input, at, end, position } = bytes;
     const packet = this.#packet;
     packet.read(input, at, end, this.#base + position);
     this.consumed = Math.max(packet.size, 1);
-    p = putLineStart(out, p, input, at, this.consumed, 16, position);
+    p = putLineStart(out, p, bytes, this.consumed, 16);
     p = packet.size === 0
       ? putAscii(out, p, " Bad packet!")
       : this.#describe(out, putAscii(out, p, " "));

@@ -1,5 +1,5 @@
 import { putAscii, putHex2 } from "@perfdata/format/text-bytes";
-import { type AuxText, putPlace, u32 } from "./aux_line.ts";
+import { type AuxBytes, type AuxText, putPlace, u32 } from "./aux_line.ts";
 
 /** What the words of the longer of two kinds of packets hold; the first one marks the kind. */
 const LONG_WORDS = [
@@ -44,14 +44,7 @@ export class HisiPttText implements AuxText {
   }
 
   /** See {@link AuxText.put}. */
-  put(
-    out: DataView,
-    p: number,
-    input: Uint8Array,
-    at: number,
-    end: number,
-    position: number,
-  ): number {
+  put(out: DataView, p: number, { input, at, end, position }: AuxBytes): number {
     const words = this.#words;
     this.consumed = Math.min(4 * words.length, end - at);
     // What is left at the end is no packet, and not reported.

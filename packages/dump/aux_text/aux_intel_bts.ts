@@ -1,5 +1,5 @@
 import { putAscii, putHex } from "@perfdata/format/text-bytes";
-import { type AuxText, putLineStart, u32 } from "./aux_line.ts";
+import { type AuxBytes, type AuxText, putLineStart, u32 } from "./aux_line.ts";
 
 /** Bytes of a BTS record: where the branch came from, where it went, flags. */
 const BRANCH = 24;
@@ -16,16 +16,10 @@ export class IntelBtsText implements AuxText {
   }
 
   /** See {@link AuxText.put}. */
-  put(
-    out: DataView,
-    p: number,
-    input: Uint8Array,
-    at: number,
-    end: number,
-    position: number,
-  ): number {
+  put(out: DataView, p: number, bytes: AuxBytes): number {
+    const { input, at, end } = bytes;
     this.consumed = Math.min(BRANCH, end - at);
-    p = putLineStart(out, p, input, at, this.consumed, BRANCH, position);
+    p = putLineStart(out, p, bytes, this.consumed, BRANCH);
     if (this.consumed < BRANCH) return putAscii(out, p, " Bad record!\n");
     p = putWord(out, putAscii(out, p, " "), input, at);
     p = putWord(out, putAscii(out, p, " -> "), input, at + 8);

@@ -1,5 +1,17 @@
 import { putAscii, putHex2, putHex4 } from "@perfdata/format/text-bytes";
 
+/** The bytes from a packet on: one object, which the next packet fills again. */
+export interface AuxBytes {
+  /** What holds them. */
+  readonly input: Uint8Array;
+  /** Where the packet begins. */
+  at: number;
+  /** Where the bytes end: after `at`. */
+  end: number;
+  /** Place of the packet in the data. */
+  position: number;
+}
+
 /** Writes the packets of one piece of AUX data, a line each. */
 export interface AuxText {
   /** Bytes that have to be there for any packet, unless it is the last of the data. */
@@ -13,30 +25,17 @@ export interface AuxText {
    * @param input The first of them.
    */
   heading(size: number, input: Uint8Array): string;
-  /**
-   * Writes the line of the packet at `at` of `input`, which has at least one byte before `end`.
-   *
-   * @param position Place of the packet in the data.
-   */
-  put(
-    out: DataView,
-    p: number,
-    input: Uint8Array,
-    at: number,
-    end: number,
-    position: number,
-  ): number;
+  /** Writes the line of a packet. */
+  put(out: DataView, p: number, bytes: AuxBytes): number;
 }
 
-/** `.  00000010:  71 00 …`: the place and the bytes, padded to `width` bytes. */
+/** `.  00000010:  71 00 …`: the place and `n` bytes, padded to `width` bytes. */
 export function putLineStart(
   out: DataView,
   p: number,
-  input: Uint8Array,
-  at: number,
+  { input, at, position }: AuxBytes,
   n: number,
   width: number,
-  position: number,
 ): number {
   p = putPlace(out, p, position);
   for (let i = 0; i < n; i++) {

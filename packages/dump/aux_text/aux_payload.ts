@@ -5,7 +5,7 @@ import {
   PERF_AUXTRACE_INTEL_PT,
   PERF_AUXTRACE_NAMES,
 } from "@perfdata/user-records/auxtrace-info";
-import type { AuxText } from "./aux_line.ts";
+import type { AuxBytes, AuxText } from "./aux_line.ts";
 import type { TextOut } from "../text/text_out.ts";
 
 /**
@@ -56,23 +56,23 @@ async function putLines(
   first: number,
 ): Promise<void> {
   const input = new Uint8Array(1 << 16);
+  const bytes: AuxBytes = { input, at: 0, end: 0, position: first };
   let filled = 0;
-  let position = first;
   for (let last = false; !last;) {
     const got = await payload.read(input.subarray(filled));
     filled += got;
     last = got === 0;
     if (!last && filled < text.reach) continue;
-    if (position === first) out.text(text.heading(payload.size, input));
-    let at = 0;
-    while (last ? at < filled : filled - at >= text.reach) {
+    if (bytes.position === first) out.text(text.heading(payload.size, input));
+    bytes.end = filled;
+    for (bytes.at = 0; last ? bytes.at < filled : filled - bytes.at >= text.reach;) {
       out.reserve();
-      out.p = text.put(out.view, out.p, input, at, filled, position);
-      at += text.consumed;
-      position += text.consumed;
+      out.p = text.put(out.view, out.p, bytes);
+      bytes.at += text.consumed;
+      bytes.position += text.consumed;
     }
-    input.copyWithin(0, at, filled);
-    filled -= at;
+    input.copyWithin(0, bytes.at, filled);
+    filled -= bytes.at;
   }
 }
 

@@ -67,7 +67,7 @@ export class HexData {
             : this.#parts.touches(start, start + size));
         if (!asked) continue;
         const owner = `data[${index}${inflated ? `.${inner - 1}` : ""}] ${name}`;
-        const runs = recordRuns(this.#parts, owner, codec, batch, i, start, inflated);
+        const runs = recordRuns(this.#parts, codec, { owner, batch, i, start, inflated });
         yield inflated ? runs : clip(runs, from, to);
       }
       const payload = batch.payload;

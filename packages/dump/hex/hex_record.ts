@@ -19,7 +19,7 @@ import { decodeSection } from "./hex_regions.ts";
 import type { HexRun } from "./hex_run.ts";
 import { Origin } from "./hex_source.ts";
 import { LeafTrace } from "./hex_tree.ts";
-import type { AnyRecordCodec } from "../records/records_plan.ts";
+import type { AnyRecordCodec } from "../records/records_json.ts";
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
@@ -38,15 +38,25 @@ function traceHeader(bytes: Uint8Array, littleEndian: boolean, trace: LeafTrace)
   decode(RECORD_HEADER, bytes.subarray(0, PERF_EVENT_HEADER_SIZE), { littleEndian, trace });
 }
 
+/** A record, and how it is shown. */
+export interface HexRecord {
+  /** What it is called. */
+  readonly owner: string;
+  /** The batch that has it. */
+  readonly batch: RecordBatch;
+  /** Its number there. */
+  readonly i: number;
+  /** The offset of its first byte. */
+  readonly start: number;
+  /** Whether it came out of a COMPRESSED record. */
+  readonly inflated: boolean;
+}
+
 /** The runs of a record. */
 export function* recordRuns(
   parts: HexParts,
-  owner: string,
   codec: AnyRecordCodec,
-  batch: RecordBatch,
-  i: number,
-  start: number,
-  inflated: boolean,
+  { owner, batch, i, start, inflated }: HexRecord,
 ): Generator<HexRun, void, void> {
   const bytes = batch.recordBytes(i);
   const { littleEndian } = batch;
@@ -127,7 +137,7 @@ export function hexOfRecord(
   const parts = new HexParts(reader, new Origin({ read: () => 0 }), {}, []);
   const codec = hexCodec(reader);
   const owner = `data[${number}] ${hexRecordName(codec, batch, i)}`;
-  const isInflated = batch.inflatedFrom >= 0;
-  const start = isInflated ? 0 : batch.offset + batch.start(i);
-  return [...recordRuns(parts, owner, codec, batch, i, start, isInflated)];
+  const inflated = batch.inflatedFrom >= 0;
+  const start = inflated ? 0 : batch.offset + batch.start(i);
+  return [...recordRuns(parts, codec, { owner, batch, i, start, inflated })];
 }

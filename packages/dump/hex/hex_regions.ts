@@ -29,42 +29,28 @@ export async function* regionRuns(
   const { littleEndian } = parts.reader;
   const traced = (
     owner: string,
-    from: number,
-    to: number,
-    decodeTraced: (bytes: Uint8Array, trace: LeafTrace, base: number) => unknown,
+    decodeTraced: (bytes: Uint8Array, options: Parameters<typeof decode>[2]) => unknown,
+    from = 0,
+    to = size,
   ): Generator<HexRun, void, void> => {
     const part = bytes.subarray(from, to);
     const base = offset + from;
     const trace = new LeafTrace(base);
     let error: PerfDataError | undefined;
     try {
-      decodeTraced(part, trace, base);
+      decodeTraced(part, { littleEndian, base, trace });
     } catch (cause) {
       if (!(cause instanceof PerfDataError)) throw cause;
       error = cause;
     }
     return parts.structure(owner, part, base, trace, { error });
   };
+  const as = (codec: Codec<unknown>): Parameters<typeof traced>[1] => (part, options) =>
+    decode(codec, part, options);
   switch (kind) {
-    case "header": {
-      const isPipe = parts.reader.isPipe;
-      yield traced(
-        "header",
-        0,
-        size,
-        (part, trace, base) =>
-          decode(
-            isPipe ? perfPipeFileHeader : perfFileHeader,
-            part,
-            {
-              littleEndian,
-              base,
-              trace,
-            } as Parameters<typeof decode>[2],
-          ),
-      );
+    case "header":
+      yield traced("header", as(parts.reader.isPipe ? perfPipeFileHeader : perfFileHeader));
       break;
-    }
     case "attrs": {
       const entry = Number(parts.reader.header?.attr_size ?? 0);
       let at = 0;
@@ -74,51 +60,29 @@ export async function* regionRuns(
           ids: perfFileSection,
         });
         for (let i = 0; at + entry <= size; i++, at += entry) {
-          yield traced(
-            `attrs[${i}]`,
-            at,
-            at + entry,
-            (part, trace, base) => decode(file, part, { littleEndian, base, trace }),
-          );
+          yield traced(`attrs[${i}]`, as(file), at, at + entry);
         }
       }
-      yield traced("attrs", at, size, () => {});
+      yield traced("attrs", () => {}, at);
       break;
     }
     case "ids":
-      yield traced(
-        `ids[${index}]`,
-        0,
-        size,
-        (part, trace, base) => decode(array(u64, "rest"), part, { littleEndian, base, trace }),
-      );
+      yield traced(`ids[${index}]`, as(array(u64, "rest")));
       break;
     case "event_types":
-      yield traced(
-        "event_types",
-        0,
-        size,
-        (part, trace, base) =>
-          decode(array(perfTraceEventType, "rest"), part, { littleEndian, base, trace }),
-      );
+      yield traced("event_types", as(array(perfTraceEventType, "rest")));
       break;
     case "feature_table":
       for (let i = 0, at = 0; at < size; i++, at += 16) {
         const id = parts.reader.features[i]?.id ?? -1;
-        yield traced(
-          `feature_table[${i}] ${featureName(id)}`,
-          at,
-          Math.min(at + 16, size),
-          (part, trace, base) => decode(perfFileSection, part, { littleEndian, base, trace }),
-        );
+        const owner = `feature_table[${i}] ${featureName(id)}`;
+        yield traced(owner, as(perfFileSection), at, Math.min(at + 16, size));
       }
       break;
     default:
       yield traced(
         `feature ${featureName(index)}`,
-        0,
-        size,
-        (part, trace, base) => decodeSection(index, part, { littleEndian, base, trace }),
+        (part, options) => decodeSection(index, part, options),
       );
   }
 }

@@ -1,6 +1,6 @@
-import { type Piece, piece, putHex } from "@perfdata/format/text-bytes";
+import { type Piece, piece } from "@perfdata/format/text-bytes";
 import { safeCell } from "@perfdata/format/visible";
-import { type FieldFormat, type FieldPlace, type FieldStep } from "../text/field_text.ts";
+import type { FieldFormat } from "../text/field_text.ts";
 import type { U64Style } from "./records_json.ts";
 
 /** The columns of CSV: those that all records share, and all else as one JSON object. */
@@ -33,10 +33,12 @@ export interface LineStyle {
 
 /** What stands before the digits of a value. */
 function openOf(format: FieldFormat, size: number, u64: U64Style): string {
-  if (format === "u") return size === 8 && u64 === "string" ? '"' : "";
-  if (format === "d") return "";
+  if (format === "u" || format === "d") return size === 8 && u64 === "string" ? '"' : "";
   return format === "x" ? '"0x' : '"';
 }
+
+/** Most bytes of a number. */
+const NUMBER = 20;
 
 /**
  * The text of a line between its values, as its members are named one after the other: the only place
@@ -50,6 +52,8 @@ export class LineText {
   #isFirst = true;
   /** Where the row of CSV is. */
   #column = 0;
+  /** Most bytes that the line takes up so far: what is between its values, and its numbers. */
+  room = 0;
 
   constructor(style: LineStyle) {
     this.#style = style;
@@ -109,14 +113,24 @@ export class LineText {
   /** A value that each line has its own of: returns what leads to it. */
   value(format: FieldFormat, size: number): Piece {
     const open = openOf(format, size, this.#style.u64);
-    const before = piece(this.text(open).take());
+    const before = this.text(open).piece();
     this.text(open.slice(0, 1));
+    this.room += NUMBER;
     return before;
   }
 
-  /** A value of a field. */
-  step(format: FieldFormat, { offset, size }: FieldPlace): FieldStep {
-    return { before: this.value(format, size), format, offset, size };
+  /** What leads to the next value so far, in bytes. */
+  piece(): Piece {
+    const text = this.pieceWith("");
+    this.#text = "";
+    return text;
+  }
+
+  /** The same with text after it; the line goes on as if it had not been asked. */
+  pieceWith(json: string): Piece {
+    const text = piece(this.#text + this.styled(json));
+    this.room += text.length;
+    return text;
   }
 
   /** What leads to the next value so far; that begins with what comes next. */
@@ -126,38 +140,15 @@ export class LineText {
     return text;
   }
 
-  /** The end of the line, from the value before on. */
-  end(): string {
-    if (this.#style.csv === undefined) return `${this.take()}}\n`;
+  /** Ends the line. */
+  finish(): this {
+    if (this.#style.csv === undefined) {
+      this.#text += "}\n";
+      return this;
+    }
     const inMore = this.#column === MORE;
     if (!inMore) this.#toColumn(MORE);
-    return `${this.take()}${inMore ? '}"' : ""}\r\n`;
-  }
-}
-
-/** Writes addresses of a call chain as the items of a JSON array, and the bracket after them. */
-export class ChainText {
-  readonly #open: Piece;
-  readonly #separator: Piece;
-  readonly #close: Piece;
-  readonly #empty: Piece;
-
-  /** @param line Where the chain stands. */
-  constructor(line: LineText) {
-    this.#open = piece(line.styled('"0x'));
-    this.#separator = piece(line.styled('","0x'));
-    this.#close = piece(line.styled('"]'));
-    this.#empty = piece("]");
-  }
-
-  /** @param words Hold the addresses in `[from, to)`, low halves first. */
-  put(words: Int32Array, from: number, to: number, out: DataView, pos: number): number {
-    if (from >= to) return this.#empty.put(out, pos);
-    const separator = this.#separator;
-    for (let i = from; i < to; i += 2) {
-      pos = (i === from ? this.#open : separator).put(out, pos);
-      pos = putHex(out, pos, words[i + 1] as number, words[i] as number);
-    }
-    return this.#close.put(out, pos);
+    this.#text += `${inMore ? '}"' : ""}\r\n`;
+    return this;
   }
 }

@@ -1,19 +1,12 @@
 import {
   PERF_RECORD_AUXTRACE,
-  PERF_RECORD_COMM,
-  PERF_RECORD_EXIT,
-  PERF_RECORD_FORK,
-  PERF_RECORD_ITRACE_START,
-  PERF_RECORD_MMAP,
-  PERF_RECORD_MMAP2,
-  PERF_RECORD_NAMESPACES,
-  PERF_RECORD_READ,
+  PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import { layoutOf } from "@perfdata/format/struct";
 import type { Run } from "@perfdata/session/run";
 import { AUXTRACE } from "@perfdata/user-records";
-import { kernelField } from "../text/kernel_text.ts";
+import { recordThread } from "./record_line.ts";
 
 /** Which records are chosen; all are where nothing is said. */
 export interface RecordFilter {
@@ -34,18 +27,6 @@ export function isFiltered({ types, cpus, pids, tids, time }: RecordFilter): boo
   return [types, cpus, pids, tids, time].some((filter) => filter !== undefined);
 }
 
-/** Record types that name the thread they are about, which may be another one than wrote them. */
-const OWN_THREAD: ReadonlySet<number> = new Set([
-  PERF_RECORD_MMAP,
-  PERF_RECORD_COMM,
-  PERF_RECORD_EXIT,
-  PERF_RECORD_FORK,
-  PERF_RECORD_READ,
-  PERF_RECORD_MMAP2,
-  PERF_RECORD_ITRACE_START,
-  PERF_RECORD_NAMESPACES,
-]);
-
 const AUXTRACE_AT = layoutOf(AUXTRACE);
 
 /** Whether a filter lets the record of a row through. */
@@ -63,16 +44,10 @@ export function isWanted(filter: RecordFilter, run: Run, row: number, le: boolea
   if (pids === undefined && tids === undefined) return true;
   let pid = run.pid[row] as number;
   let tid = run.tid[row] as number;
-  if (OWN_THREAD.has(type)) {
-    const start = run.start[row] as number;
-    const end = run.end[row] as number;
-    const { view } = run.at(row);
-    const own = (name: string, other: number): number => {
-      const { offset, size } = kernelField(type, name);
-      return start + offset + size <= end ? view.getInt32(start + offset, le) : other;
-    };
-    pid = own("pid", pid);
-    tid = own("tid", tid);
+  if (type !== PERF_RECORD_SAMPLE) {
+    // The thread that it is about may be another one than wrote it.
+    const start = run.start[row] as number, end = run.end[row] as number;
+    ({ pid, tid } = recordThread(run.at(row), start, end, le) ?? { pid, tid });
   }
   return (pids === undefined || pids.has(pid)) && (tids === undefined || tids.has(tid));
 }

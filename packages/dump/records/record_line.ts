@@ -37,15 +37,8 @@ export class RecordLines {
         putAscii(this.#view, putDecimal64(this.#view, p, hi, lo), "\n"),
       );
     }
-    const p = putKernelText(
-      this.#view,
-      name.length,
-      record,
-      start,
-      end,
-      littleEndian,
-      NO_EVENT,
-    );
+    const span = { source: record, start, end };
+    const p = putKernelText(this.#view, name.length, span, littleEndian, NO_EVENT);
     return this.#bytes.subarray(0, p);
   }
 }

@@ -45,6 +45,7 @@ export class TextBuffer {
 /**
  * Stores text up to its NUL, where it needs no escape in JSON.
  *
+ * @param unit The bytes from `from` to `to` are a multiple of this.
  * @returns -1 where it does: quotes, backslashes, control characters, bytes that are not ASCII.
  */
 export function putPlainText(
@@ -53,13 +54,14 @@ export function putPlainText(
   bytes: Uint8Array,
   from: number,
   to: number,
+  unit: number,
 ): number {
   let at = pos;
   for (let i = from; i < to; i++) {
     const byte = bytes[i] as number;
     if (byte === 0) {
-      // A NUL and zeros to a multiple of 8; other padding is shown, and that by the general way.
-      if (to - i !== 8 - ((i - from) & 7)) return -1;
+      // A NUL and zeros to a multiple of `unit`; other padding is shown, and that by the general way.
+      if (to - i !== unit - (i - from) % unit) return -1;
       for (let j = i + 1; j < to; j++) if (bytes[j] !== 0) return -1;
       return at;
     }
@@ -67,14 +69,4 @@ export function putPlainText(
     out.setUint8(at++, byte);
   }
   return -1;
-}
-
-/** Stores the last `digits` decimal digits of a positive integer, and nothing beyond them. */
-export function putDigits(out: DataView, pos: number, n: number, digits: number): void {
-  let rest = n;
-  for (let i = digits - 1; i >= 0; i--) {
-    const next = Math.floor(rest / 10);
-    out.setUint8(pos + i, 0x30 + rest - 10 * next);
-    rest = next;
-  }
 }

@@ -4,7 +4,14 @@ import { putPlainText } from "./records_bytes.ts";
 Deno.test("text that needs an escape or has odd padding is refused", () => {
   const put = (...bytes: number[]) => {
     const out = new Uint8Array(64);
-    const end = putPlainText(new DataView(out.buffer), 0, Uint8Array.from(bytes), 0, bytes.length);
+    const end = putPlainText(
+      new DataView(out.buffer),
+      0,
+      Uint8Array.from(bytes),
+      0,
+      bytes.length,
+      8,
+    );
     return end < 0 ? undefined : new TextDecoder().decode(out.subarray(0, end));
   };
   assertEquals(put(0x61, 0x62, 0, 0, 0, 0, 0, 0), "ab");

@@ -8,9 +8,11 @@ import {
   decodeFeature,
   type PerfDataError,
   type PerfEvent,
+  type RecordCodec,
   type Sample,
   type SampleId,
 } from "@perfdata/format";
+import type { RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { type ReadFormat } from "@perfdata/format/read-format";
 import { type Residue, type Trace } from "@perfdata/format/cursor";
@@ -63,7 +65,7 @@ export function hexOf(bytes: Uint8Array): string {
  *
  * @param node The declaration, where it is known.
  */
-export function valueJson(value: unknown, node: FieldNode | undefined, u64: U64Style): string {
+function valueJson(value: unknown, node: FieldNode | undefined, u64: U64Style): string {
   switch (typeof value) {
     case "bigint":
       if (node?.codec?.display.as === "hex") return `"0x${value.toString(16)}"`;
@@ -89,6 +91,10 @@ export function valueJson(value: unknown, node: FieldNode | undefined, u64: U64S
   );
   return `{${members.join(",")}}`;
 }
+
+/** A codec of any records. */
+// deno-lint-ignore no-explicit-any
+export type AnyRecordCodec = RecordCodec<RecordDeclaration<string, any>>;
 
 /** A record as the codec gives it, of whatever type. */
 export interface AnyDecoded {
@@ -160,8 +166,33 @@ export function cpumodeName(misc: number): string {
   return CPUMODE_NAMES[mode] ?? String(mode);
 }
 
-/** Fields of a sample that have a place of their own in front of the others. */
-const SAMPLE_FIRST: ReadonlySet<string> = new Set(["ip", "pid", "tid", "cpu", "time", "period"]);
+/** Members that all samples have, in front of their other fields. */
+export const SAMPLE_FIRST: readonly string[] = [
+  "ip",
+  "pid",
+  "tid",
+  "cpu",
+  "time",
+  "count",
+  "period",
+];
+
+/** The fields of a record's trailer, as its line has them. */
+export const TRAILER = [
+  "pid",
+  "tid",
+  "cpu",
+  "time",
+  "id",
+  "stream_id",
+  "identifier",
+  "cpu_reserved",
+] as const;
+
+/** Whether a record holds a feature, which is shown instead of its bytes. */
+export function isFeature(name: string): boolean {
+  return name === "HEADER_FEATURE";
+}
 
 /** The value of the sample's own event among the values that were read with it. */
 function countOf(sample: Sample, read: ReadFormat | undefined): bigint | undefined {
@@ -204,17 +235,16 @@ export function lineMembers(
     const { meant } = context;
     const own = record.body as Sample;
     const sample = { ...own, ...meant, callchain: own.callchain };
-    const fixed = (name: keyof Sample) =>
-      members.push([name, valueJson(sample[name], root.fields.get(name), u64)]);
-    fixed("ip");
-    fixed("pid");
-    fixed("tid");
-    fixed("cpu");
-    fixed("time");
-    members.push(["count", valueJson(countOf(sample, sample.read), undefined, u64)]);
-    members.push(["period", valueJson(sample.period ?? context.period, undefined, u64)]);
+    const first: Readonly<Record<string, unknown>> = {
+      ...sample,
+      count: countOf(sample, sample.read),
+      period: sample.period ?? context.period,
+    };
+    for (const name of SAMPLE_FIRST) {
+      members.push([name, valueJson(first[name], root.fields.get(name), u64)]);
+    }
     for (const [name, value] of Object.entries(sample)) {
-      if (!SAMPLE_FIRST.has(name)) put(name, value, root.fields.get(name));
+      if (!SAMPLE_FIRST.includes(name)) put(name, value, root.fields.get(name));
     }
     if (meant !== undefined && own.callchain === undefined) {
       const addresses = meant.callchain.map((address) => `"0x${address.toString(16)}"`);
@@ -224,18 +254,7 @@ export function lineMembers(
     const id = record.sample_id;
     if (id !== undefined) {
       const fields = root.fields.get("sample_id")?.fields;
-      for (
-        const name of [
-          "pid",
-          "tid",
-          "cpu",
-          "time",
-          "id",
-          "stream_id",
-          "identifier",
-          "cpu_reserved",
-        ] as const
-      ) put(name, id[name], fields?.get(name));
+      for (const name of TRAILER) put(name, id[name], fields?.get(name));
     }
     members.push(["body", bodyJson(record, root, context)]);
   }
@@ -247,7 +266,7 @@ export function lineMembers(
 
 function bodyJson(record: AnyDecoded, root: FieldNode, context: LineContext): string {
   const body = record.body as Record<string, unknown>;
-  if (record.name !== "HEADER_FEATURE") return valueJson(body, root, context.u64);
+  if (!isFeature(record.name)) return valueJson(body, root, context.u64);
   // What a feature holds is worth more than its bytes.
   const tree = new FieldTree();
   const id = Number(body["feat_id"]);

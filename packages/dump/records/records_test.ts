@@ -170,7 +170,7 @@ const times = fc.array(fc.oneof(fc.nat(1e9).map(BigInt), u64)).chain((steps) =>
   )
 );
 
-Deno.test("lines that begin as the last one did are what decoding gives", async () => {
+Deno.test("lines of samples with any fields and values are what decoding gives", async () => {
   const optional = PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
     PERF_SAMPLE_TID | PERF_SAMPLE_IP | PERF_SAMPLE_IDENTIFIER;
   const types = [optional];

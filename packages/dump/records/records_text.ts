@@ -17,19 +17,18 @@ import { USER_RECORDS } from "@perfdata/user-records";
 import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 import { type Engine, type Needs, runEngine } from "@perfdata/session/engine";
 import type { TextConsumer } from "@perfdata/session/workers";
-import type { RecordBytes, Run } from "@perfdata/session/run";
+import type { Run } from "@perfdata/session/run";
 import { CSV_COLUMNS, type LineStyle, LineText } from "./line_text.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import {
   type AnyDecoded,
+  type AnyRecordCodec,
   FieldTree,
   lineMembers,
   meantSample,
   type Members,
 } from "./records_json.ts";
-import { type AnyRecordCodec, RecordPlan } from "./records_plan.ts";
-import { SampleWriter } from "./records_sample.ts";
-import type { Stack } from "./records_sample_rest.ts";
+import { LinePlan, type Stack } from "./line_plan.ts";
 import type { CsvLine, RecordsOptions } from "./records.ts";
 import type { RecordFilter } from "./record_filter.ts";
 import {
@@ -44,6 +43,9 @@ import { RecordMore } from "./records_symbols.ts";
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
+
+/** How many plans are kept. */
+const MOST_PLANS = 4096;
 
 const WANTED = 1;
 const UNWANTED = 2;
@@ -90,8 +92,8 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   /** Names of the events, as they are called now. */
   #names: readonly string[] = [];
   readonly #tree = new FieldTree();
-  readonly #samples: (SampleWriter | null)[] = [];
-  readonly #plans = new Map<number, RecordPlan | null>();
+  /** By type, `misc` and event; null where records are decoded. */
+  readonly #plans = new Map<number, LinePlan | null>();
   /** By type: WANTED, UNWANTED, or 0 where that is not known yet. */
   readonly #wanted = new Uint8Array(256);
   /** Byte order of the file. */
@@ -253,7 +255,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     const known = this.#names;
     if (names.length === known.length && names.every((name, i) => name === known[i])) return;
     this.#names = names;
-    this.#samples.length = 0;
+    this.#plans.clear();
     this.#choice?.renamed();
   }
 
@@ -272,33 +274,27 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     const type = (run.type[row] as number) >>> 0;
     const { out } = this;
     const from = out.length;
+    const isSample = type === PERF_RECORD_SAMPLE;
+    const stack = isSample ? this.#stack : undefined;
     let written = -1;
-    if (this.#fast && type === PERF_RECORD_SAMPLE) {
-      const writer = event < 0 || (start & 7) !== 0 ? null : this.#sampleWriter(event);
-      if (writer !== null) {
-        out.reserve(writer.bound(end - start));
-        const stack = this.#stack;
-        // Of damaged samples there is no whole stack.
-        if (stack === undefined || (run.thread[row] as number) >= 0) {
-          if (stack !== undefined) {
-            stack.words = run.chainWords;
-            stack.first = run.chainStart[row] as number;
-            stack.end = run.chainStart[row + 1] as number;
-            out.reserve(writer.bound(end - start) + 24 * (stack.end - stack.first));
-          }
-          written = writer.write(at, start, offset, out.view, out.length);
-        }
-        if (written >= 0 && this.#more !== undefined) {
-          out.length = written;
-          this.#more.put(out, run, row, from);
-          written = out.length;
-        }
+    // Of damaged samples there is no whole stack.
+    const isPlanned = this.#fast && ((start | end) & 7) === 0 &&
+      (stack === undefined || (run.thread[row] as number) >= 0);
+    const plan = isPlanned ? this.#plan(type, run.misc[row] as number, event) : null;
+    if (plan !== null) {
+      let room = plan.bound(end - start);
+      if (stack !== undefined) {
+        stack.words = run.chainWords;
+        stack.first = run.chainStart[row] as number;
+        stack.end = run.chainStart[row + 1] as number;
+        room += 24 * (stack.end - stack.first);
       }
-    } else if (type <= 0xff && event <= 0xfff && !this.#isOffCpu(type, event)) {
-      const plan = this.#plan(at, start, end, type, run.misc[row] as number, event);
-      if (plan !== null) {
-        out.reserve(plan.bound(end - start));
-        written = plan.write(out.view, out.length, at, start, end, offset, this.littleEndian);
+      out.reserve(room);
+      written = plan.write(at, start, end, offset, out.view, out.length);
+      if (written >= 0 && isSample && this.#more !== undefined) {
+        out.length = written;
+        this.#more.put(out, run, row, from);
+        written = out.length;
       }
     }
     if (written >= 0) out.length = written;
@@ -314,40 +310,24 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     out.length = 0;
   }
 
-  #isOffCpu(type: number, event: number): boolean {
-    return type === PERF_RECORD_SAMPLE && this.#reader.events.at(event)?.isOffCpu === true;
-  }
-
-  #sampleWriter(index: number): SampleWriter | null {
-    let writer = this.#samples[index];
-    if (writer === undefined) {
-      const event = this.#reader.events.all[index] as PerfEvent;
-      const name = this.#eventName(index);
-      const hasMore = this.#more !== undefined;
-      writer = SampleWriter.for(event, name, this.#style, hasMore, this.#stack) ?? null;
-      this.#samples[index] = writer;
-    }
-    return writer;
-  }
-
-  #plan(
-    at: RecordBytes,
-    start: number,
-    end: number,
-    type: number,
-    misc: number,
-    event: number,
-  ): RecordPlan | null {
+  #plan(type: number, misc: number, event: number): LinePlan | null {
+    if (type > 0xff || event > 0xfff) return null;
     const key = (event + 1) * 0x100_0000 + type * 0x1_0000 + misc;
-    let plan = this.#plans.get(key);
-    if (plan === undefined) {
-      const { littleEndian } = this;
-      const context = { littleEndian, event: this.#reader.events.all[event] };
-      plan = RecordPlan.for(this.#codec, at.bytes.subarray(start, end), context, this.#style) ??
-        null;
-      this.#plans.set(key, plan);
-    }
-    return plan;
+    const known = this.#plans.get(key);
+    if (known !== undefined) return known;
+    const declaration = this.#codec.declaration(type);
+    const plan = declaration && LinePlan.for(declaration, {
+      event: this.#reader.events.all[event],
+      eventName: type === PERF_RECORD_SAMPLE && event >= 0 ? this.#eventName(event) : "",
+      misc,
+      style: this.#style,
+      more: this.#more !== undefined,
+      stack: this.#stack,
+    });
+    // A damaged file may have any number of kinds.
+    if (this.#plans.size >= MOST_PLANS) this.#plans.clear();
+    this.#plans.set(key, plan ?? null);
+    return plan ?? null;
   }
 
   /** Writes the line of any record. */
@@ -395,7 +375,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   readonly #line = (members: Members): string => {
     const line = new LineText(this.#style);
     for (const [name, json] of members) line.member(name).constant(json);
-    return line.end();
+    return line.finish().take();
   };
 }
 

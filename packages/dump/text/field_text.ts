@@ -5,7 +5,6 @@
  * @module
  */
 import type { Codec } from "@perfdata/format/struct";
-import type { Trace } from "@perfdata/format/cursor";
 import {
   type Piece,
   piece,
@@ -13,16 +12,15 @@ import {
   putDecimal64,
   putHex,
   putHex2,
-  putHexBytes,
   putPrefixedHex,
   putUntilNul,
 } from "@perfdata/format/text-bytes";
 
 /**
  * How a field is written: `u` and `d` unsigned and signed decimal, `x` hexadecimal, `#x` with `0x`
- * unless it is zero, `02x` at least two digits, `bytes` each byte as two digits, `text` up to a NUL.
+ * unless it is zero, `02x` at least two digits, `text` up to a NUL.
  */
-export type FieldFormat = "u" | "d" | "x" | "#x" | "02x" | "bytes" | "text";
+export type FieldFormat = "u" | "d" | "x" | "#x" | "02x" | "text";
 
 /** Bytes that hold a record, as `RecordBytes`, or memory that threads share. */
 export interface SourceBytes {
@@ -32,6 +30,16 @@ export interface SourceBytes {
   readonly view: DataView;
   /** The same as 32-bit words of the machine's byte order. */
   readonly words: Int32Array;
+}
+
+/** The record in `[start, end)` of some bytes. */
+export interface RecordSpan {
+  /** What its bytes are in. */
+  readonly source: SourceBytes;
+  /** Where they begin. */
+  readonly start: number;
+  /** Where they end. */
+  readonly end: number;
 }
 
 /** A literal, and a field after it. */
@@ -58,6 +66,8 @@ export function fieldStep(
 /**
  * Writes a step of the record in `[start, end)`. A field that the record is too short for is zero.
  *
+ * Where it is comes as numbers: for each element of an array, and each record, an object would be made.
+ *
  * @param le Byte order of the record.
  */
 export function putStep(
@@ -74,11 +84,9 @@ export function putStep(
   if (format === undefined) return p;
   const at = (offset < 0 ? end : start) + offset;
   if (format === "text") return putUntilNul(out, p, bytes, at, end);
-  const isThere = at + size <= end;
-  if (format === "bytes") return putHexBytes(out, p, bytes, at, isThere ? at + size : end);
   let hi = 0;
   let lo = 0;
-  if (isThere) {
+  if (at + size <= end) {
     switch (size) {
       case 8:
         hi = view.getInt32(le ? at + 4 : at, le);
@@ -118,39 +126,16 @@ export interface FieldPlace {
 
 const NOWHERE: FieldPlace = { offset: 0, size: 0 };
 
-/** A field of a record's body. */
-export interface BodyField extends FieldPlace {
-  /** Its name. */
-  readonly name: string;
-  /** Its declaration. */
-  readonly codec: Codec<unknown>;
-}
-
-/** Collects the fields of a record's body while it is decoded. */
-export class BodyFields implements Trace {
-  /** The fields, in order. */
-  readonly fields: BodyField[] = [];
-  /** Whether there are fields inside of fields, or bytes that belong to none. */
-  isNested = false;
-  #depth = 0;
-  #inTrailer = false;
-
-  begin(name: string, codec: Codec<unknown>, offset: number): void {
-    if (this.#depth === 0) {
-      this.#inTrailer = name === "sample_id";
-      if (name === "tail") this.isNested = true;
-      if (!this.#inTrailer) this.fields.push({ name, codec, offset, size: 0 });
-    } else if (!this.#inTrailer) {
-      this.isNested = true;
-    }
-    this.#depth++;
+/** Where fields lie that follow each other from `offset` on, up to the first one that has no fixed size. */
+export function placesOf(
+  fields: Readonly<Record<string, Codec<unknown>>>,
+  offset: number,
+): Map<string, FieldPlace> {
+  const places = new Map<string, FieldPlace>();
+  for (const [name, { size }] of Object.entries(fields)) {
+    places.set(name, { offset, size: size ?? 0 });
+    if (size === undefined) break;
+    offset += size;
   }
-
-  end(offset: number): void {
-    this.#depth--;
-    const last = this.fields.at(-1);
-    if (this.#depth === 0 && !this.#inTrailer && last !== undefined) {
-      this.fields[this.fields.length - 1] = { ...last, size: offset - last.offset };
-    }
-  }
+  return places;
 }

@@ -1,30 +1,29 @@
-import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
-import { perfEventHeader, recordMisc } from "@perfdata/format/record-header";
-import { encode } from "@perfdata/format/struct";
+import { KERNEL_RECORDS } from "@perfdata/format";
+import { recordMisc } from "@perfdata/format/record-header";
+import { PERF_EVENT_HEADER_SIZE } from "@perfdata/format/record-types";
+import { type Codec, specialized } from "@perfdata/format/struct";
 import {
-  BodyFields,
   type FieldPlace,
   type FieldStep,
   fieldStep,
+  placesOf,
   putStep,
-  type SourceBytes,
+  type RecordSpan,
 } from "./field_text.ts";
 import { type KernelTextContext, type Part, TEXTS, type Write } from "./kernel_templates.ts";
 
 /** A {@link FieldStep}, or a function with the places of its fields. */
 type Step = FieldStep & { readonly write?: Write; readonly fields?: readonly number[] };
 
-/** A record long enough for the fixed fields of any type. */
-const LONG = 256;
-const codec = new RecordCodec(KERNEL_RECORDS);
+const DECLARATIONS: ReadonlyMap<number, Codec<unknown>> = new Map(
+  KERNEL_RECORDS.map(({ type, body }) => [type, body as Codec<unknown>]),
+);
 
 /** Where the fields of the records of a type and `misc` lie, by the declaration. */
-function placesOf(type: number, misc: number): Map<string, FieldPlace> {
-  const bytes = new Uint8Array(LONG);
-  bytes.set(encode(perfEventHeader, { type, misc, size: LONG }));
-  const trace = new BodyFields();
-  codec.decode(bytes, { littleEndian: true, event: undefined, trace });
-  return new Map(trace.fields.map((field) => [field.name, field]));
+function bodyPlaces(type: number, misc: number): Map<string, FieldPlace> {
+  const body = DECLARATIONS.get(type);
+  const { parts = {} } = body === undefined ? {} : specialized(body, { misc }) ?? body;
+  return placesOf(parts, PERF_EVENT_HEADER_SIZE);
 }
 
 const PLACES = new Map<number, Map<string, FieldPlace>>();
@@ -36,7 +35,7 @@ const PLACES = new Map<number, Map<string, FieldPlace>>();
  */
 export function kernelField(type: number, name: string): FieldPlace {
   let places = PLACES.get(type);
-  if (places === undefined) PLACES.set(type, places = placesOf(type, 0));
+  if (places === undefined) PLACES.set(type, places = bodyPlaces(type, 0));
   const place = places.get(name);
   if (place === undefined) throw new RangeError(`record type ${type} has no field ${name}`);
   return place;
@@ -44,7 +43,7 @@ export function kernelField(type: number, name: string): FieldPlace {
 
 /** Literals and fields as steps; a literal is put before what follows it. */
 function stepsOf(type: number, misc: number): Step[] {
-  const places = placesOf(type, misc);
+  const places = bodyPlaces(type, misc);
   const placeOf = (name: string): FieldPlace => {
     const place = places.get(name);
     if (place === undefined) throw new RangeError(`record type ${type} has no field ${name}`);
@@ -86,9 +85,7 @@ const STEPS = new Map<number, readonly Step[]>();
 export function putKernelText(
   out: DataView,
   p: number,
-  source: SourceBytes,
-  start: number,
-  end: number,
+  { source, start, end }: RecordSpan,
   le: boolean,
   context: KernelTextContext,
 ): number {

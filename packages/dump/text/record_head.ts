@@ -30,6 +30,18 @@ interface HeadText {
   readonly sample: Piece;
 }
 
+/** A record that is printed: one object, which the next record fills again. */
+export interface PrintedRecord {
+  /** What its bytes are in. */
+  source: SourceBytes;
+  /** Where they begin. */
+  start: number;
+  /** Where they end. */
+  end: number;
+  /** File offset that is printed. */
+  place: number;
+}
+
 /** Writes the beginnings of records: up to the name, of samples up to their ids. */
 export class RecordHead {
   /** `@perf.data `: what the places of records begin with. */
@@ -58,13 +70,11 @@ export class RecordHead {
   putSample(
     out: DataView,
     p: number,
-    source: SourceBytes,
-    start: number,
-    end: number,
-    place: number,
+    record: PrintedRecord,
     { cpu, time }: SampleLayout,
     explained = "",
   ): number {
+    const { source, start, end, place } = record;
     const { view } = source;
     const le = this.#le;
     const text = this.#textOf(view, start, end);
@@ -85,14 +95,8 @@ export class RecordHead {
   }
 
   /** Writes `0x1a40@perf.data [0x38]: event: 9`, and the record's bytes. */
-  putBytes(
-    out: DataView,
-    p: number,
-    source: SourceBytes,
-    start: number,
-    end: number,
-    place: number,
-  ): number {
+  putBytes(out: DataView, p: number, record: PrintedRecord): number {
+    const { source, start, end, place } = record;
     out.setUint8(p, 0x0a);
     p = putPrefixedHex(out, p + 1, place / 2 ** 32 | 0, place | 0);
     p = this.#textOf(source.view, start, end).head.put(out, p);
@@ -100,16 +104,9 @@ export class RecordHead {
   }
 
   /** Writes `0x1a40 [0x38]: PERF_RECORD_MMAP2`. */
-  putName(
-    out: DataView,
-    p: number,
-    { view }: SourceBytes,
-    start: number,
-    end: number,
-    place: number,
-  ): number {
+  putName(out: DataView, p: number, { source, start, end, place }: PrintedRecord): number {
     p = putPrefixedHex(out, p, place / 2 ** 32 | 0, place | 0);
-    return this.#textOf(view, start, end).name.put(out, p);
+    return this.#textOf(source.view, start, end).name.put(out, p);
   }
 
   /**

@@ -26,6 +26,7 @@ import {
 import { type PerfEvent } from "@perfdata/format";
 import { registerName } from "@perfdata/format/registers";
 import {
+  DECIMAL4,
   Piece,
   piece,
   putAscii,
@@ -36,10 +37,7 @@ import {
   putHex16At,
   putPrefixedHexAt,
 } from "@perfdata/format/text-bytes";
-import { putAddressLines, putIndex } from "./address_lines.ts";
-
-import type { SourceBytes } from "./field_text.ts";
-import type { RecordHead } from "./record_head.ts";
+import type { PrintedRecord, RecordHead } from "./record_head.ts";
 import type { ThreadText } from "./thread_text.ts";
 
 const CONTEXT_USER_LO = Number(PERF_CONTEXT_USER & 0xffff_ffffn);
@@ -59,12 +57,12 @@ const CHAIN = "... FP chain: nr:";
 
 /** Registers of a mask: the name of each, padded, and the line's beginning. */
 interface Registers {
-  readonly maskHi: number;
-  readonly maskLo: number;
+  /** What stands before the ABI. */
+  readonly head: Piece;
   readonly lines: readonly Piece[];
 }
 
-function registers(mask: bigint, arch: string | undefined): Registers {
+function registers(kind: string, mask: bigint, arch: string | undefined): Registers {
   const lines: Piece[] = [];
   for (let bit = 0; bit < 64; bit++) {
     if (!(mask >> BigInt(bit) & 1n)) continue;
@@ -73,11 +71,7 @@ function registers(mask: bigint, arch: string | undefined): Registers {
     const shown = name.startsWith("reg") ? "unknown" : name;
     lines.push(piece(`.... ${shown.padEnd(5)} 0x`));
   }
-  return {
-    maskHi: Number(mask >> 32n & 0xffff_ffffn),
-    maskLo: Number(mask & 0xffff_ffffn),
-    lines,
-  };
+  return { head: piece(`... ${kind} regs: mask 0x${mask.toString(16)} ABI `), lines };
 }
 
 /**
@@ -126,8 +120,8 @@ export class SampleText {
     this.#type = event.layout.sampleType | (event.hasChain ? PERF_SAMPLE_CALLCHAIN : 0);
     this.#read = readLayout(event.readFormat);
     this.#callStack = (attr.branch_sample_type & BigInt(PERF_SAMPLE_BRANCH_CALL_STACK)) !== 0n;
-    this.#userRegisters = registers(attr.sample_regs_user, arch);
-    this.#interruptRegisters = registers(attr.sample_regs_intr, arch);
+    this.#userRegisters = registers("user", attr.sample_regs_user, arch);
+    this.#interruptRegisters = registers("intr", attr.sample_regs_intr, arch);
     const { period, addr } = this.layout;
     const chain = this.#type & PERF_SAMPLE_CALLCHAIN && !this.#hasBranchChain ? CHAIN : "";
     const afterAddr = `\n${chain}`;
@@ -152,7 +146,6 @@ export class SampleText {
   /**
    * Writes the sample that was located last, all of it.
    *
-   * @param place File offset that is printed.
    * @param slot That of its thread's text.
    * @param binary The number of the binary of its address.
    * @param explained Lines that say what its raw data are.
@@ -160,16 +153,14 @@ export class SampleText {
   put(
     out: DataView,
     p: number,
-    source: SourceBytes,
-    start: number,
-    end: number,
-    place: number,
+    record: PrintedRecord,
     slot: number,
     binary: number,
     explained = "",
   ): number {
     const threads = this.#threads;
-    p = this.#head.putSample(out, p, source, start, end, place, this.layout, explained);
+    p = this.#head.putSample(out, p, record, this.layout, explained);
+    const { source, start, end } = record;
     p = this.putFields(out, threads.putIds(out, p, slot), source.view, start, end);
     return threads.putBinary(out, threads.putLine(out, p, slot), binary);
   }
@@ -230,26 +221,12 @@ export class SampleText {
     };
     if (type & PERF_SAMPLE_BRANCH_STACK) p = this.#putBranchStack(out, p, view);
     if (type & PERF_SAMPLE_REGS_USER) {
-      p = this.#putRegisters(
-        out,
-        p,
-        view,
-        "user",
-        fields.regsUser,
-        fields.regsUserValues,
-        this.#userRegisters,
-      );
+      const { regsUser, regsUserValues } = fields;
+      p = this.#putRegisters(out, p, view, this.#userRegisters, regsUser, regsUserValues);
     }
     if (type & PERF_SAMPLE_REGS_INTR) {
-      p = this.#putRegisters(
-        out,
-        p,
-        view,
-        "intr",
-        fields.regsIntr,
-        fields.regsIntrValues,
-        this.#interruptRegisters,
-      );
+      const { regsIntr, regsIntrValues } = fields;
+      p = this.#putRegisters(out, p, view, this.#interruptRegisters, regsIntr, regsIntrValues);
     }
     if (type & PERF_SAMPLE_STACK_USER) {
       p = putAscii(out, p, "... ustack: size ");
@@ -375,10 +352,9 @@ export class SampleText {
     out: DataView,
     p: number,
     view: DataView,
-    kind: string,
+    { head, lines }: Registers,
     abiAt: number,
     values: number,
-    { maskHi, maskLo, lines }: Registers,
   ): number {
     const le = this.littleEndian;
     const low = le ? 0 : 4;
@@ -386,9 +362,7 @@ export class SampleText {
     const abi = view.getUint32(abiAt + low, le);
     const abiHi = view.getUint32(abiAt + high, le);
     if ((abi | abiHi) === 0) return p;
-    p = putAscii(out, putAscii(out, putAscii(out, p, "... "), kind), " regs: mask 0x");
-    p = putHex(out, p, maskHi, maskLo);
-    p = putAscii(out, putAscii(out, p, " ABI "), ABIS[abiHi === 0 ? abi : 3] ?? "unknown");
+    p = putAscii(out, head.put(out, p), ABIS[abiHi === 0 ? abi : 3] ?? "unknown");
     out.setUint8(p++, 0x0a);
     for (let i = 0; i < lines.length; i++) {
       p = (lines[i] as Piece).put(out, p);
@@ -443,4 +417,46 @@ function putPageSize(out: DataView, p: number, hi: number, lo: number): number {
     unit++;
   }
   return putAscii(out, p, (hi | lo) === 0 ? "N/A\n" : `${n}${"BKMG"[unit]}\n`);
+}
+
+/** Writes `..... %2d: `, the beginning of a line of a list. */
+export function putIndex(out: DataView, p: number, i: number): number {
+  if (i < 100) {
+    out.setFloat64(p, INDEX[i] as number, true);
+    out.setUint16(p + 8, 0x203a, true);
+    return p + 10;
+  }
+  out.setInt32(p, 0x2e2e2e2e, true);
+  out.setUint16(p + 4, 0x202e, true);
+  p = putDecimal(out, p + 6, i);
+  out.setUint16(p, 0x203a, true);
+  return p + 2;
+}
+
+/** `..... %2d` as eight bytes, for a single store: ASCII is never the bits of a NaN. */
+const INDEX = new Float64Array(100);
+{
+  const view = new DataView(new ArrayBuffer(8));
+  view.setInt32(0, 0x2e2e2e2e, true);
+  for (let i = 0; i < 100; i++) {
+    view.setInt32(4, 0x202e | ((DECIMAL4[i] as number) >>> 16) << 16, true);
+    if (i < 10) view.setUint8(6, 0x20);
+    INDEX[i] = view.getFloat64(0, true);
+  }
+}
+
+/** Writes `n` addresses of a record, a line each: `.....  0: ffffffff81000000`. */
+function putAddressLines(
+  out: DataView,
+  p: number,
+  from: DataView,
+  at: number,
+  n: number,
+  le: boolean,
+): number {
+  for (let i = 0; i < n; i++, at += 8) {
+    p = putHex16At(out, putIndex(out, p, i), from, at, le);
+    out.setUint8(p++, 0x0a);
+  }
+  return p;
 }

@@ -3,7 +3,7 @@ import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
 import type { Run } from "@perfdata/session/run";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { BundlePlaceSymbols, PlaceSymbol } from "@perfdata/session/symbols";
-import { putIndex } from "./address_lines.ts";
+import { putIndex } from "./sample_text.ts";
 
 /** Most bytes of what is written of an address; what is longer ends with `…`. */
 const LONGEST = 4096;

@@ -1,39 +1,71 @@
 import { Piece, piece } from "@perfdata/format/text-bytes";
+import { inLine } from "@perfdata/format/visible";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import type { MachineView } from "@perfdata/session/machine-view";
+import type { Run } from "@perfdata/session/run";
 
 const NOT_FOUND_LINE = piece("<not found>\n");
 const HYPERVISOR_LINE = piece("[hypervisor]\n");
 
 /** Stands for the binary of an address that is not mapped. */
-export const NOT_FOUND = -1;
+const NOT_FOUND = -1;
 /** Stands for the binary of an address that is neither the kernel's nor of a process. */
-export const HYPERVISOR = -2;
+const HYPERVISOR = -2;
 
 /** How many threads have their text at hand; a power of two. */
-export const THREAD_SLOTS: number = 1 << 10;
+const THREAD_SLOTS = 1 << 10;
 
-/** The text of a thread. */
+/** The text of a thread, and what it is made of. */
 interface Thread {
+  readonly thread: number;
+  readonly pid: number;
+  readonly comm: number;
   /** `1234/1235: `. */
   readonly ids: Piece;
   /** ` ... thread: make:1235` and the next line up to the binary. */
   readonly line: Piece;
 }
 
-/** The text of the threads and binaries of samples, which come again and again. */
+const encoder = new TextEncoder();
+
+/**
+ * The text of the threads and binaries of samples, which come again and again: a slot is made again
+ * where another thread, or the thread with another comm, had it.
+ */
 export class ThreadText {
+  readonly #machine: MachineView;
   readonly #threads: (Thread | undefined)[] = new Array(THREAD_SLOTS).fill(undefined);
   readonly #binaries: (Piece | undefined)[] = [];
 
-  /**
-   * Keeps the text of a thread in a slot.
-   *
-   * @param bytes `1234/1235: ` and then the line ` ... thread: make:1235` and the next one up to the
-   *   binary; they are kept.
-   * @param idsLength How many bytes come before the line.
-   */
-  set(slot: number, bytes: Uint8Array, idsLength: number): void {
-    const ids = new Piece(bytes.subarray(0, idsLength));
-    this.#threads[slot] = { ids, line: new Piece(bytes.subarray(idsLength)) };
+  /** @param machine Knows names by their numbers. */
+  constructor(machine: MachineView) {
+    this.#machine = machine;
+  }
+
+  /** The slot of the text of a sample's thread, which is made ready. */
+  slotOf(run: Run, row: number): number {
+    const thread = run.thread[row] as number;
+    const pid = run.pid[row] as number;
+    const comm = run.comm[row] as number;
+    const slot = thread & THREAD_SLOTS - 1;
+    const found = this.#threads[slot];
+    if (found?.thread !== thread || found.pid !== pid || found.comm !== comm) {
+      this.#threads[slot] = this.#textOf(thread, pid, comm);
+    }
+    return slot;
+  }
+
+  #textOf(thread: number, pid: number, comm: number): Thread {
+    const { tids, names } = this.#machine;
+    const tid = tids[thread] as number;
+    const before = encoder.encode(" ... thread: ");
+    const name = comm < 0 ? encoder.encode(`:${tid}`) : inLine(names.get(comm));
+    const after = encoder.encode(`:${tid}\n ...... dso: `);
+    const line = new Uint8Array(before.length + name.length + after.length);
+    line.set(before);
+    line.set(name, before.length);
+    line.set(after, before.length + name.length);
+    return { thread, pid, comm, ids: piece(`${pid}/${tid}: `), line: new Piece(line) };
   }
 
   /** Writes `1234/1235: `, process and thread. */
@@ -46,17 +78,23 @@ export class ThreadText {
     return (this.#threads[slot] as Thread).line.put(out, p);
   }
 
-  /** Whether the line of a binary is there. */
-  hasBinary(binary: number): boolean {
-    return binary < 0 || this.#binaries[binary] !== undefined;
+  /** The binary that holds the address of a sample, with its text ready. */
+  binaryOf(run: Run, row: number): number {
+    const mode = (run.misc[row] as number) & 7;
+    if (mode !== PERF_RECORD_MISC_KERNEL && mode !== PERF_RECORD_MISC_USER) return HYPERVISOR;
+    const name = run.map[row] as number;
+    if (name < 0) return NOT_FOUND;
+    if (this.#binaries[name] === undefined) {
+      const path = inLine(this.#machine.names.get(name));
+      const line = new Uint8Array(path.length + 1);
+      line.set(path);
+      line[path.length] = 0x0a;
+      this.#binaries[name] = new Piece(line);
+    }
+    return name;
   }
 
-  /** Keeps the line of a binary: its path and a newline. */
-  setBinary(binary: number, line: Uint8Array): void {
-    this.#binaries[binary] = new Piece(line);
-  }
-
-  /** Writes the line of a binary. */
+  /** Writes the line of a binary: its path and a newline. */
   putBinary(out: DataView, p: number, binary: number): number {
     const line = binary >= 0
       ? this.#binaries[binary] as Piece

@@ -2,7 +2,6 @@ import { assertEquals } from "@std/assert";
 import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
 import { Machine } from "@perfdata/session";
 import { Run } from "@perfdata/session/run";
-import { SampleNames } from "../records/sample_names.ts";
 import { ThreadText } from "./thread_text.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);
@@ -22,7 +21,6 @@ function named(machine: Machine, tid: number, comm: string): void {
 /** Both texts of a thread. */
 function written(
   machine: Machine,
-  names: SampleNames,
   threads: ThreadText,
   thread: number,
   pid: number,
@@ -31,7 +29,7 @@ function written(
   run.pid[0] = pid;
   run.thread[0] = thread;
   run.comm[0] = machine.comms[thread] as number;
-  const slot = names.slotOf(run, 0);
+  const slot = threads.slotOf(run, 0);
   const text = (end: number): string => new TextDecoder("latin1").decode(bytes.subarray(3, end));
   const ids = text(threads.putIds(out, 3, slot));
   const line = text(threads.putLine(out, 3, slot));
@@ -40,38 +38,36 @@ function written(
 
 Deno.test("a thread's text follows its comm, however long or odd", () => {
   const machine = new Machine();
-  const threads = new ThreadText();
-  const names = new SampleNames(machine, threads);
+  const threads = new ThreadText(machine);
   const thread = machine.thread(70, 71);
   const line = (comm: string): string[] => [
     "70/71: ",
     ` ... thread: ${comm}:71\n ...... dso: `,
   ];
-  assertEquals(written(machine, names, threads, thread, 70), line(":71"));
+  assertEquals(written(machine, threads, thread, 70), line(":71"));
   for (const comm of ["make", "make", "a".repeat(48), "a".repeat(49), "x".repeat(200), "", "b"]) {
     named(machine, 71, comm);
-    assertEquals(written(machine, names, threads, thread, 70), line(comm));
+    assertEquals(written(machine, threads, thread, 70), line(comm));
   }
   // Eight bytes that are a NaN, which is not always the same once it was a number.
   named(machine, 71, "");
   const odd = Uint8Array.of(3, 0, 0, 0, 0, 0, 32, 0, 71, 0, 0, 0, 71, 0, 0, 0, ...NAN, ...NAN);
   machine.apply(odd, new DataView(odd.buffer), 0, odd.length);
   const comm = String.fromCharCode(...NAN, ...NAN);
-  assertEquals(written(machine, names, threads, thread, 70), line(comm));
+  assertEquals(written(machine, threads, thread, 70), line(comm));
 });
 
 const NAN = [1, 2, 3, 4, 5, 6, 0xf7, 0x7f];
 
 Deno.test("threads that share a slot, and samples of another process", () => {
   const machine = new Machine();
-  const threads = new ThreadText();
-  const names = new SampleNames(machine, threads);
+  const threads = new ThreadText(machine);
   for (let tid = 1; tid < 3000; tid++) named(machine, tid, `t${tid}`);
   for (const tid of [5, 5 + 1024, 5 + 2048, 5, -1]) {
     const thread = machine.thread(tid, tid);
     const comm = tid < 0 ? ":-1" : `t${tid}`;
     for (const pid of [tid, 9, -1]) {
-      assertEquals(written(machine, names, threads, thread, pid), [
+      assertEquals(written(machine, threads, thread, pid), [
         `${pid}/${tid}: `,
         ` ... thread: ${comm}:${tid}\n ...... dso: `,
       ]);

@@ -1,5 +1,5 @@
 /**
- * Branches of a recording, counted, as the optimisers of LLVM read them.
+ * Counts the branches of a recording, for the optimisers of LLVM.
  *
  * @module
  */

@@ -4,7 +4,7 @@ import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import type { Profile } from "@perfdata/profile/profile";
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { AddressedPlaces } from "@perfdata/session/address-table";
-import type { InsnText } from "@perfdata/pt/lists";
+import type { InsnText } from "@perfdata/pt/decode";
 import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
 import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import type { AnnotatedCount, CodeCounts } from "./annotate.ts";

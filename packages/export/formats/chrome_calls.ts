@@ -23,6 +23,10 @@ export class ChromeCalls implements CallWriter {
   readonly #names: PtNames;
   readonly #history: PtHistory;
   readonly #pool = new TextPool();
+  readonly #duration = this.#add(`,"dur":`);
+  readonly #insns = this.#add(`,"args":{"insns":`);
+  readonly #end = this.#add("}},\n");
+  readonly #openEnd = this.#add(`,"end":"no return seen"}},\n`);
   readonly #starts: number[] = [];
   readonly #threads = new Map<number, { readonly pid: number; readonly text: Uint8Array }>();
 
@@ -48,11 +52,11 @@ export class ChromeCalls implements CallWriter {
       text.pooled(this.#pool, this.#start(events.place[i] as number));
       text.bytes(this.#thread(events.tid[i] as number).text);
       this.#time(text, (events.time[i] as number) - duration);
-      text.string(`,"dur":`);
+      text.pooled(this.#pool, this.#duration);
       microseconds(text, duration);
-      text.string(`,"args":{"insns":`);
+      text.pooled(this.#pool, this.#insns);
       text.number(events.insns[i] as number);
-      text.string(events.kind[i] === 2 ? `,"end":"no return seen"}},\n` : "}},\n");
+      text.pooled(this.#pool, events.kind[i] === 2 ? this.#openEnd : this.#end);
       this.calls++;
       if (text.isFull) out(text.lend());
     }
@@ -71,9 +75,13 @@ export class ChromeCalls implements CallWriter {
 
   /** Number of the text up to the name of a call. */
   #start(place: number): number {
-    return this.#starts[place] ??= this.#pool.add(
-      encoder.encode(`{"ph":"X","name":${JSON.stringify(this.#names.labels[place])},"pid":`),
+    return this.#starts[place] ??= this.#add(
+      `{"ph":"X","name":${JSON.stringify(this.#names.labels[place])},"pid":`,
     );
+  }
+
+  #add(text: string): number {
+    return this.#pool.add(encoder.encode(text));
   }
 
   #thread(tid: number): { readonly pid: number; readonly text: Uint8Array } {

@@ -28,8 +28,10 @@ const INSNS = 1, END = 2;
 /** A thread, whose packets are a sequence with names and a clock of its own. */
 interface Sequence {
   readonly number: number;
-  /** Bit of each place whose name the sequence has. */
-  named: Uint8Array;
+  /** By place: the number of its name in the sequence, or 0. */
+  names: Int32Array;
+  /** How many names it has. */
+  named: number;
   /** The time of its last packet, ns. */
   time: number;
   /** Slices that were begun and not ended. */
@@ -90,17 +92,18 @@ export class PerfettoCalls implements CallWriter {
     const packet = this.#packet(sequence, time);
     const event = bytes.open(TRACE_PACKET.TRACK_EVENT);
     bytes.field(TRACK_EVENT.TYPE, SLICE.BEGIN);
-    bytes.field(TRACK_EVENT.NAME_IID, place + 1);
+    const isNew = (sequence.names[place] ?? 0) === 0;
+    if (isNew) {
+      if (place >= sequence.names.length) sequence.names = enlarge(sequence.names, place + 1);
+      sequence.names[place] = ++sequence.named;
+    }
+    const iid = sequence.names[place] as number;
+    bytes.field(TRACK_EVENT.NAME_IID, iid);
     bytes.close(event);
-    const at = place >> 3;
-    if (at >= sequence.named.length) sequence.named = enlarge(sequence.named, at + 1);
-    const bits = sequence.named[at] as number;
-    const bit = 1 << (place & 7);
-    if ((bits & bit) === 0) {
-      sequence.named[at] = bits | bit;
+    if (isNew) {
       const interned = bytes.open(TRACE_PACKET.INTERNED_DATA);
       const name = bytes.open(INTERNED.EVENT_NAMES);
-      bytes.field(ENTRY.IID, place + 1);
+      bytes.field(ENTRY.IID, iid);
       bytes.text(ENTRY.TEXT, this.#names.labels[place] as string);
       bytes.close(name);
       bytes.close(interned);
@@ -144,7 +147,7 @@ export class PerfettoCalls implements CallWriter {
     let sequence = this.#sequences.get(key);
     if (sequence === undefined) {
       const number = this.#sequences.size + 1;
-      sequence = { number, named: new Uint8Array(64), time: Math.floor(time), open: 0 };
+      sequence = { number, names: new Int32Array(64), named: 0, time: Math.floor(time), open: 0 };
       this.#sequences.set(key, sequence);
       this.#start(number, sequence.time);
       this.#describe(number, tid, cpu);

@@ -1,4 +1,4 @@
-/** Numbers of the fields of Perfetto's `trace_packet.proto` that are written, and of what is in them. */
+/** Field numbers of the messages of Perfetto's `trace_packet.proto` that are written. */
 
 /** `Trace`. */
 export const PACKET = 1;

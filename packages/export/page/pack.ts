@@ -1,6 +1,6 @@
 /**
- * Values with columns, as bytes: JSON in which each column is a reference, then the columns. Columns of
- * whole numbers are kept as differences in as few bytes as they need, so that they pack well.
+ * Values with columns, as bytes: JSON in which each column is a reference, then the columns. Columns of whole
+ * numbers are stored as differences in as few bytes as they need, so that they compress well.
  */
 
 /** A column as the JSON has it. */

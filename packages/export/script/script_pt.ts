@@ -31,8 +31,8 @@ export interface PtScriptOptions {
   readonly itrace: ItraceOptions;
   /** The event that recorded the trace. */
   readonly event: PerfEvent;
-  /** The event whose records of PEBS are in the trace. */
-  readonly pebs?: { readonly name: string; readonly period: bigint } | undefined;
+  /** The periods of all events, for those whose records of PEBS are in the trace; 0 of those with a frequency. */
+  readonly periods: readonly bigint[];
   /** Fields that are asked for. */
   readonly wish: FieldWish | undefined;
   /** Reads the code between the branches of stacks, where that is printed. */
@@ -56,6 +56,9 @@ export interface PtScriptOptions {
   /** Whether there are branches, or recorded events of the hardware, as perf calls them. */
   readonly hardware: boolean;
 }
+
+/** Columns of a period, at least. */
+export const PERIOD_WIDTH = 10;
 
 /** Fields that are printed. */
 type Has = Readonly<Partial<Record<ScriptField, boolean>>>;
@@ -217,8 +220,9 @@ export class PtScriptWriter {
   readonly #fields: readonly Has[];
   /** Whether fields are those of perf, where a branch has its target. */
   readonly #hasDefault: boolean;
-  /** Texts of events, numbers of the pool. */
+  /** Texts of events by kind of sample, numbers of the pool; and of those that were recorded. */
   readonly #eventTexts: number[] = [];
+  readonly #recordedTexts: readonly number[];
   readonly #pool = new TextPool();
   /** Number of what follows an address, by place and fields. */
   #ends = new Int32Array(0);
@@ -231,7 +235,7 @@ export class PtScriptWriter {
   #comm = NaN;
   readonly #scratch = new ByteText();
   readonly #ways = new WayTexts();
-  #period = NaN;
+  #period: number | bigint = NaN;
   readonly #periodText = new TextPool();
   #prefixOf: Has | undefined;
   #prefixIsShort = false;
@@ -241,6 +245,8 @@ export class PtScriptWriter {
   #secondsText = "";
   /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
   #nextOther = -Infinity;
+  /** Where the period of the row that was written last begins in the text; -1 where it is not printed. */
+  periodAt: number = -1;
   /** Columns of the names of events. */
   readonly nameWidth: number;
   /** Width that names in a call trace have at present. */
@@ -288,10 +294,9 @@ export class PtScriptWriter {
       ...options.eventNames.map((name) => name.length),
       ...all.filter(([kind]) => isMade[kind] === true).map(([, name]) => name.length),
     );
-    if (options.pebs !== undefined) all.push([SAMPLE.PEBS, options.pebs.name]);
-    for (const [kind, name] of all) {
-      this.#eventTexts[kind] = this.#pool.add(encoder.encode(`${name.padStart(width)}: `));
-    }
+    const text = (name: string) => this.#pool.add(encoder.encode(`${name.padStart(width)}: `));
+    for (const [kind, name] of all) this.#eventTexts[kind] = text(name);
+    this.#recordedTexts = options.eventNames.map(text);
   }
 
   /** Pieces of code between branches, where they are printed. */
@@ -329,17 +334,20 @@ export class PtScriptWriter {
         out(this.text.lend());
         this.#nextOther = others(rows.time[row] as number);
       }
-      this.#row(rows, row, insnTexts);
+      this.row(rows, row, insnTexts);
       if (this.text.isFull) out(this.text.lend());
     }
   }
 
-  #row(rows: PtSampleRows, row: number, insnTexts: readonly string[]): void {
+  /** Writes a row; the names of its places are known. */
+  row(rows: PtSampleRows, row: number, insnTexts: readonly string[]): void {
+    this.periodAt = -1;
     const { words, time, value } = rows;
     const at = row * SAMPLE_WORDS;
     const kind = words[at + SAMPLE_WORD.KIND] as number;
+    const amount = value[row] as number;
     if (kind === SAMPLE.ERROR) {
-      this.#error(words, at, time[row] as number, value[row] as number);
+      this.#error(words, at, time[row] as number, amount);
       return;
     }
     const { text } = this;
@@ -354,8 +362,10 @@ export class PtScriptWriter {
       return this.#way(words, at, has, insnTexts);
     }
     const flags = isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number;
-    const { period = 1n } = kind === SAMPLE.PEBS ? this.#options.pebs ?? {} : {};
-    this.#head(text, kind, isSynth ? 1 : Number(period) * (value[row] as number), flags, has);
+    const isPebs = kind === SAMPLE.PEBS;
+    const name = (isPebs ? this.#recordedTexts[amount] : this.#eventTexts[kind]) as number;
+    const period = isPebs ? this.#options.periods[amount] ?? 0n : isSynth ? 1 : amount;
+    this.#head(text, name, period, flags, has);
     if (kind === SAMPLE.BRANCHES) {
       if (has.callindent) this.#callIndent(words, at, has);
       this.#edge(text, words, at, has);
@@ -365,7 +375,7 @@ export class PtScriptWriter {
         const data = kind === SAMPLE.EVENT ? eventData(rows, row) : "";
         const high = words[at + SAMPLE_WORD.PAYLOAD_HI] as number;
         const flags = words[at + SAMPLE_WORD.FLAGS] as number;
-        this.#payload(kind, flags, high, value[row] as number, data);
+        this.#payload(kind, flags, high, amount, data);
       }
       if (has.addr) this.#to(words, at, has);
       const lists = this.#lists[isSynth ? 1 : 0] as PtListText;
@@ -476,7 +486,8 @@ export class PtScriptWriter {
     }
     const out = this.#scratch;
     // A branch stands for itself alone.
-    this.#head(out, SAMPLE.BRANCHES, 1, words[at + SAMPLE_WORD.FLAGS] as number, has);
+    const name = this.#eventTexts[SAMPLE.BRANCHES] as number;
+    this.#head(out, name, 1, words[at + SAMPLE_WORD.FLAGS] as number, has);
     this.#edge(out, words, at, has);
     this.#putInsn(out, words[at + SAMPLE_WORD.INSN] as number, has, insnTexts);
     out.byte(NEWLINE);
@@ -486,15 +497,22 @@ export class PtScriptWriter {
   }
 
   /** What is before the addresses of a line, and after its time. */
-  #head(text: ByteText, kind: number, period: number, flags: number, has: Has): void {
+  #head(
+    text: ByteText,
+    name: number,
+    period: number | bigint,
+    flags: number,
+    has: Has,
+  ): void {
     if (has.period) {
+      this.periodAt = text.length;
       if (period !== this.#period) {
         this.#period = period;
-        this.#periodText.only(encoder.encode(`${String(period).padStart(10)} `));
+        this.#periodText.only(encoder.encode(`${String(period).padStart(PERIOD_WIDTH)} `));
       }
       text.pooled(this.#periodText, 0);
     }
-    if (has.event) text.pooled(this.#pool, this.#eventTexts[kind] as number);
+    if (has.event) text.pooled(this.#pool, name);
     if (has.flags) text.pooled(this.#pool, this.#flagsText(flags));
   }
 

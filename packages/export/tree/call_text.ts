@@ -14,7 +14,7 @@ type Ending = typeof Ending[keyof typeof Ending];
 const OPEN = "  /* no return seen */";
 const NO_LINES = new Int32Array(0);
 const ENDINGS = ["() {", "", OPEN, "();", `();${OPEN}`] as const;
-/** Durations whose text is kept. */
+/** The text of durations below this many ns is kept. */
 const DURATIONS = 1 << 16;
 /** What is known of a thread. */
 interface Thread {
@@ -22,13 +22,11 @@ interface Thread {
   inside: number;
   /** A call that is not printed yet, since its return may be the next line. */
   held: boolean;
-  /** What lines begin with: tid and time. The other one of the two may be that of the held call. */
-  readonly prefixes: readonly [TextPool, TextPool];
-  prefix: 0 | 1;
-  heldPrefix: 0 | 1;
-  /** When the present prefix is of, ns. */
-  time: number;
-  /** What the held call is of, and how deep. */
+  /** What lines begin with: tid and whole seconds, and which seconds. */
+  readonly head: TextPool;
+  headSeconds: number;
+  /** When the held call was, ns, what it is of, and how deep. */
+  heldTime: number;
   heldPlace: number;
   heldLevel: number;
 }
@@ -46,7 +44,8 @@ export class CallText {
   readonly #threads = new Map<number, Thread>();
   /** By place: the texts of its lines, by level and ending; numbers + 1, or 0. */
   readonly #lines: (Int32Array | undefined)[] = [];
-  readonly #durations = new Map<number, number>();
+  /** By ns + 1, so that there is one of what is not known: the text; numbers + 1, or 0. */
+  readonly #durations = new Int32Array(DURATIONS);
   /** A duration that is not kept. */
   readonly #duration = new TextPool();
   readonly #noDuration = this.#add(`${" ".repeat(10)} `);
@@ -66,27 +65,26 @@ export class CallText {
       const thread = this.#threads.get(tid) ?? this.#thread(tid);
       const level = this.#level(thread, events, i);
       if (level < 0) continue;
-      const time = events.time[i] as number;
-      if (time !== thread.time) this.#setTime(thread, tid, time);
+      const time = events.time[i] ?? -1;
       const place = events.place[i] as number;
       const isCall = events.kind[i] === 0;
       if (isCall && !thread.held) {
         thread.held = true;
-        thread.heldPrefix = thread.prefix;
+        thread.heldTime = time;
         thread.heldPlace = place;
         thread.heldLevel = level;
         continue;
       }
-      const { held, heldPrefix, heldPlace, heldLevel } = thread;
-      text.pooled(thread.prefixes[held ? heldPrefix : thread.prefix], 0);
+      const { held, heldTime, heldPlace, heldLevel } = thread;
+      this.#putStart(thread, tid, held ? heldTime : time);
       if (isCall) {
         text.pooled(pool, this.#noDuration);
         text.pooled(pool, this.#line(heldPlace, heldLevel, Ending.BEGIN));
-        thread.heldPrefix = thread.prefix;
+        thread.heldTime = time;
         thread.heldPlace = place;
         thread.heldLevel = level;
       } else {
-        this.#putDuration(events.duration[i] as number);
+        this.#putDuration(events.duration[i] ?? -1);
         const isOpen = events.kind[i] === 2;
         thread.held = false;
         text.pooled(
@@ -102,7 +100,7 @@ export class CallText {
 
   /** How far a line is indented; -1 where it is not shown. */
   #level(thread: Thread, events: CallEvents, i: number): number {
-    const depth = events.depth[i] as number;
+    const depth = events.depth[i] ?? 0;
     if (this.#filter === undefined) return Math.min(depth, LEVELS - 1);
     const isCall = events.kind[i] === 0;
     const { inside } = thread;
@@ -135,16 +133,16 @@ export class CallText {
   }
 
   #putDuration(ns: number): void {
-    let number = this.#durations.get(ns);
-    if (number === undefined) {
-      const line = `${durationText(ns).padStart(10)} `;
-      if (this.#durations.size >= DURATIONS) {
-        this.#duration.only(encoder.encode(line));
-        this.text.pooled(this.#duration, 0);
-        return;
-      }
-      this.#durations.set(ns, number = this.#add(line));
+    const known = this.#durations[ns + 1];
+    if (known !== undefined && known > 0) return this.text.pooled(this.#pool, known - 1);
+    const line = `${durationText(ns).padStart(10)} `;
+    if (known === undefined) {
+      this.#duration.only(encoder.encode(line));
+      this.text.pooled(this.#duration, 0);
+      return;
     }
+    const number = this.#add(line);
+    this.#durations[ns + 1] = number + 1;
     this.text.pooled(this.#pool, number);
   }
 
@@ -156,10 +154,9 @@ export class CallText {
     const thread: Thread = {
       inside: -1,
       held: false,
-      prefixes: [new TextPool(), new TextPool()],
-      prefix: 0,
-      heldPrefix: 0,
-      time: NaN,
+      head: new TextPool(),
+      headSeconds: NaN,
+      heldTime: -1,
       heldPlace: 0,
       heldLevel: 0,
     };
@@ -167,11 +164,18 @@ export class CallText {
     return thread;
   }
 
-  /** Lines of a thread begin with another time; that of a call that is held stays. */
-  #setTime(thread: Thread, tid: number, time: number): void {
-    thread.time = time;
-    if (thread.held && thread.heldPrefix === thread.prefix) thread.prefix = thread.prefix ? 0 : 1;
-    const line = `${String(tid).padStart(7)} ${this.#names.origin.secondsText(time).padStart(18)} `;
-    thread.prefixes[thread.prefix].only(encoder.encode(line));
+  /** What a line begins with: the thread, and when. */
+  #putStart(thread: Thread, tid: number, time: number): void {
+    const { text } = this;
+    const { origin } = this.#names;
+    const seconds = time < 0 ? -1 : origin.secondsOf(time);
+    if (seconds !== thread.headSeconds) {
+      thread.headSeconds = seconds;
+      const whole = seconds < 0 ? " ".repeat(18) : `${String(seconds).padStart(8)}.`;
+      thread.head.only(encoder.encode(`${String(tid).padStart(7)} ${whole}`));
+    }
+    text.pooled(thread.head, 0);
+    if (seconds >= 0) text.zeros(origin.restOf(time), 9);
+    text.byte(0x20);
   }
 }

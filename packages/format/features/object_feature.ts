@@ -1,6 +1,6 @@
 /**
- * The feature sections by which an analysis knows binaries and events. Apart from the others, since
- * to load the declarations of all takes longer than to count a short recording.
+ * The feature sections that describe binaries and events, for every analysis. They are apart from the others,
+ * because loading all declarations takes longer than counting a short recording.
  *
  * @module
  */

@@ -109,7 +109,7 @@ export function extensible<const F extends Fields>(
 }
 
 /** A value all of whose bytes are zero. */
-export function zeroOf<T>(codec: Codec<T> & { readonly size: number }, context: StructContext): T {
+function zeroOf<T>(codec: Codec<T> & { readonly size: number }, context: StructContext): T {
   return codec.decode(new ByteReader(new Uint8Array(codec.size), { context }), NO_SCOPE);
 }
 

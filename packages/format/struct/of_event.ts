@@ -1,14 +1,16 @@
 import type { EventContext } from "../cursor.ts";
 import { registerName } from "../registers.ts";
-import { type AttrMask, decider, NO_SCOPE } from "./condition.ts";
+import { type AttrMask, decider, NO_SCOPE, type Test } from "./condition.ts";
 import type { Codec } from "./codec.ts";
 import { either, gathered, when } from "./conditionals.ts";
 import { x64 } from "./numbers.ts";
 import { array } from "./sequences.ts";
 import { struct } from "./structure.ts";
 
-/** What a declaration is specialized by. */
-export type EventShape = Pick<EventContext, "attr" | "arch">;
+/** What a declaration is specialized by: the record's event and its header's `misc`, where known. */
+export type EventShape = Partial<Pick<EventContext, "attr" | "arch">> & {
+  readonly misc?: number | undefined;
+};
 
 /**
  * What depends on the attr of the record's event: conditions on `attr` in it are decided once an
@@ -59,17 +61,19 @@ function registersOf(
 ): Codec<Record<string, bigint>> {
   const regs: Record<string, Codec<bigint>> = {};
   for (let bit = 0; bit < 64; bit++) {
-    if (((event?.attr[mask] ?? 0n) >> BigInt(bit)) & 1n) regs[registerName(event?.arch, bit)] = x64;
+    if (((event?.attr?.[mask] ?? 0n) >> BigInt(bit)) & 1n) {
+      regs[registerName(event?.arch, bit)] = x64;
+    }
   }
   return struct(type, regs) as Codec<unknown> as Codec<Record<string, bigint>>;
 }
 
 /**
- * A declaration as it is for one event: conditions on its attr are decided, and what its records do
- * not hold is gone.
+ * A declaration as it is for one event, or one `misc`: conditions on them are decided, and what its
+ * records do not hold is gone.
  *
  * @param codec The declaration.
- * @param event The parts of the attr that matter, and the machine for the names of registers.
+ * @param event The parts of the attr that matter, the machine for the names of registers, `misc`.
  * @returns The declaration, or `undefined` where nothing is left of it.
  */
 export function specialized<T>(codec: Codec<T>, event: EventShape): Codec<T> | undefined {
@@ -100,20 +104,15 @@ function specialize(codec: Codec<unknown>, event: EventShape): Codec<unknown> | 
     }
     case "when": {
       const { test, of } = shape;
-      if ("attr" in test) {
-        return decider(test)(NO_SCOPE, { event: asContext(event) }, undefined)
-          ? specialized(of, event)
-          : undefined;
-      }
+      const holds = decided(test, event);
+      if (holds !== undefined) return holds ? specialized(of, event) : undefined;
       const special = specialized(of, event);
       return special === of ? codec : special && when(test, special);
     }
     case "either": {
       const { test, yes, no } = shape;
-      if ("attr" in test) {
-        const holds = decider(test)(NO_SCOPE, { event: asContext(event) }, undefined);
-        return specialized(holds ? yes : no, event);
-      }
+      const holds = decided(test, event);
+      if (holds !== undefined) return specialized(holds ? yes : no, event);
       const [one, other] = [specialized(yes, event), specialized(no, event)];
       if (one === undefined || other === undefined) return one ?? other;
       return one === yes && other === no ? codec : either(codec.type, test, one, other);
@@ -124,14 +123,19 @@ function specialize(codec: Codec<unknown>, event: EventShape): Codec<unknown> | 
       return gathered(of, shape.into, shape.names);
     }
     case "registers":
+      if (event.attr === undefined) return codec;
       return registersOf(codec.type, event, shape.mask) as Codec<unknown>;
     case "ofEvent":
-      return specialized(shape.of, event);
+      return event.attr === undefined ? codec : specialized(shape.of, event);
     default:
       return codec;
   }
 }
 
-function asContext(event: EventShape): EventContext {
-  return { ...event, specialize: (codec) => codec };
+/** Whether a condition holds, where that is known. */
+function decided(test: Test, { attr, arch, misc }: EventShape): boolean | undefined {
+  const event = attr && { attr, arch, specialize: <T>(codec: Codec<T>) => codec };
+  if ("attr" in test) return event && decider(test)(NO_SCOPE, { event }, undefined);
+  if (misc === undefined || !("misc" in test || "noMisc" in test)) return undefined;
+  return decider(test)(NO_SCOPE, { misc }, undefined);
 }

@@ -41,8 +41,9 @@ export function probed<A extends object, B extends object>(
   look: Probe<boolean>,
   { yes, no, mark }: Layouts<A, B>,
 ): Codec<A | B> {
+  const { size: _, shape: __, ...shown } = no as Codec<unknown>;
   return {
-    ...no as Codec<unknown>,
+    ...shown,
     decode: (r, scope) => look(r) ? yes.decode(r, scope) : no.decode(r, scope),
     encode(w, value: A | B, scope) {
       if (mark in value) yes.encode(w, value as A, scope);
@@ -77,8 +78,9 @@ export function ownByteOrder<T>(
   isBigEndian: Probe<boolean>,
   field: keyof T,
 ): Codec<T> {
+  const { shape: _, ...shown } = codec;
   return {
-    ...codec,
+    ...shown,
     decode(r, scope) {
       const own = new ByteReader(r.bytes, {
         littleEndian: !isBigEndian(r),
@@ -115,9 +117,9 @@ export function ownSize(codec: Codec<number> & { readonly size: number }): Hidde
  * @param least The fewest bytes that it takes up.
  */
 export function selfSized<T>(codec: Codec<T>, at: number, least: number): Codec<T> {
-  const { size: _, ...unsized } = codec;
+  const { size: _, shape: __, ...shown } = codec;
   return {
-    ...unsized,
+    ...shown,
     decode(r, scope) {
       const start = r.take(least, codec.type);
       r.pos = start;

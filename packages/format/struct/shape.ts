@@ -18,6 +18,8 @@ export type Shape =
   | { readonly kind: "array"; readonly element: Codec<unknown>; readonly count: Count }
   /** Bytes as they are. */
   | { readonly kind: "bytes"; readonly count: Count }
+  /** Text up to the end, with a NUL and zeros up to a multiple of `unit` bytes. */
+  | { readonly kind: "text"; readonly unit: number }
   /** There only where the bytes go on. */
   | { readonly kind: "optional"; readonly of: Codec<unknown> }
   /** There only where the condition holds. */

@@ -57,6 +57,7 @@ export function paddedTo(unit: number): Codec<string> {
   return {
     type: "char[]",
     display: { as: "text" },
+    shape: { kind: "text", unit },
     decode(r) {
       const at = r.take(r.left, "char[]");
       return takeText(r, at, r.pos, unit);

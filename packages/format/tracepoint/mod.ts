@@ -1,5 +1,5 @@
 /**
- * Descriptions of tracepoints, as TRACING_DATA has them, and the text of their raw data.
+ * Descriptions of tracepoints from TRACING_DATA, and the text of their raw data.
  *
  * @module
  */

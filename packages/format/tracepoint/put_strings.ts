@@ -29,7 +29,7 @@ export function stringOf(
   constants: ReadonlyMap<bigint, string>,
 ): PutString {
   const put = (out: TextOutput, bytes: Uint8Array, width: number, precision: number) =>
-    putPadded(out, bytes, 0, bytes.length, width, precision, left);
+    putPadded(out, bytes, 0, endOf(0, bytes.length, precision), width, left);
   switch (expression.kind) {
     case "atom": {
       const bytes = encoder.encode(expression.text);
@@ -148,7 +148,8 @@ function fieldText(
     }
     // A field without a size is the rest of the data.
     const end = data.textEnd(offset, size === 0 ? 1 << 16 : size);
-    putPadded(out, data.bytes, data.start + offset, end, width, precision, left);
+    const from = data.start + offset;
+    putPadded(out, data.bytes, from, endOf(from, end, precision), width, left);
   };
 }
 
@@ -160,7 +161,8 @@ function dynamicText(field: TracepointField, what: string, left: boolean): PutSt
       if (size === 0) return;
       // As in C: it ends with its NUL, not with its length.
       const end = data.textEnd(offset, 1 << 16);
-      putPadded(out, data.bytes, data.start + offset, end, width, precision, left);
+      const from = data.start + offset;
+      putPadded(out, data.bytes, from, endOf(from, end, precision), width, left);
     };
   }
   if (what !== "bitmask" && what !== "cpumask") return () => {};
@@ -168,20 +170,23 @@ function dynamicText(field: TracepointField, what: string, left: boolean): PutSt
   return (out, data, width, precision) => {
     const { offset, size } = span(data);
     const bytes = encoder.encode(text(data, offset, size));
-    putPadded(out, bytes, 0, bytes.length, width, precision, left);
+    putPadded(out, bytes, 0, endOf(0, bytes.length, precision), width, left);
   };
+}
+
+/** Where the bytes `[from, to)` end where a precision says how many there are at most. */
+function endOf(from: number, to: number, precision: number): number {
+  return precision >= 0 ? Math.min(to, from + precision) : to;
 }
 
 function putPadded(
   out: TextOutput,
   bytes: Uint8Array,
   from: number,
-  to: number,
+  end: number,
   width: number,
-  precision: number,
   left: boolean,
 ): void {
-  const end = precision >= 0 ? Math.min(to, from + precision) : to;
   const padding = width - Math.max(0, end - from);
   if (!left) out.spaces(padding);
   if (end > from) out.part(bytes, from, end);

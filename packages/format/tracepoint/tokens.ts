@@ -1,4 +1,4 @@
-/** A print format that is not understood. */
+/** A print format that cannot be parsed. */
 export class TracepointSyntaxError extends Error {}
 
 type TokenKind = "name" | "string" | "character" | "operator" | "end";

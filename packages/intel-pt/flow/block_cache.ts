@@ -23,6 +23,9 @@ export const BlockStop = {
 /** Instructions in a block at most: the work of a decoder for one wild target is bounded. */
 const MAX_INSNS = 256;
 
+/** Addresses that {@linkcode BlockCache.at} remembers, a power of two: targets of calls and returns come again. */
+const KNOWN = 1 << 12;
+
 /** Blocks at most, after which {@linkcode BlockCache.full} is true. */
 const MAX_BLOCKS = 1 << 21;
 
@@ -88,6 +91,8 @@ export class BlockCache {
   #table = new Int32Array(4096);
   readonly #cut = new Map<number, number>();
   readonly #straddle = new Uint8Array(15);
+  /** By hash of an address: the block that was found there last, + 1, in the space of the range found last. */
+  readonly #known = new Int32Array(KNOWN);
   /** The range found last, and the space that it was found in. */
   #lastRange: CodeRange | undefined;
   #lastSpace: CodeSpace | undefined;
@@ -119,6 +124,7 @@ export class BlockCache {
   /** Has to be called when a space finds other ranges than before. */
   forgetSpace(): void {
     this.#lastRange = this.#lastSpace = undefined;
+    this.#known.fill(0);
   }
 
   /** The range at an address. */
@@ -129,6 +135,7 @@ export class BlockCache {
     }
     const range = space.find(low, high);
     if (range !== undefined) {
+      if (space !== this.#lastSpace) this.#known.fill(0);
       this.#lastRange = range;
       this.#lastSpace = space;
     }
@@ -141,9 +148,17 @@ export class BlockCache {
    * @returns Its number, or one of {@linkcode NoBlock}.
    */
   at(space: CodeSpace, low: number, high: number, mode: InsnMode): number {
+    const slot = hash(low, 0) & KNOWN - 1;
+    const known = (this.#known[slot] as number) - 1;
+    if (
+      known >= 0 && this.#lastSpace === space && this.low[known] === low &&
+      this.high[known] === high && this.mode[known] === MODE_BITS[mode]
+    ) return known;
     const range = this.rangeAt(space, low, high);
     if (range === undefined) return NoBlock.NO_CODE;
-    return this.inRange(space, range, low, high, MODE_BITS[mode]);
+    const block = this.inRange(space, range, low, high, MODE_BITS[mode]);
+    if (block >= 0) this.#known[slot] = block + 1;
+    return block;
   }
 
   /** As `at`, where the range is known. */

@@ -302,7 +302,7 @@ export class FlowDecoder {
 
   /** Offset in the stream of the packet that was decoded last. */
   get position(): number {
-    return this.packets.offset;
+    return this.first + this.packets.offset;
   }
 
   /** Gives more bytes; as {@linkcode PacketDecoder.feed}. */
@@ -390,7 +390,7 @@ export class FlowDecoder {
 
   /** Offset in the stream of the last PSB. */
   get psbAt(): number {
-    return this.first + this.psbOffset;
+    return this.psbOffset;
   }
 
   /**
@@ -459,7 +459,11 @@ export class FlowDecoder {
         if (this.deferred.length === 0 || this.noneDeferred()) {
           const error = walker.tnt(1 << packets.count | packets.low);
           if (error !== 0) this.stop(error);
-          else packets.shortTnt(walker);
+          else {
+            packets.shortTnt(walker);
+            if (walker.error !== 0) this.stop(walker.error);
+            walker.error = 0;
+          }
         }
         continue;
       }
@@ -970,7 +974,7 @@ export class FlowDecoder {
     this.bound = 0;
     this.walker.stack.clear();
     // Its event comes at its end, when its time is known.
-    this.psbOffset = this.packets.offset;
+    this.psbOffset = this.position;
     this.timeBefore = this.clock.time;
     this.uncertaintyBefore = this.clock.uncertainty;
   }
@@ -1064,7 +1068,7 @@ export class FlowDecoder {
       this.time[last] = clock.time;
       this.cycles[last] = clock.cycles;
       this.uncertainty[last] = clock.uncertainty;
-      this.offset[last] = this.packets.offset;
+      this.offset[last] = this.position;
       return;
     }
     this.event(FlowEvent.TIME, 0, 0, 0, 0, 0);
@@ -1098,7 +1102,7 @@ export class FlowDecoder {
     const isKnown = this.state === ON;
     this.hereLow[n] = isKnown ? this.atLow : 0;
     this.hereHigh[n] = isKnown ? this.atHigh : 0;
-    this.offset[n] = this.packets.offset;
+    this.offset[n] = this.position;
     // Code up to the address of a PSB+ was executed before it: its own event brings the time.
     this.time[n] = this.inPsb ? this.timeBefore : this.clock.time;
     this.cycles[n] = this.clock.cycles;

@@ -72,8 +72,8 @@ export class PathTable {
   pushes: Int32Array = new Int32Array(1024);
 
   /**
-   * Block after a path that uses all of its branches, calls nothing that it does not return from, and ends
-   * in its range; -1 for all others. Most paths of loops are of this kind.
+   * Block after a path that uses all of its branches and ends in its range, or -2 less that block where the path
+   * calls what it does not return from; -1 for all others. Most paths are of this kind.
    */
   plain: Int32Array = new Int32Array(1024);
   /**
@@ -103,6 +103,12 @@ export class PathTable {
     this.table.fill(0);
     this.start[0] = 0;
     this.pushStart[0] = 0;
+  }
+
+  /** The last block of a path; -1 where it has none. */
+  lastBlock(path: number): number {
+    const end = this.start[path + 1] ?? 0;
+    return end === this.start[path] ? -1 : this.blocks[end - 1] ?? -1;
   }
 
   /** The path from a block on; see the class for `lead`. */
@@ -239,7 +245,8 @@ export class PathTable {
     while (push + depth > this.pushes.length) this.pushes = twice(this.pushes);
     for (let i = 0; i < depth; i++) this.pushes[push + i] = calls[i] as number;
     this.pushStart[path + 1] = push + depth;
-    this.plain[path] = end === PathEnd.NEXT && left === 0 && bits > 0 && depth === 0 ? block : -1;
+    const isPlain = end === PathEnd.NEXT && left === 0 && bits > 0;
+    this.plain[path] = !isPlain ? -1 : depth === 0 ? block : -2 - block;
     return path;
   }
 

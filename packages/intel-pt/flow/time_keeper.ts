@@ -35,6 +35,8 @@ export class TimeKeeper {
 
   readonly #mtcShift: number;
   readonly #tscPerCtc: number;
+  readonly #ctcPerMtc: number;
+  readonly #ticksPerMtc: number;
   readonly #maxNonTurboRatio: number;
   #based: boolean;
   /** Exact time by a TSC or MTC packet. */
@@ -71,6 +73,9 @@ export class TimeKeeper {
     // The field has four bits. Of a recording that says more, MTC packets give no time.
     const isKnown = tscCtcD !== 0 && mtcShift >= 0 && mtcShift < 16;
     this.#tscPerCtc = isKnown ? tscCtcN / tscCtcD : 0;
+    // Kept, since there may be a MTC packet for each few branches.
+    this.#ctcPerMtc = 2 ** mtcShift;
+    this.#ticksPerMtc = Math.ceil(this.#tscPerCtc * this.#ctcPerMtc);
     this.#maxNonTurboRatio = maxNonTurboRatio;
     this.base = base ?? 0n;
     this.#isMidway = isMidway;
@@ -115,7 +120,7 @@ export class TimeKeeper {
     if (!this.#haveTma) return;
     const passed = ctc - this.#lastMtc & 0xff;
     this.#lastMtc = ctc;
-    this.#ctcDelta += passed * 2 ** this.#mtcShift;
+    this.#ctcDelta += passed * this.#ctcPerMtc;
     const time = Math.floor(this.#ctcTime + this.#ctcDelta * this.#tscPerCtc);
     if (this.#cyclesAtMtc >= 0 && this.cycles > this.#cyclesAtMtc) {
       const cycles = this.cycles - this.#cyclesAtMtc;
@@ -125,7 +130,7 @@ export class TimeKeeper {
     this.#cyclesAtMtc = this.cycles;
     this.#timeAtMtc = time;
     this.#set(time);
-    this.uncertainty = Math.max(this.uncertainty, Math.ceil(this.#tscPerCtc * 2 ** this.#mtcShift));
+    this.uncertainty = Math.max(this.uncertainty, this.#ticksPerMtc);
   }
 
   /** A CYC packet: core clocks since the one before. */

@@ -4,7 +4,6 @@ import { type BlockCache, BlockStop, NoBlock } from "./block_cache.ts";
 import type { CodeSpace } from "./code.ts";
 import { FlowError } from "./flow_event.ts";
 import { isRealCall, PathEnd, pathSlot, PathTable } from "./path_table.ts";
-import { ReturnStack } from "./return_stack.ts";
 
 /** Blocks that are looked at without a packet at most: a circle that leads through several ranges. */
 const MAX_STEPS = 1 << 16;
@@ -28,6 +27,56 @@ export const Scan = {
 
 /** One of the numbers of {@linkcode Scan}. */
 export type Scan = typeof Scan[keyof typeof Scan];
+
+/** How many calls the processor remembers (SDM, "Indirect Transfer Compression for Returns"). */
+const RETURN_DEPTH = 64;
+
+/** The calls that a compressed return goes back to, as addresses and as blocks. */
+class ReturnStack {
+  /** Bits 31:0 of the address taken last. */
+  low = 0;
+  /** Bits 63:32 of the address taken last. */
+  high = 0;
+  /** The block of the call taken last, or -1 where it has to be looked up by its address. */
+  block: number = -1;
+
+  readonly #low = new Int32Array(RETURN_DEPTH);
+  readonly #high = new Int32Array(RETURN_DEPTH);
+  readonly #block = new Int32Array(RETURN_DEPTH);
+  #top = 0;
+  #depth = 0;
+
+  /** Remembers a call: its return address, and the block that it ends. */
+  push(low: number, high: number, block: number): void {
+    const top = this.#top = this.#top + 1 & RETURN_DEPTH - 1;
+    this.#low[top] = low;
+    this.#high[top] = high;
+    this.#block[top] = block;
+    if (this.#depth < RETURN_DEPTH) this.#depth++;
+  }
+
+  /** Takes the last call; false where there is none. */
+  pop(): boolean {
+    if (this.#depth === 0) return false;
+    const top = this.#top;
+    this.low = this.#low[top] as number;
+    this.high = this.#high[top] as number;
+    this.block = this.#block[top] as number;
+    this.#top = top - 1 & RETURN_DEPTH - 1;
+    this.#depth--;
+    return true;
+  }
+
+  /** Forgets all calls. */
+  clear(): void {
+    this.#depth = 0;
+  }
+
+  /** Forgets the numbers of blocks, which mean nothing any more. */
+  forgetBlocks(): void {
+    this.#block.fill(-1);
+  }
+}
 
 /**
  * Goes through code: from where execution is to where packets lead, path after path.
@@ -53,6 +102,8 @@ export class Walker {
   readonly stack: ReturnStack = new ReturnStack();
   /** The branches that {@linkcode Walker.tnt} left where it returned DEFERRED, as its `lead`. */
   rest = 1;
+  /** What {@linkcode Walker.tnt} returned for the last packet that {@linkcode Walker.follow} took. */
+  error = 0;
   /** Branches of TNT packets that were followed. */
   branches = 0;
   /** Instructions that were left out again: they led into a circle that no packet ends. */
@@ -230,32 +281,41 @@ export class Walker {
   }
 
   /**
-   * Follows the short TNT packets in `bytes[from, to)` as long as their paths are known and plain.
+   * Follows the short TNT packets in `bytes[from, to)`, up to one with an error: see {@linkcode Walker.error}. Where
+   * their paths are known and plain, that takes one look into a table for each.
    *
    * @returns Where the first packet is that it leaves.
    */
-  warm(bytes: Uint8Array, from: number, to: number): number {
+  follow(bytes: Uint8Array, from: number, to: number): number {
     const { out, paths } = this;
-    const { table, plain } = paths;
-    const mask = table.length - 1;
+    let { table, plain } = paths;
     let { cur, outCount, branches } = this;
     let at = from;
-    if (cur < 0) return at;
-    const end = Math.min(to, at + out.length - outCount);
-    for (; at < end; at++) {
+    for (; at < to; at++) {
       const byte = bytes[at] as number;
       // All even bytes from 4 on: the branches below the bit that marks their number, shifted.
       if ((byte & 1) !== 0 || byte < 4) break;
       const key = cur << 7 | byte >> 1;
-      const slot = pathSlot(key) & mask;
-      if (table[slot] !== key) break;
-      const path = (table[slot + 1] as number) - 1;
-      if (path < 0) break;
-      const next = plain[path] as number;
-      if (next < 0) break;
-      out[outCount++] = path;
-      branches += 30 - Math.clz32(byte);
-      cur = next;
+      const slot = pathSlot(key) & table.length - 1;
+      const path = table[slot] === key ? (table[slot + 1] as number) - 1 : -1;
+      const next = path < 0 ? -1 : plain[path] as number;
+      if (next !== -1 && outCount < out.length) {
+        out[outCount++] = path;
+        branches += 30 - Math.clz32(byte);
+        if (next >= 0) cur = next;
+        else {
+          this.pushCalls(path);
+          cur = -2 - next;
+        }
+        continue;
+      }
+      this.cur = cur;
+      this.outCount = outCount;
+      this.branches = branches;
+      this.error = this.tnt(byte >> 1);
+      if (this.error !== 0) return at + 1;
+      ({ cur, outCount, branches } = this);
+      ({ table, plain } = paths);
     }
     this.cur = cur;
     this.outCount = outCount;
@@ -443,7 +503,7 @@ export class HopWalker extends Walker {
   }
 
   /** Counts the branches of all short TNT packets. */
-  override warm(bytes: Uint8Array, from: number, to: number): number {
+  override follow(bytes: Uint8Array, from: number, to: number): number {
     let { branches } = this;
     let at = from;
     for (; at < to; at++) {

@@ -1,9 +1,11 @@
-/** What is used of `node:fs`, which Node, Bun and Deno have. */
+/** The used part of `node:fs`, which Node, Bun and Deno have. */
 export interface NodeFs {
-  /** Opens a file for reading. */
-  openSync(path: string): number;
+  /** Opens a file for reading, or, with `w`, an empty one for writing. */
+  openSync(path: string, flags?: "w"): number;
   /** Reads at a place; fewer bytes than asked for, 0 at the end. */
   readSync(fd: number, into: Uint8Array, offset: number, length: number, position: number): number;
+  /** Writes at a place; maybe fewer bytes than were given. */
+  writeSync(fd: number, from: Uint8Array, offset: number, length: number, position: number): number;
   /** Closes a file. */
   closeSync(fd: number): void;
   /** What a path names. */

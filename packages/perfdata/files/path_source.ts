@@ -24,10 +24,12 @@ export function pathSource(path: string): PathSource {
   if (!stats.isFile()) {
     throw new TypeError(`${path}: not a regular file; give what it streams as a ReadableStream`);
   }
-  const file = fs.openSync(path);
+  // Its number may be that of another file once it is closed.
+  let file: number | undefined = fs.openSync(path);
   return {
     size: stats.size,
     readAt(into, position) {
+      if (file === undefined) throw new TypeError(`${path}: it was closed`);
       let n = 0;
       while (n < into.length) {
         const got = fs.readSync(file, into, n, into.length - n, position + n);
@@ -36,6 +38,9 @@ export function pathSource(path: string): PathSource {
       }
       return n;
     },
-    close: () => fs.closeSync(file),
+    close() {
+      if (file !== undefined) fs.closeSync(file);
+      file = undefined;
+    },
   };
 }

@@ -1,4 +1,4 @@
-/** How a piece of text is shown on a terminal. */
+/** The style of a piece of text on a terminal. */
 export type Style =
   | "plain"
   | "bold"

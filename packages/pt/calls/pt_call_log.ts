@@ -1,5 +1,5 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import type { OwnSums } from "./pt_call_part.ts";
+import type { OwnSums } from "./pt_call_ops.ts";
 import type { LatencyTable } from "./pt_latency.ts";
 
 /** The row that a called place is counted in. */
@@ -13,9 +13,40 @@ export interface CallRows {
 /** Rows that are not known in advance: each place is one. */
 export const PLACE_ROWS: CallRows = { resolve: () => {}, of: (place) => place };
 
+/** How a call ends: its return was seen, or was not, since the trace ends or longjmp passed it by. */
+export const CALL_END = { RETURNED: 1, PASSED: 2 } as const;
+
+/** In place of {@linkcode CALL_END}: a call; what came before has a number, `place`, and what was open is others'. */
 const CALL = 0;
-/** In place of a kind: what came before has a number, `place`; what was open is somebody else's. */
-const END = 3;
+const HANDED_OVER = 3;
+
+/** The end of the innermost call of a place. */
+export class EndedCall {
+  /** {@linkcode CALL_END}. */
+  kind: number;
+  /** What was called. */
+  place: number;
+  /** When it began, ns; -1 where that is not known. */
+  since: number = -1;
+  /** When it ended, ns; -1 where that is not known. */
+  end: number = -1;
+  /** Instructions since it began. */
+  insns = 0;
+  /** Whether it is one of the calls that are asked for. */
+  counts: boolean;
+
+  /** One whose times are not known. */
+  constructor(kind: number = CALL_END.PASSED, place = -1, counts = false) {
+    this.kind = kind;
+    this.place = place;
+    this.counts = counts;
+  }
+
+  /** ns; -1 where it is not known. */
+  get duration(): number {
+    return this.since < 0 || this.end < 0 ? -1 : this.end - this.since;
+  }
+}
 
 /** What counts calls, and which part of them counts. */
 export interface CallCounting {
@@ -38,7 +69,7 @@ export interface CallCounting {
 export class CallLog {
   readonly #counting: CallCounting;
   #count = 0;
-  /** 0 a call, 1 a return, 2 a return that was not seen. */
+  /** {@linkcode CALL_END}, `CALL` or `HANDED_OVER`. */
   #kind = new Uint8Array(256);
   #thread = new Int32Array(256);
   #place = new Int32Array(256);
@@ -66,36 +97,25 @@ export class CallLog {
   /** A call of a place. */
   call(thread: number, place: number): void {
     const row = this.#count === 0 ? this.#counting.rows.of(place) : undefined;
-    if (row === undefined) this.#add(CALL, thread, place, -1, -1, 0, false);
+    if (row === undefined) this.#add(CALL, thread, place);
     else this.#begin(row, thread);
   }
 
-  /**
-   * The end of the innermost call of a place.
-   *
-   * @param kind 1 where its return was seen, else 2.
-   * @param since When it began, ns; -1 where that is not known.
-   * @param end When it ended, ns.
-   * @param counts Whether it is one of the calls that are asked for.
-   */
-  end(
-    kind: number,
-    thread: number,
-    place: number,
-    since: number,
-    end: number,
-    insns: number,
-    counts: boolean,
-  ): void {
-    const row = this.#count === 0 ? this.#counting.rows.of(place) : undefined;
-    if (row === undefined) this.#add(kind, thread, place, since, end, insns, counts);
-    else this.#finish(row, kind, thread, since, end, insns, counts);
+  /** The end of the innermost call of a place. */
+  end(thread: number, ended: EndedCall): void {
+    const row = this.#count === 0 ? this.#counting.rows.of(ended.place) : undefined;
+    if (row !== undefined) return this.#finish(row, thread, ended);
+    const n = this.#add(ended.kind, thread, ended.place);
+    this.#since[n] = ended.since;
+    this.#end[n] = ended.end;
+    this.#insns[n] = ended.insns;
+    this.#counts[n] = ended.counts ? 1 : 0;
   }
 
   /** What is open of a thread is handed over, and what was added before has a number. */
   handOver(thread: number, number: number): void {
     if (this.#count === 0) this.#handOver(thread, number);
-    else this.#add(END, thread, number, -1, -1, 0, false);
+    else this.#add(HANDED_OVER, thread, number);
   }
 
   /** Whether a call of a row is open in a thread. */
@@ -110,49 +130,39 @@ export class CallLog {
     this.#counting.own?.end(number);
   }
 
-  #add(
-    kind: number,
-    thread: number,
-    place: number,
-    since: number,
-    end: number,
-    insns: number,
-    counts: boolean,
-  ): void {
+  #add(kind: number, thread: number, place: number): number {
     if (this.#count === this.#kind.length) this.#grow();
     const n = this.#count++;
     this.#kind[n] = kind;
     this.#thread[n] = thread;
     this.#place[n] = place;
-    this.#since[n] = since;
-    this.#end[n] = end;
-    this.#insns[n] = insns;
-    this.#counts[n] = counts ? 1 : 0;
+    return n;
   }
 
   /** Counts what waits; the rows of all places are found out. */
   settle(): void {
     const { rows } = this.#counting;
+    const ended = new EndedCall();
     for (let n = 0; n < this.#count; n++) {
       const kind = this.#kind[n] as number;
       const thread = this.#thread[n] as number;
-      if (kind === END) {
-        this.#handOver(thread, this.#place[n] as number);
+      const place = this.#place[n] as number;
+      if (kind === HANDED_OVER) {
+        this.#handOver(thread, place);
         continue;
       }
-      const row = rows.of(this.#place[n] as number) as number;
-      if (kind === CALL) this.#begin(row, thread);
-      else {
-        this.#finish(
-          row,
-          kind,
-          thread,
-          this.#since[n] as number,
-          this.#end[n] as number,
-          this.#insns[n] as number,
-          this.#counts[n] !== 0,
-        );
+      const row = rows.of(place) as number;
+      if (kind === CALL) {
+        this.#begin(row, thread);
+        continue;
       }
+      ended.kind = kind;
+      ended.place = place;
+      ended.since = this.#since[n] as number;
+      ended.end = this.#end[n] as number;
+      ended.insns = this.#insns[n] as number;
+      ended.counts = this.#counts[n] !== 0;
+      this.#finish(row, thread, ended);
     }
     this.#count = 0;
   }
@@ -165,29 +175,20 @@ export class CallLog {
     open[row] = (open[row] as number) + 1;
   }
 
-  #finish(
-    row: number,
-    kind: number,
-    thread: number,
-    since: number,
-    end: number,
-    insns: number,
-    counts: boolean,
-  ): void {
+  #finish(row: number, thread: number, ended: EndedCall): void {
     if (row < 0) return;
     const { latency, from, to, own } = this.#counting;
+    const { kind, since, end, duration, counts } = ended;
     const open = this.#open[thread] as Int32Array;
     const others = open[row] = (open[row] as number) - 1;
-    const isKnown = since >= 0 && end >= 0;
     // A recursion is a part of the call around it.
-    const time = isKnown && others === 0
+    const time = duration !== -1 && others === 0
       ? Math.max(0, Math.min(end, to) - Math.max(since, from))
       : 0;
-    const ownInsns = counts && others === 0 ? insns : 0;
-    if (time > 0 || ownInsns > 0) (own ?? latency).addOwn(row, time, ownInsns);
+    const insns = counts && others === 0 ? ended.insns : 0;
+    if (time > 0 || insns > 0) (own ?? latency).addOwn(row, time, insns);
     if (!counts) return;
-    const tid = this.#tids[thread] as number;
-    latency.add(row, tid, since, isKnown ? end - since : -1, kind === 1);
+    latency.add(row, this.#tids[thread] as number, since, duration, kind === CALL_END.RETURNED);
   }
 
   #grow(): void {

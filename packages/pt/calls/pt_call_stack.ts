@@ -1,4 +1,5 @@
 import { enlarge } from "@perfdata/format/enlarge";
+import type { OpenPaths } from "./pt_open_paths.ts";
 
 /** How far down a return is searched for its call: across frames that longjmp left. */
 const MAX_SEARCH = 4096;
@@ -18,22 +19,6 @@ export const PENDING = {
 /** Whether it is known where execution goes on after user space was left. */
 export const RESUMES = { NO: 0, YES: 1, UNKNOWN: 2 } as const;
 
-/** Paths of a buffer since its last time. */
-export class OpenPaths {
-  time = -1;
-  /** Core clocks up to that time, and whether the thread runs. */
-  cycles = 0;
-  isOn = true;
-  count = new Float64Array(256);
-  readonly touched: number[] = [];
-  /** Of paths whose numbers mean nothing any more: a place and its instructions, in turn. */
-  readonly places: number[] = [];
-  /** The stack of the thread that runs, and instructions of nodes since the last time. */
-  stack: CallStack | undefined;
-  nodeInsns = new Float64Array(256);
-  readonly nodes: number[] = [];
-}
-
 /** The calls of a thread. */
 export class CallStack {
   readonly tid: number;
@@ -46,12 +31,12 @@ export class CallStack {
   /** Since when `node` is innermost, ns; -1 where the thread does not run. */
   nodeSince = -1;
   depth = 0;
-  place = new Int32Array(64);
-  returnLow = new Int32Array(64);
-  returnHigh = new Int32Array(64);
-  since = new Float64Array(64);
-  sinceInsns = new Float64Array(64);
-  sinceCycles = new Float64Array(64);
+  place: Int32Array = new Int32Array(64);
+  returnLow: Int32Array = new Int32Array(64);
+  returnHigh: Int32Array = new Int32Array(64);
+  since: Float64Array = new Float64Array(64);
+  sinceInsns: Float64Array = new Float64Array(64);
+  sinceCycles: Float64Array = new Float64Array(64);
   insns = 0;
   /** Core clocks in which it ran. */
   cycles = 0;

@@ -2,6 +2,8 @@ import { enlarge } from "@perfdata/format/enlarge";
 
 /** Numbers of a node that is handed out. */
 const TREE_WORDS = 5;
+/** Sums of time are of multiples of 2^-16 ns, and exact up to here. */
+const EXACT = 2 ** 37;
 
 /** What was executed by stack: nodes of a tree, each a place and the node that called it. */
 export class CallTree {
@@ -39,6 +41,17 @@ export class CallTree {
     this.place[n] = place;
     this.tid[n] = tid;
     return n;
+  }
+
+  /** Adds instructions to a node, each of which took so many ns. */
+  addTo(node: number, insns: number, nsEach: number): void {
+    this.insns[node] = (this.insns[node] as number) + insns;
+    this.time[node] = (this.time[node] as number) + insns * nsEach;
+  }
+
+  /** Whether all sums are exact, and so the same in whichever order they were added. */
+  get isExact(): boolean {
+    return this.time.every((sum) => sum < EXACT);
   }
 
   /** Hands out all nodes, and is empty then: parent, place, thread, instructions, ns of each. */

@@ -1,9 +1,9 @@
-import {
-  type BinarySource,
-  type SymbolBundle,
-  type SymbolBundleWriter,
-  type SymbolObject,
-  type SymbolResolver,
+import type {
+  BinarySource,
+  SymbolBundle,
+  SymbolBundleWriter,
+  SymbolObject,
+  SymbolResolver,
 } from "@perfdata/symbols";
 import { type BundledFile, partsSource } from "@perfdata/symbols/bundle-code";
 import type { CodeFiles } from "@perfdata/session/code-images";

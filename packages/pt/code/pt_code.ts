@@ -1,15 +1,15 @@
-import { type CodeRange, type CodeSpace, compareAddress, offsetIn } from "@perfdata/intel-pt/flow";
-import { type BinarySource, openJitdump, type SymbolObject, SymbolsError } from "@perfdata/symbols";
-import { JitSymbols } from "@perfdata/symbols/jit";
+import { type CodeRange, type CodeSpace, offsetIn } from "@perfdata/intel-pt/flow";
+import type { BinarySource, SymbolObject } from "@perfdata/symbols";
+import { SymbolsError } from "@perfdata/symbols/errors";
+import { JitSymbols, openJitdump } from "@perfdata/symbols/jit";
 import { addressFromHalves } from "@perfdata/symbols/address";
 import { buildIdText } from "@perfdata/format/object-feature";
 import { KERNEL_HIDDEN, UNMAPPED } from "@perfdata/session/places";
 import type { PtHistory } from "./pt_history.ts";
+import { CodeMemory, CodeRanges } from "./pt_memory.ts";
 import { PtPlaces } from "./pt_places.ts";
 import {
-  ChunkCache,
   type CodeFiles,
-  FileRange,
   kernelImages,
   MAX_RANGE,
   type MemoryImage,
@@ -26,52 +26,8 @@ interface JitPiece {
   readonly range: CodeRange;
 }
 
-/** Memory with its address in halves. */
-interface PlacedImage {
-  readonly image: MemoryImage;
-  readonly low: number;
-  readonly high: number;
-}
-
-/** Images in order of their addresses. */
-function placed(images: readonly MemoryImage[]): PlacedImage[] {
-  return images.map((image) => ({
-    image,
-    low: Number(BigInt.asIntN(32, image.address)),
-    high: Number(BigInt.asIntN(32, image.address >> 32n)),
-  })).sort((a, b) => compareAddress(a.low, a.high, b.low, b.high));
-}
-
 /** The object of what ran in a guest of which nothing is known. */
 const GUEST = "[guest]";
-
-/** Copies of the memory of a guest. */
-class GuestMemory {
-  readonly #images: readonly (PlacedImage & { range?: CodeRange })[];
-
-  constructor(images: readonly MemoryImage[]) {
-    this.#images = placed(images.flatMap(inRanges));
-  }
-
-  /** The image with an address. */
-  at(low: number, high: number): (PlacedImage & { range?: CodeRange }) | undefined {
-    return this.#images.find((placed) => {
-      const distance = addressFromHalves(high, low) - addressFromHalves(placed.high, placed.low);
-      return distance >= 0 && distance < placed.image.size;
-    });
-  }
-}
-
-/** An image as several, none of which is larger than a range may be. */
-function inRanges(image: MemoryImage): MemoryImage[] {
-  const parts: MemoryImage[] = [];
-  for (let at = 0; at < image.size; at += MAX_RANGE) {
-    const size = Math.min(MAX_RANGE, image.size - at);
-    const address = image.address + BigInt(at);
-    parts.push({ ...image, address, size, offset: image.offset + at });
-  }
-  return parts;
-}
 
 /** Where the code of each thread is, at each time: files, images, a jitdump. */
 export class PtCode {
@@ -86,22 +42,20 @@ export class PtCode {
   readonly #recorded: RecordedObjects;
   readonly #files: CodeFiles;
   readonly #sideband: PtSideband;
-  #images: readonly PlacedImage[];
+  readonly #ranges = new CodeRanges();
+  readonly #memory: CodeMemory;
+  readonly #guest: CodeMemory;
   /** Whether the kernel's file was looked for. */
   #kernelSearched = false;
   /** The file that the kernel's code is from; `undefined` where it is from a copy of its memory. */
   kernelFile: string | undefined;
-  readonly #imageRanges = new Map<string, CodeRange>();
-  readonly #chunks = new ChunkCache();
-  readonly #ranges = new Map<string, CodeRange>();
+  readonly #rangesOfFiles = new Map<string, CodeRange>();
   /** The range of each map that was asked for last. */
   readonly #rangeOfMap: (CodeRange | undefined)[] = [];
   readonly #sources = new Map<string, BinarySource | undefined>();
   readonly #objectOfMap = new Map<number, number>();
   readonly #objectNumbers = new Map<string, number>();
   readonly #jit = new Map<string, readonly JitPiece[]>();
-  #nextRange = 1;
-  readonly #guest: GuestMemory;
   #poked: Set<number> | undefined;
 
   /**
@@ -116,12 +70,12 @@ export class PtCode {
     images: readonly MemoryImage[] = [],
     guestImages: readonly MemoryImage[] = [],
   ) {
-    this.#guest = new GuestMemory(guestImages);
     this.#sideband = sideband;
     this.#history = sideband.history;
     this.#recorded = sideband.recorded as RecordedObjects;
     this.#files = files;
-    this.#images = placed(images);
+    this.#memory = new CodeMemory(this.#ranges, images, sideband.pokes);
+    this.#guest = new CodeMemory(this.#ranges, guestImages);
   }
 
   /** What times count from. */
@@ -139,72 +93,15 @@ export class PtCode {
   }
 
   /** The code of a guest at an address; `undefined` where it is not at hand. */
-  guest(low: number, high: number): CodeRange | undefined {
-    const found = this.#guest.at(low, high);
-    if (found === undefined) {
-      this.missing.set(GUEST, "what ran in it (--guest-image)");
-      return undefined;
-    }
-    return found.range ??= new FileRange(
-      this.#nextRange++,
-      found.low,
-      found.high,
-      found.image.size,
-      found.image.source,
-      found.image.offset,
-      this.#chunks,
-    );
+  guest(low: number, high: number, time: number): CodeRange | undefined {
+    const range = this.#guest.code(low, high, time);
+    if (range === undefined) this.missing.set(GUEST, "what ran in it (--guest-image)");
+    return range;
   }
 
   /** The image that holds an address, as it was at a time. */
   image(low: number, high: number, time: number): CodeRange | undefined {
-    const images = this.#images;
-    if (images.length === 0) return undefined;
-    let from = 0;
-    let to = images.length;
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      const { low: l, high: h } = images[middle] as { low: number; high: number };
-      if (compareAddress(l, h, low, high) <= 0) from = middle + 1;
-      else to = middle;
-    }
-    const found = images[from - 1];
-    if (found === undefined) return undefined;
-    const { image } = found;
-    const distance = addressFromHalves(high, low) - addressFromHalves(found.high, found.low);
-    if (!(distance >= 0 && distance < image.size)) return undefined;
-    const piece = Math.floor(distance / MAX_RANGE);
-    // Code that was changed since is another range.
-    const pokes = this.#pokesUntil(time);
-    const key = `${from - 1} ${piece} ${pokes}`;
-    let range = this.#imageRanges.get(key);
-    if (range === undefined) {
-      const start = image.address + BigInt(piece * MAX_RANGE);
-      range = new FileRange(
-        this.#nextRange++,
-        Number(BigInt.asIntN(32, start)),
-        Number(BigInt.asIntN(32, start >> 32n)),
-        Math.min(MAX_RANGE, image.size - piece * MAX_RANGE),
-        image.source,
-        image.offset + piece * MAX_RANGE,
-        this.#chunks,
-        this.#sideband.pokes.slice(0, pokes),
-      );
-      this.#imageRanges.set(key, range);
-    }
-    return range;
-  }
-
-  #pokesUntil(time: number): number {
-    const { pokes } = this.#sideband;
-    let from = 0;
-    let to = pokes.length;
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if ((pokes[middle]?.time ?? 0) <= time) from = middle + 1;
-      else to = middle;
-    }
-    return from;
+    return this.#memory.code(low, high, time);
   }
 
   /** Whether code was changed that begins at most so many bytes before an address. */
@@ -235,7 +132,7 @@ export class PtCode {
     const piece = Math.floor(distance / MAX_RANGE) * MAX_RANGE;
     const pgoff = addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number);
     const key = `${this.objectOf(map)} ${startHigh} ${startLow} ${size} ${pgoff} ${piece}`;
-    let range = this.#ranges.get(key);
+    let range = this.#rangesOfFiles.get(key);
     if (range === undefined) {
       const source = this.#source(object);
       if (source === undefined) return undefined;
@@ -243,16 +140,8 @@ export class PtCode {
         64,
         (BigInt(startHigh) << 32n | BigInt(startLow >>> 0)) + BigInt(piece),
       );
-      range = new FileRange(
-        this.#nextRange++,
-        Number(BigInt.asIntN(32, first)),
-        Number(BigInt.asIntN(32, first >> 32n)),
-        Math.min(MAX_RANGE, size - piece),
-        source,
-        pgoff + piece,
-        this.#chunks,
-      );
-      this.#ranges.set(key, range);
+      range = this.#ranges.of(first, Math.min(MAX_RANGE, size - piece), source, pgoff + piece);
+      this.#rangesOfFiles.set(key, range);
     }
     return this.#rangeOfMap[map] = range;
   }
@@ -274,10 +163,7 @@ export class PtCode {
       return undefined;
     }
     try {
-      const images = kernelImages(source, { name: reference, address: referenceAddress });
-      this.#images = placed([...this.#images.map(({ image }) => image), ...images]);
-      // Ranges go by the positions of images.
-      this.#imageRanges.clear();
+      this.#memory.add(kernelImages(source, { name: reference, address: referenceAddress }));
       this.kernelFile = object.path;
     } catch (error) {
       if (!(error instanceof SymbolsError)) throw error;
@@ -367,13 +253,12 @@ export class PtCode {
   #guestPlace({ time }: ThreadCode, low: number, high: number): number {
     const found = this.#guest.at(low, high);
     const path = found?.image.path;
-    const address = addressFromHalves(high, low);
     if (found === undefined || path === undefined) {
-      return this.table.of(this.numberOf({ kind: "elf", path: GUEST }), address, time);
+      const object = this.numberOf({ kind: "elf", path: GUEST });
+      return this.table.of(object, addressFromHalves(high, low), time);
     }
-    const start = addressFromHalves(found.high, found.low);
     const object = this.numberOf({ kind: "elf", path });
-    return this.table.of(object, address - start + found.image.offset, time);
+    return this.table.of(object, found.distance + found.image.offset, time);
   }
 
   #jitCode(object: SymbolObject, low: number, high: number, time: number): CodeRange | undefined {
@@ -410,16 +295,7 @@ export class PtCode {
           .codes
       ) {
         const size = end - start;
-        const high = Math.floor(start / 2 ** 32);
-        const range = new FileRange(
-          this.#nextRange++,
-          (start - high * 2 ** 32) | 0,
-          high | 0,
-          size,
-          source,
-          codeOffset,
-          this.#chunks,
-        );
+        const range = this.#ranges.of(BigInt(start), size, source, codeOffset);
         // Its times are numbers.
         pieces.push({ address: start, size, since: since - this.origin.rounded(0), range });
       }
@@ -462,7 +338,7 @@ export class ThreadCode implements CodeSpace {
 
   /** The code at an address. */
   find(low: number, high: number): CodeRange | undefined {
-    if (this.isGuest) return this.#code.guest(low, high);
+    if (this.isGuest) return this.#code.guest(low, high, this.time);
     const image = this.#code.image(low, high, this.time);
     if (image !== undefined) return image;
     const map = this.map(low, high);

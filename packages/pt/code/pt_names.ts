@@ -48,7 +48,6 @@ export class PtNames {
   #found: ([Resolution, boolean] | undefined)[] = [];
   readonly #described: string[] = [];
   readonly #json: string[] = [];
-  readonly #jsonOfFunction: string[] = [];
   readonly #lines = new Map<number, string>();
   readonly #shownNames = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
@@ -167,7 +166,7 @@ export class PtNames {
 
   /** The same of the function that is there. */
   jsonOfFunction(place: number): string {
-    return this.#jsonOfFunction[place] ??= this.#members(place, this.names[place] as string);
+    return this.#members(place, this.names[place] as string);
   }
 
   #members(place: number, name: string): string {

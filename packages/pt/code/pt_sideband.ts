@@ -1,4 +1,5 @@
 import {
+  PERF_RECORD_AUX_OUTPUT_HW_ID,
   PERF_RECORD_ITRACE_START,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH,
@@ -7,7 +8,12 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
-import { ITRACE_START, SWITCH_CPU_WIDE, TEXT_POKE } from "@perfdata/format/records";
+import {
+  AUX_OUTPUT_HW_ID,
+  ITRACE_START,
+  SWITCH_CPU_WIDE,
+  TEXT_POKE,
+} from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine } from "@perfdata/session/engine";
@@ -21,10 +27,12 @@ import { RecordedObjects } from "@perfdata/session/recorded-objects";
 import type { Run } from "@perfdata/session/run";
 
 // Where the fields of records lie.
+const COUNTER = layoutOf(AUX_OUTPUT_HW_ID);
 const STARTED = layoutOf(ITRACE_START);
 const NEXT = layoutOf(SWITCH_CPU_WIDE);
 const POKE = layoutOf(TEXT_POKE);
 // Bytes that they have at least.
+const HW_ID_SIZE = prefixSize(AUX_OUTPUT_HW_ID);
 const ITRACE_START_SIZE = prefixSize(ITRACE_START);
 const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
 
@@ -33,6 +41,20 @@ const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
  * prev_pid, prev_prio, prev_state (8 bytes) and next_comm[16] (include/trace/events/sched.h).
  */
 const NEXT_PID = 56;
+
+/** Which event a counter of the processor counts from a moment on: AUX_OUTPUT_HW_ID. */
+export interface CounterEvent {
+  /** When, ns. */
+  readonly time: number;
+  /** The CPU, or -1 where the record has none. */
+  readonly cpu: number;
+  /** The thread that ran. */
+  readonly tid: number;
+  /** The counter, from 0 to 63. */
+  readonly counter: number;
+  /** Number of the event. */
+  readonly event: number;
+}
 
 /** Who ran on a CPU from when on: columns in order of time. */
 export class Switches {
@@ -71,6 +93,8 @@ export class PtSideband implements Consumer {
   readonly switches: Map<number, Switches> = new Map();
   /** Changes of the kernel's code, in order of time. */
   readonly pokes: TextPoke[] = [];
+  /** Which counters count which events whose samples are in the trace, in order of time. */
+  readonly counters: CounterEvent[] = [];
   /** The first thread that an ITRACE_START names, by CPU; -1 is a record without CPU. */
   readonly started: Map<number, number> = new Map();
   /** What the recording says of its objects. */
@@ -147,6 +171,8 @@ export class PtSideband implements Consumer {
         const tid = view.getInt32(from + STARTED.tid, this.#littleEndian);
         if (!this.started.has(cpu)) this.started.set(cpu, tid);
         if (cpu >= 0) this.#of(cpu).add(time, tid);
+      } else if (kind === PERF_RECORD_AUX_OUTPUT_HW_ID && to - from >= HW_ID_SIZE) {
+        this.#counter(run, i, view, from, time);
       } else if (kind === PERF_RECORD_TEXT_POKE) this.#poke(bytes, view, from, to, time);
     }
   }
@@ -193,6 +219,18 @@ export class PtSideband implements Consumer {
     if (fields.rawSize < NEXT_PID + 4) return;
     const time = this.origin.sinceHalves(run.timeHi[i] as number, run.timeLo[i] as number);
     this.#of(cpu).add(time, view.getInt32(fields.raw + NEXT_PID, le));
+  }
+
+  #counter(run: Run, i: number, view: DataView, from: number, time: number): void {
+    const le = this.#littleEndian;
+    const at = from + COUNTER.hw_id;
+    const counter = view.getUint32(le ? at : at + 4, le);
+    const { [i]: event = -1 } = run.event;
+    // A record of PEBS has 64 bits for counters.
+    if (view.getUint32(le ? at + 4 : at, le) !== 0 || counter > 63 || event < 0) return;
+    const { [i]: cpu = -1 } = run.cpu;
+    const { [i]: tid = -1 } = run.tid;
+    this.counters.push({ time, cpu, tid, counter, event });
   }
 
   #poke(bytes: Uint8Array, view: DataView, from: number, to: number, time: number): void {

@@ -8,5 +8,6 @@ export * from "./pt_seek.ts";
 export * from "./pt_snapshots.ts";
 export * from "./pt_span.ts";
 export * from "./pt_time.ts";
+export type { InsnText } from "./pt_block_insns.ts";
 export type { StreamPlace } from "./pt_buffer.ts";
 export { pieceEnd } from "./pt_pieces.ts";

@@ -1,4 +1,5 @@
-import { type BlockCache } from "@perfdata/intel-pt";
+import type { InsnMode } from "@perfdata/intel-pt/x86";
+import type { BlockCache } from "@perfdata/intel-pt";
 import { offsetIn } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
@@ -21,24 +22,32 @@ const END_WORDS = 5;
 /** Where those numbers are. */
 export const END_WORD = { LOW: 0, HIGH: 1, PLACE: 2, TEXT: 3 } as const;
 
-/** Addresses, places and bytes of the instructions of blocks, by the number of the block. */
+/** Makes the text of an instruction, for example with iced-x86. */
+export type InsnText = (bytes: Uint8Array, ip: bigint, mode: InsnMode) => string;
+
+/** The bytes of an instruction in hexadecimal, as perf prints them: ` 31 ed`. */
+export function insnBytes(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => ` ${byte.toString(16).padStart(2, "0")}`).join("");
+}
+
+/** Addresses, places and texts of the instructions of blocks, by the number of the block. */
 export class InsnTable {
-  /** Bytes of instructions in hexadecimal: ` 31 ed`; number 0 is none. */
+  /** Texts of instructions; number 0 is none. */
   readonly texts: string[] = [""];
   /** Of each block its last instruction: see {@linkcode END_WORD}. */
   ends: Int32Array<ArrayBuffer> = new Int32Array(END_WORDS * 256);
 
   readonly #code: PtCode;
-  readonly #hasTexts: boolean;
+  readonly #text: InsnText | undefined;
   readonly #textNumbers = new Map<string, number>();
   #insns: (BlockInsns | undefined)[] = [];
   /** Place of the start of each block, + 2; 0 where it is not known yet. */
   #places = new Int32Array(256);
 
-  /** Knows no block yet; `hasTexts` says whether the bytes are wanted. */
-  constructor(code: PtCode, hasTexts: boolean) {
+  /** Knows no block yet; `text` makes the texts, if they are wanted. */
+  constructor(code: PtCode, text: InsnText | undefined) {
     this.#code = code;
-    this.#hasTexts = hasTexts;
+    this.#text = text;
   }
 
   /** Forgets all blocks: their numbers mean nothing any more. */
@@ -98,23 +107,18 @@ export class InsnTable {
     blocks.eachInsn(code, block, (offset, length) => {
       if (offset < from) return;
       const sum = first + offset;
-      low.push(sum | 0);
-      high.push(sum >= 2 ** 32 ? top + 1 | 0 : top);
-      place.push(this.#code.place(code, low.at(-1) as number, high.at(-1) as number));
-      if (!this.#hasTexts) return text.push(0);
-      const window = range.window(base + offset);
-      let words = "";
-      for (let i = 0; window !== undefined && i < length; i++) {
-        words += ` ${
-          (window.bytes[base + offset - window.from + i] ?? 0).toString(16).padStart(2, "0")
-        }`;
-      }
-      let number = this.#textNumbers.get(words);
-      if (number === undefined) {
-        number = this.texts.push(words) - 1;
-        this.#textNumbers.set(words, number);
-      }
-      text.push(number);
+      const ipLow = sum | 0;
+      const ipHigh = sum >= 2 ** 32 ? top + 1 | 0 : top;
+      low.push(ipLow);
+      high.push(ipHigh);
+      place.push(this.#code.place(code, ipLow, ipHigh));
+      const window = this.#text === undefined ? undefined : range.window(base + offset);
+      if (window === undefined || this.#text === undefined) return text.push(0);
+      const at = base + offset - window.from;
+      const ip = BigInt(ipHigh >>> 0) << 32n | BigInt(ipLow >>> 0);
+      text.push(this.#numberOf(
+        this.#text(window.bytes.subarray(at, at + length), ip, blocks.modeOf(block)),
+      ));
     });
     return {
       low: Int32Array.from(low),
@@ -122,5 +126,14 @@ export class InsnTable {
       place: Int32Array.from(place),
       text: Int32Array.from(text),
     };
+  }
+
+  #numberOf(text: string): number {
+    let number = this.#textNumbers.get(text);
+    if (number === undefined) {
+      number = this.texts.push(text) - 1;
+      this.#textNumbers.set(text, number);
+    }
+    return number;
   }
 }

@@ -1,6 +1,5 @@
 import type { RandomAccessSource } from "@perfdata/format";
-import { type ClockRatios, type FlowCache, FlowStatus } from "@perfdata/intel-pt/flow";
-import { FlowDecoder } from "@perfdata/intel-pt";
+import { type ClockRatios, type FlowCache, FlowDecoder, FlowStatus } from "@perfdata/intel-pt/flow";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { pieceEnd } from "./pt_pieces.ts";

@@ -1,4 +1,4 @@
-import { type BlockCache, type PathTable } from "@perfdata/intel-pt";
+import type { BlockCache, PathTable } from "@perfdata/intel-pt";
 import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 import { IP_FLAG, KIND_FLAGS } from "../samples/pt_sample_rows.ts";
@@ -6,7 +6,7 @@ import { IP_FLAG, KIND_FLAGS } from "../samples/pt_sample_rows.ts";
 const TURN = IP_FLAG.CALL | IP_FLAG.RETURN;
 
 /** Whether a branch is a call or a return, by the kind of its instruction. */
-export function isTurn(kind: number): boolean {
+function isTurn(kind: number): boolean {
   return ((KIND_FLAGS[kind] as number) & TURN) !== 0;
 }
 
@@ -39,6 +39,17 @@ export class PathTurns {
   /** Of each path whether a packet is used on it. */
   #packets = new Uint8Array(0);
   #used = 0;
+  readonly #isWanted: boolean;
+
+  /** @param isWanted Whether calls and returns are wanted: they are as any jump otherwise. */
+  constructor(isWanted: boolean) {
+    this.#isWanted = isWanted;
+  }
+
+  /** Whether a branch is one that is wanted, by the kind of its instruction. */
+  isTurn(kind: number): boolean {
+    return this.#isWanted && isTurn(kind);
+  }
 
   /** Finds the turns of a path; returns where they begin. */
   from(paths: PathTable, blocks: BlockCache, path: number): number {
@@ -74,7 +85,7 @@ export class PathTurns {
     for (let k = start[path] as number; k < end; k++) {
       const kind = blocks.kind[list[k] as number] as number;
       if (usesPacket(kind)) packets = 1;
-      if (!isTurn(kind)) continue;
+      if (!this.isTurn(kind)) continue;
       if (this.#used + TURN_WORDS > this.words.length) {
         this.words = enlarge(this.words, this.#used + TURN_WORDS);
       }

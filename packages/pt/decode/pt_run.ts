@@ -43,6 +43,8 @@ export interface PtSink {
   forget?(): void;
   /** Called now and then, between packets: time for what cannot be done in the calls above. */
   idle?(): Promise<void> | void;
+  /** Nothing more comes of a buffer. */
+  ended?(buffer: PtBuffer): void;
   /** Says whether it has seen enough. */
   done?(): boolean;
   /** All buffers are decoded up to this time, ns. */
@@ -187,7 +189,7 @@ export class PtClock {
   /** A decoder's time of perf's time in ns since the origin. */
   ticks(ns: number): number {
     if (ns === Infinity || !this.known) return Infinity;
-    const since = BigInt.asIntN(64, BigInt(ns) + this.origin.ns - this.#zero);
+    const since = BigInt.asIntN(64, BigInt(Math.floor(ns)) + this.origin.ns - this.#zero);
     return Number((since << this.#shift) / this.#mult - this.base);
   }
 }
@@ -266,12 +268,14 @@ export async function decodePt(
     }
     if (next === undefined) break;
     sink.reached?.(next.position);
-    if (next.ended) waiting.delete(next);
-    else if (!next.step()) {
+    if (!next.ended && !next.step()) {
       const n = await next.feed();
       await sink.idle?.();
-      if (n === 0 && next.ended) waiting.delete(next);
       if (n > 0) await options.progress?.(n);
+    }
+    if (next.ended) {
+      waiting.delete(next);
+      sink.ended?.(next);
     }
   }
   await sink.idle?.();

@@ -1,5 +1,7 @@
 import type { RandomAccessSource } from "@perfdata/format";
-import { findPsb, PacketDecoder, PacketKind, PSB_SIZE } from "@perfdata/intel-pt";
+import { PacketDecoder } from "@perfdata/intel-pt/packet-decoder";
+import { PacketKind } from "@perfdata/intel-pt/packet-kind";
+import { findPsb, PSB_SIZE } from "@perfdata/intel-pt/psb";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { PtClock } from "./pt_run.ts";
 import type { StreamPlace } from "./pt_buffer.ts";

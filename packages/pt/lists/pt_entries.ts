@@ -1,4 +1,4 @@
-import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt";
+import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";

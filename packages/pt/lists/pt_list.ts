@@ -1,9 +1,11 @@
-import { type BlockCache, type FlowDecoder, FlowEvent, type PathTable } from "@perfdata/intel-pt";
-import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
-import { offsetIn } from "@perfdata/intel-pt/flow";
+import type { BlockCache, PathTable } from "@perfdata/intel-pt";
+import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt/flow";
+import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
+import { END_WORD, InsnTable, type InsnText } from "../decode/pt_block_insns.ts";
+import { isBranch } from "../decode/pt_path_turns.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 
 /** What a row of {@linkcode FlowRows} is. */
@@ -70,9 +72,6 @@ export class FlowRows {
   }
 }
 
-/** Makes the text of an instruction, for example with iced-x86. */
-export type InsnText = (bytes: Uint8Array, ip: bigint, mode: InsnMode) => string;
-
 /** What {@linkcode PtList} lists. */
 export interface ListOptions {
   /** Branches that were taken. */
@@ -91,14 +90,6 @@ export interface ListOptions {
   readonly idle: () => Promise<void> | void;
 }
 
-/** Instructions of a block: their addresses and places, and the numbers of their texts. */
-interface BlockInsns {
-  readonly high: Int32Array;
-  readonly low: Int32Array;
-  readonly places: Int32Array;
-  readonly texts: Int32Array;
-}
-
 /** Where a buffer is: its time, and its last block, whose end the next branch comes from. */
 class ListedBuffer {
   /** The last time, ns, and by how much it may be wrong. */
@@ -112,17 +103,19 @@ class ListedBuffer {
   kind = 0;
   lastLow = 0;
   lastHigh = 0;
+  lastPlace = -1;
   endLow = 0;
   endHigh = 0;
 
   /** Keeps what there is to know of the last block. */
-  keep(blocks: BlockCache): void {
-    const { block } = this;
-    if (block < 0) return;
-    const [low, high] = lastInsn(blocks, block);
+  keep(blocks: BlockCache, insns: InsnTable): void {
+    const { block, code } = this;
+    if (block < 0 || code === undefined) return;
+    const end = insns.end(code, blocks, block);
     this.kind = blocks.kind[block] as number;
-    this.lastLow = low;
-    this.lastHigh = high;
+    this.lastLow = insns.ends[end + END_WORD.LOW] as number;
+    this.lastHigh = insns.ends[end + END_WORD.HIGH] as number;
+    this.lastPlace = insns.ends[end + END_WORD.PLACE] as number;
     this.endLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
     this.endHigh = blocks.endHigh(block);
     this.block = KEPT_BLOCK;
@@ -138,19 +131,14 @@ const KEPT_BLOCK = -2;
 export class PtList implements PtSink {
   /** What came since it was cleared last. */
   readonly rows: FlowRows = new FlowRows();
-  /** Texts of instructions. */
-  readonly texts: string[] = [""];
   /** Whether nothing is listed: where others list it, and only what follows is to be known. */
   isQuiet = false;
 
   readonly #code: PtCode;
   readonly #clock: PtClock;
   readonly #options: ListOptions;
-  readonly #textNumbers = new Map<string, number>();
+  readonly #insns: InsnTable;
   #blocks: BlockCache | undefined;
-  #blockPlace: number[] = [];
-  #lastPlace: number[] = [];
-  #insns: (BlockInsns | undefined)[] = [];
   readonly #buffers = new Map<number, ListedBuffer>();
 
   /** Makes a sink for `decodePt`. */
@@ -158,6 +146,12 @@ export class PtList implements PtSink {
     this.#code = code;
     this.#clock = clock;
     this.#options = options;
+    this.#insns = new InsnTable(code, options.text);
+  }
+
+  /** Texts of instructions. */
+  get texts(): readonly string[] {
+    return this.#insns.texts;
   }
 
   /** Lets the caller use the rows. */
@@ -167,10 +161,8 @@ export class PtList implements PtSink {
 
   /** Gives up what is kept by block. */
   forget(): void {
-    for (const at of this.#buffers.values()) at.keep(this.#blocks as BlockCache);
-    this.#blockPlace = [];
-    this.#lastPlace = [];
-    this.#insns = [];
+    for (const at of this.#buffers.values()) at.keep(this.#blocks as BlockCache, this.#insns);
+    this.#insns.clear();
   }
 
   /** Nothing is known of a buffer. */
@@ -181,7 +173,7 @@ export class PtList implements PtSink {
   /** All of a buffer that decides what is listed next: where two have the same, they list the same. */
   stateOf({ index }: PtBuffer): number[] {
     const at = this.#bufferOf(index);
-    if (at.block >= 0) at.keep(this.#blocks as BlockCache);
+    if (at.block >= 0) at.keep(this.#blocks as BlockCache, this.#insns);
     const { now, uncertainty, block, kind, lastLow, lastHigh, endLow, endHigh } = at;
     return block === NO_BLOCK
       ? [now, uncertainty]
@@ -214,9 +206,9 @@ export class PtList implements PtSink {
           this.#path(buffer, at, paths, blocks, entry);
         } else {
           // The first branch of the part may come from the last block before it.
-          const end = paths.start[entry + 1] as number;
-          if (end > (paths.start[entry] as number)) {
-            at.block = paths.blocks[end - 1] as number;
+          const last = paths.lastBlock(entry);
+          if (last >= 0) {
+            at.block = last;
             at.code = buffer.code;
           }
         }
@@ -253,17 +245,16 @@ export class PtList implements PtSink {
         const kind = before === KEPT_BLOCK ? at.kind : blocks.kind[before] as number;
         const n = this.#row(ROW.BRANCH, kind, buffer, at);
         this.#last(k > first ? buffer.code : at.code, blocks, at, before, n);
-        this.rows.b[n] = this.#placeOf(buffer, blocks, block);
+        this.rows.b[n] = this.#insns.place(buffer.code, blocks, block);
         this.rows.payload[n] = fromHalves(blocks.high[block], blocks.low[block]);
       }
       before = block;
       if (!insns) continue;
-      const { places, texts, high, low } = this.#insns[block] ??
-        this.#listInsns(buffer, blocks, block);
-      for (let i = 0; i < places.length; i++) {
+      const { place, text, high, low } = this.#insns.of(buffer.code, blocks, block);
+      for (let i = 0; i < place.length; i++) {
         const n = this.#row(ROW.INSN, 0, buffer, at);
-        this.rows.a[n] = places[i] as number;
-        this.rows.b[n] = texts[i] as number;
+        this.rows.a[n] = place[i] as number;
+        this.rows.b[n] = text[i] as number;
         this.rows.high[n] = high[i] as number;
         this.rows.low[n] = low[i] as number;
       }
@@ -289,65 +280,26 @@ export class PtList implements PtSink {
     return n;
   }
 
-  #placeOf(buffer: PtBuffer, blocks: BlockCache, block: number): number {
-    return this.#blockPlace[block] ??= this.#code.place(
-      buffer.code,
-      blocks.low[block] as number,
-      blocks.high[block] as number,
-    );
-  }
-
   /** Puts the last instruction of a block, or of the one that was kept, into a row. */
   #last(
     code: ThreadCode | undefined,
     blocks: BlockCache,
-    { lastLow, lastHigh }: ListedBuffer,
+    at: ListedBuffer,
     block: number,
     n: number,
   ): void {
-    const [low, high] = block === KEPT_BLOCK ? [lastLow, lastHigh] : lastInsn(blocks, block);
-    const known = block === KEPT_BLOCK ? undefined : this.#lastPlace[block];
-    const place = known ?? this.#code.place(code as ThreadCode, low, high);
-    if (block !== KEPT_BLOCK) this.#lastPlace[block] = place;
-    this.rows.a[n] = place;
-    this.rows.high[n] = high;
-    this.rows.low[n] = low;
-  }
-
-  #listInsns(buffer: PtBuffer, blocks: BlockCache, block: number): BlockInsns {
-    const { text } = this.#options;
-    const places: number[] = [];
-    const texts: number[] = [];
-    const lows: number[] = [];
-    const highs: number[] = [];
-    const low = (blocks.low[block] as number) >>> 0;
-    const high = (blocks.high[block] as number) >>> 0;
-    const range = blocks.rangeOf(block);
-    const base = offsetIn(range, low | 0, high | 0);
-    blocks.eachInsn(buffer.code, block, (offset, length) => {
-      const ip = (BigInt(high) << 32n | BigInt(low)) + BigInt(offset);
-      const ipLow = Number(BigInt.asIntN(32, ip));
-      const ipHigh = Number(BigInt.asIntN(32, ip >> 32n));
-      lows.push(ipLow);
-      highs.push(ipHigh);
-      places.push(this.#code.place(buffer.code, ipLow, ipHigh));
-      const window = text === undefined ? undefined : range.window(base + offset);
-      if (window === undefined || text === undefined) return texts.push(0);
-      const at = base + offset - window.from;
-      const words = text(window.bytes.subarray(at, at + length), ip, blocks.modeOf(block));
-      let number = this.#textNumbers.get(words);
-      if (number === undefined) {
-        number = this.texts.push(words) - 1;
-        this.#textNumbers.set(words, number);
-      }
-      texts.push(number);
-    });
-    return this.#insns[block] = {
-      high: Int32Array.from(highs),
-      low: Int32Array.from(lows),
-      places: Int32Array.from(places),
-      texts: Int32Array.from(texts),
-    };
+    const { rows } = this;
+    if (block === KEPT_BLOCK || code === undefined) {
+      rows.a[n] = at.lastPlace;
+      rows.high[n] = at.lastHigh;
+      rows.low[n] = at.lastLow;
+      return;
+    }
+    const end = this.#insns.end(code, blocks, block);
+    const { ends } = this.#insns;
+    rows.a[n] = ends[end + END_WORD.PLACE] as number;
+    rows.high[n] = ends[end + END_WORD.HIGH] as number;
+    rows.low[n] = ends[end + END_WORD.LOW] as number;
   }
 
   #event(
@@ -390,22 +342,11 @@ function fromHalves(high = 0, low = 0): bigint {
   return BigInt(high >>> 0) << 32n | BigInt(low >>> 0);
 }
 
-/** The address of a block's last instruction: bits 31:0, bits 63:32. */
-function lastInsn(blocks: BlockCache, block: number): readonly [number, number] {
-  const start = blocks.low[block] as number;
-  const distance = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
-  const low = start + distance | 0;
-  const high = (start >>> 0) + distance > 0xffffffff
-    ? (blocks.high[block] as number) + 1 | 0
-    : blocks.high[block] as number;
-  return [low, high];
-}
-
 /** Whether a block is reached from the last one by a branch that was taken. */
 function isTaken(blocks: BlockCache, at: ListedBuffer, before: number, block: number): boolean {
   const isKept = before === KEPT_BLOCK;
   const kind = isKept ? at.kind : blocks.kind[before] as number;
-  if (kind === InsnKind.OTHER || kind >= InsnKind.PTWRITE) return false;
+  if (!isBranch(kind)) return false;
   if (kind !== InsnKind.JCC) return true;
   const end = isKept
     ? at.endLow

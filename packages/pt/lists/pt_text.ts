@@ -1,10 +1,9 @@
 import { visible } from "@perfdata/format/visible";
 import { FLOW_ERROR_TEXT } from "@perfdata/intel-pt/flow";
-import { FlowEvent } from "@perfdata/intel-pt";
-import type { CallEvents } from "../calls/pt_call_events.ts";
+import { FlowEvent } from "@perfdata/intel-pt/flow";
 import type { CallRows } from "../calls/pt_call_log.ts";
-import { latencyOf } from "../calls/pt_latency.ts";
-import type { CallStats, LatencyTable } from "../calls/pt_latency.ts";
+import { type CallStats, latencyOf } from "../calls/pt_latency.ts";
+import type { PtCalls } from "../calls/pt_calls.ts";
 import type { FlowRows } from "./pt_list.ts";
 import { ROW } from "./pt_list.ts";
 import type { PtFunction, PtNames } from "../code/pt_names.ts";
@@ -59,32 +58,6 @@ export function durationText(ns: number): string {
 
 /** Who is called and what is executed: only functions of these names, all if there are none. */
 export type NameFilter = ReadonlySet<string> | undefined;
-
-/**
- * Calls as lines of JSON: one for each call, when it ends.
- *
- * @param options Which calls, and whether the trace counts cycles.
- */
-export function* callJson(
-  events: CallEvents,
-  names: PtNames,
-  { filter, cycles = false }: { readonly filter?: NameFilter; readonly cycles?: boolean } = {},
-): Generator<string> {
-  for (let i = 0; i < events.count; i++) {
-    const place = events.place[i] as number;
-    const name = names.names[place] as string;
-    if (events.kind[i] === 0 || (filter !== undefined && !filter.has(name))) continue;
-    const duration = events.duration[i] as number;
-    const time = events.time[i] as number;
-    const cpu = events.cpu[i] as number;
-    const since = time < 0 || duration < 0 ? "" : `"time":${names.origin.exact(time - duration)},`;
-    yield `{"event":"call","tid":${events.tid[i]},${cpu < 0 ? "" : `"cpu":${cpu},`}${since}${
-      duration < 0 ? "" : `"duration":${Math.round(duration)},`
-    }"depth":${events.depth[i]},${names.jsonOfFunction(place)},"insns":${events.insns[i]}${
-      cycles ? `,"cycles":${Math.round(events.cycles[i] as number)}` : ""
-    }${events.kind[i] === 2 ? `,"returned":false` : ""}}`;
-  }
-}
 
 /** How {@linkcode rowLines} prints. */
 export interface RowTextOptions {
@@ -256,19 +229,15 @@ export interface FunctionTime extends PtFunction {
 }
 
 /**
- * What places were spent on, by function; most self time (without times, instructions) first.
+ * Time and instructions by function; most self time (without times, instructions) first.
  *
- * @param latency Rows by function, as {@linkcode functionRows} numbers them.
+ * @param calls Counted by function, as {@linkcode functionRows} numbers them.
+ * @param hasCycles Whether CYC packets counted core clocks.
  */
 export function functionTimes(
-  places: {
-    readonly insnsOf: Float64Array;
-    readonly timeOf: Float64Array;
-    /** Core clocks; without CYC packets there are none. */
-    readonly cyclesOf?: Float64Array | undefined;
-  },
-  latency: LatencyTable,
+  { sums, latency }: Pick<PtCalls, "sums" | "latency">,
   names: PtNames,
+  hasCycles = true,
 ): FunctionTime[] {
   const rows = names.functionNames.map(() => ({
     total: 0,
@@ -280,9 +249,9 @@ export function functionTimes(
   for (const [place, number] of names.functions.entries()) {
     const row = rows[number];
     if (row === undefined) continue;
-    row.self += places.timeOf[place] ?? 0;
-    row.insns += places.insnsOf[place] ?? 0;
-    row.cycles += places.cyclesOf?.[place] ?? 0;
+    row.self += sums.timeOf[place] ?? 0;
+    row.insns += sums.insnsOf[place] ?? 0;
+    row.cycles += sums.cyclesOf[place] ?? 0;
   }
   for (const [number, row] of rows.entries()) {
     const called = latency.of(number);
@@ -292,7 +261,7 @@ export function functionTimes(
   return rows.map(({ cycles, ...row }, number) => ({
     ...(names.functionNames[number] as PtFunction),
     ...row,
-    ...(places.cyclesOf === undefined ? {} : { cycles: Math.round(cycles) }),
+    ...(hasCycles ? { cycles: Math.round(cycles) } : {}),
   })).filter(({ calls, insns }) => calls > 0 || insns > 0).sort((a, b) =>
     b.self - a.self || b.insns - a.insns || b.total - a.total || inOrder(a.name, b.name) ||
     inOrder(a.object, b.object)

@@ -55,6 +55,8 @@ export interface PtJoiner<Found, Joined> {
    * @returns The position of that step, ns; `undefined` where nothing is left.
    */
   apply(index: number, joined: Joined): number | undefined;
+  /** Where a buffer is when all of a part is applied, ns; where its last step was without it. */
+  positionOf?(index: number): number;
 }
 
 /** What was decoded. */
@@ -339,6 +341,7 @@ class PtJoin<Found, Joined> {
       if (position !== undefined) lane.position = position;
       else {
         lane.joined.shift();
+        lane.position = this.#joiner.positionOf?.(lane.index) ?? lane.position;
         this.unapplied--;
       }
     }

@@ -1,19 +1,20 @@
 import type { AuxStream } from "@perfdata/session/auxtrace";
+import type { CallEvents } from "../calls/pt_call_events.ts";
 import type { CallRows } from "../calls/pt_call_log.ts";
-import { CALL_OP, CallOpReader } from "../calls/pt_call_part.ts";
-import {
-  type CallFilter,
-  type CallPart,
-  type JoinedCalls,
-  OneThreadOnly,
-  PtCalls,
-} from "../calls/pt_calls.ts";
+import { CALL_OP, CallOpReader } from "../calls/pt_call_ops.ts";
+import { type CallFilter, PtCalls } from "../calls/pt_calls.ts";
+import { type CallPart, type JoinedCalls, OneThreadOnly } from "../calls/pt_joined_calls.ts";
 import type { ThreadCode } from "../code/pt_code.ts";
 import { type JoinedPt, joinRanges, type PtJoiner, type PtWorkers } from "./pt_join.ts";
 import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
-import { PtClock } from "../decode/pt_run.ts";
+import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "../decode/pt_run.ts";
 
-/** A recording whose calls are summed up. */
+/** Parts for each thread whose calls may wait for their turn, where they are listed. */
+const WAITING = 2;
+/** Bytes of a range of calls that are listed: there are more bytes of rows than of packets. */
+const EVENT_RANGE = 1 << 18;
+
+/** A recording whose calls are summed up, or listed. */
 export interface PtCallWhole extends PtWhole<CallPart> {
   /** Which part of it counts. */
   readonly filter: CallFilter;
@@ -21,16 +22,20 @@ export interface PtCallWhole extends PtWhole<CallPart> {
   readonly rows: CallRows;
   /** Whether to find what was executed by stack. */
   readonly tree: boolean;
+  /** Whether calls are listed one by one instead. */
+  readonly events: boolean;
 }
 
-/** A recording whose calls are summed up, with what takes its ranges. */
+/** The same with what takes its ranges. */
 export function callWhole(
-  { tree = false, ...whole }: Omit<PtCallWhole, "sink" | "tree"> & { readonly tree?: boolean },
+  { tree = false, events = false, ...whole }:
+    & Omit<PtCallWhole, "sink" | "tree" | "events">
+    & Partial<Pick<PtCallWhole, "tree" | "events">>,
 ): PtCallWhole {
   const { code, filter, rows } = whole;
   const sink: PtCallWhole["sink"] = (clock) =>
-    new PtCalls(code, clock, { filter, rows, tree, part: true });
-  return { ...whole, tree, sink };
+    new PtCalls(code, clock, { filter, rows, tree, events, part: true });
+  return { ...whole, tree, events, sink };
 }
 
 /** What was decoded of calls. */
@@ -49,7 +54,14 @@ export async function joinCalls(
   whole: PtCallWhole,
   workers: PtWorkers,
 ): Promise<JoinedPtCalls | undefined> {
-  const join = new CallJoin(whole);
+  return await joined(whole, workers, new CallJoin(whole));
+}
+
+async function joined(
+  whole: PtCallWhole,
+  workers: PtWorkers,
+  join: CallJoin,
+): Promise<JoinedPtCalls | undefined> {
   try {
     const found = await joinRanges(whole, workers, join);
     return found && { ...found, calls: join.finish() };
@@ -57,6 +69,65 @@ export async function joinCalls(
     if (error instanceof OneThreadOnly) return undefined;
     throw error;
   }
+}
+
+/** What was decoded of calls that were listed. */
+export interface ListedPtCalls {
+  /** Figures. */
+  readonly counts: PtCounts;
+  /** 1 for each place that was met; `undefined` where that is each one. */
+  readonly met: Uint8Array | undefined;
+  /** By several threads: how many ranges there were, and how many were decoded again. */
+  readonly joined: Omit<JoinedPt, "counts"> | undefined;
+}
+
+/**
+ * Lists the calls of a recording one by one, in the order in which they were made: by several threads, or by this one alone
+ * where that is not possible.
+ *
+ * Threads hand out rows of calls between operations. How deep a call is within all that was open before is known
+ * when the operations before it are applied.
+ *
+ * @param whole The recording, with `events`.
+ * @param workers The threads, if any.
+ * @param options How one thread decodes it.
+ * @param take Takes calls, which are gone afterwards; the rows of their places are known.
+ */
+export async function listCalls(
+  whole: PtCallWhole,
+  workers: PtWorkers | undefined,
+  options: DecodePtOptions,
+  take: (events: CallEvents) => void,
+): Promise<ListedPtCalls> {
+  let taken = 0;
+  if (workers !== undefined) {
+    const join = new CallJoin(whole, (events) => {
+      taken += events.count;
+      take(events);
+    });
+    const found = await joined(whole, { rangeBytes: EVENT_RANGE, ...workers }, join);
+    if (found !== undefined) {
+      const { counts, ranges, again, calls } = found;
+      return { counts, met: calls.met, joined: { ranges, again } };
+    }
+  }
+  const { trace, source, sideband, code, filter, rows, wants } = whole;
+  const idle = async () => {
+    const { events } = calls;
+    if (events === undefined) return;
+    // Several threads may have begun.
+    const again = Math.min(taken, events.count);
+    if (again > 0) events.drop(again);
+    taken -= again;
+    await rows.resolve();
+    take(events);
+    events.clear();
+  };
+  const calls: PtCalls = new PtCalls(code, new PtClock(trace), { filter, rows, idle });
+  const counts = await decodePt(trace, source, sideband, code, calls, { ...options, wants });
+  calls.finish();
+  await idle();
+  return { counts, met: undefined, joined: undefined };
 }
 
 /** A buffer whose operations are applied. */
@@ -79,17 +150,22 @@ const TARGETS: ReadonlySet<number> = new Set([CALL_OP.GO_ON, CALL_OP.ENABLED, CA
 
 /** Joins sums, and applies what is left to be done to calls that are open. */
 class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
+  readonly waiting: number;
+  readonly #take: ((events: CallEvents) => void) | undefined;
   readonly #whole: PtCallWhole;
   readonly #calls: PtCalls;
   readonly #lanes: readonly Lane[];
   readonly #isTimed: boolean;
 
-  constructor(whole: PtCallWhole) {
-    const { trace, code, filter, rows, tree, wants } = whole;
+  /** @param take Takes calls one by one, where they are listed. */
+  constructor(whole: PtCallWhole, take?: (events: CallEvents) => void) {
+    const { trace, code, filter, rows, tree, events, wants } = whole;
+    this.waiting = events ? WAITING : Infinity;
     this.#whole = whole;
+    this.#take = take;
     const clock = new PtClock(trace);
     this.#isTimed = clock.known;
-    this.#calls = new PtCalls(code, clock, { filter, rows, tree });
+    this.#calls = new PtCalls(code, clock, { filter, rows, tree, events });
     this.#lanes = trace.streams.filter(wants).map((stream, index) => ({
       stream,
       index,
@@ -130,20 +206,26 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
   }
 
   apply(index: number, calls: JoinedCalls): number | undefined {
-    const { ops } = calls;
     const lane = this.#lanes[index] as Lane;
     const { stream, tid, position } = lane;
     const code = this.#codeOf(tid, position);
     const buffer = { stream, index, tid, position, cycles: 0, code, toCode: code };
-    this.#calls.apply(calls, buffer);
-    if (ops.following !== CALL_OP.STEP) {
-      const { tree } = this.#calls;
-      if (tree !== undefined) calls.joinTree(tree);
+    calls.apply(buffer);
+    const next = calls.nextStep();
+    if (next === undefined) {
+      calls.joinTree();
+      this.#takeEvents();
       return undefined;
     }
-    ops.next();
-    lane.tid = ops.a;
-    return lane.position = ops.time;
+    lane.tid = next.tid;
+    return lane.position = next.position;
+  }
+
+  #takeEvents(): void {
+    const { events } = this.#calls;
+    if (events === undefined) return;
+    this.#take?.(events);
+    events.clear();
   }
 
   /** Ends what is open. */
@@ -151,6 +233,7 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     if (!this.#calls.isExact) throw new OneThreadOnly();
     for (const { index, time } of this.#lanes) this.#calls.endBuffer(index, time);
     this.#calls.finish();
+    this.#takeEvents();
     return this.#calls;
   }
 }

@@ -20,6 +20,8 @@ export class SamplePeriod {
   #insns = 0;
   #lastRound = 0;
   #isContinuous = false;
+  /** Samples since {@linkcode SamplePeriod.takePart}. */
+  #takes = 0;
 
   /** Begins at the first instruction. */
   constructor(wish: ItraceOptions["instructions"], clock: PtClock) {
@@ -70,11 +72,63 @@ export class SamplePeriod {
     return from + n - 1;
   }
 
+  /**
+   * Goes on after instructions, the last of which is a branch, if none of them is to be sampled.
+   *
+   * @returns Whether it has.
+   */
+  passes(count: number): boolean {
+    if (!this.#isTicks) {
+      if (this.#left === 0) this.#left = this.#period;
+      if (count >= this.#left) return false;
+      this.#left -= count;
+    } else {
+      if (this.#left !== 0) return false;
+      const now = this.#ticks + this.#phase + this.#insns + (this.#isContinuous ? 0 : 1);
+      const round = this.#roundOf(now);
+      // Wherever branches are, the next sample is not before the time is a multiple of the period again.
+      if (round > this.#lastRound || count >= round + this.#period - now) return false;
+      this.#insns += count;
+    }
+    this.#passed += count;
+    return true;
+  }
+
   /** Instructions since the sample before; counts from here. */
   take(): number {
     const passed = this.#passed;
     this.#passed = 0;
+    this.#takes++;
     return passed;
+  }
+
+  /** Whether the sample that was taken last is the first since {@linkcode SamplePeriod.takePart}. */
+  get isFirst(): boolean {
+    return this.#takes === 1;
+  }
+
+  /** Ends a part of the trace: how many samples were taken in it, and instructions since the last; counts from here. */
+  takePart(): { readonly takes: number; readonly passed: number } {
+    const part = { takes: this.#takes, passed: this.#passed };
+    this.#takes = this.#passed = 0;
+    return part;
+  }
+
+  /**
+   * All that decides at which instructions the next samples are; how many instructions they stand for depends on what
+   * was before, too.
+   */
+  state(): readonly number[] {
+    if (!this.#isTicks) return this.#period === 1 ? [] : [this.#left];
+    const round = this.#roundOf(this.#ticks + this.#phase + this.#insns);
+    return [
+      this.#left,
+      this.#ticks,
+      this.#insns,
+      // Time goes on: of an earlier multiple it only matters that it is over.
+      this.#lastRound < round ? -1 : this.#lastRound,
+      this.#isContinuous ? 1 : 0,
+    ];
   }
 
   /** What was taken last counts for the next sample. */
@@ -82,15 +136,21 @@ export class SamplePeriod {
     this.#passed += passed;
   }
 
+  /** The last multiple of the period, a power of two, up to a time. */
+  #roundOf(now: number): number {
+    // Of numbers above 2^31, `%` takes several times as long.
+    return Math.floor(now / this.#period) * this.#period;
+  }
+
   #nextPeriod(): number {
     const period = this.#period;
     let now = this.#ticks + this.#phase + this.#insns;
-    let round = now - now % period;
+    let round = this.#roundOf(now);
     if (this.#isContinuous) {
       if (round > this.#lastRound) return 1;
     } else {
       now++;
-      round = now - now % period;
+      round = this.#roundOf(now);
       if (round > this.#lastRound) {
         this.#lastRound = round;
         this.#isContinuous = true;
@@ -102,7 +162,7 @@ export class SamplePeriod {
   #sampled(): void {
     const period = this.#period;
     const now = this.#ticks + this.#phase + this.#insns;
-    const round = now - now % period;
+    const round = this.#roundOf(now);
     if (round > this.#lastRound) this.#lastRound = round;
     else this.#lastRound += period;
   }

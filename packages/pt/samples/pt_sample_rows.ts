@@ -1,4 +1,4 @@
-import { FlowError } from "@perfdata/intel-pt";
+import { FlowError } from "@perfdata/intel-pt/flow";
 import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 
@@ -31,7 +31,10 @@ export const SAMPLE = {
    * `flags` whether the packet had the address; what belongs to it is in the lists.
    */
   EVENT: 11,
-  /** A record of PEBS at `from`; `to` is the address of the data that it accessed, 0 where there is none. */
+  /**
+   * A record of PEBS at `from`, of the event whose number is `value`; `to` is the address of the data that it
+   * accessed, 0 where there is none.
+   */
   PEBS: 12,
   /** Core clocks (`value`) of what ran up to the branch at `from`, which `to` is the target of. */
   CYCLES: 13,
@@ -152,7 +155,10 @@ export class PtSampleRows {
   words: Int32Array = new Int32Array(SAMPLE_WORDS * 1024);
   /** When, ns; -1 where there is no time. */
   time: Float64Array = new Float64Array(1024);
-  /** How many instructions an instruction stands for, or bits 31:0 of the payload of an event. */
+  /**
+   * How many instructions an instruction stands for, bits 31:0 of the payload of an event, or what
+   * {@linkcode SAMPLE} says.
+   */
   value: Float64Array = new Float64Array(1024);
   /**
    * Lists of rows, which several may have in common: each list is the number of its entries and the
@@ -172,6 +178,20 @@ export class PtSampleRows {
     this.time[n] = time;
     this.value[n] = value;
     return n * SAMPLE_WORDS;
+  }
+
+  /** Says which address a row whose words begin at `at` is at, and which place that is. */
+  from(at: number, low: number, high: number, place: number): void {
+    this.words[at + SAMPLE_WORD.FROM_LO] = low;
+    this.words[at + SAMPLE_WORD.FROM_HI] = high;
+    this.words[at + SAMPLE_WORD.FROM] = place;
+  }
+
+  /** Says which address a row leads to, and which place that is. */
+  to(at: number, low: number, high: number, place: number): void {
+    this.words[at + SAMPLE_WORD.TO_LO] = low;
+    this.words[at + SAMPLE_WORD.TO_HI] = high;
+    this.words[at + SAMPLE_WORD.TO] = place;
   }
 
   /** Adds a row of other rows. */

@@ -1,6 +1,7 @@
 import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/data-source";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BRANCH } from "@perfdata/session/run";
+import type { FineColumn } from "./function_names.ts";
 import type { FunctionTable } from "./functions.ts";
 import type { SampleKeys } from "./sample_counts.ts";
 import { DETAIL_COLUMNS, type DetailColumn } from "./sample_details.ts";
@@ -42,17 +43,7 @@ export interface FunctionKey {
 }
 
 /** What can be collected of the names of places. */
-export type NameColumn =
-  | "dso"
-  | "symbol"
-  | "line"
-  | "file"
-  | "offset"
-  | "size"
-  | "cacheline"
-  | "type"
-  | "typeoff"
-  | "typecln";
+export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline" | FineColumn;
 
 /** What can be collected of samples. */
 export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn;

@@ -13,8 +13,20 @@ import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
 import { Texts } from "../numbered_texts.ts";
 
+/** What few keys are about, and makes several entries of one function: see `PlaceNames.#FINE`. */
+export type FineColumn = "offset" | "size" | "type" | "typeoff" | "typecln";
+
+/** A place whose function has several entries. */
+interface FinePlace {
+  readonly place: number;
+  readonly found: Resolution | undefined;
+  readonly dso: number;
+  readonly inObject: number;
+  readonly base: number;
+}
+
 /** What is needed of the names of places. */
-export interface NameNeeds {
+export interface NameNeeds extends Readonly<Partial<Record<FineColumn, boolean>>> {
   /** The object. */
   readonly dso: boolean;
   /** The function. */
@@ -23,18 +35,8 @@ export interface NameNeeds {
   readonly line: boolean;
   /** The source file: that of the line, or that of the function. */
   readonly file: "line" | "function" | false;
-  /** The function and the offset in it. */
-  readonly offset?: boolean;
-  /** How large the function is. */
-  readonly size?: boolean;
   /** The cache line of data. */
   readonly cacheline?: boolean;
-  /** The type of the data that the instruction accesses, and where in it. */
-  readonly type?: boolean;
-  /** The type of data, and the offset in it. */
-  readonly typeoff?: boolean;
-  /** The type of data, and the cache line in it. */
-  readonly typecln?: boolean;
   /** Whether a place is the function that is inlined there, and not the one that it is inlined into. */
   readonly inline: boolean;
 }
@@ -153,14 +155,19 @@ export class PlaceNames {
   #file: Int32Array<ArrayBuffer>;
   /** By entry: the cache line. */
   #cacheline = new Int32Array(1);
-  /** By entry: what few keys are about. */
-  readonly #fine = {
-    offset: new Int32Array(1),
-    size: new Int32Array(1),
-    type: new Int32Array(1),
-    typeoff: new Int32Array(1),
-    typecln: new Int32Array(1),
-  } satisfies Partial<Record<NameColumn, Int32Array>>;
+  /** The numbers of what few keys are about; the table of all there is of that. */
+  static readonly #FINE: Readonly<
+    Record<FineColumn, (names: PlaceNames, at: FinePlace) => number>
+  > = {
+    offset: (names, at) => names.#point(at),
+    size: (_, { found: { symbol } = {} }) =>
+      symbol !== undefined && symbol.end > symbol.start ? symbol.end - symbol.start : 0,
+    type: (names, { place }) => names.texts.of(typeText(names.#access(place))),
+    typeoff: (names, { place }) => names.texts.of(typeOffsetText(names.#access(place))),
+    typecln: (names, { place }) => names.texts.of(typeLineText(names.#access(place))),
+  };
+  /** By those that are needed, by entry: the number. */
+  readonly #fine = new Map<NameColumn, Int32Array>();
   /** By place of data: its entry. */
   readonly #data = new Map<number, number>();
   readonly #places: CodePlaces;
@@ -197,6 +204,9 @@ export class PlaceNames {
     this.#places = places;
     this.#lookUps = lookUps;
     this.#needs = needs;
+    for (const column of PlaceNames.fineColumns) {
+      if (needs[column]) this.#fine.set(column, new Int32Array(1));
+    }
     this.functions = new FunctionNumbers(show);
     this.#unknown = this.dsos.of("[unknown]");
     this.#dsoOf = places.mapped.map((mapped) => this.dsos.of(shortName(mapped)));
@@ -236,7 +246,12 @@ export class PlaceNames {
       ? this.#file
       : name === "cacheline"
       ? this.#cacheline
-      : this.#fine[name];
+      : this.#fine.get(name) ?? new Int32Array(0);
+  }
+
+  /** What few keys are about. */
+  static get fineColumns(): FineColumn[] {
+    return Object.keys(PlaceNames.#FINE) as FineColumn[];
   }
 
   /** The entry of a place: that of the innermost function there. */
@@ -348,46 +363,18 @@ export class PlaceNames {
         : found?.frames.at(-1)?.file ?? frame.file,
     );
     const entry = this.#entry(needs.dso ? dso : 0, symbol, line, file);
-    if (!FINE.some((column) => needs[column])) return entry;
-    return this.#finer(entry, place, found, { dso, inObject, base });
+    return this.#fine.size === 0
+      ? entry
+      : this.#finer(entry, { place, found, dso, inObject, base });
   }
 
-  /** The entry of an address, or of functions of a size, among those that are equal otherwise. */
-  #finer(
-    entry: number,
-    place: number,
-    found: Resolution | undefined,
-    { dso, inObject, base }: {
-      readonly dso: number;
-      readonly inObject: number;
-      readonly base: number;
-    },
-  ): number {
-    const needs = this.#needs;
-    const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
-    const level = mode === PERF_RECORD_MISC_KERNEL
-      ? LEVEL.KERNEL
-      : mode === PERF_RECORD_MISC_USER
-      ? LEVEL.USER
-      : LEVEL.OTHER;
-    const symbol = found?.symbol;
-    const values = { offset: 0, size: 0, type: 0, typeoff: 0, typecln: 0 };
-    if (needs.offset) {
-      values.offset = found === undefined || symbol === undefined
-        ? this.functions.address(dso, inObject + base, hexOf(this.#places, place, base), level)
-        : this.functions.point(dso, found, inObject, level);
-      if (symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
-        this.unverified.add(values.offset);
-      }
+  /** The entry of what few keys are about, among those that are equal otherwise. */
+  #finer(entry: number, at: FinePlace): number {
+    const values: number[] = [];
+    for (const column of this.#fine.keys()) {
+      values.push(PlaceNames.#FINE[column as FineColumn](this, at));
     }
-    if (needs.size && symbol !== undefined && symbol.end > symbol.start) {
-      values.size = symbol.end - symbol.start;
-    }
-    const access = this.#accesses.get(place) ?? { cause: "no code" as const };
-    if (needs.type) values.type = this.texts.of(typeText(access));
-    if (needs.typeoff) values.typeoff = this.texts.of(typeOffsetText(access));
-    if (needs.typecln) values.typecln = this.texts.of(typeLineText(access));
-    const key = `finer ${entry} ${FINE.map((column) => values[column]).join(" ")}`;
+    const key = `finer ${entry} ${values.join(" ")}`;
     let finer = this.#entries.get(key);
     if (finer === undefined) {
       const [dsos, symbols, lines, files] = [this.#dso, this.#symbol, this.#line, this.#file];
@@ -398,14 +385,35 @@ export class PlaceNames {
         files[entry] as number,
       );
       this.#entries.set(key, finer);
-      for (const column of FINE) {
-        if (finer >= this.#fine[column].length) {
-          this.#fine[column] = enlarge(this.#fine[column], finer + 1);
-        }
-        this.#fine[column][finer] = values[column];
+      let n = 0;
+      for (const [column, numbers] of this.#fine) {
+        const large = finer < numbers.length ? numbers : enlarge(numbers, finer + 1);
+        large[finer] = values[n++] ?? 0;
+        this.#fine.set(column, large);
       }
     }
     return finer;
+  }
+
+  /** The function of a place and the offset in it. */
+  #point({ place, found, dso, inObject, base }: FinePlace): number {
+    const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
+    const level = mode === PERF_RECORD_MISC_KERNEL
+      ? LEVEL.KERNEL
+      : mode === PERF_RECORD_MISC_USER
+      ? LEVEL.USER
+      : LEVEL.OTHER;
+    if (found?.symbol === undefined) {
+      return this.functions.address(dso, inObject + base, hexOf(this.#places, place, base), level);
+    }
+    const number = this.functions.point(dso, found, inObject, level);
+    if (this.#lookUps?.unverified[place] === 1) this.unverified.add(number);
+    return number;
+  }
+
+  /** What an instruction accesses, where rows are about types. */
+  #access(place: number): DataAccess {
+    return this.#accesses.get(place) ?? { cause: "no code" };
   }
 
   /** The object that a place was looked up in; its own where it was not. */
@@ -472,9 +480,6 @@ export class PlaceNames {
     return entry;
   }
 }
-
-/** What makes more entries of one function. */
-const FINE = ["offset", "size", "type", "typeoff", "typecln"] as const;
 
 /** Bytes of a cache line of those who have recorded: perf takes that of the machine that it runs on. */
 const CACHE_LINE = 64;

@@ -2,8 +2,11 @@ import type { LookUpProgress } from "@perfdata/session/symbolize";
 import type { DataTypes } from "../data-types/data_types.ts";
 import type { SortKey } from "./function_keys.ts";
 
-/** What a row of the statistics is about, as one value: see {@link FunctionTable.row}. */
-export interface FunctionRow {
+/**
+ * What a row of the statistics is about, as one value: see {@link FunctionTable.row}. It has the keys that rows
+ * are grouped by.
+ */
+export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | number>>> {
   /** Number of the event. */
   readonly event: number;
   /** Share of the event's period, 0 to 1. */

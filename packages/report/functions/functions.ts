@@ -669,12 +669,8 @@ export function nameNeeds(options: FunctionOptions): NameNeeds {
     symbol: filtered || options.chains === true || by("symbol"),
     line: by("line"),
     file: by("file") && (options.srcfile ?? "line"),
-    offset: by("offset"),
-    size: by("size"),
     cacheline: by("cacheline"),
-    type: by("type"),
-    typeoff: by("typeoff"),
-    typecln: by("typecln"),
+    ...Object.fromEntries(PlaceNames.fineColumns.map((column) => [column, by(column)])),
     inline: options.inline === true,
   };
 }

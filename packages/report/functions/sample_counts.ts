@@ -405,7 +405,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const { keys } = this.#options;
     const context = this.#histogram.context(
       0,
-      comms.ofThread(comm, tid),
+      comms.ofThread(comm, tid, pid),
       keys?.pid ? pid : 0,
       keys?.tid ? tid : 0,
       keys?.cpu ? cpu : 0,

@@ -1,4 +1,4 @@
-/** Names of what is counted of accesses to memory: an entry is a column. */
+/** Names of the counts of memory accesses, one for each column. */
 export const ACCESS_COUNTERS = [
   "records",
   "locked",

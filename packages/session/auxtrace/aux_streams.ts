@@ -22,14 +22,16 @@ import {
 } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { trailerEnd } from "@perfdata/format/record";
+import { AUXTRACE } from "@perfdata/user-records/auxtrace";
 import {
-  AUXTRACE,
   AUXTRACE_INFO,
   type AuxtraceInfo,
+  csEtmInfo,
+  intelBtsInfo,
   type IntelPtInfo,
   intelPtInfo,
-} from "@perfdata/user-records";
-import { csEtmInfo, intelBtsInfo, PERF_AUXTRACE_NAMES } from "@perfdata/user-records/auxtrace-info";
+  PERF_AUXTRACE_NAMES,
+} from "@perfdata/user-records/auxtrace-info";
 import type { AuxPiece, AuxStream, AuxTrace, IntelPtConfig } from "./aux_trace.ts";
 import { streamFeature } from "../events/stream_feature.ts";
 

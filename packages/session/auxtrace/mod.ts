@@ -1,5 +1,5 @@
 /**
- * The AUX area streams of a recording: collected, read in blocks, stitched, copied, and what a manifest says of them.
+ * The AUX area streams of a recording: collected, read in blocks, stitched, copied, and listed in a manifest.
  *
  * @module
  */

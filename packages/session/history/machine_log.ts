@@ -1,4 +1,4 @@
-/** Is told how a machine changes while records are applied to it. */
+/** Receives the changes of a machine while records are applied to it. */
 export interface MachineLog {
   /**
    * A thread is from now on as it says.

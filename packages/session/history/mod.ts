@@ -1,5 +1,5 @@
 /**
- * The past of a machine, made before any sample is looked at.
+ * The history of a machine, made before any sample is read.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What one look through a recording finds, before anything of it is decoded.
+ * The index of a recording: the result of one scan over its record headers.
  *
  * @module
  */

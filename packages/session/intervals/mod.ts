@@ -1,5 +1,5 @@
 /**
- * What threads did and when: what the scheduler's events and the kernel's records say of it.
+ * When threads ran and waited, from the scheduler's events and the kernel's records.
  *
  * @module
  */

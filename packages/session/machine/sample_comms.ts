@@ -23,8 +23,9 @@ export class SampleComms {
   readonly #tids = new TidTable();
   /** By number of a thread id there: the thread without a name that has it now, or -1. */
   #unnamed = new Int32Array(0);
-  /** Thread ids of threads without a name. */
+  /** Thread ids of threads without a name, and their processes; -1 where these are not known. */
   #unnamedTids = new Int32Array(256);
+  #unnamedPids = new Int32Array(256);
   #unnamedCount = 0;
   /** Names that threads without one got later. */
   readonly #late = new Map<number, string>();
@@ -45,17 +46,21 @@ export class SampleComms {
     const name = past === undefined
       ? run.comm[i] as number
       : past.namedComms[run.thread[i] as number] as number;
-    return this.ofThread(name, run.tid[i] as number);
+    return this.ofThread(name, run.tid[i] as number, run.process[i] as number);
   }
 
-  /** The comm of a thread by its name, a number of the engine's names, or -1. */
-  ofThread(name: number, tid: number): number {
-    return name >= 0 ? 2 * name : this.#unnamedOf(tid);
+  /**
+   * The comm of a thread by its name, a number of the engine's names, or -1.
+   *
+   * @param pid Its process as the machine knows it, or -1.
+   */
+  ofThread(name: number, tid: number, pid: number): number {
+    return name >= 0 ? 2 * name : this.#unnamedOf(tid, pid);
   }
 
   /** The number of a comm of another thread's {@link SampleComms.part}, for the same recording. */
   ofPart(part: Int32Array, comm: number): number {
-    return (comm & 1) === 0 ? comm : this.#unnamedOf(part[comm >> 1] as number);
+    return (comm & 1) === 0 ? comm : this.#unnamedOf(part[comm >> 1] as number, -1);
   }
 
   /** A name; `undefined` where the thread never got one. */
@@ -82,21 +87,39 @@ export class SampleComms {
     const { view, bytes } = run.at(i);
     const start = run.start[i] as number;
     const end = run.end[i] as number;
-    const at = start + (type === PERF_RECORD_COMM ? NAME : TASK).tid;
-    const tid = at + 4 <= end ? view.getInt32(at, this.#engine.reader.littleEndian) : -1;
-    const number = this.#tids.find(tid);
-    const unnamed = number < 0 ? -1 : this.#unnamed[number] as number;
-    if (unnamed < 0) return;
-    this.#unnamed[number] = -1;
-    if (type === PERF_RECORD_COMM) {
-      const text = bytes.subarray(start + NAME.comm, end);
-      const nul = text.indexOf(0);
-      const name = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
-      this.#late.set(2 * unnamed + 1, name);
+    const idAt = (field: number): number =>
+      start + field + 4 <= end
+        ? view.getInt32(start + field, this.#engine.reader.littleEndian)
+        : -1;
+    if (type === PERF_RECORD_FORK) {
+      this.#end(idAt(TASK.tid));
+      // A parent of another process than its thread is of: the id is that of a new thread now, see `Machine`.
+      const parent = this.#known(idAt(TASK.ptid));
+      const pid = this.#unnamedPids[parent] ?? -1;
+      if (pid >= 0 && pid !== idAt(TASK.ppid)) this.#end(idAt(TASK.ptid));
+      return;
     }
+    const unnamed = this.#end(idAt(NAME.tid));
+    if (unnamed < 0) return;
+    const text = bytes.subarray(start + NAME.comm, end);
+    const nul = text.indexOf(0);
+    const name = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));
+    this.#late.set(2 * unnamed + 1, name);
   }
 
-  #unnamedOf(tid: number): number {
+  /** The thread without a name that has a thread id now, or -1. */
+  #known(tid: number): number {
+    return this.#unnamed[this.#tids.find(tid)] ?? -1;
+  }
+
+  /** The same, which is without a name no longer or is no more. */
+  #end(tid: number): number {
+    const unnamed = this.#known(tid);
+    if (unnamed >= 0) this.#unnamed[this.#tids.find(tid)] = -1;
+    return unnamed;
+  }
+
+  #unnamedOf(tid: number, pid: number): number {
     const number = this.#tids.add(tid);
     if (number >= this.#unnamed.length) {
       const known = this.#unnamed.length;
@@ -107,9 +130,12 @@ export class SampleComms {
       unnamed = this.#unnamed[number] = this.#unnamedCount++;
       if (unnamed === this.#unnamedTids.length) {
         this.#unnamedTids = enlarge(this.#unnamedTids, unnamed + 1);
+        this.#unnamedPids = enlarge(this.#unnamedPids, unnamed + 1);
       }
       this.#unnamedTids[unnamed] = tid;
+      this.#unnamedPids[unnamed] = -1;
     }
+    if (this.#unnamedPids[unnamed] === -1) this.#unnamedPids[unnamed] = pid;
     return 2 * unnamed + 1;
   }
 }

@@ -1,4 +1,4 @@
-/** Names that are asked for: what can be sent to another thread. */
+/** Names to filter by, in a form that can be sent to another thread. */
 export interface NameWords {
   /** Whole names. */
   readonly names: ReadonlySet<string>;

@@ -27,7 +27,7 @@ const DEX_FILE = 3, SYMBOL_MAP_FILE = 4;
 const LONGEST = 1 << 16;
 
 /** The symbols of one object that a recording holds itself. */
-export class RecordedSymbols {
+class RecordedSymbols {
   readonly #symbols: readonly SymbolInfo[];
 
   /** Takes symbols in any order, with the addresses of their object; size 0 stands for none. */

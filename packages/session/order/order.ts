@@ -4,8 +4,7 @@ import type { PerfDataReader, RecordBatch } from "@perfdata/format";
 import { FutureTimes } from "./future_times.ts";
 import { RecordTime } from "./record_time.ts";
 import { ReorderBuffer } from "./reorder_buffer.ts";
-import { RunWriter } from "./run_writer.ts";
-import type { Run } from "./run.ts";
+import { type Run, RunWriter } from "./run.ts";
 
 /**
  * Bytes of records from which on it is looked ahead for the times to come where nothing else bounds

@@ -3,9 +3,8 @@ import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import type { FutureTimes } from "./future_times.ts";
 import type { OrderStats } from "./order.ts";
 import { isKnownTime, RecordTime, TimeColumns } from "./record_time.ts";
-import { type Run, RUN_ROWS } from "./run.ts";
+import { type Run, RUN_ROWS, RunWriter } from "./run.ts";
 import { RunHeap } from "./run_heap.ts";
-import { RunWriter } from "./run_writer.ts";
 import { SortedFile } from "./sorted_file.ts";
 import { BIAS, BLOCK, Block, WaitingRows } from "./waiting_rows.ts";
 

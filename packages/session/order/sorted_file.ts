@@ -1,7 +1,6 @@
 import type { TempFile } from "@perfdata/format/source";
 import { recordSize } from "@perfdata/format/record-header";
-import { RUN_ROWS } from "./run.ts";
-import type { RunWriter } from "./run_writer.ts";
+import { RUN_ROWS, type RunWriter } from "./run.ts";
 import { BIAS, Block, type WaitingRows } from "./waiting_rows.ts";
 
 /** Bytes that are written at once. */

@@ -1,4 +1,4 @@
-/** Halves of the first and the last of some times. */
+/** The first and the last of some times, in halves of 32 bits. */
 export type TimePart = readonly [firstHi: number, firstLo: number, lastHi: number, lastLo: number];
 
 /** The first and the last of some times, without an allocation for each. */

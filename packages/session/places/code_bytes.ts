@@ -1,5 +1,6 @@
-import { type BinarySource, openJitdump, type SymbolObject, SymbolsError } from "@perfdata/symbols";
-import { JitSymbols } from "@perfdata/symbols/jit";
+import type { BinarySource, SymbolObject } from "@perfdata/symbols";
+import { SymbolsError } from "@perfdata/symbols/errors";
+import { JitSymbols, openJitdump } from "@perfdata/symbols/jit";
 import { type CodeFiles, kernelImages, type MemoryImage } from "./code_images.ts";
 
 /** Bytes of code, or why they cannot be had. */

@@ -1,11 +1,8 @@
 import type { CodeRange, CodeWindow } from "@perfdata/intel-pt/flow";
-import {
-  type BinarySource,
-  bytesSource,
-  ElfFile,
-  type SymbolObject,
-  SymbolsError,
-} from "@perfdata/symbols";
+import type { BinarySource, SymbolObject } from "@perfdata/symbols";
+import { bytesSource } from "@perfdata/symbols/binary-source";
+import { ElfFile } from "@perfdata/symbols/elf";
+import { SymbolsError } from "@perfdata/symbols/errors";
 import { type KernelReference, kernelRelocation } from "@perfdata/symbols/address-map";
 import { addressFromHalves } from "@perfdata/symbols/address";
 

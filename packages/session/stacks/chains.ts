@@ -66,6 +66,26 @@ class ChainMemory {
   readonly node = new Int32Array(MOST_FRAMES);
 }
 
+/** A sample and its chain: one object, which the next sample fills again. */
+export interface SampledChain {
+  /** Its thread: a number of the machine. */
+  thread: number;
+  /** Its CPU mode. */
+  mode: number;
+  /** Upper half of its address. */
+  hi: number;
+  /** Lower half. */
+  lo: number;
+  /** The place of that address. */
+  place: number;
+  /** Bytes that hold its chain. */
+  view: DataView;
+  /** Where the entries of the chain begin. */
+  at: number;
+  /** How many there are. */
+  length: number;
+}
+
 /**
  * Turns recorded call chains into interned stacks.
  *
@@ -104,29 +124,11 @@ export class ChainStep {
   /**
    * The stack of a sample.
    *
-   * @param thread A number of the machine.
    * @param moment A number that changes whenever anything is mapped.
-   * @param view Bytes that hold the chain.
-   * @param at Where its entries start.
-   * @param length How many there are.
-   * @param cpumode Of the sample.
-   * @param hi Upper half of its address.
-   * @param lo Lower half.
-   * @param place Of that address.
    * @param outer The node that all of it was called from: the user stack, where it was unwound.
    */
-  stack(
-    thread: number,
-    moment: number,
-    view: DataView,
-    at: number,
-    length: number,
-    cpumode: number,
-    hi: number,
-    lo: number,
-    place: number,
-    outer: number = -1,
-  ): number {
+  stack(sample: SampledChain, moment: number, outer: number = -1): number {
+    const { thread, view, at, length, hi, lo } = sample;
     const memory = this.#memories[thread & MEMORIES - 1] as ChainMemory;
     const { hi: his, lo: los, mode: modes, isReturn: returns, node: nodes } = memory;
     let same = memory.thread === thread && memory.moment === moment && memory.outer === outer
@@ -172,9 +174,9 @@ export class ChainStep {
     if (mode === INVALID) parent = outer;
     else if (
       frames > 0 && los[frames - 1] === lo && his[frames - 1] === hi &&
-      modes[frames - 1] === cpumode
+      modes[frames - 1] === sample.mode
     ) return parent;
-    return this.#stacks.child(parent, place);
+    return this.#stacks.child(parent, sample.place);
   }
 
   /** Whether the entry at `at` is a marker. */

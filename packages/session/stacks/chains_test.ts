@@ -42,8 +42,9 @@ class Chains {
     const lo = Number(BigInt.asIntN(32, ip));
     const place = this.#places.find(this.#thread, mode, hi, lo);
     const frames: string[] = [];
+    const sample = { thread: this.#thread, mode, hi, lo, place, view, at: 0, length: chain.length };
     for (
-      let node = this.#step.stack(this.#thread, 0, view, 0, chain.length, mode, hi, lo, place);
+      let node = this.#step.stack(sample, 0);
       node >= 0;
       node = this.#stacks.parent[node] as number
     ) {

@@ -1,5 +1,5 @@
 import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { contextMode, INVALID, isContextMarker } from "./chains.ts";
+import { contextMode, INVALID, isContextMarker, type SampledChain } from "./chains.ts";
 import { enlarge } from "@perfdata/format/enlarge";
 import { type Places, UNMAPPED } from "../places/places.ts";
 import { PLACE_FRAME, type Run } from "../order/run.ts";
@@ -41,27 +41,11 @@ export class FrameStep {
   /**
    * Adds the frames of a sample: those of its chain, and those that were recorded elsewhere.
    *
-   * @param thread A number of the machine.
-   * @param view Bytes that hold the chain.
-   * @param at Where its entries start.
-   * @param length How many there are.
    * @param user The frames that were recorded elsewhere.
-   * @param sampled The place of the sample's address, where that comes first; -1 where the chain
-   * has it.
-   * @param hi Upper half of the sample's address.
-   * @param lo Lower half.
+   * @param isFirst Whether the sample's address comes first; otherwise the chain has it.
    */
-  add(
-    run: Run,
-    thread: number,
-    view: DataView,
-    at: number,
-    length: number,
-    user: UserFrames,
-    sampled: number,
-    hi: number,
-    lo: number,
-  ): void {
+  add(run: Run, sample: SampledChain, user: UserFrames, isFirst: boolean): void {
+    const { thread, view, at, length } = sample;
     const first = this.#count;
     const most = first + 2 * (1 + length + user.count);
     if (most > run.frames.length) run.frames = enlarge(run.frames, most);
@@ -71,7 +55,7 @@ export class FrameStep {
     const lowAt = le ? at : at + 4;
     const highAt = le ? at + 4 : at;
     let to = first;
-    if (sampled >= 0) to = this.#put(frames, to, sampled, hi, lo);
+    if (isFirst) to = this.#put(frames, to, sample.place, sample.hi, sample.lo);
     const last = to + 2 * MOST_FRAMES;
     let mode = PERF_RECORD_MISC_USER;
     for (let k = 0; k < length && to < last; k++) {

@@ -1,5 +1,5 @@
 /**
- * Records in the order of their delivery, read in parts that need nothing of each other.
+ * Reads records in the order of their delivery, in parts that are independent of each other.
  *
  * @module
  */

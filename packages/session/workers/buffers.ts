@@ -1,4 +1,4 @@
-/** The memory of all columns in a value: handed over, it need not be copied. */
+/** Finds the buffers of all columns in a value, to transfer them to another thread without a copy. */
 export function buffersOf(
   value: unknown,
   found: Set<ArrayBuffer> = new Set(),

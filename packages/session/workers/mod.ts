@@ -1,5 +1,5 @@
 /**
- * Several threads that take the records of a recording side by side.
+ * Reads the records of a recording in several threads.
  *
  * @module
  */

@@ -263,6 +263,6 @@ export function plainPointer(c: Cursor, format: number, addressSize: number): nu
 }
 
 /** An address after arithmetic: modulo 2³² where addresses have 4 bytes. */
-export function wrapAddress(value: number, addressSize: number): number {
+function wrapAddress(value: number, addressSize: number): number {
   return addressSize === 4 ? value >>> 0 : value;
 }

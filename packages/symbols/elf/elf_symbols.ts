@@ -150,15 +150,16 @@ function addSymbols(
   { elf, symbols, starts }: Candidates,
   wanted: Float64Array | undefined,
 ): void {
-  const strings = builder.addStrings(symbols.strings);
+  const name = { strings: builder.addStrings(symbols.strings), offset: 0, length: 0 };
   let nameBytes = 0;
   const nameBytesLimit = symbols.strings.length * MAX_NAME_SHARING + symbols.count * 16;
   for (let i = 1; i < symbols.count; i++) {
     const start = starts[i] as number;
     if (start !== start) continue;
     if (wanted !== undefined && wanted[lowerBound(wanted, start)] !== start) continue;
-    const nameLength = rawSymbolNameLength(symbols, i);
-    nameBytes += nameLength;
+    name.offset = symbols.name[i] as number;
+    name.length = rawSymbolNameLength(symbols, i);
+    nameBytes += name.length;
     if (nameBytes > nameBytesLimit) {
       throw new ElfError(
         elf.section(".symtab")?.offset ?? 0,
@@ -167,9 +168,8 @@ function addSymbols(
       );
     }
     const info = symbols.info[i] as number;
-    const nameOffset = symbols.name[i] as number;
     const size = symbols.size[i] as number;
-    builder.add(start, size, strings, nameOffset, nameLength, info >> 4, info & 15);
+    builder.add(start, size, name, info >> 4, info & 15);
   }
 }
 
@@ -276,16 +276,17 @@ function addPlt(
   const unnamed = stubs.filter((stub) => stub.symbol === 0);
   const names = unnamed.map((stub) => `*ABS*+${addressToHex(stub.addend)}@plt`);
   const resolvers = builder.addStrings(new TextEncoder().encode(names.join("")));
-  let nameOffset = 0;
+  let offset = 0;
   unnamed.forEach(({ address, size }, i) => {
     const length = names[i]?.length ?? 0;
-    builder.add(address, size, resolvers, nameOffset, length, STB.GLOBAL, STT.FUNC);
-    nameOffset += length;
+    builder.add(address, size, { strings: resolvers, offset, length }, STB.GLOBAL, STT.FUNC);
+    offset += length;
   });
   if (dynsym === undefined) return;
   for (const { address, size, symbol } of stubs) {
     if (symbol === 0 || symbol >= dynsym.count) continue;
     const length = rawSymbolNameLength(dynsym, symbol);
-    builder.add(address, size, named, dynsym.name[symbol] ?? 0, length, STB.GLOBAL, STT.FUNC);
+    const name = { strings: named, offset: dynsym.name[symbol] ?? 0, length };
+    builder.add(address, size, name, STB.GLOBAL, STT.FUNC);
   }
 }

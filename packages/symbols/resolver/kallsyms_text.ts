@@ -35,7 +35,7 @@ export class KallsymsTexts {
 }
 
 /** A copy of kallsyms. */
-export class KallsymsText {
+class KallsymsText {
   /** Its bytes. */
   readonly bytes: Uint8Array;
   /** Whether all of its addresses read as 0. */

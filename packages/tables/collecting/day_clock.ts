@@ -1,4 +1,4 @@
-/** When the clock of a recording had which time of day. */
+/** A moment of a recording's clock and its time of day. */
 export interface ClockReference {
   /** Time of day at one moment of the recording: ns since 1970, UTC. */
   readonly wall_clock_ns: bigint;

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
 /** Types of fields in Thrift's compact protocol. */
-export const THRIFT = {
+const THRIFT = {
   TRUE: 1,
   FALSE: 2,
   I32: 5,

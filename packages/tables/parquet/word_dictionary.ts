@@ -1,4 +1,4 @@
-/** Rows that are looked at before it is decided whether a dictionary may pay. */
+/** Number of rows after which it is decided whether a dictionary is worth its bytes. */
 const TRIAL = 1 << 12;
 
 /** Codes for the values of a column, and each value once. */

@@ -1,4 +1,4 @@
-/** What a value of a column is. Whole numbers are signed: engines such as Spark have no others. */
+/** The type of a column. Whole numbers are signed: engines such as Spark have no others. */
 export type ColumnType =
   /** A 64-bit number. */
   | "int64"

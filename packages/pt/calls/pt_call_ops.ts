@@ -1,4 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
+import type { CallEvents } from "./pt_call_events.ts";
+import type { CallStack } from "./pt_call_stack.ts";
 
 /** What one thread leaves to who joins: it depends on calls that were made before. */
 export const CALL_OP = {
@@ -16,22 +18,23 @@ export const CALL_OP = {
   RETURN: 5,
   /** A jump to `address`, which may be after a call. */
   JUMP: 6,
-  /** Tracing begins again at `address`, where it had ended to go on at `resume`. */
-  RESUME: 7,
   /** Tracing begins again at `address`; where it should is not known yet. */
-  ENABLED: 8,
+  ENABLED: 7,
   /** Tracing ends after what nobody knows yet. */
-  DISABLED: 9,
+  DISABLED: 8,
   /** The thread no longer runs: `a` is what its last block waits for (-1 nobody knows) to return to `address`. */
-  LEFT: 10,
+  LEFT: 9,
   /** It will go on at `address`, if `a` is 1; 0 nobody knows where. */
-  RESUMES: 11,
+  RESUMES: 10,
   /** The first that runs in the step is at `address`. */
-  BASE: 12,
+  BASE: 11,
+  /** Up to here, rows of `CallEvents` up to `a` have happened, with a depth as of the operation before. */
+  ROWS: 12,
 } as const;
 
 /** Numbers of an operation. */
 const WORDS = 8;
+const WORD = { KIND: 0, LOW: 1, HIGH: 2, TIME: 3, INSNS: 4, CYCLES: 5, A: 6, B: 7 } as const;
 
 /**
  * What a thread found in a range of a buffer beyond sums: operations on the calls that are open, in the order of
@@ -41,35 +44,71 @@ export class CallOps {
   /** How many. */
   count = 0;
   #words = new Float64Array(64 * WORDS);
+  readonly #events: Pick<CallEvents, "count"> | undefined;
+  /** Rows that an operation says of that they have happened. */
+  #rows = 0;
 
-  /** Adds an operation. */
-  add(
-    kind: number,
-    low: number,
-    high: number,
-    time: number,
-    insns: number,
-    cycles: number,
-    a: number,
-    b = 0,
-  ): void {
+  /**
+   * Begins with none.
+   *
+   * @param events Calls one by one, between which the operations are; none where there are sums.
+   */
+  constructor(events?: Pick<CallEvents, "count">) {
+    this.#events = events;
+  }
+
+  /**
+   * Adds an operation.
+   *
+   * @param stack The thread, for what it has executed up to here.
+   * @param a See {@linkcode CALL_OP}, as of the address (bits 31:0, 63:32) and the time, ns.
+   */
+  add(kind: number, stack: CallStack, a = 0, low = 0, high = 0, time = -1): void {
+    const rows = this.#events?.count ?? 0;
+    if (rows > this.#rows) {
+      this.#rows = rows;
+      this.add(CALL_OP.ROWS, stack, rows);
+    }
+    const at = this.#next(kind);
+    const words = this.#words;
+    words[at + WORD.LOW] = low;
+    words[at + WORD.HIGH] = high;
+    words[at + WORD.TIME] = time;
+    words[at + WORD.INSNS] = stack.insns;
+    words[at + WORD.CYCLES] = stack.cycles;
+    words[at + WORD.A] = a;
+  }
+
+  /** Adds {@linkcode CALL_OP.SUMS} with a number. */
+  addSums(stack: CallStack, number: number): void {
+    this.add(CALL_OP.SUMS, stack, number);
+    this.#words[WORDS * (this.count - 1) + WORD.B] = stack.peak;
+  }
+
+  /** Adds {@linkcode CALL_OP.FRAME} of a call that is open: what was executed is that up to it. */
+  addFrame(stack: CallStack, n: number): void {
+    const at = this.#next(CALL_OP.FRAME);
+    const words = this.#words;
+    words[at + WORD.LOW] = stack.returnLow[n] as number;
+    words[at + WORD.HIGH] = stack.returnHigh[n] as number;
+    words[at + WORD.TIME] = stack.since[n] as number;
+    words[at + WORD.INSNS] = stack.sinceInsns[n] as number;
+    words[at + WORD.CYCLES] = stack.sinceCycles[n] as number;
+    words[at + WORD.A] = stack.place[n] as number;
+  }
+
+  #next(kind: number): number {
     const at = WORDS * this.count++;
     if (at === this.#words.length) this.#words = enlarge(this.#words, at + WORDS);
-    const words = this.#words;
-    words[at] = kind;
-    words[at + 1] = low;
-    words[at + 2] = high;
-    words[at + 3] = time;
-    words[at + 4] = insns;
-    words[at + 5] = cycles;
-    words[at + 6] = a;
-    words[at + 7] = b;
+    this.#words[at + WORD.KIND] = kind;
+    this.#words[at + WORD.B] = 0;
+    return at;
   }
 
   /** Hands out what was added since the call before. */
   take(): Float64Array<ArrayBuffer> {
     const words = this.#words.slice(0, WORDS * this.count);
-    this.count = 0;
+    this.count = this.#rows = 0;
     return words;
   }
 }
@@ -96,42 +135,46 @@ export class CallOpReader {
 
   /** Which operation: {@linkcode CALL_OP}. */
   get kind(): number {
-    return this.#words[this.#at] as number;
+    return this.#word(WORD.KIND);
   }
 
   /** Bits 31:0 of its address. */
   get low(): number {
-    return this.#words[this.#at + 1] as number;
+    return this.#word(WORD.LOW);
   }
 
   /** Bits 63:32 of its address. */
   get high(): number {
-    return this.#words[this.#at + 2] as number;
+    return this.#word(WORD.HIGH);
   }
 
   /** When, ns. */
   get time(): number {
-    return this.#words[this.#at + 3] as number;
+    return this.#word(WORD.TIME);
   }
 
   /** Instructions of the thread since the step began. */
   get insns(): number {
-    return this.#words[this.#at + 4] as number;
+    return this.#word(WORD.INSNS);
   }
 
   /** Core clocks of the thread since the step began. */
   get cycles(): number {
-    return this.#words[this.#at + 5] as number;
+    return this.#word(WORD.CYCLES);
   }
 
   /** Its first number. */
   get a(): number {
-    return this.#words[this.#at + 6] as number;
+    return this.#word(WORD.A);
   }
 
   /** Its second number. */
   get b(): number {
-    return this.#words[this.#at + 7] as number;
+    return this.#word(WORD.B);
+  }
+
+  #word(word: number): number {
+    return this.#words[this.#at + word] as number;
   }
 }
 

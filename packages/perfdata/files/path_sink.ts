@@ -1,0 +1,38 @@
+import type { RandomAccessSink } from "@perfdata/format";
+import { nodeFs } from "./node_fs.ts";
+
+/** A file on disk that is written. */
+export interface PathSink extends RandomAccessSink {
+  /** Closes it. */
+  close(): void;
+}
+
+/**
+ * Creates a file, or empties the one that is there.
+ *
+ * @throws {TypeError} In a browser.
+ * @throws {Error} Of the operating system, with its `code`, such as `EACCES`.
+ */
+export function pathSink(path: string): PathSink {
+  const fs = nodeFs();
+  // Its number may be that of another file once it is closed.
+  let file: number | undefined = fs.openSync(path, "w");
+  let size = 0;
+  const writeAt = (bytes: Uint8Array, position: number): void => {
+    if (file === undefined) throw new TypeError(`${path}: it was closed`);
+    for (let n = 0; n < bytes.length;) {
+      n += fs.writeSync(file, bytes, n, bytes.length - n, position + n);
+    }
+  };
+  return {
+    write(bytes) {
+      writeAt(bytes, size);
+      size += bytes.length;
+    },
+    writeAt,
+    close() {
+      if (file !== undefined) fs.closeSync(file);
+      file = undefined;
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import type { BlockCache, PathTable } from "@perfdata/intel-pt";
+import { InsnKind } from "@perfdata/intel-pt/x86";
+import { isRealCall, offsetIn } from "@perfdata/intel-pt/flow";
+import { enlarge } from "@perfdata/format/enlarge";
+import { addressFromHalves } from "@perfdata/symbols/address";
+import type { PtCode, ThreadCode } from "../code/pt_code.ts";
+import { PENDING } from "./pt_call_stack.ts";
+
+/** Distances from the end of a call to its opcode: E8, or FF of an indirect call by its kinds of operand. */
+const DIRECT_CALL = 5;
+const INDIRECT_CALLS = [2, 3, 4, 6, 7];
+
+/** Of paths: not looked at yet, no calls or returns in it, some. */
+const PATH = { NEW: 0, PLAIN: 1, CALLS: 2 } as const;
+/** Of blocks, whether a call may be before it: not looked at yet, no, yes. */
+const AFTER_CALL = { NEW: 0, NO: 1, YES: 2 } as const;
+
+/** What calls depend on of blocks and paths: each is looked at once, as long as its number means something. */
+export class CallBlocks {
+  /** The place of each block, or -1; known where a path with it was met. */
+  place: Int32Array = new Int32Array(0);
+  /** How each block ends: {@linkcode PENDING}; known where a path with it was met. */
+  end: Uint8Array = new Uint8Array(0);
+  /** 1 for each place that was met since {@linkcode CallBlocks.takeMet}. */
+  met: Uint8Array = new Uint8Array(1024);
+
+  readonly #code: PtCode;
+  #pathKind = new Uint8Array(0);
+  #afterCall = new Uint8Array(0);
+  /** By block that ends with a call: the number of the call, + 1. */
+  #site = new Int32Array(0);
+  /** By return address: the number of a call, for jumps that end frames (longjmp). */
+  readonly #sites = new Map<number, number>();
+  readonly #siteAddress: number[] = [];
+  #blocks: BlockCache | undefined;
+  #paths: PathTable | undefined;
+
+  /** Knows no block yet. */
+  constructor(code: PtCode) {
+    this.#code = code;
+  }
+
+  /** Makes room for all blocks and paths of a decoder. */
+  use(blocks: BlockCache, paths: PathTable): void {
+    this.#blocks = blocks;
+    this.#paths = paths;
+    if (this.place.length < blocks.count) {
+      const places = new Int32Array(2 * blocks.count).fill(-1);
+      places.set(this.place);
+      this.place = places;
+      this.end = enlarge(this.end, places.length);
+      this.#site = enlarge(this.#site, places.length);
+      this.#afterCall = enlarge(this.#afterCall, places.length);
+    }
+    if (this.#pathKind.length < paths.count) {
+      this.#pathKind = enlarge(this.#pathKind, paths.count);
+    }
+  }
+
+  /** The blocks; only after {@linkcode CallBlocks.use}. */
+  get blocks(): BlockCache {
+    return this.#blocks as BlockCache;
+  }
+
+  /** The paths; only after {@linkcode CallBlocks.use}. */
+  get paths(): PathTable {
+    return this.#paths as PathTable;
+  }
+
+  /** How many places there are. */
+  get places(): number {
+    return this.#code.table.count;
+  }
+
+  /** The numbers of blocks and paths are about to be used anew. */
+  forget(): void {
+    this.place.fill(-1);
+    this.#site.fill(0);
+    this.#afterCall.fill(AFTER_CALL.NEW);
+    this.#pathKind.fill(PATH.NEW);
+  }
+
+  /** Hands out the places that were met, and forgets which: also those of paths that are known. */
+  takeMet(): Int32Array<ArrayBuffer> {
+    const places: number[] = [];
+    const { met } = this;
+    for (let place = 0; place < met.length; place++) if (met[place] === 1) places.push(place);
+    met.fill(0);
+    this.#pathKind.fill(PATH.NEW);
+    return Int32Array.from(places);
+  }
+
+  /** Whether there are calls or returns in a path. */
+  hasCalls(code: ThreadCode, path: number): boolean {
+    const kind = this.#pathKind[path];
+    return (kind === PATH.NEW ? this.#lookAt(code, path) : kind) === PATH.CALLS;
+  }
+
+  #lookAt(code: ThreadCode, path: number): number {
+    const { blocks, paths: { start, blocks: of } } = this;
+    let kind: number = PATH.PLAIN;
+    for (const block of of.subarray(start[path], start[path + 1])) {
+      this.meet(this.placeOf(code, block));
+      const end = this.end[block] = pendingOf(blocks, block);
+      if (end !== PENDING.NONE) kind = PATH.CALLS;
+    }
+    return this.#pathKind[path] = kind;
+  }
+
+  /** A place counts as met. */
+  meet(place: number): void {
+    if (place >= this.met.length) this.met = enlarge(this.met, place + 1);
+    this.met[place] = 1;
+  }
+
+  /** The place of an address, which counts as met. */
+  placeAt(code: ThreadCode, low: number, high: number): number {
+    const place = this.#code.place(code, low, high);
+    this.meet(place);
+    return place;
+  }
+
+  /** The place of a block. */
+  placeOf(code: ThreadCode, block: number): number {
+    const known = this.place[block] as number;
+    if (known >= 0) return known;
+    const { low, high } = this.blocks;
+    return this.place[block] = this.placeAt(code, low[block] as number, high[block] as number);
+  }
+
+  /** The number of the call that ends a block (-1: not known which) and returns to an address. */
+  siteOfBlock(block: number, low: number, high: number): number {
+    const known = block < 0 ? -1 : (this.#site[block] as number) - 1;
+    if (known >= 0) return known;
+    const site = this.siteBefore(addressFromHalves(high, low));
+    if (block >= 0) this.#site[block] = site + 1;
+    return site;
+  }
+
+  /** The number of the call that returns to an address: a new one where none was made. */
+  siteBefore(address: number): number {
+    let site = this.#sites.get(address);
+    if (site === undefined) {
+      site = this.#siteAddress.push(address) - 1;
+      this.#sites.set(address, site);
+    }
+    return site;
+  }
+
+  /** The number of the call that returns to an address; `undefined` where none was made. */
+  siteReturningTo(low: number, high: number): number | undefined {
+    return this.#sites.get(addressFromHalves(high, low));
+  }
+
+  /** Where a call returns to. */
+  addressOfSite(site: number): number {
+    return this.#siteAddress[site] as number;
+  }
+
+  /** Whether what is before an address, where a block begins unless that is -1, may be a call. */
+  isAfterCall(code: ThreadCode, low: number, high: number, block: number): boolean {
+    const known = block < 0 ? AFTER_CALL.NEW : this.#afterCall[block];
+    if (known !== AFTER_CALL.NEW) return known === AFTER_CALL.YES;
+    const may = mayFollowCall(code, low, high) ||
+      this.#code.isPokedBefore(addressFromHalves(high, low), 8);
+    if (block >= 0) this.#afterCall[block] = may ? AFTER_CALL.YES : AFTER_CALL.NO;
+    return may;
+  }
+}
+
+/** Whether the bytes before an address may be a call. */
+function mayFollowCall(code: ThreadCode, low: number, high: number): boolean {
+  const byte = (before: number): number => {
+    const at = low - before | 0;
+    const of = (low >>> 0) < before ? high - 1 | 0 : high;
+    const range = code.find(at, of);
+    if (range === undefined) return -1;
+    const offset = offsetIn(range, at, of);
+    const window = range.window(offset);
+    return window?.bytes[offset - window.from] ?? -1;
+  };
+  const direct = byte(DIRECT_CALL);
+  // Where nothing can be read, there may have been anything.
+  if (direct === 0xe8 || direct < 0) return true;
+  return INDIRECT_CALLS.some((before) =>
+    byte(before) === 0xff && (byte(before - 1) >> 3 & 7) === 2
+  );
+}
+
+/** How a block ends, as far as calls go. */
+function pendingOf(blocks: BlockCache, block: number): number {
+  switch (blocks.kind[block]) {
+    case InsnKind.CALL:
+      return isRealCall(blocks, block) ? PENDING.CALL : PENDING.NONE;
+    case InsnKind.CALL_INDIRECT:
+      return PENDING.CALL;
+    case InsnKind.JMP_INDIRECT:
+      return PENDING.JUMP;
+    case InsnKind.RET:
+      return PENDING.RETURN;
+    case InsnKind.SYSCALL:
+    case InsnKind.INT:
+    case InsnKind.FAR_CALL:
+    case InsnKind.VM_ENTRY:
+    case InsnKind.VM_CALL:
+      return PENDING.LEAVE;
+    case InsnKind.SYSRET:
+    case InsnKind.IRET:
+    case InsnKind.FAR_RET:
+      return PENDING.COME_BACK;
+    default:
+      return PENDING.NONE;
+  }
+}

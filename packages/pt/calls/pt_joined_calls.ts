@@ -1,0 +1,197 @@
+import type { CallEventPart, CallEvents } from "./pt_call_events.ts";
+import { CALL_OP, CallOpReader } from "./pt_call_ops.ts";
+import type { CallStack } from "./pt_call_stack.ts";
+import { type CallOutputs, type CallTracker, MAX_DEPTH } from "./pt_call_tracker.ts";
+import type { LatencyPart } from "./pt_latency.ts";
+import { EXACT } from "./pt_place_sums.ts";
+import type { PtBuffer } from "../decode/pt_run.ts";
+
+/** What a `PtCalls` found in a range of a buffer. */
+export interface CallPart {
+  /** By place: its number, instructions, ns, core clocks. */
+  readonly places: Float64Array<ArrayBuffer>;
+  /** Places that were met. */
+  readonly met: Int32Array<ArrayBuffer>;
+  /** What was counted of calls, by row. */
+  readonly latency: LatencyPart;
+  /** A place of each row that is named in it: row, place. */
+  readonly rows: Float64Array<ArrayBuffer>;
+  /** Time and instructions that depend on what is open; see {@linkcode OwnSums}. */
+  readonly own: Float64Array<ArrayBuffer>;
+  /** What depends on what came before; see {@linkcode CallOps}. */
+  readonly ops: Float64Array<ArrayBuffer>;
+  /** What was executed by stack, from where each operation SUMS was on; `undefined` where more is to come. */
+  readonly tree: Float64Array<ArrayBuffer> | undefined;
+  /** Calls one by one, between operations ROWS, in place of sums; `undefined` where there are sums. */
+  readonly events: CallEventPart | undefined;
+  /** Whether a guest ran: operations do not say whose code it is. */
+  readonly hasGuest: boolean;
+  /** Instructions and time in all. */
+  readonly insns: number;
+  /** See there. */
+  readonly time: number;
+}
+
+/**
+ * Only one thread can do it: so many calls are open that the outer ones have to be forgotten, times are so long
+ * (damaged ones are) that sums are not exact, or a guest ran, whose code is another.
+ */
+export class OneThreadOnly extends Error {}
+
+/** A part whose sums were added, on the way to its operations being applied. */
+export interface JoinedCalls {
+  /** Goes to the step that comes next: who runs, and since when, ns; `undefined` where there is none. */
+  nextStep(): { readonly tid: number; readonly position: number } | undefined;
+
+  /**
+   * Applies the operations of a step to the calls that are open.
+   *
+   * @param buffer Who runs, where and when.
+   * @throws {OneThreadOnly} Where one thread has to do all.
+   */
+  apply(buffer: PtBuffer): void;
+
+  /** Joins what was executed by stack, if that is asked for; all operations were applied. */
+  joinTree(): void;
+}
+
+/** What {@linkcode PartJoiner} joins to. */
+export interface JoiningCalls {
+  /** Takes what is made of calls. */
+  readonly out: CallOutputs;
+  /** Follows the calls that are open. */
+  readonly tracker: CallTracker;
+  /** The calls of who runs; `undefined` where its calls are not asked for. */
+  readonly stackOf: (buffer: PtBuffer) => CallStack | undefined;
+}
+
+/** How numbers of a part are those here. */
+export interface PartNumbers {
+  /** The place here of one there. */
+  readonly placeOf: Int32Array;
+  /** The row here of one there. */
+  readonly rowOf: ReadonlyMap<number, number>;
+  /** Takes the node of the tree that was innermost at each operation SUMS. */
+  readonly roots: Map<number, number>;
+}
+
+/** Applies what a part leaves to who knows what came before it. */
+export class PartJoiner implements JoinedCalls {
+  readonly #to: JoiningCalls;
+  readonly #part: CallPart;
+  readonly #numbers: PartNumbers;
+  readonly #ops: CallOpReader;
+  #ownAt = 0;
+  #row = 0;
+
+  /** Begins before the first step. */
+  constructor(to: JoiningCalls, part: CallPart, numbers: PartNumbers) {
+    this.#to = to;
+    this.#part = part;
+    this.#numbers = numbers;
+    this.#ops = new CallOpReader(part.ops);
+  }
+
+  nextStep(): { readonly tid: number; readonly position: number } | undefined {
+    const ops = this.#ops;
+    if (ops.following !== CALL_OP.STEP) return undefined;
+    ops.next();
+    return { tid: ops.a, position: ops.time };
+  }
+
+  apply(buffer: PtBuffer): void {
+    const ops = this.#ops;
+    const { out: { blocks, log, tree, events }, tracker, stackOf } = this.#to;
+    const stack = stackOf(buffer);
+    if (stack === undefined) {
+      while (ops.following > CALL_OP.STEP) ops.next();
+      return;
+    }
+    const { insns, cycles } = stack;
+    tracker.enter(buffer, stack);
+    while (ops.following > CALL_OP.STEP && ops.next()) {
+      const { low, high, time, a } = ops;
+      stack.insns = insns + ops.insns;
+      stack.cycles = cycles + ops.cycles;
+      // Of sums, this is checked at the end.
+      if (events !== undefined && stack.cycles >= EXACT) throw new OneThreadOnly();
+      tracker.at(time, a === 1);
+      switch (ops.kind) {
+        case CALL_OP.ROWS:
+          if (events !== undefined) this.#rowsTo(a, events, stack, buffer.stream.cpu ?? -1);
+          break;
+        case CALL_OP.SUMS:
+          if (stack.depth + ops.b > MAX_DEPTH) throw new OneThreadOnly();
+          this.#numbers.roots.set(a, stack.node);
+          this.#addOwn(a, stack);
+          break;
+        case CALL_OP.SITE:
+          stack.noteSite(blocks.siteBefore(time), stack.depth + a);
+          break;
+        case CALL_OP.FRAME: {
+          const place = this.#numbers.placeOf[a] as number;
+          stack.push(place, low, high, time);
+          if (events === undefined) log.call(stack.number, place);
+          if (tree !== undefined) stack.node = tree.node(stack.node, place, stack.tid);
+          break;
+        }
+        case CALL_OP.BASE:
+          if (stack.base < 0) tracker.base(blocks.placeAt(buffer.code, low, high));
+          break;
+        case CALL_OP.GO_ON:
+          tracker.goOn(low, high);
+          break;
+        case CALL_OP.RETURN:
+          tracker.returnTo(low, high);
+          break;
+        case CALL_OP.JUMP:
+          tracker.jump(low, high);
+          break;
+        case CALL_OP.ENABLED:
+          tracker.resume(low, high);
+          break;
+        case CALL_OP.DISABLED:
+          tracker.leave();
+          break;
+        case CALL_OP.LEFT:
+          if (a < 0) break;
+          stack.pending = a;
+          stack.pendingBlock = -1;
+          stack.pendingLow = low;
+          stack.pendingHigh = high;
+          break;
+        case CALL_OP.RESUMES:
+          stack.resumes = a;
+          stack.resumeLow = low;
+          stack.resumeHigh = high;
+      }
+    }
+  }
+
+  joinTree(): void {
+    const { tree } = this.#to.out;
+    const { roots, placeOf } = this.#numbers;
+    if (tree === undefined || this.#part.tree === undefined) return;
+    tree.join(this.#part.tree, (number) => roots.get(number) ?? -1, placeOf);
+    roots.clear();
+  }
+
+  /** Adds the rows of a thread up to one, with so many calls around them as it has. */
+  #rowsTo(end: number, events: CallEvents, { tid, depth }: CallStack, cpu: number): void {
+    if (this.#part.events === undefined) return;
+    const rows = { from: this.#row, to: end, tid, cpu, depth };
+    events.join(this.#part.events, rows, this.#numbers.placeOf);
+    this.#row = end;
+  }
+
+  /** Adds what was noted under a number, where no call of the same is open. */
+  #addOwn(number: number, stack: CallStack): void {
+    const { log, latency } = this.#to.out;
+    const { own } = this.#part;
+    for (; (own[this.#ownAt] ?? Infinity) <= number; this.#ownAt += 4) {
+      const row = this.#numbers.rowOf.get(own[this.#ownAt + 1] as number) as number;
+      if (log.isOpen(stack.number, row)) continue;
+      latency.addOwn(row, own[this.#ownAt + 2] as number, own[this.#ownAt + 3] as number);
+    }
+  }
+}

@@ -1,0 +1,377 @@
+import { type FlowDecoder, FlowError, FlowEvent } from "@perfdata/intel-pt/flow";
+import { ERROR_CODES, IP_FLAG, KIND_FLAGS, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
+import type { SampleMaker, SamplesOptions } from "./pt_sample_maker.ts";
+import type { SampleTrack } from "./pt_sample_track.ts";
+
+/** Flags of the abort of a transaction, of an interrupt, and of one that leads out of what is traced. */
+const ABORT_FLAGS = IP_FLAG.BRANCH | IP_FLAG.TX_ABORT;
+const ASYNC_FLAGS = IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT;
+const OUT_FLAGS = IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;
+
+/** Packets without an address at which perf's decoder stops: branches before them have arrived. */
+const HERE: ReadonlySet<number> = new Set([
+  FlowEvent.CBR,
+  FlowEvent.PTWRITE,
+  FlowEvent.MWAIT,
+  FlowEvent.PWRE,
+  FlowEvent.EXSTOP,
+  FlowEvent.PWRX,
+  FlowEvent.BLOCK_END,
+]);
+
+/** How many events have no sample. */
+export interface LeftOut {
+  /** How often interrupts were enabled or disabled, of which there are no samples. */
+  readonly interruptChanges: number;
+  /** Records of PEBS of which no samples were asked for, or whose event is not known. */
+  readonly pebsRecords: number;
+}
+
+/** Makes samples of the events of a trace: of packets, of where tracing begins and ends, of interrupts and errors. */
+export class EventSamples implements LeftOut {
+  /** See {@linkcode LeftOut}. */
+  interruptChanges = 0;
+  /** See {@linkcode LeftOut}. */
+  pebsRecords = 0;
+
+  readonly #maker: SampleMaker;
+  readonly #options: SamplesOptions;
+  /** Whether no code is followed. */
+  readonly #quick: boolean;
+
+  /** Has seen no event yet. */
+  constructor(maker: SampleMaker) {
+    this.#maker = maker;
+    this.#options = maker.options;
+    this.#quick = (maker.options.itrace.quick ?? 0) > 0;
+  }
+
+  /** Hands out how many have no sample; counts from here. */
+  take(): LeftOut {
+    const { interruptChanges, pebsRecords } = this;
+    this.interruptChanges = this.pebsRecords = 0;
+    return { interruptChanges, pebsRecords };
+  }
+
+  /** Makes the samples of an event. */
+  event(track: SampleTrack, run: FlowDecoder, event: number): void {
+    const kind = run.kind[event] as number;
+    const ticks = run.time[event] as number;
+    if (ticks !== track.ticks) {
+      track.ticks = ticks;
+      track.insnsSinceTime = 0;
+      track.period.time(ticks);
+    }
+    track.hasIpc = false;
+    const counted = run.cycles[event] as number;
+    if (counted !== track.counted) {
+      if (track.isOn) track.cycles += counted - track.counted;
+      track.counted = counted;
+      track.isCounted = true;
+    }
+    const low = run.ipLow[event] as number;
+    const high = run.ipHigh[event] as number;
+    const payload = (run.low[event] as number) >>> 0;
+    const payloadHigh = run.high[event] as number;
+    const hereLow = run.hereLow[event] as number;
+    const hereHigh = run.hereHigh[event] as number;
+    const { itrace } = this.#options;
+    if (kind === FlowEvent.TIME) return;
+    const { atPsb } = track;
+    track.atPsb = kind === FlowEvent.PSB;
+    this.#maker.knowJump(track, run.blocks);
+    track.period.branch();
+    if (track.pending && (low !== 0 || high !== 0)) this.#maker.arrive(track, low, high);
+    else if (track.pending && HERE.has(kind) && (hereLow !== 0 || hereHigh !== 0)) {
+      this.#maker.arrive(track, hereLow, hereHigh);
+    }
+    switch (kind) {
+      case FlowEvent.HOP:
+        this.#hop(track, low, high, run.detail[event] === 0 ? 0 : ABORT_FLAGS);
+        break;
+      case FlowEvent.INTERRUPTS:
+        if (itrace.interrupts) this.interruptChanges++;
+        break;
+      case FlowEvent.BLOCK_BEGIN:
+        track.pebs.begin(run.detail[event] as number);
+        break;
+      case FlowEvent.BLOCK_ITEM:
+        track.pebs.item(run.detail[event] as number, run.low[event] as number, payloadHigh);
+        break;
+      case FlowEvent.BLOCK_END:
+        if (!itrace.pebs) this.pebsRecords++;
+        else {
+          const isAt = low !== 0 || high !== 0;
+          this.#pebs(track, isAt ? low : hereLow, isAt ? high : hereHigh);
+        }
+        track.pebs.isOpen = false;
+        break;
+      case FlowEvent.EVD:
+        track.eventData.push(
+          run.detail[event] as number,
+          run.high[event] as number,
+          run.low[event] as number,
+        );
+        break;
+      case FlowEvent.CFE:
+        track.heldEvent = 256 * (run.detail[event] as number) + payload % 256;
+        if (!track.isOn || low !== 0 || high !== 0) this.#controlFlow(track, low, high);
+        break;
+      case FlowEvent.ENABLED:
+      case FlowEvent.SYNC:
+        track.isOn = true;
+        // A PSB+ that says where execution is is no branch to there.
+        if (atPsb && kind === FlowEvent.SYNC) this.#maker.takeTime(track);
+        else {
+          this.#begin(track, low, high);
+          if (this.#quick) this.#hop(track, low, high);
+        }
+        break;
+      case FlowEvent.DISABLED:
+        track.isOn = false;
+        this.#end(track, run, event);
+        break;
+      case FlowEvent.ASYNC:
+        this.#asynchronous(
+          track,
+          low,
+          high,
+          run.low[event] as number,
+          run.high[event] as number,
+          true,
+          0,
+        );
+        if (this.#quick) {
+          this.#hop(track, run.low[event] as number, run.high[event] as number);
+        }
+        break;
+      case FlowEvent.ERROR:
+        this.#maker.takeTime(track);
+        track.pending = false;
+        track.isOn = run.tracing;
+        if (run.detail[event] === FlowError.GAP) {
+          track.piece = this.#maker.newPiece();
+          track.isNew = this.#maker.depths;
+        }
+        if (this.#reports(run.detail[event])) {
+          this.#maker.single(track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
+        }
+        break;
+      case FlowEvent.CBR:
+        // That of a PSB+ comes with it, after what was executed before.
+        if (run.psb[event] === 1) track.psbCbr = run.detail[event] as number;
+        else {
+          track.cbr = track.psbCbr = run.detail[event] as number;
+          // perf's decoder is still where tracing ended.
+          if (track.isOn) this.#maker.frequency(track, hereLow, hereHigh);
+          else this.#maker.frequency(track, track.pendingLow, track.pendingHigh);
+        }
+        break;
+      case FlowEvent.PSB:
+        track.cbr = track.psbCbr;
+        this.#maker.takeTime(track);
+        if (itrace.power) {
+          this.#maker.single(track, SAMPLE.PSB, low, high, run.offset[event]);
+        }
+        this.#maker.frequency(track, low, high);
+        if (this.#quick && (low !== 0 || high !== 0)) this.#hop(track, low, high);
+        break;
+      case FlowEvent.TSX: {
+        const detail = run.detail[event] as number;
+        const was = track.inTx;
+        track.inTx = (detail & 1) !== 0 ? IP_FLAG.IN_TX : 0;
+        // While tracing is off, perf takes notice of the state only.
+        if (!track.isOn) break;
+        track.isAborted = (detail & 2) !== 0;
+        this.#maker.frequency(track, low, high);
+        // An abort is sampled with where it leads to, which is known next.
+        if (itrace.transactions && was !== track.inTx && !track.isAborted) {
+          this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1);
+        }
+        break;
+      }
+      case FlowEvent.PTWRITE:
+        if (itrace.ptwrites) {
+          const isAt = low !== 0 || high !== 0;
+          const at = this.#maker.single(
+            track,
+            SAMPLE.PTWRITE,
+            isAt ? low : hereLow,
+            isAt ? high : hereHigh,
+            payload,
+          );
+          if (at >= 0) {
+            const { words } = track.rows;
+            words[at + SAMPLE_WORD.FLAGS] = isAt ? 1 : 0;
+            words[at + SAMPLE_WORD.PAYLOAD_HI] = payloadHigh;
+          }
+        }
+        break;
+      default:
+        this.#power(track, kind, low, high, payload, payloadHigh);
+    }
+  }
+
+  /** Of packets alone: a sample of the instruction at an address. */
+  #hop(track: SampleTrack, low: number, high: number, flags = 0): void {
+    this.#maker.takeTime(track);
+    this.#maker.frequency(track, low, high);
+    const place = this.#maker.code.place(track.buffer.toCode, low, high);
+    track.pendingLow = low;
+    track.pendingHigh = high;
+    track.pendingPlace = place;
+    if (this.#options.itrace.instructions === undefined || this.#maker.skipped()) return;
+    const at = this.#maker.row(track, SAMPLE.INSTRUCTIONS, track.now, 1, flags);
+    if (at < 0) return;
+    track.rows.from(at, low, high, place);
+    this.#maker.lists(track, at, high);
+  }
+
+  /** Whether an error is a sample. */
+  #reports(error: number | undefined): boolean {
+    const { errors, noOverflows, noLosses } = this.#options.itrace;
+    if (!errors) return false;
+    if (error === FlowError.OVERFLOW) return noOverflows !== true;
+    // Snapshots are not expected to follow each other.
+    return error !== FlowError.GAP || (!this.#options.snapshots && noLosses !== true);
+  }
+
+  #power(
+    track: SampleTrack,
+    kind: number,
+    low: number,
+    high: number,
+    payload: number,
+    payloadHigh: number,
+  ): void {
+    if (!this.#options.itrace.power) return;
+    const sample = kind === FlowEvent.MWAIT
+      ? SAMPLE.MWAIT
+      : kind === FlowEvent.PWRE
+      ? SAMPLE.PWRE
+      : kind === FlowEvent.EXSTOP
+      ? SAMPLE.EXSTOP
+      : kind === FlowEvent.PWRX
+      ? SAMPLE.PWRX
+      : -1;
+    if (sample < 0) return;
+    const at = this.#maker.single(track, sample, low, high, payload);
+    if (at >= 0) track.rows.words[at + SAMPLE_WORD.PAYLOAD_HI] = payloadHigh;
+  }
+
+  /** Samples of a record of PEBS, one for each of its events: at its own time and address, where it has them. */
+  #pebs(track: SampleTrack, low: number, high: number): void {
+    const { pebs } = track;
+    this.#maker.takeTime(track);
+    this.#maker.frequency(track, low, high);
+    const [ipLow, ipHigh] = pebs.hasIp ? [pebs.ipLow, pebs.ipHigh] : [low, high];
+    for (const event of pebs.events(this.#maker.clock.known ? track.now : Infinity)) {
+      if (event < 0) {
+        this.pebsRecords++;
+        continue;
+      }
+      if (this.#maker.skipped()) continue;
+      const time = pebs.hasTsc ? this.#maker.clock.tsc(pebs.tscLow, pebs.tscHigh) : track.now;
+      const at = this.#maker.row(track, SAMPLE.PEBS, time, event, 0);
+      if (at < 0) continue;
+      const { words } = track.rows;
+      track.rows.from(at, ipLow, ipHigh, this.#maker.code.place(track.buffer.code, ipLow, ipHigh));
+      words[at + SAMPLE_WORD.TO_LO] = pebs.addressLow;
+      words[at + SAMPLE_WORD.TO_HI] = pebs.addressHigh;
+    }
+  }
+
+  /** A sample of an event of an event trace, and what belongs to it. */
+  #controlFlow(track: SampleTrack, low: number, high: number): void {
+    const { heldEvent, eventData } = track;
+    track.heldEvent = -1;
+    if (this.#options.itrace.interrupts) {
+      this.#maker.single(track, SAMPLE.EVENT, low, high, heldEvent, eventData);
+    }
+    eventData.length = 0;
+  }
+
+  /** Tracing begins. */
+  #begin(track: SampleTrack, low: number, high: number): void {
+    this.#maker.takeTime(track);
+    this.#maker.frequency(track, 0, 0);
+    // perf estimates when user space was entered: two ticks an instruction since the last time.
+    if (high >= 0 && track.sampleTicks >= 0) {
+      const { maxNonTurboRatio } = this.#options;
+      let passed = 2 * track.insnsSinceTime;
+      if (track.cbr !== 0 && maxNonTurboRatio !== 0) {
+        passed = Math.floor(passed * maxNonTurboRatio / track.cbr);
+      }
+      track.nowTicks = track.sampleTicks + passed;
+      track.now = this.#maker.clock.ns(track.nowTicks);
+    }
+    const flags = IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN;
+    track.countHere();
+    this.#maker.branch(track, flags, low, high, true, -1, track.now);
+  }
+
+  /** Tracing ends: by an event, or by the pending branch. */
+  #end(track: SampleTrack, run: FlowDecoder, event: number): void {
+    const detail = run.detail[event] as number;
+    const low = run.low[event] as number;
+    const high = run.high[event] as number;
+    const known = (detail & 1) !== 0;
+    this.#maker.takeTime(track);
+    track.period.stop();
+    if ((detail & 2) !== 0) {
+      const at = run.ipLow[event] as number;
+      const top = run.ipHigh[event] as number;
+      this.#asynchronous(track, at, top, low, high, known, IP_FLAG.TRACE_END);
+      if (this.#quick && known) this.#hop(track, low, high);
+      return;
+    }
+    if (this.#quick && known) {
+      const flags = IP_FLAG.BRANCH | IP_FLAG.TRACE_BEGIN | IP_FLAG.TRACE_END | track.inTx;
+      this.#maker.branch(track, flags, low, high, true, -1, track.now);
+      track.pendingLow = low;
+      track.pendingHigh = high;
+      track.pendingPlace = this.#maker.code.place(track.buffer.code, low, high);
+    }
+    if (!track.pending) return;
+    track.pendingTime = track.now;
+    track.pendingTicks = track.nowTicks;
+    if (track.hasIpc) track.countHere();
+    const flags = (KIND_FLAGS[track.pendingKind] as number) | IP_FLAG.TRACE_END | track.inTx;
+    if (known) return this.#maker.settle(track, true, low, high, IP_FLAG.TRACE_END);
+    this.#maker.settle(track, false, track.pendingLow, track.pendingHigh, IP_FLAG.TRACE_END);
+    this.#maker.branch(track, flags, 0, 0, false, track.pendingSize, track.pendingTime);
+  }
+
+  /** An interrupt or exception: the instruction at its address is not executed. */
+  #asynchronous(
+    track: SampleTrack,
+    low: number,
+    high: number,
+    toLow: number,
+    toHigh: number,
+    known: boolean,
+    more: number,
+  ): void {
+    this.#maker.takeTime(track);
+    track.pendingLow = low;
+    track.pendingHigh = high;
+    track.pendingPlace = this.#maker.code.place(track.buffer.code, low, high);
+    track.pendingInsn = 0;
+    track.pendingCbr = track.cbr;
+    if (track.heldEvent >= 0) this.#controlFlow(track, low, high);
+    const flags = track.isAborted ? ABORT_FLAGS : known ? ASYNC_FLAGS : OUT_FLAGS;
+    // Of packets alone, the FUP of an abort has come with it.
+    if (track.isAborted && this.#options.itrace.transactions) {
+      const at = this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1, [], flags);
+      if (at >= 0 && known) {
+        const { words } = track.rows;
+        words[at + SAMPLE_WORD.TO_LO] = toLow;
+        words[at + SAMPLE_WORD.TO_HI] = toHigh;
+      }
+    }
+    if (this.#quick && !track.isAborted) this.#hop(track, low, high, flags | more);
+    track.isAborted = false;
+    track.countHere();
+    this.#maker.branch(track, flags | more, toLow, toHigh, known, 0, track.now);
+  }
+}
