@@ -3,9 +3,9 @@
  */
 import { type Codec } from "../packages/format/struct/codec.ts";
 import { emptyAttr, FEATURES, KERNEL_RECORDS } from "../packages/format/mod.ts";
-import { perfEventAttr } from "../packages/format/attr.ts";
-import { perfFileHeader } from "../packages/format/header.ts";
-import { sampleBody } from "../packages/format/sample.ts";
+import { perfEventAttr } from "../packages/format/header/attr.ts";
+import { perfFileHeader } from "../packages/format/header/header.ts";
+import { sampleBody } from "../packages/format/sample/sample.ts";
 import { USER_RECORDS } from "../packages/user-records/mod.ts";
 
 const INTRO = `# Reference: structures and their fields

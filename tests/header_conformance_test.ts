@@ -4,9 +4,9 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { headerLines } from "../packages/dump/mod.ts";
-import { encodeText } from "../packages/format/text.ts";
+import { encodeText } from "../packages/format/text/text.ts";
 import { PerfDataReader } from "../packages/format/mod.ts";
-import { fileSource } from "../packages/format/file_source.ts";
+import { fileSource } from "../packages/format/sources/file_source.ts";
 
 const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
 

@@ -171,7 +171,8 @@ Deno.test(
       console.log(`${n - 1} traces: ${ours}\nperf: ${theirs}`);
       assert(theirs.lost > 0, "nothing was damaged");
       assert(ours.lost < theirs.lost + ours.of / 100, `${ours}; perf: ${theirs}`);
-      assert(ours.others < ours.of / 500, `${ours}`);
+      // A target with a wrong bit inside is a place like others: nobody can know it, and perf follows it, too.
+      assert(ours.others < theirs.others + ours.of / 500, `${ours}; perf: ${theirs}`);
     });
   },
 );

@@ -1,4 +1,4 @@
-import { visible } from "./visible.ts";
+import { visible } from "./text/visible.ts";
 
 /**
  * What is wrong, for programs: `not-perf-data` where a file is none of perf's, `cut` where it ends too

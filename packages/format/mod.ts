@@ -3,23 +3,23 @@
  *
  * @module
  */
-export { emptyAttr, type PerfEventAttr } from "./attr.ts";
-export { RecordBatch } from "./batch.ts";
+export { emptyAttr, type PerfEventAttr } from "./header/attr.ts";
+export { RecordBatch } from "./reading/batch.ts";
 export {
   type Diagnostics,
   type ErrorPlace,
   PerfDataError,
   type PerfDataErrorCode,
 } from "./error.ts";
-export { eventName } from "./event_name.ts";
-export { EventTable, PerfEvent } from "./events.ts";
+export { eventName } from "./header/event_name.ts";
+export { EventTable, PerfEvent } from "./header/events.ts";
 export { decodeFeature, encodeFeature, type Feature, FEATURES } from "./features/feature.ts";
-export { PerfDataReader, type ReaderOptions, type ReaderStats } from "./reader.ts";
-export type { DecodedRecord, RawRecord } from "./record.ts";
-export { type AnyRecord, RecordCodec, type RecordContext } from "./record_codec.ts";
-export { KERNEL_RECORDS, type KernelRecord } from "./records.ts";
-export type { Sample, SampleId } from "./sample.ts";
-export { type ByteSink, memorySink, type RandomAccessSink } from "./sink.ts";
+export { PerfDataReader, type ReaderOptions, type ReaderStats } from "./reading/reader.ts";
+export type { DecodedRecord, RawRecord } from "./records/record.ts";
+export { type AnyRecord, RecordCodec, type RecordContext } from "./records/record_codec.ts";
+export { KERNEL_RECORDS, type KernelRecord } from "./records/mod.ts";
+export type { Sample, SampleId } from "./sample/sample.ts";
+export { type ByteSink, memorySink, type RandomAccessSink } from "./sources/sink.ts";
 export {
   blobSource,
   type ByteSource,
@@ -29,11 +29,11 @@ export {
   type StreamSource,
   streamSource,
   type SyncSource,
-} from "./source.ts";
-export { visible } from "./visible.ts";
+} from "./sources/source.ts";
+export { visible } from "./text/visible.ts";
 export {
   type FileWriterOptions,
   PerfDataWriter,
   type WriterEvent,
   type WriterFeature,
-} from "./writer.ts";
+} from "./writing/writer.ts";

@@ -1,6 +1,6 @@
 // What the tests of this package share: real traces, random packets, and perf itself.
 import fc from "fast-check";
-import type { IpCompression, Packet } from "./packet.ts";
+import type { IpCompression, Packet } from "./packets/packet.ts";
 
 /** The directory of real files that the tests read if it is there. */
 export const CORPUS: string = Deno.env.get("PERFDATA_CORPUS") ??

@@ -11,8 +11,14 @@ import type { NameTable } from "./machine/machine_names.ts";
 import { deliverRuns, type OrderOptions, type OrderStats } from "./order/order.ts";
 import { Places } from "./places/places.ts";
 import { RecordedObjects } from "./places/recorded_objects.ts";
-import type { SampleFilter } from "./resolve.ts";
-import { readBlocks, readIndex, takesAnyOrder, takesWindows, windowsIn } from "./any_order.ts";
+import type { SampleFilter } from "./samples/resolve.ts";
+import {
+  readBlocks,
+  readIndex,
+  takesAnyOrder,
+  takesWindows,
+  windowsIn,
+} from "./workers/any_order.ts";
 import { bytesOf } from "./windows/plan.ts";
 import { WindowReader } from "./windows/window_reader.ts";
 import { type Applied, History, type HistoryIndex } from "./history/history.ts";

@@ -2,7 +2,7 @@ import type { PerfDataReader } from "@perfdata/format";
 import { checkMemory } from "@perfdata/format/memory";
 import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import type { Consumer, Engine, EngineOptions, Needs } from "./engine.ts";
-import { Resolver } from "./resolve.ts";
+import { Resolver } from "./samples/resolve.ts";
 import { type Run, RunColumns } from "./order/run.ts";
 
 /** Resolves runs for consumers. */

@@ -9,19 +9,19 @@
 
 import "./elf/plain_decompressors.ts";
 
-export { type Address, addressToHex } from "./address.ts";
-export { type BinarySource, bytesSource } from "./binary_source.ts";
-export { BundleError, SymbolBundle } from "./bundle.ts";
-export { SymbolBundleWriter } from "./bundle_writer.ts";
+export { type Address, addressToHex } from "./resolver/address.ts";
+export { type BinarySource, bytesSource } from "./files/binary_source.ts";
+export { BundleError, SymbolBundle } from "./bundle/bundle.ts";
+export { SymbolBundleWriter } from "./bundle/bundle_writer.ts";
 export { demangle, Demangler } from "./demangle/demangler.ts";
 export { DwarfContext, type Frame } from "./dwarf/dwarf_context.ts";
 export { ElfFile } from "./elf/elf_file.ts";
 export { readElfSymbols } from "./elf/elf_symbols.ts";
 export { SymbolsError } from "./errors.ts";
-export { openJitdump } from "./jitdump.ts";
-export { readKallsyms } from "./kallsyms.ts";
-export { readPerfMap } from "./perf_map.ts";
-export type { Resolution, ResolvedFrame, SymbolObject } from "./resolution.ts";
+export { openJitdump } from "./jit/jitdump.ts";
+export { readKallsyms } from "./table/kallsyms.ts";
+export { readPerfMap } from "./jit/perf_map.ts";
+export type { Resolution, ResolvedFrame, SymbolObject } from "./resolver/resolution.ts";
 export type { RecordedMachine, SymbolOptions } from "./resolver/options.ts";
-export type { SymbolFiles } from "./symbol_files.ts";
-export { SymbolResolver } from "./symbol_resolver.ts";
+export type { SymbolFiles } from "./files/symbol_files.ts";
+export { SymbolResolver } from "./resolver/symbol_resolver.ts";

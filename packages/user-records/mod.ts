@@ -4,12 +4,12 @@
  * @module
  */
 export { ALL_RECORDS, type LocatedRecord, records } from "./all_records.ts";
-export { AUXTRACE, type Auxtrace } from "./auxtrace.ts";
-export { AUXTRACE_INFO, type AuxtraceInfo, intelPtInfo } from "./auxtrace_info.ts";
+export { AUXTRACE, type Auxtrace } from "./auxtrace/auxtrace.ts";
+export { AUXTRACE_INFO, type AuxtraceInfo, intelPtInfo } from "./auxtrace/auxtrace_info.ts";
 export type { IntelPtInfo } from "./auxtrace_info/intel_pt.ts";
-export { CPU_MAP } from "./cpu_map.ts";
-export { EVENT_UPDATE } from "./event_update.ts";
-export { HEADER_BUILD_ID, type HeaderBuildId } from "./header_build_id.ts";
-export { ID_INDEX, type IdIndex } from "./id_index.ts";
-export { THREAD_MAP } from "./thread_map.ts";
+export { CPU_MAP } from "./stat/cpu_map.ts";
+export { EVENT_UPDATE } from "./stat/event_update.ts";
+export { HEADER_BUILD_ID, type HeaderBuildId } from "./header/header_build_id.ts";
+export { ID_INDEX, type IdIndex } from "./auxtrace/id_index.ts";
+export { THREAD_MAP } from "./stat/thread_map.ts";
 export { USER_RECORDS, type UserRecord } from "./user_records.ts";

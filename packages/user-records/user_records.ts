@@ -1,22 +1,22 @@
 import type { DecodedRecord } from "@perfdata/format";
-import { AUXTRACE } from "./auxtrace.ts";
-import { AUXTRACE_ERROR } from "./auxtrace_error.ts";
-import { AUXTRACE_INFO } from "./auxtrace_info.ts";
-import { BPF_METADATA } from "./bpf_metadata.ts";
-import { COMPRESSED, COMPRESSED2 } from "./compressed.ts";
-import { CPU_MAP } from "./cpu_map.ts";
-import { EVENT_UPDATE } from "./event_update.ts";
-import { FINISHED_INIT, FINISHED_ROUND } from "./finished.ts";
-import { HEADER_ATTR } from "./header_attr.ts";
-import { HEADER_BUILD_ID } from "./header_build_id.ts";
-import { HEADER_EVENT_TYPE } from "./header_event_type.ts";
-import { HEADER_FEATURE } from "./header_feature.ts";
-import { HEADER_TRACING_DATA } from "./header_tracing_data.ts";
-import { ID_INDEX } from "./id_index.ts";
-import { SCHEDSTAT_CPU, SCHEDSTAT_DOMAIN } from "./schedstat.ts";
-import { STAT, STAT_CONFIG, STAT_ROUND } from "./stat.ts";
-import { THREAD_MAP } from "./thread_map.ts";
-import { TIME_CONV } from "./time_conv.ts";
+import { AUXTRACE } from "./auxtrace/auxtrace.ts";
+import { AUXTRACE_ERROR } from "./auxtrace/auxtrace_error.ts";
+import { AUXTRACE_INFO } from "./auxtrace/auxtrace_info.ts";
+import { BPF_METADATA } from "./header/bpf_metadata.ts";
+import { COMPRESSED, COMPRESSED2 } from "./stream/compressed.ts";
+import { CPU_MAP } from "./stat/cpu_map.ts";
+import { EVENT_UPDATE } from "./stat/event_update.ts";
+import { FINISHED_INIT, FINISHED_ROUND } from "./stream/finished.ts";
+import { HEADER_ATTR } from "./header/header_attr.ts";
+import { HEADER_BUILD_ID } from "./header/header_build_id.ts";
+import { HEADER_EVENT_TYPE } from "./header/header_event_type.ts";
+import { HEADER_FEATURE } from "./header/header_feature.ts";
+import { HEADER_TRACING_DATA } from "./header/header_tracing_data.ts";
+import { ID_INDEX } from "./auxtrace/id_index.ts";
+import { SCHEDSTAT_CPU, SCHEDSTAT_DOMAIN } from "./stat/schedstat.ts";
+import { STAT, STAT_CONFIG, STAT_ROUND } from "./stat/stat.ts";
+import { THREAD_MAP } from "./stat/thread_map.ts";
+import { TIME_CONV } from "./stat/time_conv.ts";
 
 /**
  * perf's own records, types 64 to 86 of `tools/lib/perf/include/perf/event.h`.

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { RecordCodec } from "@perfdata/format";
 import { type RecordDeclaration } from "@perfdata/format/record";
-import { GOOGLE_RECORDS } from "./google_dialect.ts";
+import { GOOGLE_RECORDS } from "./dialects/google_dialect.ts";
 import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
 import { USER_RECORDS, type UserRecord } from "./user_records.ts";
 

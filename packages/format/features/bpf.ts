@@ -20,7 +20,7 @@ import {
   u32,
   u64,
   x64,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 /** The fields of `struct bpf_prog_info` (`include/uapi/linux/bpf.h`), as of Linux 6.1. */
 export const BPF_INFO_FIELDS = {

@@ -1,4 +1,4 @@
-import type { ByteReader } from "../cursor.ts";
+import type { ByteReader } from "../struct/cursor.ts";
 import {
   bytes,
   type Codec,
@@ -21,8 +21,8 @@ import {
   u8,
   unwrapped,
   when,
-} from "../struct.ts";
-import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "../perf_event.ts";
+} from "../struct/mod.ts";
+import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "../header/perf_event.ts";
 
 /** Bytes of a SHA-1 build id, and the most that a build id event holds. */
 export const BUILD_ID_SIZE = 20;

@@ -9,8 +9,8 @@ import {
   struct,
   type StructValue,
   u32,
-} from "../struct.ts";
-import type { ByteReader } from "../cursor.ts";
+} from "../struct/mod.ts";
+import type { ByteReader } from "../struct/cursor.ts";
 
 /** The fields of CMDLINE as perf writes it. */
 export const CMDLINE_ARGV_FIELDS = {

@@ -1,6 +1,6 @@
-import type { Residue, Trace } from "../cursor.ts";
+import type { Residue, Trace } from "../struct/cursor.ts";
 import { PerfDataError } from "../error.ts";
-import { type Codec, decode } from "../struct.ts";
+import { type Codec, decode } from "../struct/mod.ts";
 
 /** The declaration of a feature section. */
 export interface FeatureDeclaration<N extends string, T> {

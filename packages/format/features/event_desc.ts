@@ -1,5 +1,5 @@
-import { ATTR_FIELDS, type PerfEventAttr } from "../attr.ts";
-import type { Residue } from "../cursor.ts";
+import { ATTR_FIELDS, type PerfEventAttr } from "../header/attr.ts";
+import type { Residue } from "../struct/cursor.ts";
 import {
   array,
   type Codec,
@@ -13,7 +13,7 @@ import {
   type StructValue,
   u32,
   u64,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 /** An event of the EVENT_DESC section. */
 export interface EventDesc {

@@ -1,4 +1,4 @@
-import { encode } from "../struct.ts";
+import { encode } from "../struct/mod.ts";
 import { bpfBtfs, bpfProgInfos } from "./bpf.ts";
 import { buildIds } from "./build_id.ts";
 import { cmdline } from "./cmdline.ts";

@@ -5,7 +5,7 @@ import { FEATURE_NAMES } from "./names.ts";
 import * as names from "./names.ts";
 import { buildIdText } from "./build_id.ts";
 import { bpfProgArrays } from "./bpf.ts";
-import { emptyAttr } from "../attr.ts";
+import { emptyAttr } from "../header/attr.ts";
 import { PerfDataError } from "../error.ts";
 
 /** A section written by hand, piece by piece, in either byte order. */

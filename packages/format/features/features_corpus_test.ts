@@ -5,7 +5,7 @@ import { decodeFeature, encodeFeature, type Feature } from "./feature.ts";
 import { HEADER_BRANCH_STACK, HEADER_BUILD_ID, HEADER_STAT } from "./names.ts";
 import { hasPerf, headerText, perf, perfLines, type Section, sectionsOf } from "./testing.ts";
 import { cpuTopology, nrCpus } from "./topology.ts";
-import { decode } from "../struct.ts";
+import { decode } from "../struct/mod.ts";
 
 const CORPUS = Deno.env.get("PERFDATA_CORPUS") ??
   new URL("../../../../shared/corpus", import.meta.url).pathname;

@@ -10,7 +10,7 @@ import {
   type StructValue,
   u32,
   x64,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 const SYMBOL_FIELDS = {
   vaddr: [x64, "Virtual address of the symbol in the file, before it is loaded."],

@@ -1,4 +1,4 @@
-import { type Codec, doc, headerString } from "../struct.ts";
+import { type Codec, doc, headerString } from "../struct/mod.ts";
 
 /** HOSTNAME. */
 export const hostname: Codec<string> = doc(

@@ -14,7 +14,7 @@ import {
   u32,
   u64,
   x64,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 /** TOTAL_MEM. */
 export const totalMem: Codec<bigint> = doc("`MemTotal` of `/proc/meminfo`, in kB.", u64);

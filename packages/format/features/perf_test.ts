@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr } from "../attr.ts";
+import { emptyAttr } from "../header/attr.ts";
 import { buildIdText } from "./build_id.ts";
 import { decodeFeature, type Feature, type FeatureOf } from "./feature.ts";
 import * as names from "./names.ts";

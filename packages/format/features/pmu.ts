@@ -8,7 +8,7 @@ import {
   struct,
   type StructValue,
   u32,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 const PMU_MAP_FIELDS = {
   type: [u32, "`type` of an attr that is of this PMU."],

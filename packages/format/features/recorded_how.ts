@@ -1,4 +1,4 @@
-import type { ByteReader } from "../cursor.ts";
+import type { ByteReader } from "../struct/cursor.ts";
 import {
   array,
   type Codec,
@@ -16,7 +16,7 @@ import {
   u32,
   u64,
   x64,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 /** BRANCH_STACK and STAT: that they are there says it all. */
 export type EmptyFeature = Record<never, never>;

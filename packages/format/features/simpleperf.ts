@@ -20,7 +20,7 @@ import {
   unwrapped,
   when,
   x64,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 /** The fields of a line of SP_META_INFO. */
 export const SIMPLEPERF_META_FIELDS = {

@@ -6,8 +6,8 @@
  */
 import { bpfProgArrays } from "./bpf.ts";
 import { encodeFeature, type Feature, type FeatureOf } from "./feature.ts";
-import { emptyAttr, perfEventAttr } from "../attr.ts";
-import { encode } from "../struct.ts";
+import { emptyAttr, perfEventAttr } from "../header/attr.ts";
+import { encode } from "../struct/mod.ts";
 
 /** A feature section, or the payload of a HEADER_FEATURE or HEADER_TRACING_DATA record. */
 export interface Section {

@@ -8,7 +8,7 @@ import {
   type StructValue,
   u32,
   u64,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 /** The fields of SAMPLE_TIME. */
 export const SAMPLE_TIME_FIELDS = {

@@ -1,4 +1,4 @@
-import type { ByteReader, Residue } from "../cursor.ts";
+import type { ByteReader, Residue } from "../struct/cursor.ts";
 import {
   array,
   type Codec,
@@ -16,7 +16,7 @@ import {
   u32,
   u64,
   when,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 /** The fields of NRCPUS. */
 export const NRCPUS_FIELDS = {

@@ -1,4 +1,4 @@
-import type { ByteReader } from "../cursor.ts";
+import type { ByteReader } from "../struct/cursor.ts";
 import {
   array,
   type Codec,
@@ -17,7 +17,7 @@ import {
   u64,
   u8,
   when,
-} from "../struct.ts";
+} from "../struct/mod.ts";
 
 /** First version with the names of the processes at the end. */
 const SAVED_CMDLINES = 0.6;

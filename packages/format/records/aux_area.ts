@@ -1,11 +1,11 @@
-import { type FixedCodec, flags, i32, struct, type StructValue, u64, x64 } from "../struct.ts";
-import { record, type RecordDeclaration } from "../record.ts";
-import { PERF_AUX_FLAG_NAMES } from "../perf_event.ts";
+import { type FixedCodec, flags, i32, struct, type StructValue, u64, x64 } from "../struct/mod.ts";
+import { record, type RecordDeclaration } from "./record.ts";
+import { PERF_AUX_FLAG_NAMES } from "../header/perf_event.ts";
 import {
   PERF_RECORD_AUX,
   PERF_RECORD_AUX_OUTPUT_HW_ID,
   PERF_RECORD_ITRACE_START,
-} from "../record_types.ts";
+} from "./record_types.ts";
 
 const AUX_FIELDS = {
   aux_offset: [x64, "Where in the AUX area's endless stream the data begins."],

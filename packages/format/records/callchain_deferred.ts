@@ -8,9 +8,9 @@ import {
   type StructValue,
   u64,
   x64,
-} from "../struct.ts";
-import { record, type RecordDeclaration } from "../record.ts";
-import { PERF_RECORD_CALLCHAIN_DEFERRED } from "../record_types.ts";
+} from "../struct/mod.ts";
+import { record, type RecordDeclaration } from "./record.ts";
+import { PERF_RECORD_CALLCHAIN_DEFERRED } from "./record_types.ts";
 
 const CALLCHAIN_DEFERRED_FIELDS = {
   cookie: [x64, "Which samples this belongs to: the value after their USER_DEFERRED marker."],

@@ -1,6 +1,11 @@
-import { type Codec, i32, ofEvent, struct, type StructValue, u64 } from "../struct.ts";
-import { record, type RecordDeclaration } from "../record.ts";
-import { type ReadFormat, readFormatDeclaration, type Sample, sampleRecord } from "../sample.ts";
+import { type Codec, i32, ofEvent, struct, type StructValue, u64 } from "../struct/mod.ts";
+import { record, type RecordDeclaration } from "./record.ts";
+import {
+  type ReadFormat,
+  readFormatDeclaration,
+  type Sample,
+  sampleRecord,
+} from "../sample/sample.ts";
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
@@ -8,7 +13,7 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
-} from "../record_types.ts";
+} from "./record_types.ts";
 
 const LOST_FIELDS = {
   id: [u64, "Id of the event whose buffer was full."],

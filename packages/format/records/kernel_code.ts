@@ -11,13 +11,13 @@ import {
   u32,
   x16,
   x64,
-} from "../struct.ts";
-import { record, type RecordDeclaration } from "../record.ts";
+} from "../struct/mod.ts";
+import { record, type RecordDeclaration } from "./record.ts";
 import {
   PERF_RECORD_BPF_EVENT,
   PERF_RECORD_KSYMBOL,
   PERF_RECORD_TEXT_POKE,
-} from "../record_types.ts";
+} from "./record_types.ts";
 
 const KSYMBOL_FIELDS = {
   addr: [x64, "First address of the code."],

@@ -14,10 +14,10 @@ import {
   when,
   x32,
   x64,
-} from "../struct.ts";
-import { record, type RecordDeclaration } from "../record.ts";
-import { PERF_RECORD_MISC_MMAP_BUILD_ID } from "../perf_event.ts";
-import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "../record_types.ts";
+} from "../struct/mod.ts";
+import { record, type RecordDeclaration } from "./record.ts";
+import { PERF_RECORD_MISC_MMAP_BUILD_ID } from "../header/perf_event.ts";
+import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "./record_types.ts";
 
 const MMAP_FIELDS = {
   pid: [i32, "Process id; -1 for the kernel's own maps."],

@@ -9,8 +9,8 @@ import {
   struct,
   type StructValue,
   u64,
-} from "../struct.ts";
-import { record, type RecordDeclaration } from "../record.ts";
+} from "../struct/mod.ts";
+import { record, type RecordDeclaration } from "./record.ts";
 import {
   PERF_RECORD_CGROUP,
   PERF_RECORD_COMM,
@@ -19,7 +19,7 @@ import {
   PERF_RECORD_NAMESPACES,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
-} from "../record_types.ts";
+} from "./record_types.ts";
 
 const PID = [i32, "Process id."] as const;
 const TID = [i32, "Thread id."] as const;

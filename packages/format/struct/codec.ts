@@ -1,4 +1,4 @@
-import { ByteReader, ByteWriter, type Residue, type StructContext, type Trace } from "../cursor.ts";
+import { ByteReader, ByteWriter, type Residue, type StructContext, type Trace } from "./cursor.ts";
 import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Shape } from "./shape.ts";
 

@@ -1,4 +1,4 @@
-import type { ByteReader, StructContext } from "../cursor.ts";
+import type { ByteReader, StructContext } from "./cursor.ts";
 
 /** The fields of a structure that are decoded so far (or that are being encoded). */
 export interface Scope {

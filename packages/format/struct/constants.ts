@@ -1,4 +1,4 @@
-import { decodeText, encodeText } from "../text.ts";
+import { decodeText, encodeText } from "../text/text.ts";
 import type { Codec, HiddenCodec } from "./codec.ts";
 
 /**

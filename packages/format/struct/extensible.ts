@@ -1,4 +1,4 @@
-import { ByteReader, ByteWriter, type Residue, type StructContext } from "../cursor.ts";
+import { ByteReader, ByteWriter, type Residue, type StructContext } from "./cursor.ts";
 import { lookUp, NO_SCOPE, type Scope } from "./condition.ts";
 import { type Codec, codecsOf, type Fields, type StructValue } from "./codec.ts";
 import { decodeField } from "./structure.ts";

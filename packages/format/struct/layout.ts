@@ -1,4 +1,4 @@
-import { PERF_EVENT_HEADER_SIZE } from "../record_types.ts";
+import { PERF_EVENT_HEADER_SIZE } from "../records/record_types.ts";
 import { opposite, sameTest, type Test } from "./condition.ts";
 import type { Codec } from "./codec.ts";
 

@@ -1,5 +1,5 @@
-import type { EventContext } from "../cursor.ts";
-import { registerName } from "../registers.ts";
+import type { EventContext } from "./cursor.ts";
+import { registerName } from "../sample/registers.ts";
 import { type AttrMask, decider, NO_SCOPE, type Test } from "./condition.ts";
 import type { Codec } from "./codec.ts";
 import { either, gathered, when } from "./conditionals.ts";

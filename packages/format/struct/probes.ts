@@ -1,4 +1,4 @@
-import { ByteReader, ByteWriter } from "../cursor.ts";
+import { ByteReader, ByteWriter } from "./cursor.ts";
 import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Codec, HiddenCodec } from "./codec.ts";
 

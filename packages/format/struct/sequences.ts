@@ -1,4 +1,4 @@
-import { ByteWriter, type Residue } from "../cursor.ts";
+import { ByteWriter, type Residue } from "./cursor.ts";
 import { type Count, counterOf } from "./condition.ts";
 import type { Codec, HiddenCodec, OptionalCodec } from "./codec.ts";
 import { decodeField } from "./structure.ts";

@@ -1,4 +1,4 @@
-import type { ByteReader, Residue } from "../cursor.ts";
+import type { ByteReader, Residue } from "./cursor.ts";
 import type { Scope } from "./condition.ts";
 import { type Codec, codecsOf, type Fields, type StructCodec, type StructValue } from "./codec.ts";
 

@@ -1,5 +1,5 @@
-import type { ByteReader, ByteWriter } from "../cursor.ts";
-import { decodeText, encodeText } from "../text.ts";
+import type { ByteReader, ByteWriter } from "./cursor.ts";
+import { decodeText, encodeText } from "../text/text.ts";
 import type { Codec, FixedCodec } from "./codec.ts";
 
 /** Reads the text in `r.bytes[at, end)`: up to the first NUL; the rest is padding. */

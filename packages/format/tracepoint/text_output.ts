@@ -1,5 +1,5 @@
-import { enlarge } from "../enlarge.ts";
-import { putBytes, putDecimal64, putHex, putSigned64 } from "../text_bytes.ts";
+import { enlarge } from "../reading/enlarge.ts";
+import { putBytes, putDecimal64, putHex, putSigned64 } from "../text/text_bytes.ts";
 
 /** Longest text of a sample: its raw data has 64 KB at most, and is printed once or twice. */
 const MAX_TEXT = 1 << 20;

@@ -1,7 +1,7 @@
 // One module, since each kind of packet changes the same state: address, mode, branches that wait for
 // their target, what an interrupt left open.
-import { PacketDecoder } from "../packet_decoder.ts";
-import { PacketKind } from "../packet_kind.ts";
+import { PacketDecoder } from "../packets/packet_decoder.ts";
+import { PacketKind } from "../packets/packet_kind.ts";
 import type { InsnMode } from "../x86/insn_decoder.ts";
 import { InsnKind } from "../x86/insn_kind.ts";
 import { BlockCache } from "./block_cache.ts";

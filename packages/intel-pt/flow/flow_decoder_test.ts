@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { compressIp, encodePackets } from "../encode_packet.ts";
-import type { Packet } from "../packet.ts";
+import { compressIp, encodePackets } from "../packets/encode_packet.ts";
+import type { Packet } from "../packets/packet.ts";
 import { bytesRange, fixedSpace } from "./code.ts";
 import { FlowDecoder, FlowStatus } from "./flow_decoder.ts";
 import { FLOW_ERROR_TEXT, FlowError, FlowEvent } from "./flow_event.ts";

@@ -16,11 +16,11 @@ export interface BlockInsns {
   readonly text: Int32Array;
 }
 
-/** Numbers of a block in {@linkcode InsnTable.ends}. */
+/** How many numbers the table has of the last instruction of a block. */
 const END_WORDS = 5;
 
 /** Where those numbers are. */
-export const END_WORD = { LOW: 0, HIGH: 1, PLACE: 2, TEXT: 3 } as const;
+const END_WORD = { LOW: 0, HIGH: 1, PLACE: 2, TEXT: 3 } as const;
 
 /** Makes the text of an instruction, for example with iced-x86. */
 export type InsnText = (bytes: Uint8Array, ip: bigint, mode: InsnMode) => string;
@@ -34,13 +34,12 @@ export function insnBytes(bytes: Uint8Array): string {
 export class InsnTable {
   /** Texts of instructions; number 0 is none. */
   readonly texts: string[] = [""];
-  /** Of each block its last instruction: see {@linkcode END_WORD}. */
-  ends: Int32Array<ArrayBuffer> = new Int32Array(END_WORDS * 256);
-
   readonly #code: PtCode;
   readonly #text: InsnText | undefined;
   readonly #textNumbers = new Map<string, number>();
   #insns: (BlockInsns | undefined)[] = [];
+  /** Of each block its last instruction: see END_WORD. */
+  #ends = new Int32Array(END_WORDS * 256);
   /** Place of the start of each block, + 2; 0 where it is not known yet. */
   #places = new Int32Array(256);
 
@@ -53,7 +52,7 @@ export class InsnTable {
   /** Forgets all blocks: their numbers mean nothing any more. */
   clear(): void {
     this.#insns = [];
-    this.ends.fill(0);
+    this.#ends.fill(0);
     this.#places.fill(0);
   }
 
@@ -62,12 +61,32 @@ export class InsnTable {
     return this.#insns[block] ??= this.#list(code, blocks, block, 0);
   }
 
-  /** Where in {@linkcode InsnTable.ends} the last instruction of a block is. */
+  /** The last instruction of a block, for the four that follow. */
   end(code: ThreadCode, blocks: BlockCache, block: number): number {
     const at = block * END_WORDS;
-    return at < this.ends.length && this.ends[at + END_WORDS - 1] === 1
+    return at < this.#ends.length && this.#ends[at + END_WORDS - 1] === 1
       ? at
       : this.#findEnd(code, blocks, block);
+  }
+
+  /** Low half of the address of a last instruction. */
+  endLow(end: number): number {
+    return this.#ends[end + END_WORD.LOW] as number;
+  }
+
+  /** High half of the address of a last instruction. */
+  endHigh(end: number): number {
+    return this.#ends[end + END_WORD.HIGH] as number;
+  }
+
+  /** Place of a last instruction. */
+  endPlace(end: number): number {
+    return this.#ends[end + END_WORD.PLACE] as number;
+  }
+
+  /** Number of the text of a last instruction. */
+  endText(end: number): number {
+    return this.#ends[end + END_WORD.TEXT] as number;
   }
 
   /** The place where a block starts. */
@@ -83,14 +102,14 @@ export class InsnTable {
 
   #findEnd(code: ThreadCode, blocks: BlockCache, block: number): number {
     const at = block * END_WORDS;
-    if (at >= this.ends.length) this.ends = enlarge(this.ends, at + END_WORDS);
+    if (at >= this.#ends.length) this.#ends = enlarge(this.#ends, at + END_WORDS);
     const from = (blocks.size[block] as number) - (blocks.lastSize[block] as number);
     const { low, high, place, text } = this.#list(code, blocks, block, from);
-    this.ends[at + END_WORD.LOW] = low[0] as number;
-    this.ends[at + END_WORD.HIGH] = high[0] as number;
-    this.ends[at + END_WORD.PLACE] = place[0] as number;
-    this.ends[at + END_WORD.TEXT] = text[0] as number;
-    this.ends[at + END_WORDS - 1] = 1;
+    this.#ends[at + END_WORD.LOW] = low[0] as number;
+    this.#ends[at + END_WORD.HIGH] = high[0] as number;
+    this.#ends[at + END_WORD.PLACE] = place[0] as number;
+    this.#ends[at + END_WORD.TEXT] = text[0] as number;
+    this.#ends[at + END_WORDS - 1] = 1;
     return at;
   }
 

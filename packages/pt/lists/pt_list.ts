@@ -4,7 +4,7 @@ import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
-import { END_WORD, InsnTable, type InsnText } from "../decode/pt_block_insns.ts";
+import { InsnTable, type InsnText } from "../decode/pt_block_insns.ts";
 import { isBranch } from "../decode/pt_path_turns.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 
@@ -113,9 +113,9 @@ class ListedBuffer {
     if (block < 0 || code === undefined) return;
     const end = insns.end(code, blocks, block);
     this.kind = blocks.kind[block] as number;
-    this.lastLow = insns.ends[end + END_WORD.LOW] as number;
-    this.lastHigh = insns.ends[end + END_WORD.HIGH] as number;
-    this.lastPlace = insns.ends[end + END_WORD.PLACE] as number;
+    this.lastLow = insns.endLow(end);
+    this.lastHigh = insns.endHigh(end);
+    this.lastPlace = insns.endPlace(end);
     this.endLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
     this.endHigh = blocks.endHigh(block);
     this.block = KEPT_BLOCK;
@@ -296,10 +296,9 @@ export class PtList implements PtSink {
       return;
     }
     const end = this.#insns.end(code, blocks, block);
-    const { ends } = this.#insns;
-    rows.a[n] = ends[end + END_WORD.PLACE] as number;
-    rows.high[n] = ends[end + END_WORD.HIGH] as number;
-    rows.low[n] = ends[end + END_WORD.LOW] as number;
+    rows.a[n] = this.#insns.endPlace(end);
+    rows.high[n] = this.#insns.endHigh(end);
+    rows.low[n] = this.#insns.endLow(end);
   }
 
   #event(

@@ -1,7 +1,7 @@
 import type { BlockCache } from "@perfdata/intel-pt";
 import { InsnKind } from "@perfdata/intel-pt/x86";
 import type { PtCode } from "../code/pt_code.ts";
-import { END_WORD, insnBytes, InsnTable } from "../decode/pt_block_insns.ts";
+import { insnBytes, InsnTable } from "../decode/pt_block_insns.ts";
 import type { PtClock } from "../decode/pt_run.ts";
 import type { ItraceOptions } from "./itrace.ts";
 import { AddedLists, type RecordedSamples } from "./pt_added_lists.ts";
@@ -255,12 +255,11 @@ export class SampleMaker {
     period: number,
   ): void {
     const end = this.insns.end(track.buffer.code, blocks, block);
-    const { ends } = this.insns;
     track.pending = true;
-    track.pendingLow = ends[end + END_WORD.LOW] as number;
-    track.pendingHigh = ends[end + END_WORD.HIGH] as number;
-    track.pendingPlace = ends[end + END_WORD.PLACE] as number;
-    track.pendingInsn = ends[end + END_WORD.TEXT] as number;
+    track.pendingLow = this.insns.endLow(end);
+    track.pendingHigh = this.insns.endHigh(end);
+    track.pendingPlace = this.insns.endPlace(end);
+    track.pendingInsn = this.insns.endText(end);
     track.pendingKind = blocks.kind[block] as number;
     track.pendingSize = blocks.lastSize[block] as number;
     track.pendingTime = track.now;

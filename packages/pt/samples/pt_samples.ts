@@ -3,7 +3,6 @@ import type { FlowDecoder } from "@perfdata/intel-pt/flow";
 import { InsnKind } from "@perfdata/intel-pt/x86";
 import type { PtCode } from "../code/pt_code.ts";
 import type { PtHistory } from "../code/pt_history.ts";
-import { END_WORD } from "../decode/pt_block_insns.ts";
 import { isBranch, PathTurns, TURN_WORDS, usesPacket } from "../decode/pt_path_turns.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 import type { AddedLists } from "./pt_added_lists.ts";
@@ -325,11 +324,11 @@ export class PtSamples implements PtSink {
     const end = insns.end(track.buffer.code, blocks, block);
     track.rows.from(
       at,
-      insns.ends[end + END_WORD.LOW] as number,
-      insns.ends[end + END_WORD.HIGH] as number,
-      insns.ends[end + END_WORD.PLACE] as number,
+      insns.endLow(end),
+      insns.endHigh(end),
+      insns.endPlace(end),
     );
-    words[at + SAMPLE_WORD.INSN] = insns.ends[end + END_WORD.TEXT] as number;
+    words[at + SAMPLE_WORD.INSN] = insns.endText(end);
     track.rows.to(
       at,
       blocks.low[next] as number,

@@ -1,7 +1,7 @@
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { assert, assertEquals } from "@std/assert";
 import { runEngine } from "../engine.ts";
-import type { SampleFilter } from "../resolve.ts";
+import type { SampleFilter } from "../samples/resolve.ts";
 import type { Run } from "../order/run.ts";
 import type { Engine } from "../engine.ts";
 import { type ThreadInterval, ThreadIntervals } from "./thread_intervals.ts";

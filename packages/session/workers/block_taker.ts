@@ -1,4 +1,4 @@
-import { BlockReader } from "../any_order.ts";
+import { BlockReader } from "./any_order.ts";
 import type { Consumer, Engine, EngineOptions } from "../engine.ts";
 import type { BlockRange } from "../index/recording_index.ts";
 import { openPass, type Pass } from "../pass.ts";

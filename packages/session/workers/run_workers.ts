@@ -1,6 +1,6 @@
 import { OutOfMemory } from "@perfdata/format/memory";
 import type { PerfDataReader } from "@perfdata/format";
-import { BlockReader, readIndex, wantedBlocks } from "../any_order.ts";
+import { BlockReader, readIndex, wantedBlocks } from "./any_order.ts";
 import {
   type Consumer,
   type Engine,

@@ -2,7 +2,7 @@ import { type ByteSource, PerfDataReader } from "@perfdata/format";
 import { OutOfMemory } from "@perfdata/format/memory";
 import type { Consumer, Engine, EngineOptions } from "../engine.ts";
 import type { BlockRange, HistoryPart } from "../index/recording_index.ts";
-import type { SampleFilter } from "../resolve.ts";
+import type { SampleFilter } from "../samples/resolve.ts";
 import { BlockTaker } from "./block_taker.ts";
 import { buffersOf } from "./buffers.ts";
 import { historyIndexOf, openEngine } from "./open_engine.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { bytesSource } from "../binary_source.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { EM } from "../elf/elf_constants.ts";
 import { ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { addressToHex } from "../address.ts";
-import { bytesSource } from "../binary_source.ts";
+import { addressToHex } from "../resolver/address.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { EM } from "../elf/elf_constants.ts";
 import { ElfFile } from "../elf/elf_file.ts";
 import { cfaText, ruleText } from "../testing/readelf_rows.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { EM } from "../elf/elf_constants.ts";
-import { openJitdump } from "../jitdump.ts";
-import { bytesSource } from "../binary_source.ts";
+import { openJitdump } from "../jit/jitdump.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { RULE } from "./cfi_constants.ts";
 import { ExpressionTable, FrameRules } from "./frame_rules.ts";
 import { type CodeLookup, FrameWalker, NO_CFI, NOT_MAPPED } from "./frame_walker.ts";

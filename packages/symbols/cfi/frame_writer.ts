@@ -1,4 +1,4 @@
-import type { Address } from "../address.ts";
+import type { Address } from "../resolver/address.ts";
 import { DW_CFA, DW_EH_PE, RULE } from "./cfi_constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
 

@@ -1,6 +1,6 @@
-import type { Address } from "../address.ts";
-import { JitSymbols } from "../jit_symbols.ts";
-import type { JitRecord } from "../jitdump.ts";
+import type { Address } from "../resolver/address.ts";
+import { JitSymbols } from "../jit/jit_symbols.ts";
+import type { JitRecord } from "../jit/jitdump.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { NO_FDE, type RowTable } from "./row_table.ts";
 

@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import type { Address } from "../address.ts";
-import type { SymbolTable } from "../symbol_table.ts";
+import type { Address } from "../resolver/address.ts";
+import type { SymbolTable } from "../table/symbol_table.ts";
 import type { DwarfContext } from "./dwarf_context.ts";
 
 /** What {@linkcode Addr2LineText} prints: the flags of binutils' `addr2line`. */

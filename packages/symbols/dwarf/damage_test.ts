@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import fc from "fast-check";
 import { ElfFile } from "../elf/elf_file.ts";
-import { bytesSource } from "../binary_source.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
 import { DwarfContext } from "./dwarf_context.ts";
 import type { DataType, VariableFinder } from "./data/variables.ts";

@@ -1,6 +1,6 @@
 // One module, since an address goes from the index of units to the tables of one, from there to split
 // and supplementary files, and all that is loaded on the way counts against one cache.
-import { type Address, addressFromBigInt } from "../address.ts";
+import { type Address, addressFromBigInt } from "../resolver/address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
 import { DataFinder } from "./data/data_finder.ts";
 import type { VariableFinder } from "./data/variables.ts";

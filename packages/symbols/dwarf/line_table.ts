@@ -2,7 +2,7 @@ import { Cursor, text } from "./bytes.ts";
 import { DW_FORM, DW_LNCT } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, indirect, READ, readOf, skipValue, type UnitFormat } from "./forms.ts";
-import { lowerBound } from "../sorted_numbers.ts";
+import { lowerBound } from "../table/sorted_numbers.ts";
 import { orderOf } from "./paint.ts";
 import type { Section } from "./section.ts";
 

@@ -1,5 +1,5 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import { lowerBound } from "../sorted_numbers.ts";
+import { lowerBound } from "../table/sorted_numbers.ts";
 
 /** Ranges `[low, high)`, each of an owner, in arrays that grow. */
 export class RangeList {

@@ -1,6 +1,6 @@
 import { Cursor, text, u16, u24, u32, u64 } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
-import type { BinarySource } from "../binary_source.ts";
+import type { BinarySource } from "../files/binary_source.ts";
 import type { DwarfSections } from "./sections.ts";
 
 const CHUNK = 0x10000;

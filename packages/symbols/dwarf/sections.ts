@@ -1,4 +1,4 @@
-import type { BinarySource } from "../binary_source.ts";
+import type { BinarySource } from "../files/binary_source.ts";
 
 /**
  * Where DWARF comes from: the sections of one file, by name, decompressed.

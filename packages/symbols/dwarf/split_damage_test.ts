@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { ElfFile } from "../elf/elf_file.ts";
-import { bytesSource } from "../binary_source.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
 import { DwarfContext, type DwarfOptions } from "./dwarf_context.ts";
 import { DwarfError } from "./dwarf_error.ts";

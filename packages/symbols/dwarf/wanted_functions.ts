@@ -1,6 +1,6 @@
 import type { Die } from "./die.ts";
 import { Calls, FunctionWalk, UNWANTED, walkCalls } from "./subprograms.ts";
-import { lowerBound } from "../sorted_numbers.ts";
+import { lowerBound } from "../table/sorted_numbers.ts";
 import { RangeList } from "./paint.ts";
 import type { Unit } from "./unit.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource } from "../binary_source.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { ElfFile } from "../elf/elf_file.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
 import { DwarfContext, type FrameBatch } from "./dwarf_context.ts";

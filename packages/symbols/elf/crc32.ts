@@ -1,4 +1,4 @@
-import type { BinarySource } from "../binary_source.ts";
+import type { BinarySource } from "../files/binary_source.ts";
 
 const table = new Uint32Array(256).map((_, byte) => {
   let crc = byte;

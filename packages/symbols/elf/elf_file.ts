@@ -1,5 +1,5 @@
-import type { Address } from "../address.ts";
-import { type BinarySource, bytesSource, sliceSource } from "../binary_source.ts";
+import type { Address } from "../resolver/address.ts";
+import { type BinarySource, bytesSource, sliceSource } from "../files/binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 import { ELFCOMPRESS, PT, SHF, SHN, SHT } from "./elf_constants.ts";
 import { type Decompressors, defaultDecompressors } from "./decompress.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { addressFromBigInt, addressToHex } from "../address.ts";
-import { bytesSource } from "../binary_source.ts";
+import { addressFromBigInt, addressToHex } from "../resolver/address.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { Bytes, symbolTable, writeElf } from "../testing/elf_writer.ts";
 import {
   build,

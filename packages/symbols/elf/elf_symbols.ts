@@ -1,7 +1,7 @@
-import { addressToHex } from "../address.ts";
-import { lowerBound } from "../sorted_numbers.ts";
-import type { SymbolTable } from "../symbol_table.ts";
-import { SymbolTableBuilder } from "../symbol_table_builder.ts";
+import { addressToHex } from "../resolver/address.ts";
+import { lowerBound } from "../table/sorted_numbers.ts";
+import type { SymbolTable } from "../table/symbol_table.ts";
+import { SymbolTableBuilder } from "../table/symbol_table_builder.ts";
 import { EM, ET, SHF, SHN, SHT, STB, STT, STV } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { addressFromBigInt, addressFromHalves, addressToHex } from "../address.ts";
-import { FileAddresses } from "../address_map.ts";
-import { bytesSource } from "../binary_source.ts";
+import { addressFromBigInt, addressFromHalves, addressToHex } from "../resolver/address.ts";
+import { FileAddresses } from "../resolver/address_map.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { demangle } from "../demangle/demangler.ts";
 import { Bytes, symbolTable, writeElf, type WrittenSymbol } from "../testing/elf_writer.ts";
 import { build, inFolder, needs, readElf, run, usableFlavours } from "../testing/toolchain.ts";

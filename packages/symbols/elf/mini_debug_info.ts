@@ -1,5 +1,5 @@
-import { type BinarySource, bytesSource } from "../binary_source.ts";
-import { expandElf } from "../compressed_file.ts";
+import { type BinarySource, bytesSource } from "../files/binary_source.ts";
+import { expandElf } from "../files/compressed_file.ts";
 import { SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";

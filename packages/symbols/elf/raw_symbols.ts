@@ -1,4 +1,4 @@
-import type { Address } from "../address.ts";
+import type { Address } from "../resolver/address.ts";
 import { SHN, SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";

@@ -1,4 +1,4 @@
-import type { Address } from "../address.ts";
+import type { Address } from "../resolver/address.ts";
 import { ET, SHF } from "./elf_constants.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
 

@@ -1,6 +1,6 @@
-import type { Address } from "../address.ts";
-import { FileAddresses } from "../address_map.ts";
-import { runsOn } from "../architecture.ts";
+import type { Address } from "./address.ts";
+import { FileAddresses } from "./address_map.ts";
+import { runsOn } from "../code/architecture.ts";
 import type { DwarfContext, Frame } from "../dwarf/dwarf_context.ts";
 import type { FunctionName } from "../dwarf/function_names.ts";
 import { ET } from "../elf/elf_constants.ts";
@@ -11,10 +11,10 @@ import {
   type FoundFile,
   type SearchResult,
   type WantedFile,
-} from "../file_search.ts";
-import { type OpenedFiles, readableBuildId } from "../opened_files.ts";
-import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
-import type { SymbolTable } from "../symbol_table.ts";
+} from "../files/file_search.ts";
+import { type OpenedFiles, readableBuildId } from "../files/opened_files.ts";
+import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
+import type { SymbolTable } from "../table/symbol_table.ts";
 import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
 import type { ObjectData } from "./object_data.ts";
 import { FEW_LOOK_UPS, SymbolResolutions } from "./table_lookup.ts";
@@ -132,7 +132,7 @@ export async function debugInformation(
   opened: OpenedFiles,
 ): Promise<DwarfContext | undefined> {
   if (options.debugInformation === false) return undefined;
-  const { openCompanionDwarf } = await import("../companion_dwarf.ts");
+  const { openCompanionDwarf } = await import("./companion_dwarf.ts");
   return openCompanionDwarf(file, runtimePath, opened, (error) => opened.fault(error));
 }
 

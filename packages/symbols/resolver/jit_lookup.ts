@@ -1,8 +1,8 @@
 import type { Frame } from "../dwarf/dwarf_context.ts";
-import type { JitSymbols } from "../jit_symbols.ts";
-import type { OpenedFiles } from "../opened_files.ts";
-import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
-import type { SymbolInfo, SymbolTable } from "../symbol_table.ts";
+import type { JitSymbols } from "../jit/jit_symbols.ts";
+import type { OpenedFiles } from "../files/opened_files.ts";
+import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
+import type { SymbolInfo, SymbolTable } from "../table/symbol_table.ts";
 import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
 
 // What only some recordings need is imported when one of them comes: to load a module takes longer
@@ -22,7 +22,7 @@ export async function jitLookup(
   const text = opened.refusesForeign(path) ? undefined : opened.read(path);
   const map = text === undefined
     ? undefined
-    : (await import("../perf_map.ts")).readPerfMap(text).table;
+    : (await import("../jit/perf_map.ts")).readPerfMap(text).table;
   if (dump === undefined && map === undefined) return noSymbols("JIT");
   const origin = dump !== undefined ? jitdump : path;
   return {
@@ -43,8 +43,8 @@ async function openDump(path: string, opened: OpenedFiles): Promise<JitSymbols |
   if (opened.refusesForeign(path)) return undefined;
   const source = opened.source(path);
   if (source === undefined) return undefined;
-  const { openJitdump } = await import("../jitdump.ts");
-  const { JitSymbols } = await import("../jit_symbols.ts");
+  const { openJitdump } = await import("../jit/jitdump.ts");
+  const { JitSymbols } = await import("../jit/jit_symbols.ts");
   return opened.attempt(
     { path, origin: "path" },
     () => new JitSymbols(openJitdump(source).records()),

@@ -1,15 +1,15 @@
-import type { Address } from "../address.ts";
+import type { Address } from "./address.ts";
 import {
   findKallsym,
   isKallsymsRestricted,
   type Kallsyms,
   readKallsyms,
   readKallsymsAt,
-} from "../kallsyms.ts";
-import type { RefusedFile } from "../file_search.ts";
-import type { OpenedFiles } from "../opened_files.ts";
-import type { SymbolObject } from "../resolution.ts";
-import type { SymbolTable } from "../symbol_table.ts";
+} from "../table/kallsyms.ts";
+import type { RefusedFile } from "../files/file_search.ts";
+import type { OpenedFiles } from "../files/opened_files.ts";
+import type { SymbolObject } from "./resolution.ts";
+import type { SymbolTable } from "../table/symbol_table.ts";
 import { FEW_LOOK_UPS } from "./table_lookup.ts";
 
 /** Where the running kernel shows its symbols. */

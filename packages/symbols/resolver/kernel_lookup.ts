@@ -1,4 +1,4 @@
-import { runsOn } from "../architecture.ts";
+import { runsOn } from "../code/architecture.ts";
 import { readElfSymbols } from "../elf/elf_symbols.ts";
 import { buildIdOfNotes } from "../elf/notes.ts";
 import { findElfSymbol } from "../elf/raw_symbols.ts";
@@ -8,9 +8,9 @@ import {
   type FoundFile,
   type KernelCandidate,
   kernelCandidates,
-} from "../file_search.ts";
-import { type OpenedFiles, readableBuildId } from "../opened_files.ts";
-import type { SymbolObject } from "../resolution.ts";
+} from "../files/file_search.ts";
+import { type OpenedFiles, readableBuildId } from "../files/opened_files.ts";
+import type { SymbolObject } from "./resolution.ts";
 import { dataOf, debugInformation, findInElf, moduleFileLookup } from "./elf_lookup.ts";
 import { RUNNING_KALLSYMS } from "./kallsyms_text.ts";
 import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";

@@ -1,9 +1,9 @@
-import type { LoadSegment } from "../address_map.ts";
+import type { LoadSegment } from "./address_map.ts";
 import type { ObjectData } from "./object_data.ts";
-import type { SearchPlaces } from "../file_search.ts";
-import type { OpenedFiles } from "../opened_files.ts";
-import { type Resolution, unresolved } from "../resolution.ts";
-import type { UnresolvedCause } from "../trust_report.ts";
+import type { SearchPlaces } from "../files/file_search.ts";
+import type { OpenedFiles } from "../files/opened_files.ts";
+import { type Resolution, unresolved } from "./resolution.ts";
+import type { UnresolvedCause } from "./trust_report.ts";
 import type { KallsymsTexts } from "./kallsyms_text.ts";
 import type { ResolverOptions } from "./options.ts";
 

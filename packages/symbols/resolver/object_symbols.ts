@@ -1,9 +1,9 @@
-import type { LoadSegment } from "../address_map.ts";
-import type { BundleObject } from "../bundle.ts";
+import type { LoadSegment } from "./address_map.ts";
+import type { BundleObject } from "../bundle/bundle.ts";
 import type { SymbolsError } from "../errors.ts";
-import type { RefusedFile } from "../file_search.ts";
-import type { OpenedFiles } from "../opened_files.ts";
-import { type Resolution, resolution, type SymbolObject, unresolved } from "../resolution.ts";
+import type { RefusedFile } from "../files/file_search.ts";
+import type { OpenedFiles } from "../files/opened_files.ts";
+import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
 import type { ObjectData } from "./object_data.ts";
 import type { Lookup, ResolverContext } from "./lookup.ts";
 

@@ -1,9 +1,9 @@
-import type { Address } from "../address.ts";
-import type { SymbolBundle } from "../bundle.ts";
+import type { Address } from "./address.ts";
+import type { SymbolBundle } from "../bundle/bundle.ts";
 import type { ElfOpenOptions } from "../elf/elf_file.ts";
-import type { SearchPlaces } from "../file_search.ts";
-import type { SymbolObject } from "../resolution.ts";
-import type { SymbolInfo } from "../symbol_table.ts";
+import type { SearchPlaces } from "../files/file_search.ts";
+import type { SymbolObject } from "./resolution.ts";
+import type { SymbolInfo } from "../table/symbol_table.ts";
 
 /** Where symbols are taken from and how they are shown: what all tools have in common. */
 export interface SymbolOptions {

@@ -1,4 +1,4 @@
-import { type Resolution, resolution } from "../resolution.ts";
+import { type Resolution, resolution } from "./resolution.ts";
 import type { RecordedSymbolsOf } from "./options.ts";
 import type { Lookup } from "./lookup.ts";
 

@@ -1,7 +1,7 @@
-import type { Address } from "../address.ts";
+import type { Address } from "./address.ts";
 import { STT } from "../elf/elf_constants.ts";
-import { type Resolution, resolution, unresolved } from "../resolution.ts";
-import type { SymbolInfo, SymbolTable } from "../symbol_table.ts";
+import { type Resolution, resolution, unresolved } from "./resolution.ts";
+import type { SymbolInfo, SymbolTable } from "../table/symbol_table.ts";
 
 /** Look-ups for which only the symbols that they need are read; for more, all are. */
 export const FEW_LOOK_UPS = 2;

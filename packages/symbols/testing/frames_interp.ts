@@ -1,6 +1,6 @@
 // Used by tests only: call frame information as readelf interprets it.
 
-import { addressFromBigInt } from "../address.ts";
+import { addressFromBigInt } from "../resolver/address.ts";
 
 /** One row that readelf printed: from `low` on, until the next row or the end of the FDE. */
 export interface InterpretedRow {

@@ -1,8 +1,8 @@
 // Used by tests only: compares rows of call frame information with those that readelf interprets.
 
 import { assert, assertEquals } from "@std/assert";
-import { addressToHex } from "../address.ts";
-import { bytesSource } from "../binary_source.ts";
+import { addressToHex } from "../resolver/address.ts";
+import { bytesSource } from "../files/binary_source.ts";
 import { RULE } from "../cfi/cfi_constants.ts";
 import type { FrameRules } from "../cfi/frame_rules.ts";
 import { type CfiMachine, cfiMachine } from "../cfi/cfi_machine.ts";

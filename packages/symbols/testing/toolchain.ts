@@ -2,7 +2,7 @@
 
 import { ElfFile } from "../elf/elf_file.ts";
 import "../elf/plain_decompressors.ts";
-import { bytesSource } from "../binary_source.ts";
+import { bytesSource } from "../files/binary_source.ts";
 
 /** Whether a program is on the PATH. */
 export function have(program: string): boolean {

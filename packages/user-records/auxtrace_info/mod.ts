@@ -3,7 +3,7 @@
  *
  * @module
  */
-export * from "../auxtrace_info.ts";
+export * from "../auxtrace/auxtrace_info.ts";
 export * from "./arm_spe.ts";
 export * from "./cs_etm.ts";
 export * from "./intel_bts.ts";

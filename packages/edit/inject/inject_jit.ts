@@ -1,0 +1,330 @@
+import {
+  KERNEL_RECORDS,
+  type PerfDataReader,
+  PerfEvent,
+  type RecordBatch,
+  RecordCodec,
+  type WriterFeature,
+} from "@perfdata/format";
+import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_TIME_CONV,
+} from "@perfdata/format/record-types";
+import { type BinarySource, openJitdump } from "@perfdata/symbols";
+import {
+  type JitCodeDebugInfo,
+  type JitCodeLoad,
+  type JitCodeUnwindingInfo,
+  JitdumpError,
+  jitElf,
+} from "@perfdata/symbols/jit";
+import { machineOf, runsOn } from "@perfdata/symbols/architecture";
+import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
+import { AddBuildIds } from "../copy/build_ids.ts";
+import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
+
+/** `CLOCK_MONOTONIC`, whose times compilers write into jitdump files. */
+const CLOCK_MONOTONIC = 1;
+/** Bit 0 of a jitdump's flags: times are those of the CPU's counter. */
+const ARCH_TIMESTAMP = 1n;
+const JITDUMP = /(?:^|\/)jit-\d+\.dump$/;
+// mmap(2)
+const [PROT_READ, PROT_EXEC, MAP_SHARED] = [1, 4, 1];
+
+/** A jitdump file that a recording names. */
+export interface NamedJitdump {
+  /** The process that mapped it. */
+  readonly pid: number;
+  /** Its path. */
+  readonly path: string;
+}
+
+/** What a recording says of compilers that made code at run time. */
+export interface JitdumpsOf {
+  /** The files. */
+  readonly files: readonly NamedJitdump[];
+  /** How the CPU's counter converts, where the recording says it. */
+  readonly timeConv: TimeConv | undefined;
+  /** Whether samples have the times of CLOCK_MONOTONIC (`perf record -k mono`). */
+  readonly isMonotonic: boolean;
+  /** The architecture of the recorded machine, where the recording says it. */
+  readonly arch: string | undefined;
+}
+
+/**
+ * The jitdump files that a recording names: mapping one is how a compiler says that it writes it.
+ *
+ * @param reader The recording: a file, since it is read twice.
+ * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ */
+export async function findJitdumps(reader: PerfDataReader): Promise<JitdumpsOf> {
+  const files = new Map<string, NamedJitdump>();
+  const codec = new RecordCodec([...KERNEL_RECORDS, TIME_CONV]);
+  let timeConv: TimeConv | undefined;
+  for await (const batch of reader.batches({ quiet: true })) {
+    for (let i = 0; i < batch.count; i++) {
+      const type = batch.type(i);
+      const isMap = type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2;
+      if (!isMap && type !== PERF_RECORD_TIME_CONV) continue;
+      const record = codec.decode(batch.recordBytes(i), batch.context(i));
+      if (record.name === "TIME_CONV") timeConv = record.body;
+      if (record.name !== "MMAP" && record.name !== "MMAP2") continue;
+      const { pid, filename: path } = record.body;
+      if (JITDUMP.test(path)) files.set(`${pid} ${path}`, { pid, path });
+    }
+  }
+  const isMonotonic = reader.events.all.every(({ attr }) =>
+    attr.flags.use_clockid && attr.clockid === CLOCK_MONOTONIC
+  );
+  return { files: [...files.values()], timeConv, isMonotonic, arch: reader.arch };
+}
+
+/** An ELF file of compiled code, and where it was mapped. */
+export interface JittedFile {
+  /** Its path: beside the jitdump file, `jitted-PID-N.so`. */
+  readonly path: string;
+  /** Its bytes; `undefined` where code was moved, and has its file already. */
+  readonly bytes: Uint8Array | undefined;
+  /** Its build id. */
+  readonly buildId: string;
+  /** Where and when its code was. */
+  readonly map: JittedMap;
+}
+
+/** A mapping of compiled code. */
+export interface JittedMap {
+  /** Process that it is in. */
+  readonly pid: number;
+  /** Thread that compiled it. */
+  readonly tid: number;
+  /** perf's time, ns. */
+  readonly time: bigint;
+  /** First address. */
+  readonly start: bigint;
+  /** Bytes. */
+  readonly size: bigint;
+  /** Offset of the code in the file. */
+  readonly pgoff: bigint;
+}
+
+/**
+ * Makes of a jitdump file what `perf inject --jit` makes: an ELF file for each piece of code, with its
+ * mapping.
+ *
+ * @param source The jitdump file.
+ * @param dump Who mapped it, and its path.
+ * @param recording What the recording says: how times of the CPU's counter convert, and which machine ran
+ * the code, where the jitdump file does not say so.
+ * @throws {JitdumpError} Where the file is malformed, its times cannot be converted, or its code is not of
+ * the recorded machine.
+ */
+export async function* jittedFiles(
+  source: BinarySource,
+  { pid, path }: NamedJitdump,
+  { timeConv, arch }: Pick<JitdumpsOf, "timeConv" | "arch">,
+): AsyncGenerator<JittedFile, void, void> {
+  const { header: written, records } = openJitdump(source);
+  const header = { ...written, machine: written.machine || (machineOf(arch) ?? 0) };
+  if (header.machine === 0) {
+    throw new JitdumpError(12, "elf_mach is 0, and the recording does not say its architecture");
+  }
+  if (!runsOn(arch, header)) {
+    throw new JitdumpError(12, `elf_mach is ${header.machine}, and the recording is of ${arch}`);
+  }
+  const isArch = (header.flags & ARCH_TIMESTAMP) !== 0n;
+  if (isArch && timeConv === undefined) {
+    throw new JitdumpError(32, "times of the CPU's counter, and the recording has no TIME_CONV");
+  }
+  const timeOf = (time: bigint): bigint =>
+    isArch && timeConv !== undefined
+      ? BigInt.asUintN(64, timeConv.time_zero + (time * timeConv.time_mult >> timeConv.time_shift))
+      : time;
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  const pathOf = (index: bigint) => `${folder}jitted-${header.pid}-${index}.so`;
+  // In another namespace of pids a process has another number than the kernel's.
+  const tidOf = (tid: number) => header.pid === pid ? tid : pid;
+  const loads = new Map<bigint, { buildId: string; pgoff: bigint; size: bigint }>();
+  let debug: JitCodeDebugInfo | undefined;
+  let unwinding: JitCodeUnwindingInfo | undefined;
+  for (const record of records()) {
+    if (record.id === 2) debug = record;
+    else if (record.id === 4) unwinding = record;
+    else if (record.id === 0) {
+      const made = await elfOf(source, header, record, debug, unwinding);
+      // The size that was mapped: with the tables, where these were.
+      const mapped = unwinding === undefined || unwinding.mappedSize === 0
+        ? record.codeSize
+        : Math.ceil(record.codeSize / 8) * 8 + unwinding.unwindingData.length;
+      debug = unwinding = undefined;
+      const kept = {
+        buildId: made.buildId,
+        pgoff: BigInt(made.textOffset),
+        size: BigInt(mapped),
+      };
+      loads.set(record.codeIndex, kept);
+      yield {
+        path: pathOf(record.codeIndex),
+        bytes: made.bytes,
+        buildId: made.buildId,
+        map: {
+          pid,
+          tid: tidOf(record.tid),
+          time: timeOf(record.timestamp),
+          start: BigInt(record.codeAddr),
+          size: kept.size,
+          pgoff: kept.pgoff,
+        },
+      };
+    } else if (record.id === 1) {
+      const load = loads.get(record.codeIndex);
+      if (load === undefined) continue;
+      const { buildId, pgoff } = load;
+      yield {
+        path: pathOf(record.codeIndex),
+        bytes: undefined,
+        buildId,
+        map: {
+          pid,
+          tid: tidOf(record.tid),
+          time: timeOf(record.timestamp),
+          start: BigInt(record.newCodeAddr),
+          size: BigInt(record.codeSize),
+          pgoff,
+        },
+      };
+    }
+  }
+}
+
+function elfOf(
+  source: BinarySource,
+  header: ReturnType<typeof openJitdump>["header"],
+  load: JitCodeLoad,
+  debug: JitCodeDebugInfo | undefined,
+  unwinding: JitCodeUnwindingInfo | undefined,
+): ReturnType<typeof jitElf> {
+  return jitElf({
+    header,
+    load,
+    code: source.read(load.codeOffset, load.codeSize),
+    lines: debug?.codeAddr === load.codeAddr ? debug.lines : undefined,
+    unwinding,
+  });
+}
+
+/** A mapping that goes into a recording, with what the file system says of its file. */
+export interface JitInjection extends Omit<JittedFile, "bytes"> {
+  /** Inode of the file. */
+  readonly ino: bigint;
+  /** Device of the file. */
+  readonly maj: number;
+  /** Device of the file. */
+  readonly min: number;
+}
+
+/**
+ * Puts mappings of compiled code into a recording, in place of that of the jitdump file.
+ *
+ * As `perf inject --jit` does, leaves out mappings of anonymous memory of such a process, which lie where
+ * its code is, and FINISHED_ROUND, since all mappings are in one place. Build ids go into the table.
+ */
+export class InjectJit implements Edit {
+  readonly #byDump = new Map<string, JitInjection[]>();
+  readonly #pids = new Set<number>();
+  readonly #codec = new RecordCodec(KERNEL_RECORDS);
+  readonly #event: PerfEvent | undefined;
+  readonly #buildIds: AddBuildIds;
+
+  /**
+   * Has injected nothing yet.
+   *
+   * @param reader The recording.
+   * @param injections By jitdump file.
+   */
+  constructor(
+    reader: PerfDataReader,
+    injections: ReadonlyMap<NamedJitdump, readonly JitInjection[]>,
+  ) {
+    const ids = new Map<string, string>();
+    for (const [{ pid, path }, maps] of injections) {
+      this.#byDump.set(`${pid} ${path}`, [...maps]);
+      this.#pids.add(pid);
+      for (const { path, buildId } of maps) ids.set(path, buildId);
+    }
+    this.#event = reader.events.all[0];
+    this.#buildIds = new AddBuildIds(reader, ids);
+  }
+
+  /** Replaces record `i` of a batch. */
+  record(batch: RecordBatch, i: number): Verdict {
+    const type = batch.type(i);
+    if (type === PERF_RECORD_FINISHED_ROUND) return DROP;
+    if (type !== PERF_RECORD_MMAP && type !== PERF_RECORD_MMAP2) return KEEP;
+    const record = this.#codec.decode(batch.recordBytes(i), batch.context(i));
+    if (record.name !== "MMAP" && record.name !== "MMAP2") return KEEP;
+    const { pid, filename } = record.body;
+    const key = `${pid} ${filename}`;
+    const maps = this.#byDump.get(key);
+    if (maps !== undefined) {
+      // A child that was forked maps it once more.
+      this.#byDump.set(key, []);
+      return this.#encode(maps, batch.littleEndian);
+    }
+    const isAnonymous = filename.startsWith("//anon") || filename.startsWith("[anon");
+    return isAnonymous && this.#pids.has(pid) ? DROP : KEEP;
+  }
+
+  #encode(maps: readonly JitInjection[], littleEndian: boolean): Uint8Array {
+    const records = maps.map(({ path, map, ino, maj, min }) =>
+      this.#codec.encode({
+        type: PERF_RECORD_MMAP2,
+        name: "MMAP2",
+        misc: PERF_RECORD_MISC_USER,
+        body: {
+          pid: map.pid,
+          tid: map.tid,
+          addr: map.start,
+          len: map.size,
+          pgoff: map.pgoff,
+          maj,
+          min,
+          ino,
+          ino_generation: 1n,
+          prot: PROT_READ | PROT_EXEC,
+          flags: MAP_SHARED,
+          filename: path,
+        },
+        // perf marks with id 0 what it makes itself.
+        sample_id: {
+          pid: map.pid,
+          tid: map.tid,
+          time: map.time,
+          id: 0n,
+          stream_id: 0n,
+          cpu: 0,
+          identifier: 0n,
+        },
+      }, { littleEndian, event: this.#event })
+    );
+    const bytes = new Uint8Array(records.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const record of records) {
+      bytes.set(record, at);
+      at += record.length;
+    }
+    return bytes;
+  }
+
+  /** Keeps the table of build ids. */
+  feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
+    return this.#buildIds.feature(id, bytes);
+  }
+
+  /** The table with those of the new files. */
+  newFeatures(): readonly WriterFeature[] {
+    return this.#buildIds.newFeatures();
+  }
+}

@@ -1,0 +1,422 @@
+import {
+  emptyAttr,
+  KERNEL_RECORDS,
+  type PerfDataReader,
+  PerfEvent,
+  RecordCodec,
+} from "@perfdata/format";
+import type { Payload } from "@perfdata/format/batch";
+import { PerfDataError } from "@perfdata/format/error";
+import { HEADER_CPUID } from "@perfdata/format/feature-names";
+import type { RecordBatch } from "@perfdata/format";
+import {
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_USER,
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PERF_SAMPLE_WEIGHT,
+} from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+  PERF_RECORD_TIME_CONV,
+} from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import { recordedFeatures } from "@perfdata/session/recorded-features";
+import { SPE_PACKET, SpePacket } from "@perfdata/session/arm-spe-packet";
+import { AUXTRACE } from "@perfdata/user-records";
+import {
+  armSpeInfo,
+  AUXTRACE_INFO,
+  PERF_AUXTRACE_ARM_SPE,
+} from "@perfdata/user-records/auxtrace-info";
+import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
+import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
+import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
+import type { RecordingHead } from "../copy/recording_output.ts";
+import { accessOf, type SpeRecord } from "./spe_access.ts";
+
+/** What perf adds to the id of the first event for those that it makes. */
+const ID_OFFSET = 1_000_000_000n;
+/** Bytes of AUX data that are read at once. */
+const CHUNK = 1 << 18;
+/** Bytes of samples that are handed on at once. */
+const BLOCK = 1 << 18;
+const NO_CPU = 0xffff_ffff;
+
+const codec = new RecordCodec([
+  ...KERNEL_RECORDS,
+  AUXTRACE,
+  AUXTRACE_INFO,
+  EVENT_UPDATE,
+  TIME_CONV,
+]);
+/** Records that say which thread is of which process, or what ran. */
+const OF_THREADS = new Set([PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_MMAP2]);
+
+/** Who ran on a CPU from when on. */
+interface Switches {
+  readonly times: bigint[];
+  readonly tids: number[];
+}
+
+/** What the recording says before its AUX data are read. */
+interface Known {
+  readonly timeConv: TimeConv | undefined;
+  /** By thread: its process. */
+  readonly pids: ReadonlyMap<number, number>;
+  readonly switches: ReadonlyMap<number, Switches>;
+  /** `MIDR_EL1` of all CPUs, or of each. */
+  readonly midr: (cpu: number) => bigint;
+}
+
+/** A queue of AUX data: what a record has so far. */
+interface Queue {
+  record: SpeRecord;
+}
+
+function emptyRecord(): SpeRecord {
+  return {
+    ip: 0n,
+    addr: 0n,
+    physAddr: 0n,
+    events: 0,
+    source: 0,
+    latency: 0,
+    context: undefined,
+    isStore: undefined,
+    time: 0n,
+  };
+}
+
+/** An address as the kernel has it: packets have its lower seven bytes, and where it was met. */
+function codeAddress(hi: number, lo: number): bigint {
+  const address = BigInt(hi & 0xff_ffff) << 32n | BigInt(lo);
+  // Of the exception levels 1 and 2 outside of the secure state: the upper half of the addresses.
+  const isKernel = hi >>> 31 === 1 && [1, 2].includes(hi >>> 29 & 3);
+  return isKernel ? address | 0xffn << 56n : address;
+}
+
+/** An address of data: the upper byte is a tag, and where the rest is the kernel's all bits of it are set. */
+function dataAddress(hi: number, lo: number): bigint {
+  const address = BigInt(hi & 0xff_ffff) << 32n | BigInt(lo);
+  return (hi >>> 20 & 15) === 15 ? address | 0xffn << 56n : address;
+}
+
+/**
+ * Makes samples of Arm SPE: each record of a load or store becomes a sample of an event `memory`, with address,
+ * data source, latency as its weight and physical address, as perf makes them (`--itrace=M`). They stand where the
+ * AUX data stood, which goes.
+ */
+export class SpeSamples implements Edit {
+  /** Samples that were made. */
+  samples = 0;
+  /** Records that are no loads and stores. */
+  others = 0;
+  /** Bytes that are no packets. */
+  damaged = 0;
+  readonly #reader: PerfDataReader;
+  readonly #known: Known;
+  readonly #event: PerfEvent;
+  readonly #id: bigint;
+  readonly #queues = new Map<number, Queue>();
+  readonly #running = new Map<number, number>();
+  /** Samples without values by CPU mode, and where values are in them. */
+  readonly #templates = new Map<number, Uint8Array<ArrayBuffer>>();
+  readonly #fields: SampleFields;
+  #hasContexts = false;
+  #now: { idx: number; cpu: number; tid: number; offset: number } | undefined;
+
+  private constructor(reader: PerfDataReader, known: Known, type: number) {
+    this.#reader = reader;
+    this.#known = known;
+    const { all } = reader.events;
+    const of = all.find(({ attr }) => attr.type === type) ?? all[0];
+    const { flags } = of?.attr ?? emptyAttr();
+    const hasTime = known.timeConv !== undefined;
+    const attr = {
+      ...emptyAttr(),
+      size: of?.attr.size ?? 120,
+      sample_period: 1n,
+      sample_type: BigInt(
+        PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR |
+          PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
+          (hasTime ? PERF_SAMPLE_TIME : 0),
+      ) | (of?.attr.sample_type ?? 0n) & BigInt(PERF_SAMPLE_PHYS_ADDR),
+      read_format: of?.attr.read_format ?? 0n,
+    };
+    attr.flags = { ...attr.flags, sample_id_all: flags.sample_id_all };
+    for (const which of ["exclude_user", "exclude_kernel", "exclude_hv"] as const) {
+      attr.flags[which] = flags[which];
+    }
+    this.#id = (of?.ids[0] ?? 0n) + ID_OFFSET;
+    this.#event = new PerfEvent(attr, [this.#id], () => "aarch64");
+    this.#fields = new SampleFields(attr);
+  }
+
+  /**
+   * Looks through a recording for what its AUX data do not say.
+   *
+   * @param reader The recording: a file, since it is read twice.
+   * @returns `undefined` where it has no AUX data of Arm SPE.
+   * @throws {PerfDataError} Where samples of several events could not be told apart.
+   */
+  static async of(reader: PerfDataReader): Promise<SpeSamples | undefined> {
+    let timeConv: TimeConv | undefined;
+    let type: number | undefined;
+    const pids = new Map<number, number>();
+    const switches = new Map<number, Switches>();
+    const midrs = new Map<number, bigint>();
+    for await (const batch of reader.batches({ quiet: true })) {
+      for (let i = 0; i < batch.count; i++) {
+        const kind = batch.type(i);
+        const isKnown = OF_THREADS.has(kind) || kind === PERF_RECORD_SWITCH_CPU_WIDE ||
+          kind === PERF_RECORD_TIME_CONV || kind === PERF_RECORD_AUXTRACE_INFO;
+        if (!isKnown) continue;
+        const record = codec.decode(batch.recordBytes(i).slice(), batch.context(i));
+        if (record.name === "TIME_CONV") timeConv = record.body;
+        else if (record.name === "AUXTRACE_INFO") {
+          const { body } = record;
+          if (body.type !== PERF_AUXTRACE_ARM_SPE) continue;
+          const info = armSpeInfo(body);
+          type = info === undefined
+            ? -1
+            : Number("pmu_type" in info ? info.pmu_type : info.pmu_type_v2);
+          const cpus = info !== undefined && "cpus" in info ? info.cpus : [];
+          for (const { cpu, midr } of cpus) {
+            if (midr !== undefined) midrs.set(Number(cpu), midr);
+          }
+        } else if (record.name === "COMM" || record.name === "FORK" || record.name === "MMAP2") {
+          pids.set(record.body.tid, record.body.pid);
+        } else if (record.name === "SWITCH_CPU_WIDE") {
+          const { cpu, time } = record.sample_id ?? {};
+          if (cpu === undefined || time === undefined) continue;
+          if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT) === 0) continue;
+          const of = switches.get(cpu) ?? { times: [], tids: [] };
+          switches.set(cpu, of);
+          of.times.push(time);
+          of.tids.push(record.body.next_prev_tid);
+        }
+      }
+    }
+    if (type === undefined) return undefined;
+    const { all } = reader.events;
+    if (all.some(({ attr }) => (attr.sample_type & BigInt(PERF_SAMPLE_IDENTIFIER)) === 0n)) {
+      throw new PerfDataError(
+        "samples of another event cannot be added: those of the recording have no identifier",
+      );
+    }
+    const said = await recordedFeatures(reader, new Set([HEADER_CPUID]));
+    const cpuid = said.get(HEADER_CPUID);
+    const [hex] = typeof cpuid === "string" ? /^(0x)?[0-9a-f]+/i.exec(cpuid) ?? [] : [];
+    const common = hex === undefined ? 0n : BigInt(`0x${hex.replace(/^0x/i, "")}`);
+    const midr = (cpu: number): bigint => midrs.get(cpu) ?? common;
+    return new SpeSamples(reader, { timeConv, pids, switches, midr }, type);
+  }
+
+  /** Adds the event. */
+  head(head: RecordingHead): RecordingHead {
+    const { attr } = this.#event;
+    return { ...head, events: [...head.events, { attr, ids: [this.#id] }] };
+  }
+
+  /** Names it. */
+  before(): Uint8Array {
+    const body = { type: BigInt(PERF_EVENT_UPDATE__NAME), id: this.#id, name: "memory" };
+    return codec.encode(
+      { type: 78, name: "EVENT_UPDATE", misc: 0, body },
+      { littleEndian: this.#reader.littleEndian },
+    );
+  }
+
+  /** What describes AUX data goes with it. */
+  record(batch: RecordBatch, i: number): Verdict {
+    const type = batch.type(i);
+    if (type === PERF_RECORD_AUXTRACE_INFO) return DROP;
+    if (type !== PERF_RECORD_AUXTRACE) return KEEP;
+    const record = codec.decode(batch.recordBytes(i).slice(), batch.context(i));
+    if (record.name !== "AUXTRACE") return KEEP;
+    const { idx, cpu, tid, offset } = record.body;
+    this.#now = { idx, cpu: cpu === NO_CPU ? -1 : cpu, tid: tid | 0, offset: Number(offset) };
+    return DROP;
+  }
+
+  /** The samples that take the place of AUX data. */
+  async *instead(payload: Payload): AsyncGenerator<Uint8Array, void, void> {
+    if (this.#now === undefined) return;
+    const { idx, cpu, tid, offset } = this.#now;
+    const queue = this.#queues.get(idx) ?? { record: emptyRecord() };
+    this.#queues.set(idx, queue);
+    const packet = new SpePacket();
+    let input = new Uint8Array(CHUNK);
+    let length = 0;
+    let base = offset;
+    let block: Uint8Array[] = [];
+    let size = 0;
+    for (let isEnd = false; !isEnd;) {
+      const got = await payload.read(input.subarray(length));
+      isEnd = got === 0;
+      length += got;
+      let at = 0;
+      while (at < length) {
+        // What may go on in the next part waits for it.
+        if (!isEnd && length - at < 2 * 16) break;
+        packet.read(input, at, length, base + at);
+        if (packet.size === 0) {
+          this.damaged++;
+          at++;
+          // perf goes on with an empty record.
+          queue.record = emptyRecord();
+          continue;
+        }
+        at += packet.size;
+        if (!this.#take(queue.record, packet)) continue;
+        const sample = this.#sample(queue.record, cpu, tid);
+        queue.record = emptyRecord();
+        if (sample === undefined) continue;
+        block.push(sample);
+        size += sample.length;
+        if (size < BLOCK) continue;
+        yield joined(block, size);
+        [block, size] = [[], 0];
+      }
+      input.copyWithin(0, at, length);
+      base += at;
+      length -= at;
+      if (length === input.length) input = new Uint8Array(2 * length);
+    }
+    if (size > 0) yield joined(block, size);
+  }
+
+  /** Takes a packet; whether it ends the record. */
+  #take(record: SpeRecord, { kind, index, hi, lo }: SpePacket): boolean {
+    switch (kind) {
+      case SPE_PACKET.TIMESTAMP:
+        record.time = BigInt(hi) << 32n | BigInt(lo);
+        return true;
+      case SPE_PACKET.END:
+        return true;
+      case SPE_PACKET.ADDRESS:
+        if (index === 0) record.ip = codeAddress(hi, lo);
+        else if (index === 2) record.addr = dataAddress(hi, lo);
+        else if (index === 3) record.physAddr = BigInt(hi & 0xff_ffff) << 32n | BigInt(lo);
+        return false;
+      case SPE_PACKET.COUNTER:
+        if (index === 0) record.latency = lo & 0xffff;
+        return false;
+      case SPE_PACKET.CONTEXT:
+        record.context = lo | 0;
+        return false;
+      case SPE_PACKET.OPERATION_TYPE:
+        if (index === 1) record.isStore = (lo & 1) === 1 || record.isStore === true;
+        return false;
+      case SPE_PACKET.EVENTS:
+        record.events |= lo;
+        return false;
+      case SPE_PACKET.DATA_SOURCE:
+        record.source = lo;
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  /** The sample of a record; none where it is no load or store. */
+  #sample(record: SpeRecord, cpu: number, tid: number): Uint8Array | undefined {
+    const { context, ip } = record;
+    if (context !== undefined) {
+      this.#hasContexts = true;
+      this.#running.set(cpu, context);
+    }
+    const data_src = accessOf(record, this.#known.midr(cpu));
+    if (data_src === 0n) {
+      this.others++;
+      return undefined;
+    }
+    this.samples++;
+    const time = this.#time(record.time);
+    const thread = this.#threadOf(cpu, tid, time);
+    const misc = ip >> 63n === 1n ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+    const { littleEndian: le } = this.#reader;
+    const { layout } = this.#event;
+    const bytes = this.#template(misc).slice();
+    const view = new DataView(bytes.buffer);
+    view.setBigUint64(layout.ip, ip, le);
+    view.setInt32(layout.pid, this.#known.pids.get(thread) ?? thread, le);
+    view.setInt32(layout.tid, thread, le);
+    if (layout.time >= 0) view.setBigUint64(layout.time, time ?? 0n, le);
+    view.setBigUint64(layout.addr, record.addr, le);
+    view.setInt32(layout.cpu, cpu, le);
+    const { weight, dataSrc, physAddr } = this.#fields;
+    view.setBigUint64(weight, BigInt(record.latency), le);
+    view.setBigUint64(dataSrc, data_src, le);
+    if (physAddr >= 0) view.setBigUint64(physAddr, record.physAddr, le);
+    return bytes;
+  }
+
+  /** A sample in a CPU mode, with nothing in its fields; where these are is known then. */
+  #template(misc: number): Uint8Array<ArrayBuffer> {
+    const known = this.#templates.get(misc);
+    if (known !== undefined) return known;
+    const { littleEndian } = this.#reader;
+    const body = {
+      ...{ identifier: this.#id, ip: 0n, pid: 0, tid: 0, time: 0n, addr: 0n, cpu: 0, res: 0 },
+      ...{ period: 1n, weight: 0n, data_src: 0n, phys_addr: 0n },
+    };
+    const record = { type: PERF_RECORD_SAMPLE, name: "SAMPLE", misc, body } as const;
+    const bytes = codec.encode(record, { littleEndian, event: this.#event }).slice();
+    this.#fields.locate(new DataView(bytes.buffer), 0, bytes.length, littleEndian);
+    this.#templates.set(misc, bytes);
+    return bytes;
+  }
+
+  /** Who ran: what packets say; else switches; else whose data it is. */
+  #threadOf(cpu: number, tid: number, time: bigint | undefined): number {
+    if (this.#hasContexts) return this.#running.get(cpu) ?? tid;
+    const switches = this.#known.switches.get(cpu);
+    if (switches === undefined || time === undefined) return tid;
+    const { times, tids } = switches;
+    let [low, high] = [0, times.length];
+    while (low < high) {
+      const middle = low + high >> 1;
+      if ((times[middle] as bigint) <= time) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? tid : tids[low - 1] as number;
+  }
+
+  /** Ticks of the timer as ns of perf's clock. */
+  #time(ticks: bigint): bigint | undefined {
+    const { timeConv } = this.#known;
+    if (timeConv === undefined) return undefined;
+    const { time_shift, time_mult, time_zero, time_cycles = 0n, time_mask = 0n } = timeConv;
+    const isShort = timeConv.cap_user_time_short === 1;
+    const cycles = isShort ? time_cycles + (ticks - time_cycles & time_mask) : ticks;
+    const part = cycles & (1n << time_shift) - 1n;
+    const time = time_zero + (cycles >> time_shift) * time_mult + (part * time_mult >> time_shift);
+    return BigInt.asUintN(64, time);
+  }
+}
+
+function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

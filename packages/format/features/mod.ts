@@ -1,0 +1,82 @@
+/**
+ * The feature sections of a `perf.data` file: descriptions of the machine and the events.
+ *
+ * The declarations are in {@link FEATURES}; by themselves they are not exported, since names such
+ * as `cache` or `version` mean nothing outside of their files.
+ *
+ * @module
+ */
+export {
+  BPF_BTF_FIELDS,
+  BPF_INFO_FIELDS,
+  BPF_PROG_FIELDS,
+  BPF_PROG_INFO_FIELDS,
+  type BpfBtfs,
+  type BpfProg,
+  type BpfProgArrays,
+  bpfProgArrays,
+  type BpfProgInfo,
+  type BpfProgInfos,
+} from "./bpf.ts";
+export {
+  BUILD_ID_FIELDS,
+  BUILD_ID_HEADER_FIELDS,
+  BUILD_ID_PID_FIELD,
+  BUILD_ID_SIZE,
+  type BuildIdEvent,
+  buildIdText,
+} from "./build_id.ts";
+export { CMDLINE_ARGV_FIELDS, CMDLINE_LINE_FIELDS, type CommandLine } from "./cmdline.ts";
+export { EVENT_DESC_FIELDS, type EventDesc, type EventDescs } from "./event_desc.ts";
+export * from "./feature.ts";
+export { HIPERF_FILES_FIELDS, type HiperfFiles } from "./hiperf.ts";
+export {
+  type Cache,
+  CACHE_FIELDS,
+  MEM_TOPOLOGY_FIELDS,
+  type MemTopology,
+} from "./memory_features.ts";
+export * from "./names.ts";
+export {
+  CPU_PMU_CAPS_FIELDS,
+  type CpuPmuCaps,
+  GROUP_DESC_FIELDS,
+  type GroupDescs,
+  PMU_CAPS_FIELDS,
+  PMU_MAPPINGS_FIELDS,
+  type PmuCaps,
+  type PmuMappings,
+} from "./pmu.ts";
+export {
+  AUXTRACE_INDEX_ENTRY_FIELDS,
+  type AuxtraceIndex,
+  type AuxtraceIndexEntry,
+  type Compressed,
+  COMPRESSED_FIELDS,
+  E_MACHINE_FIELDS,
+  type EMachine,
+  type EmptyFeature,
+} from "./recorded_how.ts";
+export {
+  SIMPLEPERF_FILE_FIELDS,
+  SIMPLEPERF_META_FIELDS,
+  type SimpleperfFile,
+  type SimpleperfMeta,
+} from "./simpleperf.ts";
+export { CLOCK_DATA_FIELDS, type ClockData, SAMPLE_TIME_FIELDS, type SampleTime } from "./time.ts";
+export {
+  CPU_DOMAIN_INFO_FIELDS,
+  CPU_TOPOLOGY_FIELDS,
+  type CpuDomainInfo,
+  type CpuDomainMap,
+  type CpuTopology,
+  type DieTopology,
+  HYBRID_TOPOLOGY_FIELDS,
+  type HybridTopology,
+  type NrCpus,
+  NRCPUS_FIELDS,
+  NUMA_TOPOLOGY_FIELDS,
+  type NumaTopology,
+  type SchedDomain,
+} from "./topology.ts";
+export { TRACING_DATA_FIELDS, type TracingData } from "./tracing_data.ts";

@@ -1,0 +1,222 @@
+import { PerfDataError } from "../error.ts";
+import {
+  array,
+  bytes,
+  chars,
+  type Codec,
+  decode,
+  doc,
+  optional,
+  type OptionalCodec,
+  struct,
+  type StructCodec,
+  type StructValue,
+  u64,
+  x64,
+} from "../struct/mod.ts";
+
+/** A run of bytes in the file. */
+export const perfFileSection: StructCodec<{
+  offset: Codec<bigint>;
+  size: Codec<bigint>;
+}> = struct("perf_file_section", {
+  offset: doc("Byte offset in the file.", x64),
+  size: doc("Size in bytes.", u64),
+});
+
+/** A run of bytes in the file. */
+export type PerfFileSection = StructValue<typeof perfFileSection.parts>;
+
+/** How the magic number says that a file begins: its version and its byte order. */
+export interface Magic {
+  /** 1: `PERFFILE`, 2: `PERFILE2`. */
+  readonly version: 1 | 2;
+  /** Byte order of the machine that wrote the file. */
+  readonly littleEndian: boolean;
+}
+
+const MAGICS: Readonly<Record<string, Magic>> = {
+  // Version 1 is always written in this order of bytes; the byte order shows in the sizes.
+  PERFFILE: { version: 1, littleEndian: true },
+  PERFILE2: { version: 2, littleEndian: true },
+  "2ELIFREP": { version: 2, littleEndian: false },
+};
+
+/**
+ * Recognises the first 16 bytes of a file: magic number and `size`.
+ *
+ * Version 2 spells its magic backwards on big-endian machines. Version 1 does not, so its byte
+ * order is the one in which `size` is a plausible number.
+ *
+ * @returns `undefined` where the bytes are no perf.data file.
+ *
+ * @example
+ * ```ts
+ * import { parseMagic } from "@perfdata/format/header";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const start = new Uint8Array(16);
+ * start.set(new TextEncoder().encode("PERFILE2"));
+ * assertEquals(parseMagic(start), { version: 2, littleEndian: true });
+ * assertEquals(parseMagic(new Uint8Array(16)), undefined);
+ * ```
+ */
+export function parseMagic(start: Uint8Array): Magic | undefined {
+  if (start.length < 16) return undefined;
+  const magic = MAGICS[String.fromCharCode(...start.subarray(0, 8))];
+  if (magic?.version !== 1) return magic;
+  const view = new DataView(start.buffer, start.byteOffset, 16);
+  return view.getUint32(8, true) !== 0 || view.getUint32(12, true) === 0
+    ? magic
+    : { version: 1, littleEndian: false };
+}
+
+/** `perf_pipe_file_header`: all that a pipe stream begins with. */
+export const perfPipeFileHeader: StructCodec<{
+  magic: Codec<Uint8Array>;
+  size: Codec<bigint>;
+}> = struct("perf_pipe_file_header", {
+  magic: doc("`PERFILE2` in the writer's byte order.", bytes(8)),
+  size: doc("Size of this header: 16.", u64),
+});
+
+const FILE_HEADER_FIELDS = {
+  magic: [bytes(8) as Codec<Uint8Array>, "`PERFILE2` in the writer's byte order, or `PERFFILE`."],
+  size: [u64, "Size of this header."],
+  attr_size: [u64, "Size of an entry of the attr table."],
+  attrs: [perfFileSection as Codec<PerfFileSection>, "The attr table."],
+  data: [perfFileSection as Codec<PerfFileSection>, "The records."],
+  event_types: [
+    perfFileSection as Codec<
+      PerfFileSection
+    >,
+    "Names of event types; old files only.",
+  ],
+  adds_features: [
+    optional(array(x64, 4)) as OptionalCodec<bigint[]>,
+    "Which feature sections follow the data: 256 bits.",
+  ],
+} as const;
+
+/**
+ * `perf_file_header` (`tools/perf/util/header.h`): 104 bytes, or 72 before there were features.
+ */
+export const perfFileHeader: StructCodec<typeof FILE_HEADER_FIELDS> = struct(
+  "perf_file_header",
+  FILE_HEADER_FIELDS,
+);
+
+/** The header of a file. */
+export type PerfFileHeader = StructValue<typeof FILE_HEADER_FIELDS> & {
+  /** Bytes of a longer header than is known here. */
+  tail?: Uint8Array;
+};
+
+/** Size of the header that has the feature bits. */
+export const PERF_FILE_HEADER_SIZE = 104;
+/** Size of the header of the oldest files, which have no feature bits. */
+export const PERF_FILE_HEADER_SIZE_OLD = 72;
+/** Size of the header of a pipe stream. */
+export const PERF_PIPE_HEADER_SIZE = 16;
+
+/** Longest header that is believed; a larger `size` is damage. */
+const MAX_HEADER_SIZE = 4096;
+
+/** What is given in place of a recording now and then, by its first bytes in hexadecimal. */
+const OTHERS: readonly (readonly [start: RegExp, what: string])[] = [
+  [
+    /^1f 8b/,
+    "data packed by gzip: of a stream it has to be unpacked before, of a file it need not",
+  ],
+  [
+    /^28 b5 2f fd/,
+    "data packed by zstd: of a stream it has to be unpacked before, of a file it need not",
+  ],
+  [
+    /^fd 37 7a 58 5a/,
+    "data packed by xz: of a stream it has to be unpacked before, of a file it need not",
+  ],
+  [/^50 4b 03 04/, "a zip archive, to be unpacked before"],
+  [/^7f 45 4c 46/, "an ELF file"],
+  [/^50 45 52 46 53 59 4d 53/, "a symbol bundle"],
+];
+
+/**
+ * Checks the `size` in the first 16 bytes and returns it.
+ *
+ * @throws {PerfDataError} Where the bytes are no perf.data file, or the size is impossible.
+ */
+export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
+  const magic = parseMagic(start);
+  if (magic === undefined) {
+    const found = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0"))
+      .join(" ");
+    const [, other] = OTHERS.find(([first]) => first.test(found)) ?? [];
+    const what = other === undefined ? "" : `; it is ${other}`;
+    throw new PerfDataError(
+      start.length < 16
+        ? `file header: ${start.length} bytes, expected at least 16`
+        : `file header: magic is ${found}, expected PERFILE2 or PERFFILE${what}`,
+      { offset: 0, code: "not-perf-data" },
+    );
+  }
+  const view = new DataView(start.buffer, start.byteOffset, 16);
+  const size = view.getBigUint64(8, magic.littleEndian);
+  if (
+    size !== BigInt(PERF_PIPE_HEADER_SIZE) &&
+    (size < BigInt(PERF_FILE_HEADER_SIZE_OLD) || size > BigInt(MAX_HEADER_SIZE))
+  ) {
+    throw new PerfDataError(
+      `file header: size is ${size}, expected 16 (pipe), 72 or 104`,
+      { offset: 8 },
+    );
+  }
+  return { magic, size: Number(size) };
+}
+
+/**
+ * Decodes the header of a file from its first `size` bytes.
+ *
+ * @throws {PerfDataError} Where the bytes do not hold one.
+ */
+export function decodeFileHeader(bytes: Uint8Array, littleEndian: boolean): PerfFileHeader {
+  const { value, tail } = decode(perfFileHeader, bytes, { littleEndian });
+  return tail === undefined ? value : { ...value, tail };
+}
+
+/** Bit of the host name, which every writer of features sets; see {@link featureIds}. */
+const HEADER_HOSTNAME = 3;
+
+/**
+ * The ids of the feature sections that a header announces, in file order.
+ *
+ * `adds_features` is an array of C `unsigned long`. On a big-endian machine of 32 bits its words
+ * are halves of what they are on one of 64 bits, so both readings are tried, as
+ * `perf_file_header__read` does: the one that has a host name is right.
+ */
+export function featureIds(header: PerfFileHeader, littleEndian: boolean): number[] {
+  const words = header.adds_features ?? [];
+  const ids = bitsOf(words);
+  if (littleEndian || ids.length === 0 || ids.includes(HEADER_HOSTNAME)) return ids;
+  const halves = bitsOf(words.map((word) => (word >> 32n) | ((word & 0xffff_ffffn) << 32n)));
+  return halves.includes(HEADER_HOSTNAME) ? halves : ids;
+}
+
+function bitsOf(words: readonly bigint[]): number[] {
+  const ids: number[] = [];
+  words.forEach((word, i) => {
+    for (let bit = 0; bit < 64; bit++) {
+      if ((word >> BigInt(bit)) & 1n) ids.push(i * 64 + bit);
+    }
+  });
+  return ids;
+}
+
+/** `perf_trace_event_type`: the name of an event in the oldest files. */
+export const perfTraceEventType: StructCodec<{
+  event_id: Codec<bigint>;
+  name: Codec<string>;
+}> = struct("perf_trace_event_type", {
+  event_id: doc("`config` of the event.", u64),
+  name: doc("Name of the event.", chars(64)),
+});

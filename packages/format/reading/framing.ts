@@ -1,0 +1,163 @@
+import { type Payload, payloadBlocks, type RecordBatch } from "./batch.ts";
+import {
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_ID_INDEX,
+} from "../records/record_types.ts";
+import type { ForwardReader } from "../sources/source.ts";
+import { recordSize } from "../records/record_header.ts";
+
+/** Bytes read at once; also bounds the memory that a batch takes. */
+export const BLOCK = 1 << 19;
+/**
+ * Bytes read after a payload that was stepped over: the next one may follow at once, and what is
+ * read of that is read for nothing.
+ */
+export const FIRST_BLOCK = 1 << 13;
+/** Room for a record that began in the block before: no record is longer than 64 KB. */
+export const CAPACITY = BLOCK + (1 << 16);
+/**
+ * Whether a record of type 69 is an ID_INDEX: `nr` entries of 32 bytes, or of 48 in newer kernels.
+ * In the pipe dialect of old Chrome OS tools the type means a host name.
+ */
+export function isIdIndex(batch: RecordBatch, i: number): boolean {
+  const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
+  const left = batch.size(i) - 16;
+  if (left < 0) return false;
+  const nr = batch.view.getBigUint64(at, batch.littleEndian);
+  return BigInt(left) === nr * 32n || BigInt(left) === nr * 48n;
+}
+
+/**
+ * The size of the payload after record `i`; 0 where it has none.
+ *
+ * perf writes tracing data after a record of 12 bytes; a longer record, as Android's simpleperf
+ * writes it, holds the data itself.
+ */
+export function payloadSize(batch: RecordBatch, i: number): number {
+  const size = batch.size(i);
+  const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
+  switch (batch.type(i)) {
+    case PERF_RECORD_AUXTRACE:
+      return size < 16 ? 0 : Number(batch.view.getBigUint64(at, batch.littleEndian));
+    case PERF_RECORD_HEADER_TRACING_DATA:
+      return size < 12 || size > 16 ? 0 : batch.view.getUint32(at, batch.littleEndian);
+    default:
+      return 0;
+  }
+}
+
+/**
+ * Why framing stopped: the next record is not whole (`more`), the last one wants to be looked at
+ * before the stream goes on (`again`), or the next one is shorter than its header (`bad`).
+ */
+export type Stop = "more" | "again" | "bad";
+
+const MACHINE_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/**
+ * Notes where the records in `batch.bytes[from, len)` start.
+ *
+ * The loop that everything else stands on: it reads two words a record and allocates nothing.
+ *
+ * @param framing Whether to stop after records that change how the stream goes on.
+ */
+export function frame(batch: RecordBatch, from: number, len: number, framing: boolean): Stop {
+  const { starts, view, words, littleEndian } = batch;
+  const fast = littleEndian && MACHINE_LITTLE_ENDIAN;
+  let pos = from;
+  let n = 0;
+  let stop: Stop = "more";
+  let seen = from;
+  while (pos + PERF_EVENT_HEADER_SIZE <= len) {
+    const word = fast && (pos & 3) === 0;
+    const size = word
+      ? (words[(pos >> 2) + 1] as number) >>> 16
+      : recordSize(view, pos, littleEndian);
+    if (size < PERF_EVENT_HEADER_SIZE) {
+      stop = n === 0 ? "bad" : "again";
+      break;
+    }
+    if (pos + size > len) break;
+    const type = word ? words[pos >> 2] as number : view.getInt32(pos, littleEndian);
+    starts[n++] = pos;
+    seen |= pos;
+    pos += size;
+    if (
+      framing && type >= PERF_RECORD_HEADER_TRACING_DATA && type <= PERF_RECORD_COMPRESSED2 &&
+      (type === PERF_RECORD_AUXTRACE || type === PERF_RECORD_HEADER_TRACING_DATA ||
+        type === PERF_RECORD_COMPRESSED ||
+        type === PERF_RECORD_COMPRESSED2 || type === PERF_RECORD_ID_INDEX)
+    ) {
+      stop = "again";
+      break;
+    }
+  }
+  batch.count = n;
+  batch.aligned = (seen & 7) === 0;
+  return stop;
+}
+
+/** A payload of which part may be in the batch's buffer already. */
+export class BufferedPayload implements Payload {
+  readonly type: number;
+  readonly offset: number;
+  readonly size: number;
+  /** Bytes read or skipped so far. */
+  taken = 0;
+  readonly #batch: RecordBatch;
+  readonly #forward: ForwardReader;
+  readonly #len: number;
+  /** What the data has of it: less than `size` where the file was cut. */
+  readonly #available: number;
+  #pos: number;
+
+  constructor(
+    batch: RecordBatch,
+    pos: number,
+    len: number,
+    forward: ForwardReader,
+    size: number,
+    to: number,
+  ) {
+    this.type = batch.type(batch.count - 1);
+    this.offset = batch.offset + pos;
+    this.size = size;
+    this.#available = Math.min(size, to - this.offset);
+    this.#batch = batch;
+    this.#pos = pos;
+    this.#len = len;
+    this.#forward = forward;
+  }
+
+  async read(into: Uint8Array): Promise<number> {
+    const want = Math.min(into.length, this.#available - this.taken);
+    if (want === 0) return 0;
+    const buffered = Math.min(want, this.#len - this.#pos);
+    if (buffered > 0) {
+      into.set(this.#batch.bytes.subarray(this.#pos, this.#pos + buffered));
+      this.#pos += buffered;
+      this.taken += buffered;
+      return buffered;
+    }
+    const n = await this.#forward.read(into.subarray(0, want));
+    this.taken += n;
+    return n;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return payloadBlocks(this);
+  }
+
+  /** Skips what was not read; returns where in the buffer the next record starts. */
+  async finish(): Promise<number> {
+    const buffered = Math.min(this.#available - this.taken, this.#len - this.#pos);
+    this.#pos += buffered;
+    this.taken += buffered;
+    this.taken += await this.#forward.skip(this.#available - this.taken);
+    return this.#pos;
+  }
+}

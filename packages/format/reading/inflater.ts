@@ -1,0 +1,176 @@
+import { RecordBatch } from "./batch.ts";
+import type { ErrorPlace } from "../error.ts";
+import type { EventTable } from "../header/events.ts";
+import { CAPACITY, frame, type Stop } from "./framing.ts";
+import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_COMPRESSED } from "../records/record_types.ts";
+import type { ZstdState, ZstdStream } from "../zstd/zstd.ts";
+
+/**
+ * Most bytes that a COMPRESSED record, which has at most 64 KB, inflates to: a thousand times as many.
+ * perf gives it the size of the ring buffer that it was filled from.
+ */
+const MAX_INFLATED = 2 ** 26;
+/** What an {@link Inflater} needs of the reader that it belongs to. */
+export interface InflaterHost {
+  /** The events of the file. */
+  readonly events: EventTable;
+  /** What the pass found so far. */
+  readonly stats: { records: number; skippedBytes: number; inflatedBytes: number };
+  /** Throws, or reports, as the reader is strict or tolerant. */
+  reportDamage(message: string, place: ErrorPlace): void;
+}
+
+/**
+ * What came out of the COMPRESSED records before a record: with it, those after it can be inflated for
+ * themselves. It can be sent to another thread.
+ */
+export interface InflaterState {
+  /** Where the stream is; `undefined` where it has not begun. */
+  readonly stream: ZstdState | undefined;
+  /** The beginning of a record that the next one goes on with. */
+  readonly left: Uint8Array<ArrayBuffer>;
+  /** Whether it was damaged, so that later ones are skipped. */
+  readonly isBroken: boolean;
+}
+
+/** Turns COMPRESSED records into batches. */
+export class Inflater {
+  readonly #reader: InflaterHost;
+  readonly #littleEndian: boolean;
+  readonly #makeStream: (from?: ZstdState) => ZstdStream;
+  #stream: ZstdStream | undefined;
+  #batch: RecordBatch | undefined;
+  #left = 0;
+  #broken = false;
+  #lastOffset = 0;
+  /** Bytes that the record has inflated to so far. */
+  #inflated = 0;
+
+  /**
+   * Inflates for `reader`.
+   *
+   * @param makeStream makes the decompressor, which may go on from a state
+   */
+  constructor(
+    reader: InflaterHost,
+    littleEndian: boolean,
+    makeStream: (from?: ZstdState) => ZstdStream,
+    from?: InflaterState,
+  ) {
+    this.#reader = reader;
+    this.#littleEndian = littleEndian;
+    this.#makeStream = makeStream;
+    if (from === undefined) return;
+    const { stream, left, isBroken } = from;
+    this.#broken = isBroken;
+    if (stream !== undefined) this.#stream = makeStream(stream);
+    if (left.length > 0) this.#ownBatch().bytes.set(left);
+    this.#left = left.length;
+  }
+
+  #ownBatch(): RecordBatch {
+    return this.#batch ??= new RecordBatch(CAPACITY, this.#littleEndian, this.#reader.events);
+  }
+
+  /** Where it is between two records; `undefined` where the stream cannot say. */
+  state(): InflaterState | undefined {
+    const stream = this.#stream?.state?.();
+    if (this.#stream !== undefined && stream === undefined && !this.#broken) return undefined;
+    const left = this.#batch?.bytes.slice(0, this.#left) ?? new Uint8Array(0);
+    return { stream, left, isBroken: this.#broken };
+  }
+
+  /**
+   * The records of one COMPRESSED record.
+   *
+   * @param record with its header
+   * @param offset of the record in the file
+   */
+  *inflate(record: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
+    this.#lastOffset = offset;
+    if (!this.#broken) {
+      const stream = this.#stream ??= this.#makeStream();
+      this.#inflated = 0;
+      const pieces = stream.push(compressedBytes(record, this.#littleEndian))[Symbol.iterator]();
+      for (let piece = this.#next(pieces); piece !== undefined; piece = this.#next(pieces)) {
+        yield* this.#frame(piece, offset);
+      }
+    }
+    if (this.#broken) {
+      this.#reader.stats.skippedBytes += record.length - PERF_EVENT_HEADER_SIZE;
+    }
+  }
+
+  /** The next inflated piece; `undefined` at the end, and where there can be no more. */
+  #next(pieces: Iterator<Uint8Array>): Uint8Array | undefined {
+    if (this.#broken) return undefined;
+    try {
+      const { value, done } = pieces.next();
+      if (done === true) return undefined;
+      this.#inflated += value.length;
+      if (this.#inflated <= MAX_INFLATED) return value;
+      this.#breakOff(`zstd: more than ${MAX_INFLATED} bytes in one record`);
+    } catch (error) {
+      this.#breakOff(`zstd: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    return undefined;
+  }
+
+  #breakOff(reason: string): void {
+    this.#broken = true;
+    this.#reader.reportDamage(
+      `COMPRESSED: ${reason}; this and later compressed records are skipped`,
+      { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
+    );
+  }
+
+  /** Hands on the whole records; what is left begins the next piece. */
+  *#frame(inflated: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
+    const stats = this.#reader.stats;
+    stats.inflatedBytes += inflated.length;
+    const batch = this.#ownBatch();
+    batch.inflatedFrom = offset;
+    for (let taken = 0; taken < inflated.length;) {
+      const part = inflated.subarray(taken, taken + CAPACITY - this.#left);
+      batch.bytes.set(part, this.#left);
+      taken += part.length;
+      const len = this.#left + part.length;
+      let pos = 0;
+      let stop: Stop = "again";
+      while (stop === "again") {
+        batch.firstIndex = stats.records;
+        stop = frame(batch, pos, len, false);
+        if (batch.count === 0) break;
+        pos = batch.start(batch.count - 1) + batch.size(batch.count - 1);
+        stats.records += batch.count;
+        yield batch;
+      }
+      batch.bytes.copyWithin(0, pos, len);
+      this.#left = len - pos;
+      if (stop === "bad") {
+        this.#breakOff("a record in the inflated bytes is shorter than its header");
+        return;
+      }
+    }
+  }
+
+  /** Reports a record that was begun and never finished. */
+  finish(): void {
+    if (this.#left > 0 && !this.#broken) {
+      this.#reader.reportDamage(
+        `COMPRESSED: ${this.#left} inflated bytes left, expected a whole record`,
+        { offset: this.#lastOffset, record: { type: PERF_RECORD_COMPRESSED } },
+      );
+    }
+  }
+}
+
+/** The zstd bytes in a COMPRESSED or COMPRESSED2 record. */
+function compressedBytes(record: Uint8Array, littleEndian: boolean): Uint8Array {
+  const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
+  if (view.getUint32(0, littleEndian) === PERF_RECORD_COMPRESSED || record.length < 16) {
+    return record.subarray(PERF_EVENT_HEADER_SIZE);
+  }
+  const size = Number(view.getBigUint64(PERF_EVENT_HEADER_SIZE, littleEndian));
+  return record.subarray(16, 16 + Math.min(size, record.length - 16));
+}

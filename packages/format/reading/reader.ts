@@ -1,0 +1,595 @@
+import { perfEventAttr } from "../header/attr.ts";
+import { RecordBatch } from "./batch.ts";
+import { type Diagnostics, type ErrorPlace, PerfDataError } from "../error.ts";
+import { EventTable, PerfEvent } from "../header/events.ts";
+import { HEADER_ARCH } from "../features/names.ts";
+import {
+  dataRange,
+  type FeatureSection,
+  hexOffset,
+  readAttrs,
+  readFeatureTable,
+} from "./file_tables.ts";
+import {
+  BLOCK,
+  BufferedPayload,
+  CAPACITY,
+  FIRST_BLOCK,
+  frame,
+  isIdIndex,
+  payloadSize,
+  type Stop,
+} from "./framing.ts";
+import {
+  decodeFileHeader,
+  featureIds,
+  headerSize,
+  type PerfFileHeader,
+  type PerfFileSection,
+  perfFileSection,
+} from "../header/header.ts";
+import { Inflater, type InflaterState } from "./inflater.ts";
+import { type FileLayout, fileLayout, type FileSections, sectionRange } from "./regions.ts";
+import {
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_ID_INDEX,
+} from "../records/record_types.ts";
+import { checkMemory } from "../sources/memory.ts";
+import {
+  type ByteSource,
+  ForwardReader,
+  isRandomAccess,
+  type TempFile,
+} from "../sources/source.ts";
+import { array, decode, headerString, u64 } from "../struct/mod.ts";
+import { type ZstdState, type ZstdStream, zstdStream } from "../zstd/zstd.ts";
+import { recordSize } from "../records/record_header.ts";
+
+export type { FeatureSection } from "./file_tables.ts";
+
+/** Most bytes of header, attrs and ids that are read into memory from a stream. */
+const MAX_PROLOGUE = 1 << 28;
+/** Most bytes of features that are kept of a stream. */
+const MAX_EPILOGUE = 1 << 28;
+
+/** How to read. */
+export interface ReaderOptions {
+  /**
+   * Makes the reader tolerant: what is damaged is reported here and skipped. Without it the first
+   * damage throws.
+   */
+  readonly diagnostics?: Diagnostics;
+  /**
+   * Inflates COMPRESSED records; by default in plain JavaScript, in any runtime. It gets the state of another
+   * stream to go on from only where streams have one.
+   */
+  readonly zstd?: (from?: ZstdState) => ZstdStream;
+}
+
+/** What a pass over the records found. */
+export interface ReaderStats {
+  /** Records, COMPRESSED ones and what came out of them included. */
+  records: number;
+  /** Bytes of records in the file. */
+  recordBytes: number;
+  /** Bytes of payloads that follow records. */
+  payloadBytes: number;
+  /** Bytes of the data section that are no whole record. */
+  skippedBytes: number;
+  /** Bytes that came out of COMPRESSED records. */
+  inflatedBytes: number;
+  /** How often something was damaged, whether it was reported or not. */
+  damages: number;
+}
+
+/** Which records {@link PerfDataReader.batches} gives. */
+export interface BatchOptions {
+  /** File offset of the first record; the start of the data by default. */
+  readonly from?: number;
+  /** File offset at which to stop; the end of the data by default. */
+  readonly to?: number;
+  /** Whether records come out of COMPRESSED ones; true by default. */
+  readonly inflate?: boolean;
+  /** What was inflated before `from`: see {@link PerfDataReader.inflaterState}. */
+  readonly resume?: InflaterState | undefined;
+  /**
+   * Whether a tolerant reader skips damage without reporting it; false by default. For a pass that
+   * looks ahead of the one in which damage is reported.
+   */
+  readonly quiet?: boolean;
+}
+
+/**
+ * Reads a `perf.data` file or pipe stream of any size in bounded memory.
+ *
+ * It is one class because a stream says what it is while it is read: events, architecture and
+ * compression arrive as records among those that they are about.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { assertEquals } from "@std/assert";
+ *
+ * // A pipe stream of one FINISHED_ROUND record.
+ * const pipe = new Uint8Array(24);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
+ * const reader = await PerfDataReader.open(bytesSource(pipe));
+ * const types: number[] = [];
+ * for await (const batch of reader.batches()) {
+ *   for (let i = 0; i < batch.count; i++) types.push(batch.type(i));
+ * }
+ * assertEquals([reader.isPipe, types], [true, [68]]);
+ * ```
+ */
+// One class: a file, a stream and inflated records share the buffer and the place in it.
+export class PerfDataReader {
+  /** 1: `PERFFILE`, 2: `PERFILE2`. */
+  readonly version: 1 | 2;
+  /** Byte order of the file. */
+  readonly littleEndian: boolean;
+  /** Whether this is a pipe stream: a 16-byte header and then records only. */
+  readonly isPipe: boolean;
+  /** Size of the file header in bytes. */
+  readonly headerSize: number;
+  /** The header of a file; a pipe stream has none. */
+  readonly header: PerfFileHeader | undefined;
+  /** Size of the file, where it is known. */
+  readonly fileSize: number | undefined;
+  /** The events. In a pipe stream they come with the records. */
+  readonly events: EventTable = new EventTable();
+  /** The machine that recorded, as `uname -m` prints it, where the file says so. */
+  arch: string | undefined;
+  /** What the last pass over the records found. */
+  stats: ReaderStats = emptyStats();
+
+  readonly #source: ByteSource;
+  readonly #options: ReaderOptions;
+  readonly #prologue: Uint8Array;
+  #data: { offset: number; size: number } = { offset: 0, size: 0 };
+  #features: FeatureSection[] = [];
+  #ids: PerfFileSection[] = [];
+  #epilogue: { offset: number; bytes: Uint8Array } | undefined;
+  #streamUsed = false;
+  /** What a pass over a file left for the next one. */
+  #spare: RecordBatch | undefined;
+  /** Offsets of the HEADER_ATTR records of a pipe stream that were read. */
+  readonly #attrsTaken = new Set<number>();
+  #googleDialect = false;
+  #quiet = false;
+  /** What inflates in the present pass. */
+  #inflater: Inflater | undefined;
+
+  private constructor(
+    source: ByteSource,
+    options: ReaderOptions,
+    prologue: Uint8Array,
+    isPipe: boolean,
+  ) {
+    const { magic, size } = headerSize(prologue);
+    this.#source = source;
+    this.#options = options;
+    this.#prologue = prologue;
+    this.version = magic.version;
+    this.littleEndian = magic.littleEndian;
+    this.isPipe = isPipe;
+    this.headerSize = size;
+    this.fileSize = isRandomAccess(source) ? source.size : undefined;
+    this.header = isPipe
+      ? undefined
+      : decodeFileHeader(prologue.subarray(0, size), magic.littleEndian);
+  }
+
+  /**
+   * Reads the headers of a file, or of a stream.
+   *
+   * A file that arrives as a stream is read forward: its attrs come before the data, as perf writes
+   * them, and its features are known after the last batch.
+   *
+   * @throws {PerfDataError} Where this is no perf.data file, or its headers cannot be read.
+   */
+  static async open(source: ByteSource, options: ReaderOptions = {}): Promise<PerfDataReader> {
+    const forward = new ForwardReader(source);
+    const start = new Uint8Array(16);
+    const { size, magic } = headerSize(start.subarray(0, await forward.readFull(start)));
+    if (size === 16) {
+      const reader = new PerfDataReader(source, options, start, true);
+      reader.#data = { offset: 16, size: Infinity };
+      if (reader.fileSize !== undefined) reader.#data.size = reader.fileSize - 16;
+      return reader;
+    }
+    const head = new Uint8Array(size);
+    head.set(start);
+    const got = 16 + await forward.readFull(head.subarray(16));
+    if (got < size) {
+      throw new PerfDataError(`file header: ${got} bytes, expected ${size}`, {
+        offset: got,
+        code: "cut",
+      });
+    }
+    let prologue = head;
+    if (!isRandomAccess(source)) {
+      const { offset } = sectionRange(decodeFileHeader(head, magic.littleEndian).data);
+      if (offset > MAX_PROLOGUE) {
+        throw new PerfDataError(`file header: data at ${offset}, too far to read from a stream`, {
+          offset: 40,
+        });
+      }
+      prologue = new Uint8Array(Math.max(offset, size));
+      prologue.set(head);
+      const rest = prologue.subarray(size);
+      if (await forward.readFull(rest) < rest.length) {
+        throw new PerfDataError("file header: the stream ends before the data", { code: "cut" });
+      }
+    }
+    const reader = new PerfDataReader(source, options, prologue, false);
+    await reader.#readTables(reader.header as PerfFileHeader);
+    return reader;
+  }
+
+  /** The part of the file that holds records; its size is `Infinity` for a stream. */
+  get data(): { readonly offset: number; readonly size: number } {
+    return this.#data;
+  }
+
+  /**
+   * The feature sections, in the order of the feature table. Those of a file that arrives as a
+   * stream are known after its last batch; those of a pipe are HEADER_FEATURE records.
+   */
+  get features(): readonly FeatureSection[] {
+    return this.#features;
+  }
+
+  /** Which bytes of the file belong to what. A pipe stream is a header and data. */
+  get layout(): FileLayout {
+    if (this.fileSize === undefined) return { regions: [], conflicts: [] };
+    if (this.header === undefined) {
+      return {
+        regions: [
+          { kind: "header", offset: 0, size: this.headerSize },
+          { kind: "data", offset: this.headerSize, size: this.fileSize - this.headerSize },
+        ],
+        conflicts: [],
+      };
+    }
+    const sections: FileSections = {
+      header: this.header,
+      headerSize: this.headerSize,
+      ids: this.#ids,
+      data: this.#data,
+      features: this.#features,
+    };
+    return fileLayout(sections, this.fileSize);
+  }
+
+  /** Where files of a directory were joined, as their source says; `undefined` of a single file. */
+  get seams(): readonly number[] | undefined {
+    return isRandomAccess(this.#source) ? this.#source.seams : undefined;
+  }
+
+  /** Makes a temporary file, where the source allows one. */
+  get temp(): (() => TempFile) | undefined {
+    return this.#source.temp;
+  }
+
+  /**
+   * What the pass over the records has inflated before the present batch, which is none that came out of a
+   * COMPRESSED record: with it, records from here on are read for themselves.
+   *
+   * @returns `undefined` where that is not possible.
+   */
+  inflaterState(): InflaterState | undefined {
+    return this.#inflater?.state();
+  }
+
+  /** @ignore Throws in strict mode; reports in tolerant mode. */
+  reportDamage(message: string, place: ErrorPlace): void {
+    const error = new PerfDataError(message, place);
+    if (this.#options.diagnostics === undefined) throw error;
+    this.stats.damages++;
+    if (!this.#quiet) this.#options.diagnostics(error);
+  }
+
+  /**
+   * Reads a run of bytes of the file: a section that is not part of the data.
+   *
+   * @throws {PerfDataError} Where the file, or what is left of the stream, does not have them.
+   */
+  async readSection(offset: number, size: number, what: string): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.fileSize !== undefined && offset + size > this.fileSize) {
+      throw new PerfDataError(
+        `${what}: ${size} bytes at ${
+          hexOffset(offset)
+        } end beyond the file's ${this.fileSize} bytes`,
+        { offset, code: "cut" },
+      );
+    }
+    if (isRandomAccess(this.#source)) {
+      const bytes = new Uint8Array(size);
+      const got = await this.#source.readAt(bytes, offset);
+      if (got < size) {
+        throw new PerfDataError(`${what}: ${got} bytes, expected ${size}`, { offset, code: "cut" });
+      }
+      return bytes;
+    }
+    for (const part of [{ offset: 0, bytes: this.#prologue }, this.#epilogue]) {
+      if (part === undefined || offset < part.offset) continue;
+      const at = offset - part.offset;
+      if (at + size <= part.bytes.length) return part.bytes.slice(at, at + size);
+    }
+    throw new PerfDataError(`${what}: not in the part of the stream that was kept`, { offset });
+  }
+
+  /** Reads attrs, ids and the feature table. */
+  async #readTables(header: PerfFileHeader): Promise<void> {
+    try {
+      const idBytes = this.fileSize ?? this.#prologue.length;
+      await readAttrs(this, header, idBytes, () => this.arch, (event, ids) => {
+        this.events.add(event);
+        this.#ids.push(ids);
+      });
+    } catch (error) {
+      if (!(error instanceof PerfDataError)) throw error;
+      this.reportDamage(error.message, error);
+    }
+    const { offset, size, whole } = await dataRange(this, header);
+    this.#data = { offset, size };
+    if (whole && isRandomAccess(this.#source)) await this.#readFeatureTable(header);
+  }
+
+  async #readFeatureTable(header: PerfFileHeader): Promise<void> {
+    const offset = this.#data.offset + this.#data.size;
+    this.#features = await readFeatureTable(this, header, offset, (bytes) => this.#setArch(bytes));
+  }
+
+  #setArch(bytes: Uint8Array): void {
+    try {
+      this.arch = decode(headerString, bytes, { littleEndian: this.littleEndian }).value;
+    } catch (error) {
+      // Only names of registers depend on it; the feature itself is reported where it is read.
+      if (!(error instanceof PerfDataError)) throw error;
+    }
+  }
+
+  /**
+   * The records, in file order, in batches of whole records.
+   *
+   * A batch ends after a record that a payload follows, and after a COMPRESSED record; what comes
+   * out of that is in the batches right after it.
+   *
+   * A stream can be read once. The batch is overwritten when the next one is asked for.
+   *
+   * @throws {PerfDataError} In strict mode, where the data is damaged.
+   */
+  async *batches(options: BatchOptions = {}): AsyncGenerator<RecordBatch, void, void> {
+    const random = isRandomAccess(this.#source);
+    if (!random) {
+      if (this.#streamUsed) throw new PerfDataError("records: a stream can be read once only");
+      this.#streamUsed = true;
+    }
+    const from = random ? options.from ?? this.#data.offset : this.#data.offset;
+    const to = Math.min(options.to ?? Infinity, this.#data.offset + this.#data.size);
+    this.stats = emptyStats();
+    this.#quiet = options.quiet === true;
+    // New memory takes longer to fill than that of the pass before.
+    const batch = this.#spare ?? new RecordBatch(CAPACITY, this.littleEndian, this.events);
+    this.#spare = undefined;
+    batch.aligned = true;
+    batch.inflatedFrom = -1;
+    const seams = random ? this.#source.seams?.filter((at) => at > from && at < to) ?? [] : [];
+    let start = from;
+    try {
+      for (const end of [...seams, to]) {
+        const resume = start === from ? options.resume : undefined;
+        yield* this.#run(batch, start, end, { ...options, resume });
+        start = end;
+      }
+    } finally {
+      if (random) this.#spare = batch;
+    }
+  }
+
+  /** The records in `[from, to)`, which begin where no other ends. */
+  async *#run(
+    batch: RecordBatch,
+    from: number,
+    to: number,
+    options: BatchOptions,
+  ): AsyncGenerator<RecordBatch, void, void> {
+    const forward = new ForwardReader(this.#source, from);
+    const { stats } = this;
+    const { zstd = zstdStream } = this.#options;
+    const inflater = new Inflater(this, batch.littleEndian, zstd, options.resume);
+    this.#inflater = inflater;
+    let len = 0;
+    let block = BLOCK;
+    for (let reads = 0;; reads++) {
+      if ((reads & 15) === 15) checkMemory();
+      batch.offset = forward.position - len;
+      const room = Math.min(block, CAPACITY - len, to - forward.position);
+      block = Math.min(block * 4, BLOCK);
+      const got = room > 0 ? await forward.read(batch.bytes.subarray(len, len + room)) : 0;
+      len += got;
+      let pos = 0;
+      let stop: Stop = "again";
+      while (stop === "again" && pos < len) {
+        batch.firstIndex = stats.records;
+        batch.payload = undefined;
+        stop = frame(batch, pos, len, !this.#googleDialect);
+        if (batch.count === 0) break;
+        const last = batch.count - 1;
+        const next = batch.start(last) + batch.size(last);
+        stats.records += batch.count;
+        stats.recordBytes += next - pos;
+        pos = next;
+        if (this.isPipe) this.#takeMeta(batch);
+        const type = batch.type(last);
+        const size = stop === "again" ? payloadSize(batch, last) : 0;
+        if (size > 0) {
+          const payload = new BufferedPayload(batch, next, len, forward, size, to);
+          batch.payload = payload;
+          yield batch;
+          pos = await payload.finish();
+          stats.payloadBytes += payload.taken;
+          // Nothing is left in the buffer where the payload went beyond it.
+          if (pos === len) block = FIRST_BLOCK;
+          if (payload.taken < size) {
+            this.reportDamage(
+              `payload: ${payload.taken} bytes left of the data, expected ${size}`,
+              { offset: payload.offset, record: { type, index: stats.records - 1 } },
+            );
+          }
+        } else if (
+          options.inflate !== false &&
+          (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2)
+        ) {
+          const compressed = batch.recordBytes(last).slice();
+          const offset = batch.offsetOf(last);
+          yield batch;
+          yield* inflater.inflate(compressed, offset);
+        } else {
+          yield batch;
+        }
+      }
+      if (stop === "bad") {
+        const size = recordSize(batch.view, pos, this.littleEndian);
+        const type = batch.view.getUint32(pos, this.littleEndian);
+        const skipped = len - pos +
+          await forward.skip(Math.min(to - forward.position, Number.MAX_SAFE_INTEGER));
+        stats.skippedBytes += skipped;
+        this.reportDamage(
+          `record header: size is ${size}, expected at least 8; ` +
+            `the rest of the data, ${skipped} bytes, is skipped`,
+          { offset: batch.offset + pos, record: { type, index: stats.records } },
+        );
+        break;
+      }
+      batch.bytes.copyWithin(0, pos, len);
+      len -= pos;
+      if (got === 0) {
+        if (len > 0) this.#reportLeft(batch, forward.position - len, len);
+        if (Number.isFinite(to)) this.#reportMissing(forward.position, to);
+        break;
+      }
+    }
+    // Where reading ends before the data does, the rest of a record may follow.
+    if (to !== options.to || to === this.#data.offset + this.#data.size) inflater.finish();
+    if (!isRandomAccess(this.#source) && this.header !== undefined) {
+      await this.#readEpilogue(forward, this.header);
+    }
+  }
+
+  /** Reports the bytes at the end of the data that are no whole record. */
+  #reportLeft(batch: RecordBatch, offset: number, left: number): void {
+    this.stats.skippedBytes += left;
+    const whole = left >= PERF_EVENT_HEADER_SIZE;
+    this.reportDamage(
+      `record: ${left} bytes left of the data, expected ${
+        whole ? recordSize(batch.view, 0, this.littleEndian) : "a record header of 8"
+      }`,
+      {
+        offset,
+        code: "cut",
+        ...(whole
+          ? {
+            record: { type: batch.view.getUint32(0, this.littleEndian), index: this.stats.records },
+          }
+          : {}),
+      },
+    );
+  }
+
+  /** Reports that the data ends before its end: a stream that was cut, or a file that is being cut. */
+  #reportMissing(position: number, to: number): void {
+    const missing = to - position;
+    if (missing <= 0) return;
+    this.stats.skippedBytes += missing;
+    this.reportDamage(
+      `data: ends at ${hexOffset(position)}, expected ${
+        hexOffset(to)
+      }; ${missing} bytes are missing`,
+      { offset: position, code: "cut" },
+    );
+  }
+
+  /** Takes from a pipe's records what a file has in its header. */
+  #takeMeta(batch: RecordBatch): void {
+    const { littleEndian } = this;
+    for (let i = 0; i < batch.count; i++) {
+      const type = batch.type(i);
+      if (type === PERF_RECORD_HEADER_ATTR) {
+        const base = batch.offsetOf(i);
+        // A stream that is in a file may be read more than once; its events are the same each time.
+        if (this.#attrsTaken.has(base)) continue;
+        this.#attrsTaken.add(base);
+        try {
+          const body = batch.recordBytes(i).subarray(PERF_EVENT_HEADER_SIZE);
+          const { value: attr, tail } = decode(perfEventAttr(), body, {
+            littleEndian,
+            base: base + PERF_EVENT_HEADER_SIZE,
+          });
+          const ids = decode(array(u64, "rest"), tail ?? new Uint8Array(0), { littleEndian }).value;
+          this.events.add(new PerfEvent(attr, ids, () => this.arch));
+        } catch (error) {
+          if (!(error instanceof PerfDataError)) throw error;
+          this.reportDamage(`HEADER_ATTR: ${error.message}`, error);
+        }
+      } else if (
+        type === PERF_RECORD_HEADER_FEATURE && !this.#googleDialect && batch.size(i) > 16
+      ) {
+        const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
+        if (batch.view.getBigUint64(at, littleEndian) === BigInt(HEADER_ARCH)) {
+          this.#setArch(batch.recordBytes(i).subarray(16));
+        }
+      } else if (type === PERF_RECORD_ID_INDEX && !this.#googleDialect) {
+        this.#googleDialect = !isIdIndex(batch, i);
+      }
+    }
+  }
+
+  /** Whether the stream speaks the old dialect in which types 69–80 are HOSTNAME and so on. */
+  get isGoogleDialect(): boolean {
+    return this.#googleDialect;
+  }
+
+  async #readEpilogue(forward: ForwardReader, header: PerfFileHeader): Promise<void> {
+    const offset = forward.position;
+    if (this.#data.offset + this.#data.size !== offset) return;
+    const ids = featureIds(header, this.littleEndian);
+    const table = new Uint8Array(16 * ids.length);
+    const chunks = [table.subarray(0, await forward.readFull(table))];
+    const sections = decode(array(perfFileSection, "rest"), table, {
+      littleEndian: this.littleEndian,
+    }).value.map(sectionRange);
+    // What lies after the last feature is not read: there may be no end of it.
+    const end = Math.max(offset, ...sections.map((section) => section.offset + section.size));
+    const stop = Math.min(end, offset + MAX_EPILOGUE);
+    while (forward.position < stop) {
+      const chunk = new Uint8Array(Math.min(1 << 16, stop - forward.position));
+      const n = await forward.readFull(chunk);
+      chunks.push(chunk.subarray(0, n));
+      if (n < chunk.length) break;
+    }
+    this.#epilogue = {
+      offset,
+      bytes: new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer()),
+    };
+    await this.#readFeatureTable(header);
+  }
+}
+
+function emptyStats(): ReaderStats {
+  return {
+    records: 0,
+    recordBytes: 0,
+    payloadBytes: 0,
+    skippedBytes: 0,
+    inflatedBytes: 0,
+    damages: 0,
+  };
+}

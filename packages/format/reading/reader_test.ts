@@ -1,0 +1,407 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import { zstdCompressSync } from "node:zlib";
+import { emptyAttr, perfEventAttr } from "../header/attr.ts";
+import type { PerfDataError } from "../error.ts";
+import { PerfDataReader } from "./reader.ts";
+import { RecordCodec } from "../records/record_codec.ts";
+import { KERNEL_RECORDS } from "../records/mod.ts";
+import { memorySink } from "../sources/sink.ts";
+import { blobSource, type ByteSource, bytesSource, streamSource } from "../sources/source.ts";
+import { encode, headerString } from "../struct/mod.ts";
+import { PerfDataWriter } from "../writing/writer.ts";
+
+const codec = new RecordCodec(KERNEL_RECORDS);
+
+const header = (type: number, size: number, littleEndian = true) => {
+  const bytes = new Uint8Array(8);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, type, littleEndian);
+  view.setUint16(6, size, littleEndian);
+  return bytes;
+};
+
+const comm = (name: string, littleEndian = true) =>
+  codec.encode(
+    { type: 3, name: "COMM", misc: 0, body: { pid: 1, tid: 1, comm: name } },
+    { littleEndian },
+  );
+
+/** An AUXTRACE record (48 bytes) and its payload. */
+function auxtrace(payload: Uint8Array, littleEndian = true): Uint8Array {
+  const bytes = new Uint8Array(48 + payload.length);
+  bytes.set(header(71, 48, littleEndian));
+  new DataView(bytes.buffer).setBigUint64(8, BigInt(payload.length), littleEndian);
+  bytes.set(payload, 48);
+  return bytes;
+}
+
+async function fileOf(parts: Uint8Array[], options: { littleEndian?: boolean } = {}) {
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, {
+    ...options,
+    events: [{ attr: emptyAttr(), ids: [1n, 2n] }, { attr: emptyAttr(), ids: [3n] }],
+  });
+  for (const part of parts) await writer.write(part);
+  await writer.close([{ id: 6, bytes: encode(headerString, "riscv64", options) }]);
+  return sink.bytes();
+}
+
+async function pipeOf(parts: Uint8Array[]) {
+  const sink = memorySink();
+  const writer = await PerfDataWriter.pipe(sink);
+  for (const part of parts) await writer.write(part);
+  return sink.bytes();
+}
+
+/** A stream that hands out pieces of the given sizes, over and over. */
+function pieces(bytes: Uint8Array, sizes: readonly number[]): ByteSource {
+  let at = 0;
+  let turn = 0;
+  return streamSource(
+    new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const size = Math.max(1, sizes[turn++ % sizes.length] ?? 1);
+        if (at >= bytes.length) return controller.close();
+        controller.enqueue(bytes.slice(at, at + size));
+        at += size;
+      },
+    }),
+  );
+}
+
+interface Pass {
+  names: string[];
+  offsets: number[];
+  payloads: string[];
+  problems: string[];
+  reader: PerfDataReader;
+}
+
+async function pass(source: ByteSource): Promise<Pass> {
+  const problems: string[] = [];
+  const diagnostics = (error: PerfDataError) => problems.push(error.located());
+  const reader = await PerfDataReader.open(source, { diagnostics });
+  const names: string[] = [];
+  const offsets: number[] = [];
+  const payloads: string[] = [];
+  for await (const batch of reader.batches()) {
+    for (let i = 0; i < batch.count; i++) {
+      const record = codec.decode(batch.recordBytes(i), batch.context(i));
+      names.push(record.name === "COMM" ? record.body.comm : `${record.type}`);
+      offsets.push(batch.offsetOf(i));
+    }
+    if (batch.payload !== undefined) {
+      let text = "";
+      const into = new Uint8Array(7);
+      for (let n; (n = await batch.payload.read(into)) > 0;) {
+        text += new TextDecoder().decode(into.subarray(0, n));
+      }
+      payloads.push(text);
+    }
+  }
+  return { names, offsets, payloads, problems, reader };
+}
+
+const text = new TextEncoder();
+const PARTS = [
+  comm("one"),
+  auxtrace(text.encode("payload of the first")),
+  comm("two"),
+  header(68, 8),
+  auxtrace(new Uint8Array(0)),
+  comm("three"),
+];
+const NAMES = ["one", "71", "two", "68", "71", "three"];
+const PAYLOADS = ["payload of the first"];
+
+for (const [kind, make] of [["file", fileOf], ["pipe", pipeOf]] as const) {
+  Deno.test(`reader: a ${kind}, in pieces of any size`, async () => {
+    const bytes = await make(PARTS);
+    const whole = await pass(bytesSource(bytes));
+    assertEquals([whole.names, whole.payloads, whole.problems], [NAMES, PAYLOADS, []]);
+    for (const sizes of [[1], [7], [64, 3], [1 << 20]]) {
+      const split = await pass(pieces(bytes, sizes));
+      assertEquals([split.names, split.payloads, split.problems], [NAMES, PAYLOADS, []]);
+      assertEquals(split.offsets, whole.offsets);
+      if (kind === "file") assertEquals(split.reader.arch, "riscv64");
+    }
+    const blob = await pass(blobSource(new Blob([bytes])));
+    assertEquals([blob.names, blob.offsets], [whole.names, whole.offsets]);
+  });
+}
+
+Deno.test("reader: a payload that nobody reads is skipped and counted", async () => {
+  for (const source of [bytesSource, (bytes: Uint8Array) => pieces(bytes, [5])]) {
+    const reader = await PerfDataReader.open(source(await pipeOf(PARTS)));
+    let records = 0;
+    for await (const batch of reader.batches()) records += batch.count;
+    assertEquals([records, reader.stats.payloadBytes], [6, 20]);
+    assertEquals(reader.stats.recordBytes, 3 * 24 + 2 * 48 + 8);
+  }
+});
+
+Deno.test("reader: a file far larger than its buffer", async () => {
+  const many = Array.from({ length: 60_000 }, (_, i) => comm(`thread ${i}`));
+  const { names, problems } = await pass(bytesSource(await fileOf(many)));
+  assertEquals(names.length, 60_000);
+  assertEquals(names.every((name, i) => name === `thread ${i}`), true);
+  assertEquals(problems, []);
+});
+
+Deno.test("reader: big-endian", async () => {
+  const parts = [comm("one", false), auxtrace(text.encode("data"), false), comm("two", false)];
+  const { names, payloads, reader } = await pass(
+    bytesSource(await fileOf(parts, { littleEndian: false })),
+  );
+  assertEquals([names, payloads], [["one", "71", "two"], ["data"]]);
+  assertEquals(reader.arch, "riscv64");
+  assertEquals(reader.events.all.map(({ ids }) => ids), [[1n, 2n], [3n]]);
+});
+
+Deno.test("reader: each byte of a file is in one region", async () => {
+  const bytes = await fileOf(PARTS);
+  const { layout } = await PerfDataReader.open(bytesSource(bytes));
+  assertEquals(layout.conflicts, []);
+  assertEquals(layout.regions.map(({ kind }) => kind), [
+    "header",
+    "ids",
+    "ids",
+    "attrs",
+    "data",
+    "feature_table",
+    "feature",
+  ]);
+  let end = 0;
+  for (const { offset, size } of layout.regions) {
+    assertEquals(offset, end);
+    end += size;
+  }
+  assertEquals(end, bytes.length);
+});
+
+Deno.test("reader: a killed recording is read to the end of the file", async () => {
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }] });
+  for (const part of PARTS) await writer.write(part);
+  const bytes = sink.bytes(); // never closed
+  bytes[72] = 0xff; // perf announces its features at the start
+  const { names, problems } = await pass(bytesSource(bytes));
+  assertEquals(names, NAMES);
+  assertEquals(problems, [
+    "0x30: file header: data size is 0, the recording was not finished; " +
+    "reading to the end of the file",
+  ]);
+  await assertRejects(() => PerfDataReader.open(bytesSource(bytes)), "data size is 0");
+});
+
+Deno.test("reader: a file without any record is not a killed one", async () => {
+  const { names, problems } = await pass(bytesSource(await fileOf([])));
+  assertEquals([names, problems], [[], []]);
+});
+
+Deno.test("reader: a file cut anywhere gives what is whole and says what is not", async () => {
+  const bytes = await pipeOf(PARTS);
+  const whole = await pass(bytesSource(bytes));
+  for (let size = 16; size < bytes.length; size++) {
+    const cut = await pass(bytesSource(bytes.subarray(0, size)));
+    assertEquals(cut.names, whole.names.slice(0, cut.names.length));
+    const { recordBytes, payloadBytes, skippedBytes } = cut.reader.stats;
+    assertEquals(16 + recordBytes + payloadBytes + skippedBytes, size);
+    // A cut between two records cannot be seen in a pipe stream; any other one is reported.
+    const boundary = whole.offsets.includes(size);
+    assertEquals(cut.problems.length, boundary ? 0 : 1, `cut at ${size}: ${cut.problems}`);
+  }
+});
+
+Deno.test("reader: a record shorter than its header ends the data", async () => {
+  const bytes = await pipeOf([comm("one"), header(3, 4), comm("two")]);
+  const { names, problems, reader } = await pass(bytesSource(bytes));
+  assertEquals(names, ["one"]);
+  assertEquals(problems, [
+    "0x28: record header: size is 4, expected at least 8; the rest of the data, 32 bytes, is skipped",
+  ]);
+  assertEquals(reader.stats.skippedBytes, 32);
+  const strict = await PerfDataReader.open(bytesSource(bytes));
+  await assertRejects(
+    async () => {
+      for await (const _ of strict.batches());
+    },
+    "size is 4",
+  );
+});
+
+Deno.test("reader: sections outside of the file are reported, the rest is read", async () => {
+  const bytes = await fileOf(PARTS);
+  const view = new DataView(bytes.buffer);
+  view.setBigUint64(104 + 24 + 144, 1n << 40n, true); // offset of the ids of the first attr
+  const { names, problems, reader } = await pass(bytesSource(bytes));
+  assertEquals(names, NAMES);
+  assertEquals(problems, [
+    `0x10000000000: event ids: 16 bytes at 0x10000000000 end beyond the file's ${bytes.length} bytes`,
+  ]);
+  assertEquals(reader.events.all.map(({ ids }) => ids.length), [0, 1]);
+  assertEquals(reader.layout.conflicts.length, 1);
+});
+
+/** The pieces that perf would put into COMPRESSED records: one stream, cut anywhere. */
+function compressed(bytes: Uint8Array, cut: number): Uint8Array[] {
+  const stream = new Uint8Array(zstdCompressSync(bytes));
+  return [stream.subarray(0, cut), stream.subarray(cut)].map((piece) => {
+    const record = new Uint8Array(8 + piece.length);
+    record.set(header(81, record.length));
+    record.set(piece, 8);
+    return record;
+  });
+}
+
+Deno.test("reader: records come out of compressed ones, and keep their carrier's offset", async () => {
+  const inner = new Uint8Array(await new Blob([comm("one"), comm("two")]).arrayBuffer());
+  for (const cut of [1, 10, 20]) {
+    const bytes = await pipeOf([...compressed(inner, cut), comm("three")]);
+    const { names, offsets, problems } = await pass(bytesSource(bytes));
+    assertEquals(names, ["81", "81", "one", "two", "three"]);
+    assertEquals(offsets[2], offsets[1]);
+    assertEquals(problems, []);
+  }
+});
+
+Deno.test("reader: damaged compressed data is reported once, what follows is read", async () => {
+  const bad = new Uint8Array(40).fill(0xee);
+  bad.set(header(81, 40));
+  const { names, problems } = await pass(bytesSource(await pipeOf([bad, comm("two")])));
+  assertEquals(names, ["81", "two"]);
+  assertEquals(problems.length, 1);
+  assert(problems[0]?.startsWith("0x10: COMPRESSED: zstd: "), problems[0]);
+});
+
+Deno.test("reader: flipped bits end in an error or in records, never in another exception", async () => {
+  const good = await fileOf([...PARTS, ...compressed(comm("inner"), 9)]);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 }),
+      fc.boolean(),
+      async (flips, stream) => {
+        const bytes = good.slice();
+        for (const [at, value] of flips) bytes[at] = value;
+        const problems: PerfDataError[] = [];
+        try {
+          const source = stream ? pieces(bytes, [100]) : bytesSource(bytes);
+          const reader = await PerfDataReader.open(source, {
+            diagnostics: (error) => problems.push(error),
+          });
+          for await (const batch of reader.batches()) {
+            for (let i = 0; i < batch.count; i++) {
+              codec.decode(batch.recordBytes(i), batch.context(i));
+            }
+          }
+        } catch (error) {
+          assertEquals((error as Error).name, "PerfDataError", (error as Error).stack);
+        }
+        assert(problems.length < 20);
+      },
+    ),
+    { numRuns: 1500 },
+  );
+});
+
+Deno.test("reader: a stream that ends before its header says is reported, also between records", async () => {
+  const bytes = await fileOf(PARTS);
+  const { data } = await PerfDataReader.open(bytesSource(bytes));
+  const end = data.offset + data.size;
+  let boundaries = 0;
+  for (let cut = data.offset; cut < end; cut++) {
+    const { names, problems, reader } = await pass(pieces(bytes.slice(0, cut), [1 << 20]));
+    const whole = cut === data.offset || reader.stats.recordBytes + reader.stats.payloadBytes ===
+        cut - data.offset;
+    if (whole) boundaries++;
+    assert(
+      problems.some((problem) => problem.endsWith(`${end - cut} bytes are missing`)),
+      `cut to ${cut}: ${problems}`,
+    );
+    assert(reader.stats.skippedBytes >= end - cut);
+    assert(names.length < NAMES.length || problems.length > 1);
+  }
+  assert(boundaries >= NAMES.length, `${boundaries} cuts between records`);
+});
+
+Deno.test("reader: a file that becomes shorter while it is read is reported", async () => {
+  const many = Array.from({ length: 40_000 }, (_, i) => comm(`task ${i}`));
+  const bytes = await fileOf(many);
+  const source = bytesSource(bytes);
+  let reads = 0;
+  const { names, problems } = await pass({
+    size: source.size,
+    readAt: (into, position) => {
+      const left = (reads++ < 8 ? bytes.length : bytes.length >> 1) - position;
+      return left <= 0 ? 0 : source.readAt(into.subarray(0, left), position);
+    },
+  });
+  assert(names.length < many.length);
+  assert(problems.some((problem) => problem.endsWith("bytes are missing")), `${problems}`);
+});
+
+Deno.test("reader: what follows the last feature of a stream is not read", async () => {
+  const bytes = await fileOf(PARTS);
+  let at = 0;
+  const source: ByteSource = {
+    read(into) {
+      const part = bytes.subarray(at, at + into.length);
+      into.set(part);
+      at += part.length > 0 ? part.length : into.length;
+      return part.length > 0 ? part.length : into.length;
+    },
+  };
+  const { names, problems, reader } = await pass(source);
+  assertEquals([names, problems, reader.arch], [NAMES, [], "riscv64"]);
+  assert(at < bytes.length + (1 << 17), `${at - bytes.length} bytes beyond the end were read`);
+});
+
+Deno.test("reader: ids that all events claim are not read for each of them", async () => {
+  const attrs = 2000;
+  const ids = Array.from({ length: 20_000 }, (_, i) => BigInt(i));
+  const sink = memorySink();
+  const events = Array.from({ length: attrs }, (_, i) => ({
+    attr: { ...emptyAttr(), config: BigInt(i) },
+    ids: i === 0 ? ids : [],
+  }));
+  const writer = await PerfDataWriter.file(sink, { events });
+  await writer.close();
+  const bytes = sink.bytes();
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const table = Number(view.getBigUint64(24, true));
+  const size = Number(view.getBigUint64(16, true));
+  for (let i = 0; i < attrs; i++) {
+    view.setBigUint64(table + i * size + size - 16, 104n, true);
+    view.setBigUint64(table + i * size + size - 8, BigInt(8 * ids.length), true);
+  }
+  const { problems, reader } = await pass(bytesSource(bytes));
+  assertEquals(reader.events.all.length, attrs);
+  const kept = reader.events.all.reduce((sum, event) => sum + event.ids.length, 0);
+  assert(kept * 8 <= bytes.length, `${kept} ids of a file of ${bytes.length} bytes`);
+  assert(problems.length > 1900);
+});
+
+Deno.test("reader: a second pass over a pipe stream in a file finds the same events", async () => {
+  const attr = encode(perfEventAttr(), { ...emptyAttr(), config: 7n });
+  const record = new Uint8Array(8 + attr.length + 8);
+  record.set(header(64, record.length));
+  record.set(attr, 8);
+  record[8 + attr.length] = 5;
+  const reader = await PerfDataReader.open(bytesSource(await pipeOf([record, ...PARTS])));
+  for (let turn = 0; turn < 3; turn++) {
+    for await (const _ of reader.batches());
+    assertEquals(reader.events.all.map(({ attr, ids }) => [attr.config, ids]), [[7n, [5n]]]);
+  }
+});
+
+Deno.test("reader: events iterate, and are found by number", async () => {
+  const sink = memorySink();
+  const events = [1n, 2n, 3n].map((config) => ({ attr: { ...emptyAttr(), config } }));
+  const writer = await PerfDataWriter.file(sink, { events });
+  await writer.close();
+  const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+  assertEquals([...reader.events].map(({ attr }) => attr.config), [1n, 2n, 3n]);
+  assertEquals([reader.events.length, reader.events.at(2)?.attr.config], [3, 3n]);
+  assertEquals(reader.events.at(3), undefined);
+});

@@ -1,0 +1,336 @@
+import type { PerfEventAttr } from "../header/attr.ts";
+import { PERF_EVENT_HEADER_SIZE } from "../records/record_types.ts";
+import { perfBranchEntry } from "./sample_parts.ts";
+import { readFormat, sampleBody, sampleIdTrailer, type SampleShape } from "./sample.ts";
+import { samplePrefixSize, SampleWalk } from "./sample_walk.ts";
+import { type Layout, layoutOf, prefixSize } from "../struct/layout.ts";
+
+/**
+ * Where the fields of an event's samples lie, for loops over many records.
+ *
+ * Each number is a byte offset from the start of the record (its 8-byte header included), or -1
+ * where the sample has no such field. The fields up to `period` are always at the same place; what
+ * follows has to be walked (see {@link SampleFields}).
+ */
+export interface SampleLayout {
+  /** Low 32 bits of `sample_type`. */
+  readonly sampleType: number;
+  /** u64 `identifier`. */
+  readonly identifier: number;
+  /** u64 `ip`. */
+  readonly ip: number;
+  /** u32 `pid`. */
+  readonly pid: number;
+  /** u32 `tid`. */
+  readonly tid: number;
+  /** u64 `time`. */
+  readonly time: number;
+  /** u64 `addr`. */
+  readonly addr: number;
+  /** u64 `id`. */
+  readonly id: number;
+  /** u64 `stream_id`. */
+  readonly stream_id: number;
+  /** u32 `cpu`. */
+  readonly cpu: number;
+  /** u64 `period`. */
+  readonly period: number;
+  /** First byte after the fields above. */
+  readonly fixedSize: number;
+  /** Where the fields of the `sample_id` trailer lie in the event's other records. */
+  readonly trailer: TrailerLayout;
+}
+
+/**
+ * Where the fields of a `sample_id` trailer lie: byte offsets from the END of the record
+ * (a field at -8 is the last word), or 0 where there is no such field.
+ */
+export interface TrailerLayout {
+  /** Bytes of the trailer; 0 without `sample_id_all`. */
+  readonly size: number;
+  /** u32 `pid`. */
+  readonly pid: number;
+  /** u32 `tid`. */
+  readonly tid: number;
+  /** u64 `time`. */
+  readonly time: number;
+  /** u64 `id`. */
+  readonly id: number;
+  /** u64 `stream_id`. */
+  readonly stream_id: number;
+  /** u32 `cpu`. */
+  readonly cpu: number;
+  /** u64 `identifier`. */
+  readonly identifier: number;
+}
+
+/**
+ * Computes where the fields of an event's samples and trailers lie.
+ *
+ * @param attr The event's attr.
+ *
+ * @example
+ * ```ts
+ * import { emptyAttr } from "@perfdata/format";
+ * import { PERF_SAMPLE_IP, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+ * import { sampleLayout } from "@perfdata/format/sample-layout";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const layout = sampleLayout({
+ *   ...emptyAttr(),
+ *   sample_type: BigInt(PERF_SAMPLE_IP | PERF_SAMPLE_TIME),
+ * });
+ * assertEquals([layout.ip, layout.pid, layout.time, layout.fixedSize], [8, -1, 16, 24]);
+ * ```
+ */
+export function sampleLayout(attr: SampleShape & Pick<PerfEventAttr, "flags">): SampleLayout {
+  const body = sampleBody(attr);
+  const offsets: Layout<unknown> = layoutOf({ body });
+  const at = (name: string): number => offsets[name] ?? -1;
+  return {
+    sampleType: Number(attr.sample_type & 0xffff_ffffn),
+    identifier: at("identifier"),
+    ip: at("ip"),
+    pid: at("pid"),
+    tid: at("tid"),
+    time: at("time"),
+    addr: at("addr"),
+    id: at("id"),
+    stream_id: at("stream_id"),
+    cpu: at("cpu"),
+    period: at("period"),
+    fixedSize: PERF_EVENT_HEADER_SIZE + samplePrefixSize(body),
+    trailer: trailerLayout(attr.flags.sample_id_all ? attr.sample_type : 0n),
+  };
+}
+
+function trailerLayout(sampleType: bigint): TrailerLayout {
+  const trailer = sampleIdTrailer(sampleType);
+  const { size } = trailer;
+  const offsets: Layout<unknown> = layoutOf(trailer);
+  const at = (name: string): number => (offsets[name] ?? size) - size;
+  return {
+    size,
+    pid: at("pid"),
+    tid: at("tid"),
+    time: at("time"),
+    id: at("id"),
+    stream_id: at("stream_id"),
+    cpu: at("cpu"),
+    identifier: at("identifier"),
+  };
+}
+
+/** Where the values of a `read_format` lie: byte offsets from its start, -1 where there is none. */
+export interface ReadLayout {
+  /** Whether there is a value for each event of a group, with their number (u64) before them. */
+  readonly group: boolean;
+  /** u64 `time_enabled`. */
+  readonly time_enabled: number;
+  /** u64 `time_running`. */
+  readonly time_running: number;
+  /** The first entry. */
+  readonly head: number;
+  /** Bytes of an entry; its value, a u64, comes first. */
+  readonly entry: number;
+  /** u64 `id`, from the start of an entry. */
+  readonly id: number;
+  /** u64 `lost`, from the start of an entry. */
+  readonly lost: number;
+}
+
+/**
+ * Where the values of a `read_format` lie, for loops over many records.
+ *
+ * @param format `read_format` of the event's attr.
+ *
+ * @example
+ * ```ts
+ * import { PERF_FORMAT_GROUP, PERF_FORMAT_ID } from "@perfdata/format/perf-event";
+ * import { readLayout } from "@perfdata/format/sample-layout";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { group, head, entry, id, lost } = readLayout(PERF_FORMAT_GROUP | PERF_FORMAT_ID);
+ * assertEquals({ group, head, entry, id, lost }, { group: true, head: 8, entry: 16, id: 8, lost: -1 });
+ * ```
+ */
+export function readLayout(format: number): ReadLayout {
+  const codec = readFormat(format);
+  const whole: Layout<unknown> = layoutOf(codec);
+  const { shape } = codec.parts?.["values"] ?? {};
+  const element = shape?.kind === "array" ? shape.element : undefined;
+  const entry: Layout<unknown> = element === undefined ? whole : layoutOf(element);
+  return {
+    group: element !== undefined,
+    time_enabled: whole["time_enabled"] ?? -1,
+    time_running: whole["time_running"] ?? -1,
+    head: whole["values"] ?? 0,
+    entry: prefixSize(element ?? codec),
+    id: entry["id"] ?? -1,
+    lost: entry["lost"] ?? -1,
+  };
+}
+
+/** Where the fields of an entry of the branch stack lie, each from its start, and its bytes. */
+export const BRANCH_ENTRY: Readonly<Record<"from" | "to" | "flags" | "size", number>> = {
+  ...layoutOf(perfBranchEntry),
+  size: prefixSize(perfBranchEntry),
+};
+
+// Where a walk notes the fields.
+const AT_READ = SampleWalk.slot("read");
+const AT_CALLCHAIN = SampleWalk.slot("callchain");
+const AT_RAW = SampleWalk.slot("raw");
+const AT_BRANCH_STACK_ENTRIES = SampleWalk.slot("branch_stack.entries");
+const AT_BRANCH_STACK_HW_IDX = SampleWalk.slot("branch_stack.hw_idx");
+const AT_BRANCH_STACK_COUNTERS = SampleWalk.slot("branch_stack.counters");
+const AT_REGS_USER = SampleWalk.slot("regs_user");
+const AT_REGS_USER_VALUES = SampleWalk.slot("regs_user.regs");
+const AT_STACK_USER_DATA = SampleWalk.slot("stack_user.data");
+const AT_STACK_USER_DYN_SIZE = SampleWalk.slot("stack_user.dyn_size");
+const AT_WEIGHT = SampleWalk.slot("weight");
+const AT_DATA_SRC = SampleWalk.slot("data_src");
+const AT_TRANSACTION = SampleWalk.slot("transaction");
+const AT_REGS_INTR = SampleWalk.slot("regs_intr");
+const AT_REGS_INTR_VALUES = SampleWalk.slot("regs_intr.regs");
+const AT_PHYS_ADDR = SampleWalk.slot("phys_addr");
+const AT_CGROUP = SampleWalk.slot("cgroup");
+const AT_DATA_PAGE_SIZE = SampleWalk.slot("data_page_size");
+const AT_CODE_PAGE_SIZE = SampleWalk.slot("code_page_size");
+const AT_AUX = SampleWalk.slot("aux");
+const AT_WEIGHT_STRUCT = SampleWalk.slot("weight_struct");
+
+/**
+ * Finds the fields of a sample that have no fixed place.
+ *
+ * One object serves any number of samples: {@link SampleFields.locate} overwrites the positions,
+ * which are indices into the bytes it was given, or -1 where the sample has no such field.
+ *
+ * @example
+ * ```ts
+ * import { emptyAttr } from "@perfdata/format";
+ * import { PERF_SAMPLE_CALLCHAIN } from "@perfdata/format/perf-event";
+ * import { SampleFields } from "@perfdata/format/sample-layout";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const attr = { ...emptyAttr(), sample_type: BigInt(PERF_SAMPLE_CALLCHAIN) };
+ * const fields = new SampleFields(attr);
+ * const record = new DataView(new ArrayBuffer(24)); // header, nr, one address
+ * record.setUint32(8, 1, true);
+ * assertEquals(fields.locate(record, 0, 24, true), true);
+ * assertEquals([fields.callchain, fields.callchainLength], [16, 1]);
+ * ```
+ */
+export class SampleFields extends SampleWalk {
+  /** The `read_format`. */
+  get read(): number {
+    return this.positions[AT_READ] as number;
+  }
+  /** The addresses of the call chain, u64 each. */
+  get callchain(): number {
+    return this.positions[AT_CALLCHAIN] as number;
+  }
+  /** How many addresses the call chain has. */
+  get callchainLength(): number {
+    return this.counts[AT_CALLCHAIN] as number;
+  }
+  /** The bytes of the raw data. */
+  get raw(): number {
+    return this.positions[AT_RAW] as number;
+  }
+  /** How many bytes of raw data there are. */
+  get rawSize(): number {
+    return this.counts[AT_RAW] as number;
+  }
+  /** The entries of the branch stack, 24 bytes each. */
+  get branchStack(): number {
+    return this.positions[AT_BRANCH_STACK_ENTRIES] as number;
+  }
+  /** How many entries the branch stack has. */
+  get branchStackLength(): number {
+    return this.counts[AT_BRANCH_STACK_ENTRIES] as number;
+  }
+  /** u64 `hw_idx` of the branch stack. */
+  get branchHwIdx(): number {
+    return this.positions[AT_BRANCH_STACK_HW_IDX] as number;
+  }
+  /** The counters of the branch stack, u64 each. */
+  get branchCounters(): number {
+    return this.positions[AT_BRANCH_STACK_COUNTERS] as number;
+  }
+  /** u64 `abi` of the user registers; their values follow unless it is 0. */
+  get regsUser(): number {
+    return this.positions[AT_REGS_USER] as number;
+  }
+  /** The values of the user registers, u64 each. */
+  get regsUserValues(): number {
+    return this.positions[AT_REGS_USER_VALUES] as number;
+  }
+  /** How many values of user registers a sample has that has any. */
+  get regsUserLength(): number {
+    return this.counts[AT_REGS_USER_VALUES] as number;
+  }
+  /** The bytes of the user stack. */
+  get stackUser(): number {
+    return this.positions[AT_STACK_USER_DATA] as number;
+  }
+  /** How many bytes of user stack there are. */
+  get stackUserSize(): number {
+    return this.counts[AT_STACK_USER_DATA] as number;
+  }
+  /** u64 `dyn_size` of the user stack. */
+  get stackUserDynSize(): number {
+    return this.positions[AT_STACK_USER_DYN_SIZE] as number;
+  }
+  /** u64 `weight`, or `perf_sample_weight`. */
+  get weight(): number {
+    return Math.max(
+      this.positions[AT_WEIGHT] as number,
+      this.positions[AT_WEIGHT_STRUCT] as number,
+    );
+  }
+  /** u64 `data_src`. */
+  get dataSrc(): number {
+    return this.positions[AT_DATA_SRC] as number;
+  }
+  /** u64 `transaction`. */
+  get transaction(): number {
+    return this.positions[AT_TRANSACTION] as number;
+  }
+  /** u64 `abi` of the interrupt registers. */
+  get regsIntr(): number {
+    return this.positions[AT_REGS_INTR] as number;
+  }
+  /** The values of the interrupt registers, u64 each. */
+  get regsIntrValues(): number {
+    return this.positions[AT_REGS_INTR_VALUES] as number;
+  }
+  /** How many values of interrupt registers a sample has that has any. */
+  get regsIntrLength(): number {
+    return this.counts[AT_REGS_INTR_VALUES] as number;
+  }
+  /** u64 `phys_addr`. */
+  get physAddr(): number {
+    return this.positions[AT_PHYS_ADDR] as number;
+  }
+  /** u64 `cgroup`. */
+  get cgroup(): number {
+    return this.positions[AT_CGROUP] as number;
+  }
+  /** u64 `data_page_size`. */
+  get dataPageSize(): number {
+    return this.positions[AT_DATA_PAGE_SIZE] as number;
+  }
+  /** u64 `code_page_size`. */
+  get codePageSize(): number {
+    return this.positions[AT_CODE_PAGE_SIZE] as number;
+  }
+  /** The bytes of the AUX snapshot. */
+  get aux(): number {
+    return this.positions[AT_AUX] as number;
+  }
+  /** How many bytes the AUX snapshot has. */
+  get auxSize(): number {
+    return this.counts[AT_AUX] as number;
+  }
+}

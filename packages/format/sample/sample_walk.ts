@@ -1,0 +1,51 @@
+import { PERF_EVENT_HEADER_SIZE } from "../records/record_types.ts";
+import { sampleBody, sampleDeclaration, type SampleShape } from "./sample.ts";
+import type { Codec } from "../struct/codec.ts";
+import { slotsOf, Walk } from "../struct/walk.ts";
+
+/** The numbers of all fields that a sample may have, by path. */
+const SLOTS: ReadonlyMap<string, number> = slotsOf(sampleDeclaration as Codec<unknown>);
+
+/** The fields before the first whose length depends on the data, whatever the event. */
+const PREFIX = new Set<string>();
+for (const [name, { shape }] of Object.entries(sampleDeclaration.parts ?? {})) {
+  if (shape?.kind !== "when" || shape.of.size === undefined) break;
+  PREFIX.add(name);
+}
+
+/**
+ * Bytes of the fields that are at the same place in all samples of an event, and whose places
+ * `layoutOf` gives: those up to `period`.
+ *
+ * @param body The declaration of the event's samples.
+ */
+export function samplePrefixSize(body: Pick<Codec<unknown>, "parts">): number {
+  let size = 0;
+  for (const name of PREFIX) size += body.parts?.[name]?.size ?? 0;
+  return size;
+}
+
+/**
+ * Finds the fields of samples of one event that have no fixed place. `SampleFields` has the fields by
+ * name.
+ */
+export class SampleWalk extends Walk {
+  /** Prepares for the samples of one event. */
+  constructor(attr: SampleShape) {
+    const body = sampleBody(attr) as Codec<unknown>;
+    const fields = Object.entries(body.parts ?? {}).filter(([name]) => !PREFIX.has(name));
+    super(fields, PERF_EVENT_HEADER_SIZE + samplePrefixSize(body), SLOTS);
+  }
+
+  /**
+   * The slot of a field: a name of the declaration of samples, or a path such as
+   * `branch_stack.entries`.
+   *
+   * @throws {RangeError} Where samples have no such field.
+   */
+  static slot(path: string): number {
+    const slot = SLOTS.get(path);
+    if (slot === undefined) throw new RangeError(`samples have no field ${path}`);
+    return slot;
+  }
+}

@@ -1,0 +1,132 @@
+import { type RandomAccessSource, type StreamSource, streamSource } from "./source.ts";
+import { zstdStream } from "../zstd/zstd.ts";
+
+/** How a file is compressed as a whole, by its first bytes. */
+export type FileCompression = "gzip" | "bzip2" | "xz" | "zstd";
+
+const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
+  ["gzip", [0x1f, 0x8b]],
+  ["bzip2", [0x42, 0x5a, 0x68]],
+  ["xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
+  ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
+];
+
+/** Input is given to the decoders in pieces, each of which may expand a thousandfold. */
+const PIECE = 1 << 13;
+
+/**
+ * How a file is compressed: gzip (RFC 1952), bzip2, xz or Zstandard (RFC 8878).
+ *
+ * @param start its first six bytes, or all of them
+ * @returns `undefined` if it is in none of these ways
+ *
+ * @example
+ * ```ts
+ * import { fileCompression } from "@perfdata/format/compressed-source";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(fileCompression(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd)), "zstd");
+ * assertEquals(fileCompression(new TextEncoder().encode("\x7fELF")), undefined);
+ * ```
+ */
+export function fileCompression(start: Uint8Array): FileCompression | undefined {
+  return MAGIC.find(([, magic]) => magic.every((byte, i) => start[i] === byte))?.[0];
+}
+
+/**
+ * What a compressed file expands to, as a web stream: no more is expanded than is read, but for a piece
+ * of 8 KB of the input.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource } from "@perfdata/format";
+ * import { expandedStream } from "@perfdata/format/compressed-source";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const stream = new Blob(["as it was"]).stream().pipeThrough(new CompressionStream("gzip"));
+ * const compressed = new Uint8Array(await new Response(stream).arrayBuffer());
+ * const expanded = await expandedStream(bytesSource(compressed), "gzip");
+ * assertEquals(await new Response(expanded).text(), "as it was");
+ * ```
+ */
+export async function expandedStream(
+  source: RandomAccessSource,
+  compression: FileCompression,
+): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  if (compression === "bzip2") {
+    const { bzip2Parts } = await import("./bzip2.ts");
+    return streamOf(bzip2Parts(source));
+  }
+  if (compression === "zstd") return streamOf(zstdPieces(source));
+  let at = 0;
+  // A stream that is asked for a piece when the one before is used up: of one that gives all at
+  // once, all is expanded before the first output can be counted.
+  const input = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const piece = new Uint8Array(PIECE);
+      const size = await source.readAt(piece, at);
+      if (size === 0) return controller.close();
+      at += size;
+      controller.enqueue(piece.subarray(0, size));
+    },
+  }, { highWaterMark: 0 });
+  if (compression === "gzip") return input.pipeThrough(new DecompressionStream("gzip"));
+  const { default: xz } = await import("xz-decompress");
+  return new xz.XzReadableStream(input) as ReadableStream<Uint8Array<ArrayBuffer>>;
+}
+
+/** A stream that takes a step of `parts` for each read: `ReadableStream.from` is not in all browsers. */
+function streamOf(
+  parts: AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await parts.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await parts.return();
+    },
+  }, { highWaterMark: 0 });
+}
+
+async function* zstdPieces(
+  source: RandomAccessSource,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+  const frames = zstdStream();
+  let at = 0;
+  for (;;) {
+    const piece = new Uint8Array(PIECE);
+    const size = await source.readAt(piece, at);
+    if (size === 0) break;
+    at += size;
+    // Copies: a part is overwritten by the next one.
+    for (const part of frames.push(piece.subarray(0, size))) yield part.slice();
+  }
+  if (at === 0 || !frames.isBetweenFrames) throw new Error("zstd data is cut");
+}
+
+/**
+ * A compressed file, as a stream of what it expands to: memory does not depend on how much that is.
+ *
+ * Damage is an error of `failed`, which gets the compression and what is wrong.
+ */
+export function expandedSource(
+  source: RandomAccessSource,
+  compression: FileCompression,
+  failed: (message: string, cause: unknown) => Error,
+): StreamSource {
+  let opened: Promise<StreamSource> | undefined;
+  return {
+    async read(into) {
+      try {
+        opened ??= expandedStream(source, compression).then(streamSource);
+        return await (await opened).read(into);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        throw failed(`${compression} data is damaged or cut: ${why}`, error);
+      }
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import {
+  decodeFileHeader,
+  featureIds,
+  headerSize,
+  perfFileHeader,
+  perfFileSection,
+} from "../header/header.ts";
+import { PerfDataError } from "../error.ts";
+import { bytesSource, type SyncSource } from "./source.ts";
+import { layoutOf, prefixSize } from "../struct/layout.ts";
+
+/** Where the size of the records stands in the header. */
+const DATA_SIZE_AT = layoutOf(perfFileHeader)["data.size"] as number;
+const SECTION = layoutOf(perfFileSection);
+const SECTION_SIZE = prefixSize(perfFileSection);
+
+/** Bytes of a source that stand at a place of their own in a joined one. */
+interface Piece {
+  readonly source: SyncSource;
+  readonly from: number;
+  readonly size: number;
+}
+
+/**
+ * A recording that is a directory (`perf record --threads`, `--kcore`) as one file: the file `data`,
+ * which has the header, with the records of the files `data.0`, `data.1`, … after its own. The header
+ * and the table of features say so; offsets are those of the file so joined. (`util/data.c` and
+ * `perf_session__process_dir_events` of perf.)
+ *
+ * @param data The file `data`.
+ * @param parts The other files, which have nothing but records.
+ * @throws {PerfDataError} Where `data` does not begin with the header of a perf.data file.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
+ * import { directorySource } from "@perfdata/format/directory-source";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sink = memorySink();
+ * const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }] });
+ * await writer.close();
+ * const round = Uint8Array.of(68, 0, 0, 0, 0, 0, 8, 0);
+ * const source = directorySource(bytesSource(sink.bytes()), [bytesSource(round)]);
+ * const reader = await PerfDataReader.open(source);
+ * for await (const batch of reader.batches()) assertEquals(batch.type(0), 68);
+ * assertEquals(reader.stats.records, 1);
+ * ```
+ */
+export function directorySource(
+  data: SyncSource,
+  parts: readonly SyncSource[],
+): SyncSource {
+  const start = new Uint8Array(Math.min(data.size, 104));
+  data.readAt(start, 0);
+  const { magic, size } = headerSize(start);
+  const le = magic.littleEndian;
+  const header = decodeFileHeader(start.subarray(0, size), le);
+  const added = parts.reduce((sum, part) => sum + part.size, 0);
+  const offset = Number(header.data.offset);
+  // perf writes the size, and the features, when it ends; one that was killed did not.
+  const wasClosed = header.data.size > 0n;
+  const end = wasClosed ? Math.min(offset + Number(header.data.size), data.size) : data.size;
+  const features = wasClosed ? featureIds(header, le).length : 0;
+
+  const front = new Uint8Array(size);
+  data.readAt(front, 0);
+  new DataView(front.buffer).setBigUint64(DATA_SIZE_AT, BigInt(end - offset + added), le);
+  // A perf_file_section for each feature, after the records.
+  const table = new Uint8Array(SECTION_SIZE * features);
+  const view = new DataView(table.buffer);
+  const got = data.readAt(table, end);
+  for (let at = SECTION.offset; at + SECTION_SIZE <= got; at += SECTION_SIZE) {
+    view.setBigUint64(at, view.getBigUint64(at, le) + BigInt(added), le);
+  }
+
+  const pieces: Piece[] = [];
+  const add = (source: SyncSource, from = 0, size = source.size): void => {
+    if (size > 0) pieces.push({ source, from, size });
+  };
+  add(bytesSource(front));
+  add(data, front.length, end - front.length);
+  const seams: number[] = [];
+  let at = end;
+  for (const part of parts) {
+    if (part.size > 0) seams.push(at);
+    add(part);
+    at += part.size;
+  }
+  add(bytesSource(table.subarray(0, got)));
+  add(data, end + got, data.size - end - got);
+  return { ...joined(pieces), seams };
+}
+
+function joined(pieces: readonly Piece[]): SyncSource {
+  return {
+    size: pieces.reduce((sum, { size }) => sum + size, 0),
+    readAt(into, position) {
+      let done = 0;
+      let start = 0;
+      for (const { source, from, size } of pieces) {
+        const skip = position + done - start;
+        if (skip < size && done < into.length) {
+          const part = into.subarray(done, done + size - skip);
+          const got = source.readAt(part, from + skip);
+          done += got;
+          if (got < part.length) break;
+        }
+        start += size;
+      }
+      return done;
+    },
+  };
+}
+
+/** A source that is closed when nobody reads it any more. */
+export interface ClosableSyncSource extends SyncSource {
+  /** Closes it. */
+  close(): void;
+}
+
+/**
+ * Names of the files in the directory of a recording that hold records, in order: `data`, which has the
+ * header, and `data.0`, `data.1`, …
+ *
+ * @param names All names in it.
+ * @throws {PerfDataError} Where there is no `data`.
+ *
+ * @example
+ * ```ts
+ * import { recordingParts } from "@perfdata/format/directory-source";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(recordingParts(["data.10", "kcore_dir", "data.9", "data"]), ["data", "data.9", "data.10"]);
+ * ```
+ */
+export function recordingParts(names: readonly string[]): [string, ...string[]] {
+  if (!names.includes("data")) {
+    throw new PerfDataError("directory has no 'data' file; not a perf recording", {
+      code: "not-perf-data",
+    });
+  }
+  const parts = names.filter((name) => /^data\.\d+$/.test(name))
+    .sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));
+  return ["data", ...parts];
+}
+
+/**
+ * Opens the files of a directory that is a recording, as {@linkcode directorySource} of them. Where one cannot
+ * be opened, those before it are closed.
+ *
+ * @param names All names in it.
+ * @param open Opens one.
+ * @throws {PerfDataError} Where it is no recording.
+ *
+ * @example
+ * ```ts
+ * import { openDirectorySource } from "@perfdata/format/directory-source";
+ * import { assertThrows } from "@std/assert";
+ *
+ * assertThrows(() => openDirectorySource(["a"], () => { throw new Error(); }), Error, "no 'data' file");
+ * ```
+ */
+export function openDirectorySource(
+  names: readonly string[],
+  open: (name: string) => ClosableSyncSource,
+): ClosableSyncSource {
+  const files: ClosableSyncSource[] = [];
+  const close = (): void => files.forEach((file) => file.close());
+  try {
+    for (const name of recordingParts(names)) files.push(open(name));
+    const [data, ...others] = files as [ClosableSyncSource, ...ClosableSyncSource[]];
+    return { ...directorySource(data, others), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}

@@ -1,0 +1,513 @@
+import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import {
+  PERF_CONTEXT_USER,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_GUEST_USER,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+} from "@perfdata/format/perf-event";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
+import { ChainStep, contextMode, isContextMarker, type SampledChain } from "../stacks/chains.ts";
+import type { History } from "../history/history.ts";
+import type { Machine } from "../machine/machine.ts";
+import type { MachineView } from "../machine/machine_view.ts";
+import { enlarge } from "@perfdata/format/enlarge";
+import { FrameStep } from "../stacks/frame_lists.ts";
+import type { Places } from "../places/places.ts";
+import { RecentPlaces } from "../places/recent_places.ts";
+import type { RecordedObjects } from "../places/recorded_objects.ts";
+import { CHOSEN, type RecordBytes, type Run, RUN_ROWS } from "../order/run.ts";
+import type { UnwindStep } from "../stacks/unwind.ts";
+import { UserChains } from "../stacks/user_chains.ts";
+import { type ResolveNeeds, type SampleShape, sampleShape } from "./sample_shape.ts";
+import { type StackTable, UserFrames } from "../stacks/stacks.ts";
+
+/** Which samples count. */
+export interface SampleFilter {
+  /** Numbers of events. */
+  readonly events?: ReadonlySet<number> | undefined;
+  /** CPUs. */
+  readonly cpus?: ReadonlySet<number> | undefined;
+  /** Processes. Others are in the totals, as with perf. */
+  readonly pids?: ReadonlySet<number> | undefined;
+  /** Threads. Others are in the totals, as with perf. */
+  readonly tids?: ReadonlySet<number> | undefined;
+  /** First and last time in ns. */
+  readonly time?: readonly [bigint, bigint] | undefined;
+  /** File offsets of samples: for conditions that need more than the record itself. */
+  readonly records?: { has(offset: number): boolean } | undefined;
+}
+
+/** What a {@link Resolver} reads, fills and goes by. */
+export interface ResolverParts {
+  /** The recording. */
+  readonly reader: PerfDataReader;
+  /** The machine, to which records are applied. */
+  readonly machine: Machine;
+  /** What records say of binaries. */
+  readonly recorded: RecordedObjects;
+  /** Gets the places. */
+  readonly places: Places;
+  /** Gets the stacks. */
+  readonly stacks: StackTable;
+  /** What is filled in. */
+  readonly needs: ResolveNeeds;
+  /** Which samples count. */
+  readonly filter: SampleFilter;
+  /** What the machine was at any moment, where records do not go by in order. */
+  readonly past?: History | undefined;
+}
+
+/**
+ * Goes through the rows of runs in turn: applies records to the machine, and fills in what samples say
+ * at that moment. It is the step of the engine after the order of time.
+ */
+export class Resolver {
+  /** Samples of no known event, or shorter than their event says. */
+  leftOut: number = 0;
+  /** Unwinds copied stacks; to be set before the first run. */
+  unwind: UnwindStep | undefined;
+  /** Called after each record that is no sample, with the machine as it is then. */
+  applied: ((run: Run, row: number) => void) | undefined;
+  /** Finds user parts of stacks that are not in the chain. */
+  readonly userChains: UserChains;
+  /** The machine as it is now, where records go by in order. */
+  readonly #machine: Machine;
+  /** What it was at any moment, where they do not. */
+  readonly #past: History | undefined;
+  readonly #view: MachineView;
+  readonly #recorded: RecordedObjects;
+  readonly #places: Places;
+  /** Places of branches. */
+  readonly #recent: RecentPlaces;
+  readonly #chains: ChainStep;
+  readonly #stacks: StackTable;
+  readonly #frames: FrameStep;
+  /** The user part of the present sample's stack, where it is not in the chain. */
+  readonly #user = new UserFrames();
+  /** The present sample, where its stack is looked for. */
+  readonly #sample: SampledChain = {
+    thread: -1,
+    mode: 0,
+    hi: 0,
+    lo: 0,
+    place: -1,
+    view: new DataView(new ArrayBuffer(0)),
+    at: 0,
+    length: 0,
+  };
+  readonly #needs: ResolveNeeds;
+  readonly #filter: SampleFilter;
+  readonly #filtered: boolean;
+  /** Samples whose places are looked up together: their rows and addresses. */
+  readonly #addresses = {
+    rows: new Int32Array(RUN_ROWS),
+    hi: new Int32Array(RUN_ROWS),
+    lo: new Int32Array(RUN_ROWS),
+  };
+  readonly #events: readonly PerfEvent[];
+  readonly #shapes: SampleShape[] = [];
+  readonly #le: boolean;
+  /** Goes up whenever something may have been mapped. */
+  #moment = 0;
+  #branchCount = 0;
+  #chainCount = 0;
+
+  /** Fills in what `needs` says. */
+  constructor(parts: ResolverParts) {
+    const { reader, machine, recorded, places, stacks, needs, filter, past } = parts;
+    this.#machine = machine;
+    this.#past = past;
+    this.#view = past ?? machine;
+    this.#recorded = recorded;
+    this.#places = places;
+    this.#recent = new RecentPlaces(places);
+    this.#chains = new ChainStep(places, stacks, reader.littleEndian, needs.calls);
+    this.userChains = new UserChains(places, recorded, reader.littleEndian);
+    this.#stacks = stacks;
+    this.#frames = new FrameStep(places, reader.littleEndian);
+    this.#needs = needs;
+    this.#filter = filter;
+    this.#filtered = Object.values(filter).some((wanted) => wanted !== undefined);
+    this.#events = reader.events.all;
+    this.#le = reader.littleEndian;
+  }
+
+  /** Has stacks begin again, with no node. */
+  resetStacks(): void {
+    this.#stacks.reset();
+    this.#chains.reset();
+  }
+
+  /** Takes a run, of which all up to the CPU is filled. */
+  take(run: Run): void {
+    for (let i = this.#shapes.length; i < this.#events.length; i++) {
+      const event = this.#events[i] as PerfEvent;
+      this.#shapes.push(sampleShape(event, this.#needs, this.unwind !== undefined));
+    }
+    for (const [i, { offCpu }] of this.#shapes.entries()) {
+      // In a pipe the name, which decides what samples mean, comes after the event.
+      const event = this.#events[i] as PerfEvent;
+      const isSame = event.isOffCpu ? offCpu?.isNamed === event.isNamed : offCpu === undefined;
+      if (isSame) continue;
+      this.#shapes[i] = sampleShape(event, this.#needs, this.unwind !== undefined);
+    }
+    const { count, type, chosen, place, addr, stack, thread } = run;
+    const { branchStart, chainStart, chainExact } = run;
+    chosen.fill(CHOSEN.NO, 0, count);
+    place.fill(-1, 0, count);
+    addr.fill(-1, 0, count);
+    stack.fill(-1, 0, count);
+    thread.fill(-1, 0, count);
+    this.#branchCount = 0;
+    this.#chainCount = 0;
+    this.#frames.begin();
+    for (let i = 0; i < count;) {
+      const from = i;
+      while (i < count && type[i] === PERF_RECORD_SAMPLE) i++;
+      if (i > from) this.#samples(run, from, i);
+      if (i === count) break;
+      branchStart[i] = this.#branchCount;
+      chainStart[i] = chainExact[i] = this.#chainCount;
+      this.#frames.start(run, i);
+      if (this.#past === undefined) this.#apply(run, i);
+      i++;
+    }
+    this.#frames.start(run, count);
+    branchStart[count] = this.#branchCount;
+    chainStart[count] = this.#chainCount;
+  }
+
+  #apply(run: Run, i: number): void {
+    const { bytes, view } = run.at(i);
+    const start = run.start[i] as number;
+    const end = run.end[i] as number;
+    this.#recorded.record(bytes, view, start, end);
+    if ((run.type[i] as number) >>> 0 < PERF_RECORD_USER_TYPE_START) {
+      this.#moment++;
+      this.#machine.apply(bytes, view, start, end);
+    }
+    this.applied?.(run, i);
+  }
+
+  /**
+   * Takes the samples in `[from, to)`, between which nothing happens to the machine, or of which each is
+   * looked up in the past.
+   */
+  #samples(run: Run, from: number, to: number): void {
+    const machine = this.#machine;
+    const past = this.#past;
+    const { timeHi, timeLo, position, round } = run;
+    const shapes = this.#shapes;
+    const filtered = this.#filtered;
+    const { maps, places, looksAt } = this.#needs;
+    const le = this.#le;
+    const highAt = le ? 4 : 0;
+    const lowAt = 4 - highAt;
+    const { blocks, block, start, end, event, pid, tid, misc } = run;
+    const { thread, process, comm, period, chosen, branchStart, chainStart, chainExact } = run;
+    const { rows, hi, lo } = this.#addresses;
+    let count = 0;
+    for (let i = from; i < to; i++) {
+      branchStart[i] = this.#branchCount;
+      chainStart[i] = chainExact[i] = this.#chainCount;
+      this.#frames.start(run, i);
+      const { view } = blocks[block[i] as number] as RecordBytes;
+      const at = start[i] as number;
+      const shape = shapes[event[i] as number];
+      if (shape === undefined || at + shape.size > (end[i] as number)) {
+        this.leftOut++;
+        continue;
+      }
+      if (filtered && !this.#passes(run, i)) continue;
+      const of = past === undefined
+        ? machine.thread(pid[i] as number, tid[i] as number)
+        : past.state(
+          pid[i] as number,
+          tid[i] as number,
+          past.moment(
+            round[i] as number,
+            timeHi[i] as number,
+            timeLo[i] as number,
+            position[i] as number,
+          ),
+        );
+      const { pids, comms } = this.#view;
+      thread[i] = of;
+      process[i] = pids[of] as number;
+      comm[i] = comms[of] as number;
+      period[i] = shape.period < 0
+        ? shape.fixedPeriod
+        // deno-lint-ignore perfdata/halves -- a weight; texts of single periods read the halves
+        : view.getUint32(at + shape.period + highAt, le) * 2 ** 32 +
+          view.getUint32(at + shape.period + lowAt, le);
+      const { fields, offCpu } = shape;
+      if (fields?.locate(view, at, end[i] as number, le) === false) {
+        this.leftOut++;
+        continue;
+      }
+      if (offCpu !== undefined && offCpu.period >= 0) {
+        // deno-lint-ignore perfdata/halves -- a weight: 104 days off the CPU
+        period[i] = view.getUint32(offCpu.period + highAt, le) * 2 ** 32 +
+          view.getUint32(offCpu.period + lowAt, le);
+      }
+      const ip = ipOf(shape, at);
+      const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+      const isGuest = mode === PERF_RECORD_MISC_GUEST_KERNEL ||
+        mode === PERF_RECORD_MISC_GUEST_USER;
+      chosen[i] = isGuest || (filtered && this.#isOthers(run, i)) ? CHOSEN.TOTAL : CHOSEN.YES;
+      if (maps) run.map[i] = this.#map(of, mode, view, ip);
+      // User parts of chains that are elsewhere may depend on the samples before.
+      if (looksAt !== undefined && !shape.elsewhere && !looksAt(run, i)) continue;
+      if (shape.several) {
+        // Places are numbered, and get their times, in the order of the samples.
+        if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
+        count = 0;
+        this.#several(run, i, shape, view);
+      } else if (places && ip >= 0) {
+        rows[count] = i;
+        hi[count] = view.getInt32(ip + highAt, le);
+        lo[count++] = view.getInt32(ip + lowAt, le);
+      }
+    }
+    if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
+  }
+
+  /** What is mapped at an address; -1 where there is none. */
+  #map(thread: number, mode: number, view: DataView, at: number): number {
+    const le = this.#le;
+    const hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
+    const lo = at < 0 ? 0 : view.getInt32(le ? at : at + 4, le);
+    const map = this.#view.map(thread, mode, hi, lo);
+    return map < 0 ? -1 : this.#view.mapName(map);
+  }
+
+  /** Finds the places of a sample that may have several. */
+  #several(run: Run, i: number, shape: SampleShape, view: DataView): void {
+    const { fields } = shape;
+    const le = this.#le;
+    const thread = run.thread[i] as number;
+    const mode = (run.misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+    const places = this.#places;
+    places.nowHi = run.timeHi[i] as number;
+    places.nowLo = run.timeLo[i] as number;
+    const { chains, joined } = this.#needs;
+    if (chains && !joined && shape.chain && fields !== undefined) {
+      this.#chain(run, i, thread, mode, view, fields, fields.callchainLength);
+    }
+    if (shape.addr >= 0) {
+      const at = (run.start[i] as number) + shape.addr;
+      const hi = view.getInt32(le ? at + 4 : at, le);
+      const lo = view.getInt32(le ? at : at + 4, le);
+      run.addr[i] = places.find(thread, this.#addrMode(thread, mode, hi, lo), hi, lo);
+    }
+    const at = ipOf(shape, run.start[i] as number);
+    if (at < 0) return;
+    const hi = view.getInt32(le ? at + 4 : at, le);
+    const lo = view.getInt32(le ? at : at + 4, le);
+    const place = run.place[i] = places.find(thread, mode, hi, lo);
+    const { stacks, frames } = this.#needs;
+    if (stacks || frames) {
+      const sample = this.#sample;
+      sample.thread = thread;
+      sample.mode = mode;
+      sample.hi = hi;
+      sample.lo = lo;
+      sample.place = place;
+      sample.view = view;
+      sample.at = shape.chain && fields !== undefined ? fields.callchain : 0;
+      sample.length = this.#userPart(run, i, shape, thread, view);
+      if (frames && fields !== undefined) this.#list(run, shape);
+      if (stacks) run.stack[i] = this.#stack(run, i, shape);
+    }
+    if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
+  }
+
+  /** The mode that data is mapped in: the kernel accesses that of processes as well. */
+  #addrMode(thread: number, mode: number, hi: number, lo: number): number {
+    const machine = this.#view;
+    const isHost = mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_USER;
+    if (!isHost || machine.map(thread, mode, hi, lo) >= 0) return mode;
+    const other = mode === PERF_RECORD_MISC_USER ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+    return machine.map(thread, other, hi, lo) >= 0 ? other : mode;
+  }
+
+  /**
+   * Finds the user part of a sample's stack where it is not in the chain: `#user`.
+   *
+   * @returns How many entries the chain has without it.
+   */
+  #userPart(run: Run, i: number, shape: SampleShape, thread: number, view: DataView): number {
+    const { fields } = shape;
+    const user = this.#user;
+    user.count = 0;
+    user.isExact = true;
+    if (fields === undefined) return 0;
+    const length = shape.chain ? fields.callchainLength : 0;
+    let kernelLength = length;
+    if (shape.elsewhere) {
+      const { userChains } = this;
+      userChains.find(thread, run.tid[i] as number, view, fields, shape.calls, user);
+      kernelLength = userChains.kernelLength;
+    }
+    if (
+      shape.unwind && user.count === 0 &&
+      !this.#chains.hasUser(view, shape.chain ? fields.callchain : 0, length)
+    ) {
+      const event = run.event[i] as number;
+      const { attr } = this.#events[event] as PerfEvent;
+      this.unwind?.take(thread, event, attr, view, fields, user);
+    }
+    return kernelLength;
+  }
+
+  /** The stack of a sample: the user part wherever it is, and on it the chain. */
+  #stack(run: Run, i: number, shape: SampleShape): number {
+    const { fields } = shape;
+    const sample = this.#sample;
+    const { thread, mode, view, at, length } = sample;
+    const chains = this.#chains;
+    const outer = this.#user.node(this.#stacks, this.#needs.calls ? this.#places : undefined);
+    if (this.#needs.joined && fields !== undefined) {
+      // A marker at the end is followed by nothing.
+      const marked = shape.chain && length > 0 && chains.isMarker(view, at + 8 * (length - 1));
+      const recorded = marked && outer >= 0 ? length - 1 : length;
+      if (shape.chain) this.#chain(run, i, thread, mode, view, fields, recorded);
+      if (outer >= 0) this.#joinUser(run, i);
+    }
+    return outer >= 0 && mode === PERF_RECORD_MISC_USER && this.#isEmpty(view, at, length)
+      ? outer
+      : chains.stack(sample, this.#moment, outer);
+  }
+
+  /** The same as a list; the sampled address comes first where a stack was copied and no chain says more. */
+  #list(run: Run, shape: SampleShape): void {
+    const sample = this.#sample;
+    const { mode, view, at, length, place } = sample;
+    const user = this.#user;
+    let isFirst = false;
+    if (shape.unwind && !this.#chains.hasAddress(view, at, length)) {
+      const isUser = user.count > 0 && mode === PERF_RECORD_MISC_USER;
+      if (!isUser || !this.#isEmpty(view, at, length)) isFirst = place >= 0;
+    }
+    this.#frames.add(run, sample, user, isFirst);
+  }
+
+  /** Whether a chain has nothing but the marker before what is not there. */
+  #isEmpty(view: DataView, at: number, length: number): boolean {
+    return length === 0 || (length === 1 && this.#chains.isMarker(view, at));
+  }
+
+  /** Adds the user part of a stack to its chain. */
+  #joinUser(run: Run, i: number): void {
+    const { count, places, words, isExact } = this.#user;
+    const first = this.#chainCount;
+    this.#roomForChain(run, count + 1);
+    run.chains[first] = -1;
+    run.chainWords[2 * first] = Number(BigInt.asIntN(32, PERF_CONTEXT_USER));
+    run.chainWords[2 * first + 1] = -1;
+    run.chains.set(places.subarray(0, count), first + 1);
+    run.chainWords.set(words.subarray(0, 2 * count), 2 * first + 2);
+    this.#chainCount = first + 1 + count;
+    run.chainExact[i] = isExact ? first + 1 : this.#chainCount;
+  }
+
+  #roomForChain(run: Run, more: number): void {
+    const need = this.#chainCount + more;
+    if (need > run.chains.length) run.chains = enlarge(run.chains, need);
+    if (this.#needs.joined && 2 * need > run.chainWords.length) {
+      run.chainWords = enlarge(run.chainWords, 2 * need);
+    }
+  }
+
+  /** Finds the place of each of the first `n` entries of a call chain, as it was recorded. */
+  #chain(
+    run: Run,
+    i: number,
+    thread: number,
+    cpumode: number,
+    view: DataView,
+    { callchain }: SampleFields,
+    n: number,
+  ): void {
+    const le = this.#le;
+    const { joined } = this.#needs;
+    this.#roomForChain(run, n);
+    const places = this.#places;
+    let mode = cpumode;
+    for (let k = 0; k < n; k++) {
+      const at = callchain + 8 * k;
+      const hi = view.getInt32(le ? at + 4 : at, le);
+      const lo = view.getInt32(le ? at : at + 4, le);
+      const isMarker = isContextMarker(hi, lo);
+      if (isMarker) mode = contextMode(lo);
+      if (joined) {
+        run.chainWords[2 * this.#chainCount] = lo;
+        run.chainWords[2 * this.#chainCount + 1] = hi;
+      }
+      run.chains[this.#chainCount++] = isMarker || mode < 0
+        ? -1
+        : places.find(thread, mode, hi, lo);
+    }
+    run.chainExact[i] = this.#chainCount;
+  }
+
+  /** Whether a sample is of a process or thread that was not asked for: it is in totals only. */
+  #isOthers(run: Run, i: number): boolean {
+    const { pids, tids } = this.#filter;
+    return (pids !== undefined && !pids.has(run.process[i] as number)) ||
+      (tids !== undefined && !tids.has(run.tid[i] as number));
+  }
+
+  #passes(run: Run, i: number): boolean {
+    const { events, cpus, time, records } = this.#filter;
+    if (events !== undefined && !events.has(run.event[i] as number)) return false;
+    if (cpus !== undefined && !cpus.has(run.cpu[i] as number)) return false;
+    if (records !== undefined && !records.has(run.offset[i] as number)) return false;
+    if (time === undefined) return true;
+    const when = run.time(i);
+    return when >= time[0] && when <= time[1];
+  }
+
+  #branches(run: Run, thread: number, view: DataView, fields: SampleFields): void {
+    const le = this.#le;
+    const n = 2 * fields.branchStackLength;
+    if (this.#branchCount + n > run.branches.length) {
+      run.branches = enlarge(run.branches, this.#branchCount + n);
+      run.branchFlags = enlarge(run.branchFlags, run.branches.length >> 1);
+    }
+    const { branches, branchFlags } = run;
+    const recent = this.#recent;
+    recent.at(this.#moment);
+    const highAt = le ? 4 : 0;
+    let at = fields.branchStack;
+    let count = this.#branchCount;
+    for (let k = 0; k < n; k += 2, at += BRANCH_ENTRY.size) {
+      const flags = view.getInt32(at + BRANCH_ENTRY.flags, le);
+      branchFlags[count >> 1] = le ? flags & 0x3fffffff : fromFirstBit(flags);
+      for (let end = 0; end < 2; end++) {
+        const half = at + (end === 0 ? BRANCH_ENTRY.from : BRANCH_ENTRY.to);
+        const hi = view.getInt32(half + highAt, le);
+        const lo = view.getInt32(half + 4 - highAt, le);
+        const mode = hi < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+        branches[count++] = (hi | lo) === 0 ? -1 : recent.find(thread, mode, hi, lo);
+      }
+    }
+    this.#branchCount = count;
+  }
+}
+
+/** Flags of a big-endian recording, where the first field has the highest bits, as those of others. */
+function fromFirstBit(word: number): number {
+  return word >>> 31 | (word >>> 30 & 1) << 1 | (word >>> 29 & 1) << 2 | (word >>> 28 & 1) << 3 |
+    (word >>> 12 & 0xffff) << 4 | (word >>> 8 & 15) << 20 | (word >>> 6 & 3) << 24 |
+    (word >>> 2 & 15) << 26;
+}
+
+/** Where the address of a sample at `start`, whose fields were located, is; -1 where it has none. */
+function ipOf({ ip, offCpu }: SampleShape, start: number): number {
+  if (offCpu !== undefined) return offCpu.ip;
+  return ip < 0 ? -1 : start + ip;
+}

@@ -1,0 +1,166 @@
+import type { PerfDataReader } from "@perfdata/format";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
+import type { Consumer, EngineOptions } from "../engine.ts";
+import { type BlockRange, type IndexBlock, RecordingIndex } from "../index/recording_index.ts";
+import { isKnownTime, RecordTime } from "../order/record_time.ts";
+import type { SampleFilter } from "../samples/resolve.ts";
+import { type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
+import { Run, RUN_ROWS } from "../order/run.ts";
+
+/**
+ * Whether samples can be taken in any order: of a file, where no consumer asks for more, and nothing goes
+ * from one sample to the next.
+ */
+export function takesAnyOrder(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  options: EngineOptions,
+): boolean {
+  return consumers.every(({ needs }) => needs.order === "any") &&
+    isFree(reader, consumers, options);
+}
+
+/**
+ * Whether only those parts of a file are read, in order of time, that a time meets: where consumers look
+ * at samples alone, and nothing goes from one sample to the next.
+ */
+export function takesWindows(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  options: EngineOptions,
+): boolean {
+  return options.filter?.time !== undefined &&
+    consumers.every(({ needs }) => needs.samples === true || needs.order === "any") &&
+    isFree(reader, consumers, options);
+}
+
+/** Whether parts of a file can be taken for themselves. */
+function isFree(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  { stitchLbr, from, to, order }: EngineOptions,
+): boolean {
+  return !reader.isPipe && reader.fileSize !== undefined && stitchLbr !== true &&
+    from === undefined && to === undefined && order !== "file" &&
+    consumers.every(({ applied, payload, settle, done }) =>
+      applied === undefined && payload === undefined && settle === undefined && done === undefined
+    ) &&
+    // What a group counted is compared with the sample before.
+    reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
+}
+
+/** The windows that a time meets; nothing where the whole file has to be gone through. */
+export function windowsIn(
+  index: RecordingIndex,
+  time: readonly [bigint, bigint] | undefined,
+): readonly Window[] | undefined {
+  if (index.isCompressed || index.stats.damages > 0) return undefined;
+  return windowsOf(index, { windowBytes: WINDOW_BYTES, time });
+}
+
+/** Looks through a file. */
+export async function readIndex(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  { blockBytes, filter = {}, progress }: EngineOptions,
+  quiet: boolean = false,
+): Promise<RecordingIndex> {
+  const takers = consumers.filter(({ other }) => other !== undefined);
+  const { size } = reader.data;
+  progress?.(0, size);
+  const index = await RecordingIndex.read(reader, {
+    ...(blockBytes === undefined ? {} : { blockBytes }),
+    progress,
+    quiet,
+    other: takers.length === 0 ? undefined : (batch, i, hi, lo) => {
+      for (const taker of takers) taker.other?.(batch, i, hi, lo);
+    },
+  });
+  const wanted = wantedBlocks(index, filter);
+  progress?.(0, wanted.reduce((bytes, { from, to }) => bytes + to - from, -size));
+  return index;
+}
+
+/** The blocks that may have samples which count, in the order of the file. */
+export function wantedBlocks(
+  { blocks }: RecordingIndex,
+  filter: SampleFilter,
+): readonly IndexBlock[] {
+  return blocks.filter((block) => isWanted(block, filter));
+}
+
+/** What takes blocks. */
+export interface BlockSink {
+  /** Which samples count: blocks without any are not read. */
+  readonly filter: SampleFilter;
+  /** Called for runs in the order of the file, of which block, start, offset, event and time are filled. */
+  run(run: Run): void;
+  /** Called with the bytes that were read. */
+  readonly progress?: ((bytes: number) => void) | undefined;
+}
+
+/** Reads the blocks of a file; what is damaged was reported when the index was made. */
+export async function readBlocks(
+  reader: PerfDataReader,
+  index: RecordingIndex,
+  sink: BlockSink,
+): Promise<void> {
+  const blocks = new BlockReader(reader);
+  for (const block of wantedBlocks(index, sink.filter)) {
+    await blocks.read(block, (run) => sink.run(run));
+    sink.progress?.(block.to - block.from);
+  }
+  reader.stats = index.stats;
+}
+
+/** Whether a block may have samples of the time that is asked for. */
+function isWanted(
+  { oldest, youngest, samples }: IndexBlock,
+  { time }: SampleFilter,
+): boolean {
+  return samples > 0 && (time === undefined || (youngest >= time[0] && oldest <= time[1]));
+}
+
+/** Reads blocks, one after the other: the run that they are handed on in is the same. */
+export class BlockReader {
+  readonly #reader: PerfDataReader;
+  readonly #run = new Run();
+
+  /** Reads blocks of a recording. */
+  constructor(reader: PerfDataReader) {
+    this.#reader = reader;
+  }
+
+  /** Reads a block. */
+  async read(
+    { from, to, first, round, resume }: BlockRange,
+    take: (run: Run) => void,
+  ): Promise<void> {
+    const reader = this.#reader;
+    const run = this.#run;
+    const time = new RecordTime(reader.events);
+    const { timeHi, timeLo, event, start, offset, position, round: rounds } = run;
+    const times = { hi: timeHi, lo: timeLo, event };
+    for await (const batch of reader.batches({ from, to, resume, quiet: true })) {
+      const { count, starts, inflatedFrom, offset: base, view, littleEndian } = batch;
+      run.blocks = [batch];
+      for (let row = 0; row < count; row += RUN_ROWS) {
+        const rows = Math.min(RUN_ROWS, count - row);
+        time.readAll(batch, row, row + rows, times);
+        run.count = rows;
+        for (let i = 0; i < rows; i++) {
+          const at = starts[row + i] as number;
+          start[i] = at;
+          position[i] = first + i;
+          rounds[i] = round;
+          offset[i] = inflatedFrom >= 0 ? inflatedFrom : base + at;
+          if (!isKnownTime(timeHi[i] as number, timeLo[i] as number)) timeHi[i] = timeLo[i] = 0;
+          if (view.getInt32(at, littleEndian) === PERF_RECORD_FINISHED_ROUND) round++;
+        }
+        first += rows;
+        take(run);
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { BundledFile } from "./bundle_code.ts";
+import type { BundleObject } from "./bundle_object.ts";
+import { BundleTables } from "./bundle_tables.ts";
+import { buildIdsEqual } from "../files/file_search.ts";
+import type { SymbolObject } from "../resolver/resolution.ts";
+
+export { BUNDLE_VERSION, BundleError } from "./bundle_format.ts";
+export { type BundleEntry, BundleObject } from "./bundle_object.ts";
+
+/**
+ * A symbol bundle: the symbols of a recording's addresses, as {@linkcode SymbolBundleWriter} made
+ * them where the binaries were. The format is that of docs/symbol-bundle.md.
+ *
+ * Everything is checked when the bundle is opened; look-ups do not fail.
+ *
+ * @example
+ * ```ts
+ * import { BundleError } from "@perfdata/symbols";
+ * import { SymbolBundle } from "@perfdata/symbols";
+ * import { assertThrows } from "@std/assert";
+ *
+ * assertThrows(() => SymbolBundle.open(new Uint8Array(100)), BundleError, "0: no symbol bundle");
+ * ```
+ */
+export class SymbolBundle {
+  /** The objects, sorted by path, kind and build id. */
+  readonly objects: readonly BundleObject[];
+  /** Parts of files that code can be read from, where the bundle was made with them. */
+  readonly code: readonly BundledFile[];
+  readonly #byPath = new Map<string, BundleObject[]>();
+
+  private constructor(bytes: Uint8Array) {
+    const tables = new BundleTables(bytes);
+    this.objects = tables.objects();
+    this.code = tables.code();
+    for (const object of this.objects) {
+      const same = this.#byPath.get(object.info.path);
+      if (same === undefined) this.#byPath.set(object.info.path, [object]);
+      else same.push(object);
+    }
+  }
+
+  /**
+   * Reads a bundle.
+   *
+   * @param bytes the whole file; it is kept and must not be changed
+   * @throws {BundleError} if it is no bundle, of another version, damaged, or cut short
+   */
+  static open(bytes: Uint8Array): SymbolBundle {
+    return new SymbolBundle(bytes);
+  }
+
+  /**
+   * The object of the same build: by build id, where there is one, whatever its path; otherwise
+   * by path.
+   *
+   * @returns `undefined` if the bundle does not have it, or only another build of it
+   */
+  object(wanted: SymbolObject): BundleObject | undefined {
+    const { buildId, kind, path, reference } = wanted;
+    const fits = ({ info }: BundleObject): boolean =>
+      info.kind === kind && (info.reference ?? "") === (reference ?? "") &&
+      (buildId === undefined || info.buildId === undefined
+        ? buildId === info.buildId && info.path === path
+        : buildIdsEqual(info.buildId, buildId));
+    return this.#byPath.get(path)?.find(fits) ??
+      (buildId === undefined ? undefined : this.objects.find(fits));
+  }
+
+  /** The objects that have the path of `wanted` and are of another build. */
+  otherBuilds(wanted: SymbolObject): readonly BundleObject[] {
+    const used = this.object(wanted);
+    if (used !== undefined) return [];
+    return (this.#byPath.get(wanted.path) ?? []).filter(({ info }) => info.kind === wanted.kind);
+  }
+}

@@ -1,0 +1,67 @@
+import { bytesSource } from "../files/binary_source.ts";
+import { crc32 } from "../elf/crc32.ts";
+import type { ObjectKind } from "../resolver/resolution.ts";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "../resolver/trust_report.ts";
+import { SymbolsError } from "../errors.ts";
+
+/** A symbol bundle is malformed, cut short, or of a version that is not known. */
+export class BundleError extends SymbolsError {
+  /** The name of the class. */
+  override name = "BundleError";
+}
+
+/** The first eight bytes of a bundle: `PERFSYMS`. */
+export const BUNDLE_MAGIC: Uint8Array = new TextEncoder().encode("PERFSYMS");
+
+/** The version of the format that this package writes, and the only one that it reads. */
+export const BUNDLE_VERSION = 2;
+
+/** Where the fields of the header are. */
+export const HEADER = {
+  VERSION: 8,
+  CRC: 12,
+  SIZE: 16,
+  /** Where the CODE section is; 0 where there is none. */
+  CODE: 20,
+  SECTIONS: 24,
+  END: 88,
+} as const;
+
+/** The sections in the order in which they stand in the header and in the file: bytes an entry. */
+export const SECTIONS = [
+  { name: "objects", size: 64 },
+  { name: "segments", size: 24 },
+  { name: "symbols", size: 24 },
+  { name: "ranges", size: 24 },
+  { name: "frames", size: 24 },
+  { name: "functions", size: 12 },
+  // Bytes of .eh_frame sections.
+  { name: "unwinding", size: 1 },
+  // The ends of the strings; their bytes follow.
+  { name: "strings", size: 4 },
+] as const;
+
+/** Inlined calls within each other, at most. */
+export const MAX_DEPTH = 8192;
+
+/** Kind of a symbol that is data, not code; that of others is 0. */
+export const SYMBOL_IS_DATA = 1;
+
+/** Kinds of objects by their number in the file, which starts at 1. */
+export const KINDS: readonly ObjectKind[] = ["elf", "kernel", "module", "vdso", "jit", "bpf"];
+
+/** Causes by their number in the file; 0 is none. */
+export const CAUSES: readonly (UnresolvedCause | undefined)[] = [undefined, ...UNRESOLVED_CAUSES];
+
+/** Bytes of a build id that fit into an object. */
+export const BUILD_ID_BYTES = 20;
+
+/** The next multiple of 8, at which each section begins. */
+export function align8(offset: number): number {
+  return Math.ceil(offset / 8) * 8;
+}
+
+/** CRC-32 of the bytes after the field that holds it. */
+export function bundleChecksum(bytes: Uint8Array): number {
+  return crc32(bytesSource(bytes.subarray(HEADER.SIZE)));
+}

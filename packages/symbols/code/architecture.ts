@@ -1,0 +1,71 @@
+import { EM } from "../elf/elf_constants.ts";
+
+/** What of an ELF file's header says which machines run it. */
+export interface ElfMachine {
+  /** `e_machine`. */
+  readonly machine: number;
+  /** Byte order. */
+  readonly littleEndian: boolean;
+}
+
+/**
+ * Machine types by the names of `uname -m`, and their byte order where all of that name have one. A
+ * 64-bit kernel runs the programs of the 32-bit machine as well.
+ */
+const MACHINES: readonly (readonly [RegExp, readonly number[], boolean?])[] = [
+  [/^x86_64$|^amd64$/, [EM.X86_64, EM.I386], true],
+  [/^(?:i[3-6]86|x86)$/, [EM.I386, EM.X86_64], true],
+  [/^(?:aarch64|arm64)$/, [EM.AARCH64, EM.ARM]],
+  [/^arm/, [EM.ARM]],
+  [/^(?:ppc64le|powerpc64le)$/, [EM.PPC64, EM.PPC], true],
+  [/^(?:ppc|powerpc)/, [EM.PPC64, EM.PPC], false],
+  [/^s390/, [EM.S390], false],
+  [/^riscv/, [EM.RISCV], true],
+  [/^mips/, [EM.MIPS]],
+  [/^sparc/, [EM.SPARC, EM.SPARCV9, EM.SPARC32PLUS], false],
+  [/^loongarch/, [EM.LOONGARCH], true],
+];
+
+/**
+ * Whether a machine may run an ELF file: whether the file can be what was mapped there.
+ *
+ * @param arch name of the machine's architecture, as `uname -m` prints it
+ * @returns `true` as well if the name is not known, or there is none
+ *
+ * @example
+ * ```ts
+ * import { runsOn } from "@perfdata/symbols/architecture";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const bash = { machine: 62, littleEndian: true }; // EM_X86_64
+ * assertEquals(runsOn("x86_64", bash), true);
+ * assertEquals(runsOn("ppc64le", bash), false);
+ * assertEquals(runsOn(undefined, bash), true);
+ * ```
+ */
+export function runsOn(arch: string | undefined, elf: ElfMachine): boolean {
+  if (arch === undefined) return true;
+  const found = MACHINES.find(([name]) => name.test(arch));
+  if (found === undefined) return true;
+  const [, machines, littleEndian] = found;
+  return machines.includes(elf.machine) &&
+    (littleEndian === undefined || littleEndian === elf.littleEndian);
+}
+
+/**
+ * The machine type of an architecture's own programs.
+ *
+ * @param arch its name, as `uname -m` prints it
+ * @returns `undefined` if the name is not known, or there is none
+ *
+ * @example
+ * ```ts
+ * import { machineOf } from "@perfdata/symbols/architecture";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([machineOf("x86_64"), machineOf("aarch64"), machineOf("vax")], [62, 183, undefined]);
+ * ```
+ */
+export function machineOf(arch: string | undefined): number | undefined {
+  return arch === undefined ? undefined : MACHINES.find(([name]) => name.test(arch))?.[1][0];
+}

@@ -1,0 +1,129 @@
+import { runsOn } from "./architecture.ts";
+import { SHT } from "../elf/elf_constants.ts";
+import { ElfFile } from "../elf/elf_file.ts";
+import { SymbolsError } from "../errors.ts";
+import { buildIdsEqual, kernelCandidates, type SearchPlaces } from "../files/file_search.ts";
+import type { SymbolObject } from "../resolver/resolution.ts";
+import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
+
+/** `e_type` of a file that is to be linked. */
+const ET_REL = 1;
+
+/** Where {@linkcode openCodeFile} looks. */
+export interface CodeFilePlaces extends SearchPlaces {
+  /** The kernel's ELF file, where it is named. */
+  readonly vmlinux?: string;
+  /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
+  readonly arch?: string | undefined;
+  /** Release of the recorded kernel, by which some systems keep its vdso. */
+  readonly release?: string | undefined;
+}
+
+/** The file of an object, or why there is none. */
+export type CodeFile =
+  | { readonly path: string; readonly source: ClosableSource; readonly elf: ElfFile }
+  | { readonly missing: string };
+
+/**
+ * Opens the file whose code was mapped: the binary itself, not its debug information.
+ *
+ * It is looked for in `symfs`, in the build-id cache of `perf` and in that of debuginfod. A file of
+ * another build or architecture is not taken.
+ *
+ * Code of the kernel is in its `vmlinux`, as it was before the kernel changed itself. A module that is
+ * not linked (`.ko`) has no code that could be followed.
+ *
+ * @param object An executable, a library, the vdso, a module or the kernel.
+ *
+ * @example
+ * ```ts
+ * import { openCodeFile } from "@perfdata/symbols/code-file";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const files = { open: () => undefined, read: () => undefined };
+ * assertEquals(openCodeFile(files, { path: "/usr/bin/gone", kind: "elf" }), {
+ *   missing: "file missing",
+ * });
+ * ```
+ */
+export function openCodeFile(
+  files: SymbolFiles,
+  object: Pick<SymbolObject, "path" | "buildId" | "kind">,
+  places: CodeFilePlaces = {},
+): CodeFile {
+  let missing = "file missing";
+  const paths = object.kind === "kernel" ? kernelFiles(object, places) : candidates(object, places);
+  for (const path of paths) {
+    let source: ClosableSource | undefined;
+    try {
+      source = files.open(path);
+      if (source === undefined) continue;
+      const elf = ElfFile.open(source);
+      const why = refused(elf, object, places) ?? withoutCode(elf, object);
+      if (why === undefined) return { path, source, elf };
+      missing = why;
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      missing = error.message;
+    }
+    source?.close?.();
+  }
+  return { missing };
+}
+
+/** Why a file has no code that can be followed. */
+function withoutCode(elf: ElfFile, { kind }: Pick<SymbolObject, "kind">): string | undefined {
+  if (kind === "module" && elf.type === ET_REL) {
+    return "not linked: perf record --kcore copies what ran";
+  }
+  // Files with debug information alone have the headers of the code, and not its bytes.
+  const isEmpty = elf.sections.some(({ name, type }) => name === ".text" && type === SHT.NOBITS);
+  return isEmpty ? "debug information alone" : undefined;
+}
+
+function* kernelFiles(
+  { buildId }: Pick<SymbolObject, "buildId">,
+  places: CodeFilePlaces,
+): Generator<string> {
+  if (places.vmlinux !== undefined) {
+    yield places.vmlinux;
+    return;
+  }
+  const { release } = places;
+  const wanted = {
+    ...(buildId === undefined ? {} : { buildId }),
+    ...(release === undefined ? {} : { release }),
+  };
+  for (const { path, kind } of kernelCandidates(wanted, places)) if (kind === "vmlinux") yield path;
+}
+
+function refused(
+  elf: ElfFile,
+  { buildId }: Pick<SymbolObject, "buildId">,
+  { arch }: CodeFilePlaces,
+): string | undefined {
+  if (!runsOn(arch, elf)) return "another architecture";
+  if (buildId === undefined) return undefined;
+  const found = elf.buildId();
+  if (found === undefined) return "no build id";
+  return buildIdsEqual(found, buildId) ? undefined : "build id differs";
+}
+
+function* candidates(
+  { path, buildId, kind }: Pick<SymbolObject, "path" | "buildId" | "kind">,
+  { symfs = "", buildIdCache, debuginfodCache, byBuildId, release }: CodeFilePlaces,
+): Generator<string> {
+  if (kind !== "vdso" && path.startsWith("/")) yield symfs.replace(/\/$/, "") + path;
+  if (buildId !== undefined && buildIdCache !== undefined) {
+    const entry = `${buildIdCache}/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}`;
+    yield `${entry}/${kind === "vdso" ? "vdso" : "elf"}`;
+    if (kind !== "vdso") yield entry;
+  }
+  if (buildId !== undefined && debuginfodCache !== undefined) {
+    yield `${debuginfodCache}/${buildId}/executable`;
+  }
+  if (kind === "vdso" && release !== undefined) {
+    yield `${symfs.replace(/\/$/, "")}/lib/modules/${release}/vdso/vdso64.so`;
+  }
+  if (buildId !== undefined) yield* byBuildId?.find(buildId) ?? [];
+}

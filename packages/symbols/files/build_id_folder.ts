@@ -1,0 +1,95 @@
+import { ElfFile } from "../elf/elf_file.ts";
+import { SymbolsError } from "../errors.ts";
+import type { SymbolFiles } from "./symbol_files.ts";
+
+/** Folders below the first one that are looked into. */
+const MOST_DEEP = 32;
+/** Files that are looked at, at most: somebody may name the root of a disk. */
+const MOST_FILES = 200_000;
+
+/**
+ * The ELF files of a folder by their build ids, whatever they are called: a folder of binaries that were
+ * collected, the cache of perf, what `perf archive` packs. The folder is looked through once, when the first
+ * build id is asked for.
+ *
+ * @example
+ * ```ts
+ * import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
+ * import { bytesSource } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const demo = Deno.readFileSync("fixtures/demo/demo");
+ * const folder = new BuildIdFolder({
+ *   open: (path) => path === "/collected/a.out.1" ? bytesSource(demo) : undefined,
+ *   read: () => undefined,
+ *   list: (path) => path === "/collected" ? [{ name: "a.out.1", isFolder: false }] : [],
+ * }, "/collected/");
+ * assertEquals(folder.find("00".repeat(20)), []);
+ * assertEquals(folder.count, 1);
+ * ```
+ */
+export class BuildIdFolder {
+  readonly #files: SymbolFiles;
+  readonly #folder: string;
+  #paths: Map<string, string[]> | undefined;
+  #left = MOST_FILES;
+
+  /** Looks at nothing yet. */
+  constructor(files: SymbolFiles, folder: string) {
+    this.#files = files;
+    this.#folder = folder.replace(/(.)\/$/, "$1");
+  }
+
+  /** How many build ids there are. */
+  get count(): number {
+    return this.#paths?.size ?? 0;
+  }
+
+  /**
+   * The files with a build id, in the order of their paths.
+   *
+   * @param buildId In hex; may be padded with zeros, as in recordings.
+   */
+  find(buildId: string): readonly string[] {
+    if (this.#paths === undefined) {
+      this.#paths = new Map();
+      this.#look(this.#folder, MOST_DEEP);
+    }
+    return this.#paths.get(keyOf(buildId)) ?? [];
+  }
+
+  #look(folder: string, deep: number): void {
+    const entries = [...this.#files.list?.(folder) ?? []]
+      .sort(({ name: a }, { name: b }) => a < b ? -1 : a > b ? 1 : 0);
+    for (const { name, isFolder } of entries) {
+      const path = `${folder}/${name}`;
+      if (isFolder) {
+        if (deep > 0) this.#look(path, deep - 1);
+      } else if (this.#left-- > 0) this.#take(path);
+    }
+  }
+
+  #take(path: string): void {
+    let source;
+    try {
+      source = this.#files.open(path);
+      // A program of 52 bytes has no more than its header.
+      if (source === undefined || source.size < 52) return;
+      if (String.fromCharCode(...source.read(0, 4)) !== "\x7fELF") return;
+      const buildId = ElfFile.open(source).buildId();
+      if (buildId === undefined) return;
+      const key = keyOf(buildId);
+      const paths = this.#paths?.get(key) ?? [];
+      this.#paths?.set(key, [...paths, path]);
+    } catch (error) {
+      // What cannot be read is none of those that are looked for.
+      if (!(error instanceof SymbolsError)) throw error;
+    } finally {
+      source?.close?.();
+    }
+  }
+}
+
+function keyOf(buildId: string): string {
+  return buildId.toLowerCase().padEnd(40, "0");
+}

@@ -1,0 +1,61 @@
+// Uses Deno's file API; everything else in this package except local_files.ts runs in any JavaScript runtime.
+
+import { type BinarySource, windowedSource } from "./binary_source.ts";
+import { SymbolsError } from "../errors.ts";
+
+/** A {@linkcode BinarySource} over an open file; close it when no reader needs it any more. */
+export interface FileSource extends BinarySource, Disposable {
+  /** The path the file was opened by. */
+  readonly path: string;
+  /** Closes the file; reads fail from then on. */
+  close(): void;
+}
+
+/**
+ * Opens a file as a {@linkcode BinarySource} that reads only what is asked for.
+ *
+ * Reads of less than 16 KiB go through one cached window of 64 KiB, larger ones get memory of
+ * their own.
+ *
+ * @throws {Deno.errors.NotFound} and the other errors of `Deno.openSync`
+ * @throws {SymbolsError} if `path` is not a regular file
+ *
+ * @example
+ * ```ts
+ * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { assertEquals } from "@std/assert";
+ *
+ * using source = openFileSource(Deno.execPath());
+ * assertEquals(source.read(1, 3), new TextEncoder().encode("ELF"));
+ * ```
+ */
+export function openFileSource(path: string): FileSource {
+  // Looked at before it is opened: a pipe that nobody writes to would wait for ever.
+  if (!Deno.statSync(path).isFile) throw new SymbolsError(0, `${path}: not a regular file`);
+  const file = Deno.openSync(path);
+  const { size } = file.statSync();
+
+  function readAt(bytes: Uint8Array, offset: number): number {
+    file.seekSync(offset, Deno.SeekMode.Start);
+    let filled = 0;
+    while (filled < bytes.length) {
+      const n = file.readSync(bytes.subarray(filled));
+      if (n === null) break;
+      filled += n;
+    }
+    return filled;
+  }
+
+  let open = true;
+  function close(): void {
+    if (open) file.close();
+    open = false;
+  }
+
+  return {
+    path,
+    ...windowedSource(path, size, readAt),
+    close,
+    [Symbol.dispose]: close,
+  };
+}

@@ -1,0 +1,193 @@
+import type { Address } from "../resolver/address.ts";
+import type { JitLine, JitRecord } from "./jitdump.ts";
+
+/** Code of a JIT compiler at one place, from one time on. */
+export interface JitCode {
+  /** First address. */
+  readonly start: Address;
+  /** First address after it. */
+  readonly end: Address;
+  /** When it came there: nanoseconds of the recording's clock. */
+  readonly since: number;
+  /** Name of the function. */
+  readonly name: string;
+  /** Number of the code in its file. */
+  readonly codeIndex: bigint;
+  /** Address at which it was compiled, which its lines refer to. */
+  readonly compiledAt: Address;
+  /** Where its bytes begin in the file. */
+  readonly codeOffset: number;
+  /** Line table, sorted by address; empty if the compiler gave none. */
+  readonly lines: readonly JitLine[];
+}
+
+/** Of code that lies in one place after the other, this many are remembered. */
+const MAX_VERSIONS = 64;
+
+/**
+ * The functions of a jitdump file by address and time: a JIT compiler uses memory again, so that
+ * one address belongs to different functions at different times.
+ *
+ * @example
+ * ```ts
+ * import { JitSymbols } from "@perfdata/symbols/jit";
+ * import { type JitRecord } from "@perfdata/symbols/jit";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const load = (name: string, timestamp: bigint, codeIndex: bigint): JitRecord => ({
+ *   id: 0, offset: 0, totalSize: 0, timestamp, pid: 1, tid: 1, vma: 0x1000, codeAddr: 0x1000,
+ *   codeSize: 64, codeIndex, name, codeOffset: 0,
+ * });
+ * const symbols = new JitSymbols([load("first", 10n, 0n), load("second", 20n, 1n)]);
+ * assertEquals(symbols.lookup(0x1010, 15)?.name, "first");
+ * assertEquals(symbols.lookup(0x1010, 25)?.name, "second");
+ * assertEquals(symbols.lookup(0x1010, 5), undefined);
+ * ```
+ */
+export class JitSymbols {
+  /** All pieces of code, in the order of the records. */
+  readonly codes: readonly JitCode[];
+  readonly #boundaries: Float64Array;
+  /** Of each segment between two boundaries: the codes that were there, oldest first. */
+  readonly #versions: readonly (readonly JitCode[])[];
+
+  /**
+   * Takes the records of one file.
+   *
+   * @param records in the order of the file
+   */
+  constructor(records: Iterable<JitRecord>) {
+    this.codes = collect(records);
+    const { boundaries, versions } = cut(this.codes);
+    this.#boundaries = boundaries;
+    this.#versions = versions;
+  }
+
+  /** Whether memory was used again: some address belonged to several pieces of code. */
+  get isReused(): boolean {
+    return this.#versions.some(({ length }) => length > 1);
+  }
+
+  /**
+   * The code at an address.
+   *
+   * @param time nanoseconds of the recording's clock; the newest code if left out. Beyond 2⁵³ ns
+   * (104 days of uptime) the nearest `number` will do
+   */
+  lookup(address: Address, time = Infinity): JitCode | undefined {
+    const boundaries = this.#boundaries;
+    let low = 0;
+    let high = boundaries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((boundaries[middle] ?? 0) <= address) low = middle + 1;
+      else high = middle;
+    }
+    const versions = this.#versions[low - 1] ?? [];
+    for (let i = versions.length - 1; i >= 0; i--) {
+      const code = versions[i];
+      if (code !== undefined && code.since <= time) return code;
+    }
+    return undefined;
+  }
+
+  /** The source line of an address in `code`, or `undefined` if the compiler gave none. */
+  line(code: JitCode, address: Address): JitLine | undefined {
+    const wanted = address - code.start + code.compiledAt;
+    let low = 0;
+    let high = code.lines.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((code.lines[middle]?.address ?? 0) <= wanted) low = middle + 1;
+      else high = middle;
+    }
+    return code.lines[low - 1];
+  }
+}
+
+function collect(records: Iterable<JitRecord>): JitCode[] {
+  const codes: JitCode[] = [];
+  const byIndex = new Map<bigint, JitCode>();
+  const pendingLines = new Map<Address, readonly JitLine[]>();
+  for (const record of records) {
+    let code: JitCode | undefined;
+    if (record.id === 2) {
+      pendingLines.set(record.codeAddr, record.lines.toSorted((a, b) => a.address - b.address));
+    } else if (record.id === 0) {
+      code = {
+        start: record.codeAddr,
+        end: record.codeAddr + record.codeSize,
+        since: Number(record.timestamp),
+        name: record.name,
+        codeIndex: record.codeIndex,
+        compiledAt: record.codeAddr,
+        codeOffset: record.codeOffset,
+        lines: pendingLines.get(record.codeAddr) ?? [],
+      };
+      pendingLines.delete(record.codeAddr);
+    } else if (record.id === 1) {
+      const moved = byIndex.get(record.codeIndex);
+      if (moved !== undefined) {
+        code = {
+          ...moved,
+          start: record.newCodeAddr,
+          end: record.newCodeAddr + record.codeSize,
+          since: Number(record.timestamp),
+        };
+      }
+    }
+    if (code !== undefined) {
+      byIndex.set(code.codeIndex, code);
+      codes.push(code);
+    }
+  }
+  return codes;
+}
+
+function cut(
+  codes: readonly JitCode[],
+): { boundaries: Float64Array; versions: (readonly JitCode[])[] } {
+  const order = codes.map((_, i) => i);
+  const age = codes.toSorted((a, b) => a.since - b.since);
+  const rank = new Map(age.map((code, i) => [code, i]));
+  const rankOf = (i: number): number => rank.get(codes[i] as JitCode) ?? 0;
+  const starts = order.toSorted((a, b) => (codes[a]?.start ?? 0) - (codes[b]?.start ?? 0));
+  const ends = order.toSorted((a, b) => (codes[a]?.end ?? 0) - (codes[b]?.end ?? 0));
+  const boundaries: number[] = [];
+  const versions: (readonly JitCode[])[] = [];
+  /** Ranks of the codes that cover the current address, sorted. */
+  const active: number[] = [];
+  const place = (wanted: number): number => {
+    let low = 0;
+    let high = active.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((active[middle] ?? 0) < wanted) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  let s = 0;
+  let e = 0;
+  while (s < starts.length || e < ends.length) {
+    const start = codes[starts[s] ?? -1]?.start ?? Infinity;
+    const end = codes[ends[e] ?? -1]?.end ?? Infinity;
+    const at = Math.min(start, end);
+    for (; e < ends.length && (codes[ends[e] ?? 0]?.end ?? 0) <= at; e++) {
+      const i = ends[e] ?? 0;
+      const code = codes[i];
+      // An empty piece of code ends where it starts, and never became active.
+      if (code !== undefined && code.end > code.start) active.splice(place(rankOf(i)), 1);
+    }
+    for (; s < starts.length && (codes[starts[s] ?? 0]?.start ?? 0) <= at; s++) {
+      const i = starts[s] ?? 0;
+      const code = codes[i];
+      if (code !== undefined && code.end > code.start) {
+        active.splice(place(rankOf(i)), 0, rankOf(i));
+      }
+    }
+    boundaries.push(at);
+    versions.push(active.slice(-MAX_VERSIONS).flatMap((r) => age[r] ?? []));
+  }
+  return { boundaries: Float64Array.from(boundaries), versions };
+}

@@ -1,0 +1,91 @@
+// Uses Deno's file system API and node:zlib: opens a binary together with its debug information.
+
+import { openCompanionDwarf } from "./companion_dwarf.ts";
+import type { DwarfContext } from "../dwarf/dwarf_context.ts";
+import type { DwarfError } from "../dwarf/dwarf_error.ts";
+import { ElfFile, type ElfOpenOptions } from "../elf/elf_file.ts";
+import { readElfSymbols } from "../elf/elf_symbols.ts";
+import type { SearchPlaces } from "../files/file_search.ts";
+import { openFileSource } from "../files/file_source.ts";
+import { localFiles } from "../files/local_files.ts";
+import { nodeDecompressors } from "../files/node_decompressors.ts";
+import { OpenedFiles } from "../files/opened_files.ts";
+import type { SymbolTable } from "../table/symbol_table.ts";
+
+/** A binary, and where its debug information is. */
+export interface OpenedDwarf extends Disposable {
+  /** The file that was asked for. */
+  readonly elf: ElfFile;
+  /** The file that has the symbol table and the debug information: `elf`, or a separate one. */
+  readonly debug: ElfFile;
+  /** Path of `debug`. */
+  readonly debugPath: string;
+  /** Its DWARF. */
+  readonly dwarf: DwarfContext;
+  /** Its symbols, with those of `elf`. Reads them. */
+  readSymbols(): SymbolTable;
+  /** Closes all files. */
+  close(): void;
+}
+
+/** Options of {@linkcode openDwarf}. */
+export interface OpenDwarfOptions {
+  /** Where separate files of debug information are looked for; the default is `/usr/lib/debug`. */
+  readonly places?: SearchPlaces;
+  /** Receives what cannot be read; without it, look-ups throw. */
+  readonly diagnostics?: (error: DwarfError) => void;
+}
+
+/**
+ * Opens a binary and what belongs to it: the separate file of debug information
+ * (`.gnu_debuglink`, build id), the supplementary file of `dwz`, `FILE.dwp`, and `.dwo` files where
+ * the compiler has left them, or next to the binary.
+ *
+ * @throws {SymbolsError} if the file is not ELF
+ *
+ * @example
+ * ```ts
+ * import { openDwarf } from "@perfdata/symbols/open-dwarf";
+ * import { assertEquals } from "@std/assert";
+ *
+ * using binary = openDwarf(Deno.execPath());
+ * assertEquals(binary.dwarf.find(0), []);
+ * ```
+ */
+export function openDwarf(
+  path: string,
+  { places = {}, diagnostics }: OpenDwarfOptions = {},
+): OpenedDwarf {
+  const options: ElfOpenOptions = { decompressors: nodeDecompressors };
+  const real = Deno.realPathSync(path);
+  const source = openFileSource(real);
+  const opened = new OpenedFiles(localFiles, options);
+  const close = (): void => {
+    opened.close();
+    source.close();
+  };
+  try {
+    const elf = ElfFile.open(source, options);
+    let debug = { path: real, elf };
+    if (elf.debugSection(".debug_info") === undefined) {
+      const found = opened.search({ path: real, wantsDebug: true }, places);
+      const separate = found.debug ?? found.symbols;
+      if (separate !== undefined && separate.path !== real) debug = separate;
+      opened.keepOnly([debug.elf]);
+    }
+    const dwarf = openCompanionDwarf(debug, real, opened, diagnostics);
+    const readSymbols = () => readElfSymbols(debug.elf, { runtime: elf }).table;
+    return {
+      elf,
+      debug: debug.elf,
+      debugPath: debug.path,
+      dwarf,
+      readSymbols,
+      close,
+      [Symbol.dispose]: close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}

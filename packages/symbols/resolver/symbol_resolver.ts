@@ -1,0 +1,159 @@
+import { BuildIdFolder } from "../files/build_id_folder.ts";
+import { Demangler } from "../demangle/demangler.ts";
+import { SymbolsError } from "../errors.ts";
+import type { CodeSearch } from "../code/object_code.ts";
+import { OpenedFiles } from "../files/opened_files.ts";
+import type { SymbolObject } from "./resolution.ts";
+import { elfLookup } from "./elf_lookup.ts";
+import { bpfLookup, jitLookup } from "./jit_lookup.ts";
+import { KallsymsTexts } from "./kallsyms_text.ts";
+import { kernelLookup, moduleLookup } from "./kernel_lookup.ts";
+import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
+import { BundledSymbols, FileSymbols, type ObjectSymbols } from "./object_symbols.ts";
+import type { ResolverOptions } from "./options.ts";
+import type { SymbolFiles } from "../files/symbol_files.ts";
+
+/**
+ * Finds the symbols of objects: in a bundle, in ELF files with their DWARF, in kallsyms, perf maps
+ * and jitdump files, in the order in which `perf` looks for them. What is of another build is
+ * refused and reported.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, SymbolResolver } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const map = new TextEncoder().encode("7f0000001000 40 LazyCompile:*f a.js:1\n");
+ * const resolver = new SymbolResolver({
+ *   open: () => undefined,
+ *   read: (path) => path === "/tmp/perf-7.map" ? map : undefined,
+ * });
+ * const symbols = await resolver.open({ path: "/tmp/perf-7.map", kind: "jit" });
+ * const [found] = await symbols.find(Float64Array.of(0x7f0000001010));
+ * assertEquals(found?.frames[0]?.name, "LazyCompile:*f a.js:1");
+ * ```
+ */
+export class SymbolResolver {
+  readonly #files: SymbolFiles;
+  readonly #context: ResolverContext;
+
+  /** Takes the files that it can see. */
+  constructor(files: SymbolFiles, options: ResolverOptions = {}) {
+    this.#files = files;
+    const { symfs } = options;
+    this.#context = {
+      options,
+      places: {
+        ...options.places,
+        ...(symfs === undefined ? {} : { symfs, byBuildId: new BuildIdFolder(files, symfs) }),
+      },
+      ...names(options),
+      kallsyms: new KallsymsTexts(),
+    };
+  }
+
+  /** A name as it is to be shown. */
+  get show(): (name: string) => string {
+    return this.#context.show;
+  }
+
+  /**
+   * Opens the symbols of an object. If there are none, look-ups say why.
+   *
+   * Nothing is thrown for a file that cannot be read: it is in `refused`.
+   */
+  async open(object: SymbolObject): Promise<ObjectSymbols> {
+    const { bundle, elf = {} } = this.#context.options;
+    const opened = new OpenedFiles(this.#files, elf);
+    for (const { info } of bundle?.otherBuilds(object) ?? []) {
+      opened.refused.push({
+        path: info.path,
+        origin: "bundle",
+        ...(info.buildId === undefined
+          ? { reason: "no build id" }
+          : { reason: "build id differs", buildId: info.buildId }),
+      });
+    }
+    const bundled = bundle?.object(object);
+    return bundled === undefined
+      ? new FileSymbols(object, await this.#lookup(object, opened), opened)
+      : new BundledSymbols(
+        object,
+        bundled,
+        this.#context,
+        opened,
+        () => this.#lookup(object, opened),
+      );
+  }
+
+  /**
+   * Where the code of objects is looked for when stacks are unwound: as their symbols are.
+   *
+   * @ignore for `openObjectCode`
+   */
+  get codeSearch(): CodeSearch {
+    const { options: { machine, bundle, elf }, places } = this.#context;
+    return { files: this.#files, places, arch: machine?.arch, bundle, elf };
+  }
+
+  /** Where the symbols of an object are. What cannot be read of one object does not affect others. */
+  async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
+    const { options: { machine }, show } = this.#context;
+    try {
+      const found = guarded(await this.#found(object, opened), opened);
+      const recorded = await machine?.symbolsOf?.(object);
+      if (recorded === undefined) return found;
+      const { withRecorded } = await import("./recorded_lookup.ts");
+      return withRecorded(found, recorded, show);
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      opened.fault(error);
+      return noSymbols("not readable");
+    }
+  }
+
+  async #found(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
+    const context = this.#context;
+    switch (object.kind) {
+      case "elf":
+      case "vdso":
+        return await elfLookup(object, context, opened);
+      case "kernel":
+        return await kernelLookup(object, context, opened);
+      case "module":
+        return await moduleLookup(object, context, opened);
+      case "jit":
+        return await jitLookup(object, context, opened);
+      case "bpf":
+        return bpfLookup(object, context);
+    }
+  }
+}
+
+/** A lookup whose look-ups say that what they ask for is not readable, where it is not. */
+function guarded(lookup: Lookup, opened: OpenedFiles): Lookup {
+  return {
+    ...lookup,
+    find(addresses, times) {
+      try {
+        return lookup.find(addresses, times);
+      } catch (error) {
+        if (!(error instanceof SymbolsError)) throw error;
+        opened.fault(error);
+        return noSymbols("not readable").find(addresses, times);
+      }
+    },
+  };
+}
+
+/** How names are shown, and how `perf` would show them. */
+function names(
+  { demangle, parameters }: ResolverOptions,
+): Pick<ResolverContext, "show" | "shownByPerf"> {
+  if (demangle === false) return { show: (name) => name, shownByPerf: undefined };
+  const brief = new Demangler({ params: false });
+  const shownByPerf = (name: string): string => brief.demangle(name);
+  if (parameters === false) return { show: shownByPerf, shownByPerf };
+  const demangler = new Demangler();
+  return { show: (name) => demangler.demangle(name), shownByPerf };
+}

@@ -1,0 +1,330 @@
+import { enlarge } from "@perfdata/format/enlarge";
+import { type Address, addressFromHalves } from "../resolver/address.ts";
+import { STB, STT } from "../elf/elf_constants.ts";
+import { lowerBound } from "./sorted_numbers.ts";
+import type { SymbolTable } from "./symbol_table.ts";
+import { type SymbolNameBytes, SymbolTableBuilder } from "./symbol_table_builder.ts";
+import { HEX_DIGITS, HexField } from "./text_lines.ts";
+
+/** The symbols of a running kernel. */
+export interface Kallsyms {
+  /**
+   * Symbols of kernel and modules. The group of a symbol is its index in
+   * {@linkcode Kallsyms.modules}.
+   */
+  readonly table: SymbolTable;
+  /** Names of the modules, as in `[name]`, without brackets; entry 0 is `""`, the kernel itself. */
+  readonly modules: readonly string[];
+  /** All addresses read as 0: `kptr_restrict` hid them from the user who made the copy. */
+  readonly restricted: boolean;
+  /** Lines that are not `address type name`. */
+  readonly malformed: number;
+}
+
+const SPACE = 0x20;
+const TAB = 0x09;
+const NEWLINE = 0x0a;
+
+/**
+ * Reads `/proc/kallsyms` or a copy of it: lines of address, type letter, name, and `[module]` after
+ * a tab.
+ *
+ * As in `perf` (`map__process_kallsym_symbol` of tools/perf/util/symbol.c): symbols of the types T,
+ * W, D and B of either case count, a symbol reaches to the next one, and of several at one address
+ * the last is kept.
+ *
+ * @param bytes the text
+ *
+ * @example
+ * ```ts
+ * import { addressFromBigInt } from "@perfdata/symbols/address";
+ * import { readKallsyms } from "@perfdata/symbols";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const kallsyms = readKallsyms(new TextEncoder().encode(
+ *   "ffffffff81000000 T _stext\nffffffff81000100 t do_work\nffffffffc0000000 t init\t[ext4]\n",
+ * ));
+ * const index = kallsyms.table.lookup(addressFromBigInt(0xffffffff81000180n));
+ * assertEquals(kallsyms.table.name(index), "do_work");
+ * assertEquals(kallsyms.modules, ["", "ext4"]);
+ * ```
+ */
+export function readKallsyms(bytes: Uint8Array): Kallsyms {
+  // A line is an address, a letter, and a name of some 20 bytes.
+  const builder = new KallsymsBuilder(bytes, bytes.length >> 5);
+  const line = new SymbolLine(bytes);
+  let lines = 0;
+  let restricted = true;
+  while (line.next()) {
+    lines++;
+    if (line.address !== 0) restricted = false;
+    builder.add(line);
+  }
+  const { malformed } = line;
+  restricted &&= lines > 0;
+  if (restricted) {
+    const table = new SymbolTableBuilder().build();
+    return { table, modules: [""], restricted, malformed };
+  }
+  return { table: builder.build(), modules: builder.modules, restricted, malformed };
+}
+
+/**
+ * Whether all addresses in `/proc/kallsyms` or a copy of it read as 0: what
+ * {@linkcode Kallsyms.restricted} says, without reading all of it where they do not.
+ */
+export function isKallsymsRestricted(bytes: Uint8Array): boolean {
+  const line = new SymbolLine(bytes);
+  let lines = 0;
+  while (line.next()) {
+    if (line.address !== 0) return false;
+    lines++;
+  }
+  return lines > 0;
+}
+
+/**
+ * Reads of `/proc/kallsyms` or a copy of it the symbols that decide what is found at some addresses:
+ * a look-up of one of them finds the same as in the table of {@linkcode readKallsyms}, several times
+ * sooner. Groups other than 0, the kernel itself, are not numbered as there.
+ *
+ * @param bytes the text
+ * @param addresses what will be looked up, sorted
+ *
+ * @example
+ * ```ts
+ * import { addressFromBigInt } from "@perfdata/symbols/address";
+ * import { readKallsymsAt } from "@perfdata/symbols/kallsyms";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const address = addressFromBigInt(0xffffffff81000180n);
+ * const table = readKallsymsAt(new TextEncoder().encode(
+ *   "ffffffff81000000 T _stext\nffffffff81000100 t do_work\nffffffff81000200 t other\n",
+ * ), Float64Array.of(address));
+ * assertEquals(table.name(table.lookup(address)), "do_work");
+ * ```
+ */
+export function readKallsymsAt(bytes: Uint8Array, addresses: Float64Array): SymbolTable {
+  const lines = plainLines(bytes);
+  if (lines === undefined) return readKallsyms(bytes).table;
+  const { starts, offsets, count } = lines;
+  const asked = addresses.length;
+  // Between an address and the one before it: the last and the first symbol.
+  const last = new Float64Array(asked + 1).fill(-Infinity);
+  const first = new Float64Array(asked + 1).fill(Infinity);
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    const start = starts[i] as number;
+    // Mostly that of the line before, or the next one.
+    while (at < asked && (addresses[at] as number) < start) at++;
+    if (at > 0 && (addresses[at - 1] as number) >= start) at = lowerBound(addresses, start);
+    if (start > (last[at] as number)) last[at] = start;
+    if (start < (first[at] as number)) first[at] = start;
+  }
+  const deciding = new Set<number>();
+  const before = new Float64Array(asked);
+  for (let i = 0, start = -Infinity; i < asked; i++) {
+    start = Math.max(start, last[i] as number);
+    before[i] = start;
+    deciding.add(start);
+  }
+  for (let i = asked - 1, next = first[asked] as number; i >= 0; i--) {
+    deciding.add(next);
+    next = Math.min(next, first[i] as number);
+  }
+  const builder = new KallsymsBuilder(bytes, deciding.size);
+  const line = new SymbolLine(bytes);
+  for (let i = 0; i < count; i++) {
+    if (!deciding.has(starts[i] as number)) continue;
+    line.seek(offsets[i] as number);
+    if (line.next()) builder.add(line);
+  }
+  const table = builder.build();
+  for (let i = 0; i < asked; i++) {
+    const address = addresses[i] as number;
+    const start = before[i] as number;
+    if (start === -Infinity || table.start(table.lookup(address)) === start) continue;
+    // The symbol before does not reach so far. Where modules begin, one before that may.
+    if (address - start < LONGEST_OVERLAP) return readKallsyms(bytes).table;
+  }
+  return table;
+}
+
+/** A made-up end that is not the start of the next symbol lies less than this after the start. */
+const LONGEST_OVERLAP = 2 * 4096;
+
+/**
+ * The starts of the symbols that count, and the offsets of their lines, in the order of the text;
+ * `undefined` where a line is not as the kernel writes it.
+ */
+function plainLines(
+  bytes: Uint8Array,
+): { starts: Float64Array; offsets: Uint32Array; count: number } | undefined {
+  const { length } = bytes;
+  // 16 digits, a space, a letter, a space, a name, a newline.
+  const most = Math.ceil(length / 21);
+  let starts = new Float64Array(Math.min(most, (length >> 5) + 16));
+  let offsets = new Uint32Array(starts.length);
+  let count = 0;
+  for (let at = 0; at < length;) {
+    const hi = eightDigits(bytes, at);
+    const lo = eightDigits(bytes, at + 8);
+    const type = bytes[at + 17] as number;
+    const upper = type & ~0x20;
+    const name = bytes[at + 19] as number;
+    if (
+      !(hi >= 0 && lo >= 0) || bytes[at + 16] !== SPACE || bytes[at + 18] !== SPACE ||
+      upper < 0x41 || upper > 0x5a || !(name > SPACE)
+    ) return undefined;
+    // T, W, D, B; not mapping symbols of ARM modules, `$`
+    if (
+      (upper === 0x54 || upper === 0x57 || upper === 0x44 || upper === 0x42) && name !== 0x24
+    ) {
+      if (count === starts.length) {
+        starts = enlarge(starts, most);
+        offsets = enlarge(offsets, most);
+      }
+      starts[count] = (hi | 0) * 4294967296 + lo;
+      offsets[count++] = at;
+    }
+    at += 20;
+    while (at < length && bytes[at] !== NEWLINE) at++;
+    at++;
+  }
+  return { starts, offsets, count };
+}
+
+/** The number of eight hex digits; negative or NaN where there are none. */
+function eightDigits(bytes: Uint8Array, at: number): number {
+  const a = HEX_DIGITS[bytes[at] as number] as number;
+  const b = HEX_DIGITS[bytes[at + 1] as number] as number;
+  const c = HEX_DIGITS[bytes[at + 2] as number] as number;
+  const d = HEX_DIGITS[bytes[at + 3] as number] as number;
+  const e = HEX_DIGITS[bytes[at + 4] as number] as number;
+  const f = HEX_DIGITS[bytes[at + 5] as number] as number;
+  const g = HEX_DIGITS[bytes[at + 6] as number] as number;
+  const h = HEX_DIGITS[bytes[at + 7] as number] as number;
+  // What is no digit is negative.
+  if ((a | b | c | d | e | f | g | h) < 0) return -1;
+  return (a << 28 | b << 24 | c << 20 | d << 16 | e << 12 | f << 8 | g << 4 | h) >>> 0;
+}
+
+/** Makes a table of lines. */
+class KallsymsBuilder {
+  readonly modules = [""];
+  readonly #bytes: Uint8Array;
+  readonly #builder: SymbolTableBuilder;
+  readonly #name: SymbolNameBytes;
+  readonly #groups = new Map<string, number>();
+
+  constructor(bytes: Uint8Array, capacity: number) {
+    this.#bytes = bytes;
+    this.#builder = new SymbolTableBuilder({ capacity });
+    this.#name = { strings: this.#builder.addStrings(bytes), offset: 0, length: 0 };
+  }
+
+  /** Adds the symbol of a line, if its type counts. */
+  add({ address, type, nameStart, nameEnd, lineEnd }: SymbolLine): void {
+    const upper = type & ~0x20;
+    // T, W, D, B
+    if (upper !== 0x54 && upper !== 0x57 && upper !== 0x44 && upper !== 0x42) return;
+    if (this.#bytes[nameStart] === 0x24) return; // `$`: mapping symbols of ARM modules
+    const group = nameEnd < lineEnd ? this.#group(nameEnd, lineEnd) : 0;
+    const weak = upper === 0x57;
+    const binding = weak ? STB.WEAK : type === upper ? STB.GLOBAL : STB.LOCAL;
+    const kind = weak || upper === 0x54 ? STT.FUNC : STT.OBJECT;
+    this.#name.offset = nameStart;
+    this.#name.length = nameEnd - nameStart;
+    this.#builder.add(address, 0, this.#name, binding, kind, group);
+  }
+
+  /** The number of the module in a "\t[name]". */
+  #group(start: number, end: number): number {
+    const name = new TextDecoder().decode(this.#bytes.subarray(start + 2, end - 1));
+    let group = this.#groups.get(name) ?? 0;
+    if (group === 0 && this.modules.length < 65536) {
+      group = this.modules.length;
+      this.modules.push(name);
+      this.#groups.set(name, group);
+    }
+    return group;
+  }
+
+  build(): SymbolTable {
+    this.#builder.fixup({ splitGroups: true });
+    return this.#builder.build();
+  }
+}
+
+/**
+ * Finds the address of one symbol in `/proc/kallsyms` or a copy of it, of any type: `_text` or
+ * `_stext`, by which a relocated kernel is recognised.
+ *
+ * @returns the address, or `undefined` if there is no symbol of that name
+ */
+export function findKallsym(bytes: Uint8Array, name: string): Address | undefined {
+  const wanted = new TextEncoder().encode(name);
+  const line = new SymbolLine(bytes);
+  while (line.next()) {
+    const { nameStart, nameEnd } = line;
+    if (nameEnd - nameStart !== wanted.length) continue;
+    let i = 0;
+    while (i < wanted.length && bytes[nameStart + i] === wanted[i]) i++;
+    if (i === wanted.length) return line.address;
+  }
+  return undefined;
+}
+
+/** Goes through the lines, without a string for any. */
+class SymbolLine {
+  address: Address = 0;
+  type = 0;
+  nameStart = 0;
+  nameEnd = 0;
+  lineEnd = 0;
+  /** Lines met so far that are not `address type name`. */
+  malformed = 0;
+  readonly #bytes: Uint8Array;
+  readonly #field = new HexField();
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** Goes to the line that begins at an offset. */
+  seek(offset: number): void {
+    this.#at = offset;
+  }
+
+  /** Reads the next line that holds a symbol; returns whether there was one. */
+  next(): boolean {
+    const bytes = this.#bytes;
+    const field = this.#field;
+    const { length } = bytes;
+    while (this.#at < length) {
+      const start = this.#at;
+      const end = field.read(bytes, start, length);
+      const nameStart = end + 3;
+      const wellFormed = end >= 0 && bytes[end] === SPACE && bytes[end + 1] !== NEWLINE &&
+        bytes[end + 2] === SPACE;
+      let nameEnd = wellFormed ? nameStart : start;
+      while (nameEnd < length && bytes[nameEnd] !== TAB && bytes[nameEnd] !== NEWLINE) nameEnd++;
+      let lineEnd = nameEnd;
+      while (lineEnd < length && bytes[lineEnd] !== NEWLINE) lineEnd++;
+      this.#at = lineEnd + 1;
+      if (lineEnd === start) continue;
+      if (!wellFormed || nameStart >= lineEnd) {
+        this.malformed++;
+        continue;
+      }
+      this.address = addressFromHalves(field.hi, field.lo);
+      this.type = bytes[end + 1] ?? 0;
+      this.nameStart = nameStart;
+      this.nameEnd = nameEnd;
+      this.lineEnd = lineEnd;
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,199 @@
+import type { Address } from "../resolver/address.ts";
+import { type Columns, nameOf } from "./symbol_columns.ts";
+import { cutIntoSegments, type OverlapRule } from "./symbol_segments.ts";
+
+/** What {@linkcode SymbolTable.get} returns about a symbol. */
+export interface SymbolInfo {
+  /** Name as stored, not demangled. */
+  readonly name: string;
+  /** First address. */
+  readonly start: Address;
+  /** First address after it. */
+  readonly end: Address;
+  /** Whether it is data (`STT_OBJECT`), where that is known. */
+  readonly data?: boolean;
+}
+
+/** Bytes of address space that one entry of the index covers, where symbols lie densely. */
+const BUCKET = 256;
+/** A gap between symbols of more than this starts a new region with an index of its own. */
+const REGION_GAP = 1 << 20;
+
+/**
+ * Symbols in address order, made for fast look-up.
+ *
+ * Overlaps are resolved when the table is made: the address space is cut into segments, each of
+ * one symbol or of none. A look-up finds the segment through an index of 256-byte buckets (larger
+ * ones where symbols are sparse), without allocation and without `bigint`. The index is made when
+ * look-ups are so many that it pays.
+ *
+ * Symbols are numbered 0 … `size − 1` by start address.
+ */
+export class SymbolTable {
+  /** Number of symbols. */
+  readonly size: number;
+  readonly #columns: Columns;
+  readonly #blobs: readonly Uint8Array[];
+  readonly #suffixes: readonly string[];
+  readonly #names: (string | undefined)[];
+
+  /** Start of each segment, and the symbol that owns it or −1. */
+  readonly #segments: Float64Array;
+  readonly #owner: Int32Array;
+  /** Look-ups that go without an index: to make one takes as long as these. */
+  #unindexed: number;
+  /** First address, buckets per byte, first index entry and bucket count of each region. */
+  #base = new Float64Array(0);
+  #scale = new Float64Array(0);
+  #first = new Uint32Array(0);
+  #buckets = new Uint32Array(0);
+  /** Of each bucket's first address: the segment it lies in. */
+  #index = new Uint32Array(0);
+
+  /** @ignore made by {@linkcode SymbolTableBuilder.build} */
+  constructor(
+    columns: Columns,
+    blobs: readonly Uint8Array[],
+    suffixes: readonly string[],
+    overlap: OverlapRule,
+  ) {
+    this.size = columns.start.length;
+    this.#columns = columns;
+    this.#blobs = blobs;
+    this.#suffixes = suffixes;
+    this.#names = new Array(this.size);
+    const { segments, owner } = cutIntoSegments(columns, overlap);
+    this.#segments = segments;
+    this.#owner = owner;
+    this.#unindexed = segments.length >> 3;
+  }
+
+  #makeIndex(): void {
+    const segments = this.#segments;
+    const regions: number[] = [];
+    for (let i = 0; i < segments.length; i++) {
+      if (i === 0 || (segments[i] ?? 0) - (segments[i - 1] ?? 0) > REGION_GAP) regions.push(i);
+    }
+    this.#base = new Float64Array(regions.length);
+    this.#scale = new Float64Array(regions.length);
+    this.#first = new Uint32Array(regions.length);
+    this.#buckets = new Uint32Array(regions.length);
+    let entries = 0;
+    for (let r = 0; r < regions.length; r++) {
+      const from = regions[r] ?? 0;
+      const to = (regions[r + 1] ?? segments.length) - 1;
+      const span = (segments[to] ?? 0) - (segments[from] ?? 0) + 1;
+      let bucket = BUCKET;
+      while (span / bucket > (to - from + 1) * 8 + 64) bucket *= 2;
+      this.#base[r] = segments[from] ?? 0;
+      this.#scale[r] = 1 / bucket;
+      this.#buckets[r] = Math.ceil(span / bucket);
+      this.#first[r] = entries;
+      entries += Math.ceil(span / bucket) + 2;
+    }
+    this.#index = new Uint32Array(entries);
+    for (let r = 0; r < regions.length; r++) {
+      const last = (regions[r + 1] ?? segments.length) - 1;
+      const base = this.#base[r] ?? 0;
+      const bucket = 1 / (this.#scale[r] ?? 1);
+      const first = this.#first[r] ?? 0;
+      const count = this.#buckets[r] ?? 0;
+      let segment = regions[r] ?? 0;
+      for (let b = 0; b < count; b++) {
+        while (segment < last && (segments[segment + 1] ?? 0) <= base + b * bucket) segment++;
+        this.#index[first + b] = segment;
+      }
+      this.#index[first + count] = last;
+      this.#index[first + count + 1] = last;
+    }
+  }
+
+  /**
+   * The symbol that an address belongs to.
+   *
+   * @returns its number, or −1 if the address belongs to none
+   */
+  lookup(address: Address): number {
+    if (this.#unindexed > 0) return this.#search(address);
+    if (this.#base.length === 0) this.#makeIndex();
+    const base = this.#base;
+    let low = 0;
+    let high = base.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((base[middle] ?? 0) <= address) low = middle + 1;
+      else high = middle;
+    }
+    const region = low - 1;
+    if (region < 0) return -1;
+    const buckets = this.#buckets[region] ?? 0;
+    const distance = (address - (base[region] ?? 0)) * (this.#scale[region] ?? 1);
+    const bucket = (this.#first[region] ?? 0) + (distance < buckets ? distance >>> 0 : buckets);
+    let segment = this.#index[bucket] ?? 0;
+    let last = this.#index[bucket + 1] ?? 0;
+    const segments = this.#segments;
+    while (last - segment > 8) {
+      const middle = (segment + last) >>> 1;
+      if ((segments[middle] ?? 0) <= address) segment = middle;
+      else last = middle - 1;
+    }
+    while (segment < last && (segments[segment + 1] ?? 0) <= address) segment++;
+    return this.#owner[segment] ?? -1;
+  }
+
+  /** {@linkcode SymbolTable.lookup} without an index. */
+  #search(address: Address): number {
+    this.#unindexed--;
+    const segments = this.#segments;
+    let low = 0;
+    let high = segments.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((segments[middle] ?? 0) <= address) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? -1 : this.#owner[low - 1] ?? -1;
+  }
+
+  /** First address of a symbol. */
+  start(index: number): Address {
+    return this.#columns.start[index] ?? NaN;
+  }
+
+  /** First address after a symbol. */
+  end(index: number): Address {
+    return this.#columns.end[index] ?? NaN;
+  }
+
+  /** `STB_*` of a symbol. */
+  binding(index: number): number {
+    return this.#columns.binding[index] ?? 0;
+  }
+
+  /** `STT_*` of a symbol. */
+  type(index: number): number {
+    return this.#columns.type[index] ?? 0;
+  }
+
+  /** The group number given when the symbol was added. */
+  group(index: number): number {
+    return this.#columns.group[index] ?? 0;
+  }
+
+  /** How many symbols were added before this one. */
+  ordinal(index: number): number {
+    return this.#columns.ordinal[index] ?? 0;
+  }
+
+  /** The name of a symbol as stored, decoded on first use; `""` for −1. */
+  name(index: number): string {
+    if (index < 0 || index >= this.size) return "";
+    return this.#names[index] ??= nameOf(this.#columns, this.#blobs, this.#suffixes, index);
+  }
+
+  /** Name and range of a symbol, or `undefined` for −1. */
+  get(index: number): SymbolInfo | undefined {
+    if (index < 0 || index >= this.size) return undefined;
+    return { name: this.name(index), start: this.start(index), end: this.end(index) };
+  }
+}

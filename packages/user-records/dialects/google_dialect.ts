@@ -1,0 +1,95 @@
+import { type Codec } from "@perfdata/format/struct";
+import { FEATURES } from "@perfdata/format";
+import { type FeatureOf } from "@perfdata/format/features";
+import {
+  GOOGLE_RECORD_HEADER_HOSTNAME,
+  GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY,
+  GOOGLE_RECORD_HEADER_PMU_MAPPINGS,
+} from "@perfdata/format/record-types";
+import { HEADER_HOSTNAME, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature-names";
+import { record, type RecordDeclaration } from "@perfdata/format/record";
+import { FINISHED_ROUND } from "../stream/finished.ts";
+import { HEADER_ATTR } from "../header/header_attr.ts";
+import { HEADER_BUILD_ID } from "../header/header_build_id.ts";
+import { HEADER_EVENT_TYPE } from "../header/header_event_type.ts";
+import { HEADER_TRACING_DATA } from "../header/header_tracing_data.ts";
+
+/** The names of the features that the dialect has records for. */
+export type GoogleFeatureName =
+  | "HOSTNAME"
+  | "OSRELEASE"
+  | "VERSION"
+  | "ARCH"
+  | "NRCPUS"
+  | "CPUDESC"
+  | "CPUID"
+  | "TOTAL_MEM"
+  | "CMDLINE"
+  | "EVENT_DESC"
+  | "CPU_TOPOLOGY"
+  | "NUMA_TOPOLOGY"
+  | "PMU_MAPPINGS";
+
+/** A feature as a record of its own. */
+type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
+  `HEADER_${N}`,
+  FeatureOf<N>["value"]
+>;
+
+/**
+ * The feature that a record of the dialect is, by its type; `undefined` where it is none.
+ *
+ * @example
+ * ```ts
+ * import { HEADER_OSRELEASE } from "@perfdata/format/feature-names";
+ * import { googleFeatureId } from "@perfdata/user-records/google-dialect";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals([googleFeatureId(70), googleFeatureId(9)], [HEADER_OSRELEASE, undefined]);
+ * ```
+ */
+export function googleFeatureId(type: number): number | undefined {
+  if (type === GOOGLE_RECORD_HEADER_PMU_MAPPINGS) return HEADER_PMU_MAPPINGS;
+  const isOne = type >= GOOGLE_RECORD_HEADER_HOSTNAME && type <= GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY;
+  return isOne ? type - GOOGLE_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME : undefined;
+}
+
+/** The declaration of a feature, as that of a record of its own. */
+function feature<const N extends GoogleFeatureName>(
+  type: number,
+  name: N,
+): FeatureRecord<N> {
+  const id = googleFeatureId(type);
+  const found = FEATURES.find((declared) => declared.id === id);
+  if (found?.name !== name) throw new TypeError(`feature ${id}: expected ${name}`);
+  return record(type, `HEADER_${name}`, found.codec as Codec<FeatureOf<N>["value"]>);
+}
+
+/**
+ * perf's own records as a perf of Google's wrote them into pipe streams before Linux had
+ * HEADER_FEATURE: types 69 to 81 are features one by one. The layouts are those of the feature
+ * sections (`src/quipper/kernel/perf_internals.h` of google/perf_data_converter).
+ *
+ * Nothing in a stream says so. `PerfDataReader.isGoogleDialect` decides by the first record of type
+ * 69, which is no ID_INDEX; only then are these to be used, in place of `USER_RECORDS`.
+ */
+export const GOOGLE_RECORDS = [
+  HEADER_ATTR,
+  HEADER_EVENT_TYPE,
+  HEADER_TRACING_DATA,
+  HEADER_BUILD_ID,
+  FINISHED_ROUND,
+  feature(69, "HOSTNAME") as FeatureRecord<"HOSTNAME">,
+  feature(70, "OSRELEASE") as FeatureRecord<"OSRELEASE">,
+  feature(71, "VERSION") as FeatureRecord<"VERSION">,
+  feature(72, "ARCH") as FeatureRecord<"ARCH">,
+  feature(73, "NRCPUS") as FeatureRecord<"NRCPUS">,
+  feature(74, "CPUDESC") as FeatureRecord<"CPUDESC">,
+  feature(75, "CPUID") as FeatureRecord<"CPUID">,
+  feature(76, "TOTAL_MEM") as FeatureRecord<"TOTAL_MEM">,
+  feature(77, "CMDLINE") as FeatureRecord<"CMDLINE">,
+  feature(78, "EVENT_DESC") as FeatureRecord<"EVENT_DESC">,
+  feature(79, "CPU_TOPOLOGY") as FeatureRecord<"CPU_TOPOLOGY">,
+  feature(80, "NUMA_TOPOLOGY") as FeatureRecord<"NUMA_TOPOLOGY">,
+  feature(81, "PMU_MAPPINGS") as FeatureRecord<"PMU_MAPPINGS">,
+] as const;
