@@ -1,4 +1,5 @@
 /** Makes a profile of the instructions that ran in an Intel PT trace, for `annotate`. */
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { namePlaces } from "@perfdata/profile/profile-names";
 import type { Profile } from "@perfdata/profile/profile";
@@ -104,7 +105,7 @@ function executions(
   // By where it begins, as a place: the code from there.
   const read = new Map<number, Uint8Array | undefined>();
   for (let i = 0; i < before.length; i++) {
-    const [start, end] = [to[before[i] as number] as number, until[i] as number];
+    const [start, end] = [intAt(to, intAt(before, i)), intAt(until, i)];
     const number = start < 0 || end < 0 ? -1 : places.object(start);
     const object = places.objects[number];
     if (object === undefined || places.object(end) !== number) continue;
@@ -116,7 +117,7 @@ function executions(
       if ("missing" in found) continue;
       read.set(start, bytes = found.bytes);
     }
-    const count = ran[i] as number;
+    const count = floatAt(ran, i);
     for (let at = 0; at <= last - first;) {
       const place = table.of(number, first + at, 0);
       executed.set(place, (executed.get(place) ?? 0) + count);

@@ -1,5 +1,6 @@
 /** Branches of Intel PT, for exports of branches and for commands that count them. */
 import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { Engine } from "@perfdata/session/engine";
 import { type PtCode, type PtHistory, PtNames, type PtSideband } from "@perfdata/pt/code";
 import { clockRatios, decodePt, PtClock } from "@perfdata/pt/decode";
@@ -121,8 +122,8 @@ export async function traceBranches(
     decoded,
     places: {
       objects,
-      object: (place) => table.object[place] as number,
-      address: (place) => table.address[place] as number,
+      object: (place) => intAt(table.object, place),
+      address: (place) => floatAt(table.address, place),
     },
     report,
   };

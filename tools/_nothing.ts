@@ -1,5 +1,6 @@
 /** Says which names, numbers and times a recording has, for filters that match nothing. */
 import { isRandomAccess } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
 import { openSource } from "@perfdata/format/file-source";
 import { HEADER_STAT } from "@perfdata/format/feature-names";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -49,10 +50,10 @@ class Present {
   rows(run: Run): void {
     for (let i = 0; i < run.count; i++) {
       const isSample = run.type[i] === PERF_RECORD_SAMPLE;
-      this.types.add(run.type[i] as number);
+      this.types.add(intAt(run.type, i));
       const into = isSample ? this.samples : this.others;
       for (const what of NUMBERS) {
-        const number = run[what][i] as number;
+        const number = intAt(run[what], i);
         if (number >= 0) into[what].add(number);
       }
       const time = run.time(i);

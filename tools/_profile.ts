@@ -4,6 +4,7 @@ import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
 import { isRandomAccess } from "@perfdata/format";
+import { floatAt } from "@perfdata/format/elements";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -262,9 +263,9 @@ export function reportOtherEvents(
     (counts[number[i] as number] as number) += count[i] as number;
     all += count[i] as number;
   }
-  const others = events.filter((_, number) => number !== event && (counts[number] as number) > 0);
+  const others = events.filter((_, number) => number !== event && floatAt(counts, number) > 0);
   if (others.length === 0) return;
-  const left = (100 * (all - (counts[event] as number)) / all).toFixed(2);
+  const left = (100 * (all - floatAt(counts, event)) / all).toFixed(2);
   complain(
     `${tool}: ${name}: only samples of ${events[event]?.name}; ${left}% are of ` +
       `${others.map(({ name }) => name).join(", ")}: --event NAME`,

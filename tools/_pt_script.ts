@@ -1,6 +1,7 @@
 /** `script --itrace`: samples made from Intel PT, together with the recorded ones. */
 import { type AddedText, ScriptWriter } from "@perfdata/export/script";
 import type { ByteSource } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
 import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
 import {
   asksFor,
@@ -309,14 +310,14 @@ function recordedSamples(
   let n = 0;
   for (const { words, count } of blocks) {
     for (let at = 0; at < count * ROW_WORDS; at += ROW_WORDS, n++) {
-      const tid = words[at + ROW.TID] as number;
+      const tid = intAt(words, at + ROW.TID);
       samples.time[n] = origin.sinceHalves(
-        words[at + ROW.TIME_HI] as number,
-        words[at + ROW.TIME_LO] as number,
+        intAt(words, at + ROW.TIME_HI),
+        intAt(words, at + ROW.TIME_LO),
       );
-      samples.thread[n] = tid === 0 ? -1 - (words[at + ROW.CPU] as number) : tid;
-      samples.high[n] = words[at + ROW.IP_HI] as number;
-      samples.low[n] = words[at + ROW.IP_LO] as number;
+      samples.thread[n] = tid === 0 ? -1 - intAt(words, at + ROW.CPU) : tid;
+      samples.high[n] = intAt(words, at + ROW.IP_HI);
+      samples.low[n] = intAt(words, at + ROW.IP_LO);
     }
   }
   return samples;

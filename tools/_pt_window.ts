@@ -1,4 +1,5 @@
 /** `pt --last`, `--around` and `--time`: the part of a trace that is decoded. */
+import { intAt } from "@perfdata/format/elements";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
@@ -88,12 +89,12 @@ export class EventTimes implements Consumer {
   rows({ count, type, event, timeHi, timeLo }: Run): void {
     for (let i = 0; i < count; i++) {
       if (type[i] !== PERF_RECORD_SAMPLE) continue;
-      const number = event[i] as number;
+      const number = intAt(event, i);
       let found = this.#found.get(number);
       if (found === undefined) this.#found.set(number, found = { count: 0, high: 0, low: 0 });
       found.count++;
-      found.high = timeHi[i] as number;
-      found.low = timeLo[i] as number;
+      found.high = intAt(timeHi, i);
+      found.low = intAt(timeLo, i);
     }
   }
 

@@ -1,6 +1,7 @@
 /** Records that `script` prints among the samples. */
 import { RecordLines, recordThread } from "@perfdata/dump/record-line";
 import type { ShownRecords } from "@perfdata/export/script-rows";
+import { intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_BPF_EVENT,
   PERF_RECORD_CGROUP,
@@ -42,8 +43,7 @@ export function shownRecords(
   const types = new Set<number>(SHOW_FLAGS.flatMap((flag) => on[flag] ? SHOWN[flag] : []));
   if (types.size === 0) return undefined;
   const lines = new RecordLines();
-  const place = ({ start, end }: Run, row: number) =>
-    [start[row] as number, end[row] as number] as const;
+  const place = ({ start, end }: Run, row: number) => [intAt(start, row), intAt(end, row)] as const;
   return {
     types,
     cpus,

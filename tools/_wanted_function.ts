@@ -1,6 +1,7 @@
 /** Which functions `annotate` is asked for: by name, by address, by file and line. */
 import type { FunctionTest } from "@perfdata/export/annotate";
 import { shownFrom } from "@perfdata/export/function-code";
+import { intAt } from "@perfdata/format/elements";
 import { functionName, type Profile } from "@perfdata/profile/profile";
 import { InputError, UsageError } from "./_cli.ts";
 import type { ReadProfile } from "./_profile.ts";
@@ -73,14 +74,14 @@ function atLine(
   const code = new Set<number>();
   const others = new Set<number>();
   for (let place = 0; place < places.object.length; place++) {
-    const [from, to] = [places.start[place] as number, places.start[place + 1] as number];
+    const [from, to] = [intAt(places.start, place), intAt(places.start, place + 1)];
     for (let i = from; i < to; i++) {
-      const frame = places.frames[i] as number;
-      if (isFile[frames.file[frame] as number] !== true) continue;
-      if (frames.line[frame] !== line) others.add(frames.line[frame] as number);
+      const frame = intAt(places.frames, i);
+      if (isFile[intAt(frames.file, frame)] !== true) continue;
+      if (frames.line[frame] !== line) others.add(intAt(frames.line, frame));
       else {
-        lines.add(frames.function[frame] as number);
-        code.add(frames.function[places.frames[to - 1] as number] as number);
+        lines.add(intAt(frames.function, frame));
+        code.add(intAt(frames.function, intAt(places.frames, to - 1)));
       }
     }
   }
@@ -132,7 +133,7 @@ async function atAddress(
   }
   const { functions } = profile;
   const test: FunctionTest = (name, number) =>
-    name !== "" && found.get(functions.object[number] as number) === name;
+    name !== "" && found.get(intAt(functions.object, number)) === name;
   if (functions.name.some(test)) return test;
   const names = [...new Set(found.values())];
   throw new InputError(

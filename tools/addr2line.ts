@@ -2,6 +2,7 @@
  * `addr2line`: function, file and line of addresses in a binary; with the flags and the text of binutils'
  * `addr2line`.
  */
+import { byteAt } from "@perfdata/format/elements";
 import type { BundleObject } from "@perfdata/symbols/bundle-object";
 import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";
 import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open-dwarf";
@@ -60,12 +61,12 @@ function parseAddress(text: string): number {
 /** What {@link parseAddress} gives for the text `bytes[from, to)`, without making a string of it. */
 function addressIn(bytes: Uint8Array, from: number, to: number): number {
   let p = from;
-  while (p < to && isSpace(bytes[p] as number)) p++;
-  if (p + 1 < to && bytes[p] === 0x30 && ((bytes[p + 1] as number) | 0x20) === 0x78) p += 2;
+  while (p < to && isSpace(byteAt(bytes, p))) p++;
+  if (p + 1 < to && bytes[p] === 0x30 && (byteAt(bytes, p + 1) | 0x20) === 0x78) p += 2;
   while (p < to && bytes[p] === 0x30) p++;
   let value = 0;
   for (const first = p; p < to; p++) {
-    const byte = bytes[p] as number;
+    const byte = byteAt(bytes, p);
     if (byte >= 0x80 || p - first === 13) break;
     const letter = (byte | 0x20) - 0x61;
     const digit = letter >= 0 && letter < 6 ? 10 + letter : byte - 0x30;

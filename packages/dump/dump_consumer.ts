@@ -2,6 +2,7 @@ import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
 import { type Payload } from "@perfdata/format/batch";
 import { PERF_SAMPLE_CPU, PERF_SAMPLE_READ, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import { type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { trailerEnd } from "@perfdata/format/record";
 import { decodeFeature } from "@perfdata/format/features";
 import {
@@ -205,9 +206,9 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   applied(run: Run, row: number): void {
     const machine = this.#engine?.machine;
     if (machine === undefined) return;
-    const type = run.type[row] as number;
-    const start = run.start[row] as number;
-    const end = run.end[row] as number;
+    const type = intAt(run.type, row);
+    const start = intAt(run.start, row);
+    const end = intAt(run.end, row);
     const { bytes, view } = run.at(row);
     if (type === PERF_RECORD_HEADER_BUILD_ID && !this.#reader.isGoogleDialect) {
       // The record is an entry of the BUILD_ID feature.
@@ -253,12 +254,12 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     const events = this.#events;
     for (let row = 0; row < count && this.stats.printed < this.#limit; row++) {
       this.#out.reserve();
-      const kind = type[row] as number;
+      const kind = intAt(type, row);
       if (kind >= PERF_RECORD_USER_TYPE_START || kind < 0) {
         this.#userRecord(run, row);
         continue;
       }
-      const state = events.all[event[row] as number];
+      const state = events.all[intAt(event, row)];
       if (kind === PERF_RECORD_SAMPLE && state !== undefined) this.#sample(state, run, row);
       else this.#kernelRecord(state, run, row);
     }
@@ -275,9 +276,9 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   #at(run: Run, row: number): PrintedRecord {
     const record = this.#record;
     record.source = run.at(row);
-    record.start = run.start[row] as number;
-    record.end = run.end[row] as number;
-    record.place = (run.offset[row] as number) - this.#base;
+    record.start = intAt(run.start, row);
+    record.end = intAt(run.end, row);
+    record.place = floatAt(run.offset, row) - this.#base;
     return record;
   }
 
@@ -303,7 +304,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     const head = this.#head;
     let p = head.putBytes(out.view, out.p, record);
     p = this.#events.sampleIdAll || isSample
-      ? head.putMoment(out.view, p, run.cpu[row] as number, source.view, timeAt)
+      ? head.putMoment(out.view, p, intAt(run.cpu, row), source.view, timeAt)
       : putAscii(out.view, p, "-1 -1 ");
     out.p = head.putName(out.view, p, record);
   }
@@ -312,7 +313,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   #kernelRecord(state: EventState | undefined, run: Run, row: number): void {
     this.#shown = !this.#filtered || isWanted(this.#options, run, row, this.#le);
     if (!this.#shown) return;
-    this.#count(run.type[row] as number);
+    this.#count(intAt(run.type, row));
     this.#putHead(state?.event, run, row);
     const out = this.#out;
     if (state === undefined) {
@@ -323,7 +324,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     this.#event = state;
     this.#note = this.#engine?.past === undefined
       ? this.#notes.get(row)
-      : this.#pastNotes.get(run.position[row] as number);
+      : this.#pastNotes.get(floatAt(run.position, row));
     out.p = putKernelText(out.view, out.p, this.#record, this.#le, this);
     if (run.type[row] === PERF_RECORD_FORK && this.#note !== undefined) out.text(this.#note);
   }
@@ -400,14 +401,14 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
 
   /** A record that perf wrote itself. */
   #userRecord(run: Run, row: number): void {
-    const type = run.type[row] as number;
+    const type = intAt(run.type, row);
     if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
       if (!this.#filtered) this.#count(type);
       return;
     }
     const printed = this.#at(run, row);
     const { source, start, end } = printed;
-    const offset = run.offset[row] as number;
+    const offset = floatAt(run.offset, row);
     // Old Chrome OS tools gave the types from ID_INDEX up to FEATURE another meaning.
     const google = this.#reader.isGoogleDialect && type >= PERF_RECORD_ID_INDEX &&
       type <= PERF_RECORD_HEADER_FEATURE;

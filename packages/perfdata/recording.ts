@@ -3,6 +3,7 @@ import { copyAuxStream } from "@perfdata/session/auxtrace";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { CallTree, CallTreeOptions } from "@perfdata/export/tree";
 import { memorySink, PerfDataReader } from "@perfdata/format";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { ProfileConsumer } from "@perfdata/profile";
 import type { Profile } from "@perfdata/profile/profile";
 import { areOfBranches, areOfMemory, sampleKeys } from "@perfdata/report/function-keys";
@@ -159,16 +160,16 @@ export class Recording implements Disposable {
       if ((row & 0xfff) === 0) this.#options.signal?.throwIfAborted();
       const time = samples.time?.[row];
       const cpu = samples.cpu?.[row] ?? -1;
-      const { pid = -1, tid = -1, comm = "" } = threads.at(samples.thread[row] as number) ?? {};
+      const { pid = -1, tid = -1, comm = "" } = threads.at(intAt(samples.thread, row)) ?? {};
       yield {
         ...(time === undefined || Number.isNaN(time) ? {} : { time: epoch + BigInt(time) }),
         event: events[samples.event[row] as number]?.name ?? "",
-        period: samples.period[row] as number,
+        period: floatAt(samples.period, row),
         ...(cpu < 0 ? {} : { cpu }),
         pid,
         tid,
         comm,
-        stack: frames.stack(samples.stack[row] as number),
+        stack: frames.stack(intAt(samples.stack, row)),
       };
     }
   }

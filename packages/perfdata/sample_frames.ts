@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
 
 /** A function in a stack. */
@@ -36,8 +37,8 @@ export class Frames {
   stack(number: number): Frame[] {
     const { stacks } = this.#profile;
     const frames: Frame[] = [];
-    for (let at = number; at >= 0; at = stacks.parent[at] as number) {
-      frames.push(...this.#place(stacks.place[at] as number));
+    for (let at = number; at >= 0; at = intAt(stacks.parent, at)) {
+      frames.push(...this.#place(intAt(stacks.place, at)));
     }
     return frames;
   }
@@ -49,18 +50,18 @@ export class Frames {
   #made(place: number): Frame[] {
     const { places, frames, functions, objects, files } = this.#profile;
     const made: Frame[] = [];
-    const object = objects[places.object[place] as number];
-    for (let i = places.start[place] as number; i < (places.start[place + 1] as number); i++) {
-      const frame = places.frames[i] as number;
-      const number = frames.function[frame] as number;
-      const kind = functions.kind[number] as number;
-      const file = files[frames.file[frame] as number];
-      const line = frames.line[frame] as number;
+    const object = objects[intAt(places.object, place)];
+    for (let i = intAt(places.start, place); i < intAt(places.start, place + 1); i++) {
+      const frame = intAt(places.frames, i);
+      const number = intAt(frames.function, frame);
+      const kind = byteAt(functions.kind, number);
+      const file = files[intAt(frames.file, frame)];
+      const line = intAt(frames.line, frame);
       made.push({
         name: functionName(this.#profile, number),
         ...(object === undefined ? {} : { object: object.path }),
         ...(object?.buildId === undefined ? {} : { buildId: object.buildId }),
-        address: places.address[place] as number,
+        address: floatAt(places.address, place),
         ...(file === undefined ? {} : { file }),
         ...(line === 0 ? {} : { line }),
         inlined: (kind & FUNCTION_KIND.INLINED) !== 0,

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 /** Texts by number: rows hold numbers, and each text is stored once. */
 export class Texts {
   readonly #texts: string[] = [];
@@ -41,9 +42,9 @@ export function textRanks(numbers: Int32Array, text: (number: number) => string)
 /** The numbers that occur, each once, the lowest first. */
 export function distinct(numbers: Int32Array): number[] {
   let count = 0;
-  for (let i = 0; i < numbers.length; i++) count = Math.max(count, (numbers[i] as number) + 1);
+  for (let i = 0; i < numbers.length; i++) count = Math.max(count, intAt(numbers, i) + 1);
   const seen = new Uint8Array(count);
-  for (let i = 0; i < numbers.length; i++) seen[numbers[i] as number] = 1;
+  for (let i = 0; i < numbers.length; i++) seen[intAt(numbers, i)] = 1;
   const found: number[] = [];
   for (let number = 0; number < count; number++) if (seen[number] === 1) found.push(number);
   return found;

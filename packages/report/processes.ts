@@ -1,5 +1,6 @@
 import { checkMemory } from "@perfdata/format/memory";
 import { KERNEL_RECORDS, type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
@@ -149,9 +150,9 @@ export class Overview implements Consumer {
   }
 
   #record(run: Run, i: number): void {
-    const type = (run.type[i] as number) >>> 0;
-    const start = run.start[i] as number;
-    const end = run.end[i] as number;
+    const type = intAt(run.type, i) >>> 0;
+    const start = intAt(run.start, i);
+    const end = intAt(run.end, i);
     // Known before the first record that it makes a difference for.
     const codec = this.#reader?.isGoogleDialect ? GOOGLE_CODEC : CODEC;
     let count = this.#types.get(type);
@@ -161,10 +162,10 @@ export class Overview implements Consumer {
     }
     count.count++;
     count.bytes += end - start;
-    const index = run.event[i] as number;
+    const index = intAt(run.event, i);
     const event = type < PERF_RECORD_USER_TYPE_START ? this.#events[index] : undefined;
-    let pid = run.pid[i] as number;
-    let tid = run.tid[i] as number;
+    let pid = intAt(run.pid, i);
+    let tid = intAt(run.tid, i);
     let time: bigint | undefined = run.time(i);
     if (time === 0n) time = undefined;
     else {
@@ -181,7 +182,7 @@ export class Overview implements Consumer {
       const body = codec.decode(bytes.subarray(start, end), {
         littleEndian: this.#reader?.littleEndian === true,
         event,
-        offset: run.offset[i] as number,
+        offset: floatAt(run.offset, i),
       });
       if (body.name !== "RAW") {
         const fields = body.body as unknown as Record<string, unknown>;

@@ -1,4 +1,5 @@
 /** Plots of values over time as SVG: panels one above the other with the same time axis. */
+import { numberAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 
 const WIDTH = 1000;
@@ -110,7 +111,7 @@ export function timePlot(
     }
     series.forEach(({ times, values }, i) => {
       const point = (k: number) =>
-        `${x(times[k] as number).toFixed(1)},${y(values[k] as number).toFixed(1)}`;
+        `${x(numberAt(times, k)).toFixed(1)},${y(numberAt(values, k)).toFixed(1)}`;
       for (const part of unbroken(values, isShown, scale === "linear")) {
         out.push(
           `<polyline fill="none" stroke="${COLORS[i % COLORS.length]}" stroke-width="1" ` +

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import { duration, grouped, percent } from "../ui/format.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";
 import { SaveMenu } from "./save_menu.tsx";
@@ -15,7 +16,7 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
     const processes = new Map<number, { label: string; count: number }>();
     const threads = new Map<number, { label: string; count: number; pid: number }>();
     for (const [number, { pid, tid, comm }] of facts.threads.entries()) {
-      const count = facts.threadSamples[number] as number;
+      const count = floatAt(facts.threadSamples, number);
       const process = processes.get(pid) ?? { label: `${comm} ${pid}`, count: 0 };
       if (pid === tid) process.label = `${comm} ${pid}`;
       process.count += count;

@@ -1,5 +1,6 @@
 import { changeColor } from "@perfdata/export/flame-colors";
 import type { DiffMeasure } from "@perfdata/export/diff";
+import { floatAt } from "@perfdata/format/elements";
 import type { ComparedFunctions, ComparisonFacts } from "../data/comparison.ts";
 import { FileChoice } from "../app/drop_place.tsx";
 import { FlameGraph } from "../flame/flame_graph.tsx";
@@ -167,8 +168,8 @@ function ComparedGraph(
   );
   const shares = (box: number): readonly [number, number] => {
     if (value === undefined) return [0, 0];
-    const own = value.sum === 0 ? 0 : (value.total[box] as number) / value.sum;
-    const other = value.otherSum === 0 ? 0 : (value.other[box] as number) / value.otherSum;
+    const own = value.sum === 0 ? 0 : floatAt(value.total, box) / value.sum;
+    const other = value.otherSum === 0 ? 0 : floatAt(value.other, box) / value.otherSum;
     return state.side === "now" ? [other, own] : [own, other];
   };
   const boxColor = useMemo(() => {

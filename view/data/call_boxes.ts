@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import type { CallTimeline, CallTree } from "@perfdata/pt/calls";
 import type { TimeBoxes } from "./time_boxes.ts";
 
@@ -46,20 +47,20 @@ export function callBoxes(
     while (open.length > depth) {
       const { box } = open.pop() as { box: number };
       to[box] = at;
-      width[box] = (at - (from[box] as number)) / span;
+      width[box] = (at - numberAt(from, box)) / span;
       // What is in a narrow box is narrow, and gone before it: it is the last one.
-      if ((width[box] as number) >= least) continue;
+      if (numberAt(width, box) >= least) continue;
       narrow++;
       for (const column of Object.values(columns)) column.length = box;
     }
   };
   for (let i = 0; i < timeline.count; i++) {
     if (timeline.tid[i] !== tid) continue;
-    const begin = Math.max(first, timeline.from[i] as number);
-    const end = Math.min(last, timeline.to[i] as number);
+    const begin = Math.max(first, floatAt(timeline.from, i));
+    const end = Math.min(last, floatAt(timeline.to, i));
     if (end <= begin) continue;
     path.length = 0;
-    for (let node = timeline.node[i] as number; node >= 0; node = tree.parent[node] as number) {
+    for (let node = intAt(timeline.node, i); node >= 0; node = intAt(tree.parent, node)) {
       path.push(node);
     }
     path.reverse();
@@ -68,9 +69,9 @@ export function callBoxes(
     if (begin <= before) { while (same < open.length && open[same]?.node === path[same]) same++; }
     close(same, Math.min(before, begin));
     for (let depth = same; depth < path.length; depth++) {
-      const node = path[depth] as number;
+      const node = numberAt(path, depth);
       columns.parent.push(open.at(-1)?.box ?? -1);
-      columns.item.push(functionOf[tree.place[node] as number] ?? -1);
+      columns.item.push(functionOf[intAt(tree.place, node)] ?? -1);
       columns.depth.push(depth);
       x.push((begin - first) / span);
       width.push(0);
@@ -80,9 +81,9 @@ export function callBoxes(
       open.push({ node, box: to.push(begin) - 1 });
     }
     const own = end - begin;
-    for (const { box } of open) total[box] = (total[box] as number) + own;
+    for (const { box } of open) total[box] = numberAt(total, box) + own;
     const inner = open.at(-1)?.box;
-    if (inner !== undefined) self[inner] = (self[inner] as number) + own;
+    if (inner !== undefined) self[inner] = numberAt(self, inner) + own;
     sum += own;
     before = end;
   }

@@ -1,5 +1,6 @@
 import type { Weight, Weights } from "./selection.ts";
 import type { StackRows } from "@perfdata/export/view-profile";
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
 /** The function of what has no stack. */
 export const NO_STACK = -1;
@@ -44,8 +45,8 @@ export class CallGraph {
     this.total = this.self.slice();
     const { parent } = stacks;
     for (let row = parent.length - 1; row >= 0; row--) {
-      const up = parent[row] as number;
-      if (up >= 0) this.total[up] = (this.total[up] as number) + (this.total[row] as number);
+      const up = intAt(parent, row);
+      if (up >= 0) this.total[up] = floatAt(this.total, up) + floatAt(this.total, row);
     }
   }
 
@@ -57,19 +58,19 @@ export class CallGraph {
       for (let row = 0; row < parent.length;) {
         if (item[row] !== focus) row++;
         else {
-          groups.add(focus, row, this.total[row] as number);
-          row = end[row] as number;
+          groups.add(focus, row, floatAt(this.total, row));
+          row = intAt(end, row);
         }
       }
       return groups.all();
     }
     if (direction === "down") {
-      for (let row = 0; row < parent.length; row = end[row] as number) {
-        groups.add(item[row] as number, row, this.total[row] as number);
+      for (let row = 0; row < parent.length; row = intAt(end, row)) {
+        groups.add(intAt(item, row), row, floatAt(this.total, row));
       }
     } else {
       for (let row = 0; row < parent.length; row++) {
-        groups.add(item[row] as number, row, this.self[row] as number);
+        groups.add(intAt(item, row), row, floatAt(this.self, row));
       }
     }
     const all = groups.all();
@@ -86,11 +87,11 @@ export class CallGraph {
     const groups = new GroupMaker(this, direction);
     for (const [i, row] of rows.entries()) {
       if (direction === "up") {
-        const up = parent[row] as number;
-        if (up >= 0) groups.add(item[up] as number, up, carried?.[i] as number);
+        const up = intAt(parent, row);
+        if (up >= 0) groups.add(intAt(item, up), up, carried?.[i] as number);
       } else {
-        for (let at = row + 1; at < (end[row] as number); at = end[at] as number) {
-          groups.add(item[at] as number, at, this.total[at] as number);
+        for (let at = row + 1; at < intAt(end, row); at = intAt(end, at)) {
+          groups.add(intAt(item, at), at, floatAt(this.total, at));
         }
       }
     }
@@ -138,11 +139,7 @@ class GroupMaker {
       let own = 0;
       for (const [i, row] of rows.entries()) {
         // Towards callers, what nobody called ends here.
-        own += !this.#isUp
-          ? self[row] as number
-          : (parent[row] as number) < 0
-          ? carried[i] as number
-          : 0;
+        own += !this.#isUp ? floatAt(self, row) : intAt(parent, row) < 0 ? numberAt(carried, i) : 0;
       }
       const weights = this.#isUp ? carried : undefined;
       return { item, rows, carried: weights, total: sum, self: own };
@@ -168,19 +165,19 @@ export function functionRows(graph: CallGraph, functions: number): FunctionRows 
   // By function: up to which row it is in the stack already.
   const within = new Int32Array(functions);
   for (let row = 0; row < parent.length; row++) {
-    const number = item[row] as number;
-    ofSelf[number] = (ofSelf[number] as number) + (self[row] as number);
-    if (row < (within[number] as number)) continue;
-    within[number] = end[row] as number;
-    ofTotal[number] = (ofTotal[number] as number) + (total[row] as number);
+    const number = intAt(item, row);
+    ofSelf[number] = floatAt(ofSelf, number) + floatAt(self, row);
+    if (row < intAt(within, number)) continue;
+    within[number] = intAt(end, row);
+    ofTotal[number] = floatAt(ofTotal, number) + floatAt(total, row);
   }
   const found: number[] = [];
   for (let number = 0; number < functions; number++) {
-    if ((ofTotal[number] as number) > 0) found.push(number);
+    if (floatAt(ofTotal, number) > 0) found.push(number);
   }
   const rows = {
-    self: found.map((number) => ofSelf[number] as number),
-    total: found.map((number) => ofTotal[number] as number),
+    self: found.map((number) => floatAt(ofSelf, number)),
+    total: found.map((number) => floatAt(ofTotal, number)),
   };
   if (bare > 0) {
     found.push(NO_STACK);

@@ -11,6 +11,7 @@ import { CallGraph } from "./call_graph.ts";
 import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
 import type { Shown, ViewEngine } from "./view_engine.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
+import { byteAt, intAt } from "@perfdata/format/elements";
 
 /** What is said of a comparison before anything of it is shown. */
 export interface ComparisonFacts {
@@ -124,7 +125,7 @@ export class Comparison {
     const { stacks, weights } = this.#base.graph(this.#ofBase(shown));
     let item = this.#items.get(stacks.item);
     if (item === undefined) {
-      item = stacks.item.map((fn) => this.#numberOfBase[fn] as number);
+      item = stacks.item.map((fn) => intAt(this.#numberOfBase, fn));
       this.#items.set(stacks.item, item);
     }
     const base = new CallGraph({ ...stacks, item }, weights, shown.weight);
@@ -148,18 +149,18 @@ export class Comparison {
 }
 
 function objectOf({ functions, objects }: ViewProfile, fn: number): string {
-  return objects[functions.object[fn] as number]?.name ?? "[unknown]";
+  return objects[intAt(functions.object, fn)]?.name ?? "[unknown]";
 }
 
 function keyOf(profile: ViewProfile, fn: number, name: string): string {
-  const isInlined = ((profile.functions.kind[fn] as number) & FUNCTION_KIND.INLINED) !== 0;
+  const isInlined = (byteAt(profile.functions.kind, fn) & FUNCTION_KIND.INLINED) !== 0;
   return `${name}\0${objectOf(profile, fn)}\0${isInlined}`;
 }
 
 /** Names without the mark of what nothing verifies. */
 function plainNames({ functions: { name, kind } }: ViewProfile): string[] {
   return name.map((label, fn) =>
-    ((kind[fn] as number) & FUNCTION_KIND.UNVERIFIED) === 0 ? label : label.slice(0, -1)
+    (byteAt(kind, fn) & FUNCTION_KIND.UNVERIFIED) === 0 ? label : label.slice(0, -1)
   );
 }
 

@@ -2,6 +2,7 @@ import { NodeTable } from "@perfdata/profile/node-table";
 import type { ProfileThread } from "@perfdata/profile/profile";
 import type { Weights } from "./selection.ts";
 import { inDepthFirstOrder, type StackRows } from "@perfdata/export/view-profile";
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
 /** What the first row of a flame graph is: functions, names of processes, or threads. */
 export type FlameRoot = "function" | "process" | "thread";
@@ -62,16 +63,16 @@ export function rootedStacks(
   const path: number[] = [];
   const below = (root: number, leaf: number): number => {
     path.length = 0;
-    for (let row = leaf; row >= 0; row = parent[row] as number) path.push(row);
-    let node = rootNodes[root] as number;
+    for (let row = leaf; row >= 0; row = intAt(parent, row)) path.push(row);
+    let node = numberAt(rootNodes, root);
     while (path.length > 0) {
       const row = path.pop() as number;
-      node = nodes.node(node, item[row] as number);
+      node = nodes.node(node, intAt(item, row));
     }
     return node;
   };
   const at = Int32Array.from(rows, (row) => {
-    const root = of[thread[row] as number] as number;
+    const root = intAt(of, intAt(thread, row));
     const leaf = stack(row);
     const pair = pairs.node(leaf, root);
     return nodeOf[pair] ??= below(root, leaf);
@@ -81,11 +82,11 @@ export function rootedStacks(
   const sums = { period: new Float64Array(length), count: new Float64Array(length) };
   let [totalPeriod, totalCount] = [0, 0];
   for (const [i, row] of rows.entries()) {
-    const node = ordered.number[at[i] as number] as number;
-    sums.period[node] = (sums.period[node] as number) + (period[row] as number);
-    sums.count[node] = (sums.count[node] as number) + (count[row] as number);
-    totalPeriod += period[row] as number;
-    totalCount += count[row] as number;
+    const node = intAt(ordered.number, intAt(at, i));
+    sums.period[node] = floatAt(sums.period, node) + floatAt(period, row);
+    sums.count[node] = floatAt(sums.count, node) + floatAt(count, row);
+    totalPeriod += floatAt(period, row);
+    totalCount += floatAt(count, row);
   }
   return {
     stacks: ordered.rows,

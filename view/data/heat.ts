@@ -1,5 +1,6 @@
 import { selectedRows, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
+import { floatAt } from "@perfdata/format/elements";
 
 /** What is shown of the samples within each second, or another stretch of time. */
 export interface HeatQuery extends Selection {
@@ -40,8 +41,8 @@ export function heat(profile: ViewProfile, query: HeatQuery): Heat {
   let most = 0;
   if (time !== undefined) {
     for (const row of selectedRows(profile, { ...query, from: undefined, to: undefined })) {
-      const cell = Math.floor((time[row] as number) / column * rows);
-      const sum = cells[cell] = (cells[cell] as number) + (weight[row] as number);
+      const cell = Math.floor(floatAt(time, row) / column * rows);
+      const sum = cells[cell] = floatAt(cells, cell) + floatAt(weight, row);
       most = Math.max(most, sum);
     }
   }

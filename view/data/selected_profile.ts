@@ -3,6 +3,7 @@ import { FUNCTION_KIND, type Profile } from "@perfdata/profile/profile";
 import { ThreadTable } from "@perfdata/profile/thread-table";
 import { type PlainStacks, selectedRows, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
 /**
  * What is selected, as a profile that the formats of other tools are made from. Its places are functions:
@@ -32,8 +33,8 @@ export function selectedProfile(
     files: [],
     functions: {
       name: functions.name.map((label, fn) => {
-        const object = objects[functions.object[fn] as number]?.name ?? "unknown";
-        const isMarked = ((functions.kind[fn] as number) & FUNCTION_KIND.UNVERIFIED) !== 0;
+        const object = objects[intAt(functions.object, fn)]?.name ?? "unknown";
+        const isMarked = (byteAt(functions.kind, fn) & FUNCTION_KIND.UNVERIFIED) !== 0;
         const name = isMarked ? label.slice(0, -1) : label;
         // What nothing names is shown by its object.
         return name === `[${object}]` || (name === object && name.startsWith("[")) ? "" : name;
@@ -55,15 +56,15 @@ export function selectedProfile(
     stacks: { parent: stacks.parent, place: stacks.item },
     samples: {
       ...samples,
-      thread: samples.thread.map((thread) => threadOf[thread] as number),
+      thread: samples.thread.map((thread) => numberAt(threadOf, thread)),
       stack: plain === undefined
         ? samples.stack
-        : samples.stack.map((row) => row < 0 ? row : plain.of[row] as number),
+        : samples.stack.map((row) => row < 0 ? row : intAt(plain.of, row)),
     },
     epoch: BigInt(view.start),
     ...(time === undefined || last < 0
       ? {}
-      : { span: [time[0] as number, time[last] as number] as const }),
+      : { span: [floatAt(time, 0), floatAt(time, last)] as const }),
     switches: [],
     title: view.title,
     trust: view.trust,

@@ -1,6 +1,7 @@
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { inDepthFirstOrder, type StackRows, type ViewProfile } from "@perfdata/export/view-profile";
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 
 /** Which samples all views show. */
 export interface Selection {
@@ -44,7 +45,7 @@ export function rowAt(time: Float64Array, at: number): number {
   let [low, high] = [0, time.length];
   while (low < high) {
     const middle = low + high >>> 1;
-    if ((time[middle] as number) < at) low = middle + 1;
+    if (floatAt(time, middle) < at) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -82,10 +83,10 @@ export function rowTest(
   const ofCpus = cpus === undefined || cpu === undefined ? undefined : new Set(cpus);
   const ofObjects = objects === undefined ? undefined : new Set(objects);
   return (row) => {
-    if (event[row] !== number || threads[thread[row] as number] === 0) return false;
-    if (ofCpus !== undefined && !ofCpus.has((cpu as Int32Array)[row] as number)) return false;
+    if (event[row] !== number || threads[intAt(thread, row)] === 0) return false;
+    if (ofCpus !== undefined && !ofCpus.has(intAt(cpu as Int32Array, row))) return false;
     return ofObjects === undefined ||
-      ofObjects.has(object[item[stack[row] as number] ?? -1] ?? -1);
+      ofObjects.has(object[item[intAt(stack, row)] ?? -1] ?? -1);
   };
 }
 
@@ -106,16 +107,16 @@ export function weigh(profile: ViewProfile, selection: Selection): Weights {
   const sums = { period: new Float64Array(rows), count: new Float64Array(rows) };
   let [totalPeriod, totalCount, barePeriod, bareCount] = [0, 0, 0, 0];
   for (const i of selectedRows(profile, selection)) {
-    const of = stack[i] as number;
-    const [p, n] = [period[i] as number, count[i] as number];
+    const of = intAt(stack, i);
+    const [p, n] = [floatAt(period, i), floatAt(count, i)];
     totalPeriod += p;
     totalCount += n;
     if (of < 0) {
       barePeriod += p;
       bareCount += n;
     } else {
-      sums.period[of] = (sums.period[of] as number) + p;
-      sums.count[of] = (sums.count[of] as number) + n;
+      sums.period[of] = floatAt(sums.period, of) + p;
+      sums.count[of] = floatAt(sums.count, of) + n;
     }
   }
   return { ...sums, totalPeriod, totalCount, barePeriod, bareCount };
@@ -135,15 +136,15 @@ export function plainStacks(
   const nodes = new NodeTable();
   const of = new Int32Array(parent.length);
   for (let row = 0; row < parent.length; row++) {
-    const up = parent[row] as number;
-    const caller = up < 0 ? -1 : of[up] as number;
-    const number = item[row] as number;
-    const isInlined = ((kind[number] as number) & FUNCTION_KIND.INLINED) !== 0;
+    const up = intAt(parent, row);
+    const caller = up < 0 ? -1 : intAt(of, up);
+    const number = intAt(item, row);
+    const isInlined = (byteAt(kind, number) & FUNCTION_KIND.INLINED) !== 0;
     of[row] = isInlined ? caller : nodes.node(caller, number);
   }
   const plain = { parent: nodes.parents().slice(), item: nodes.items().slice() };
   const { rows, number } = inDepthFirstOrder(plain, rank);
-  return { stacks: rows, of: of.map((row) => row < 0 ? -1 : number[row] as number) };
+  return { stacks: rows, of: of.map((row) => row < 0 ? -1 : intAt(number, row)) };
 }
 
 /** The same weights by rows without what was inlined. */
@@ -152,14 +153,14 @@ export function plainWeights(weights: Weights, { stacks, of }: PlainStacks): Wei
   const sums = { period: new Float64Array(rows), count: new Float64Array(rows) };
   let { barePeriod, bareCount } = weights;
   for (let row = 0; row < of.length; row++) {
-    const at = of[row] as number;
-    const [period, count] = [weights.period[row] as number, weights.count[row] as number];
+    const at = intAt(of, row);
+    const [period, count] = [floatAt(weights.period, row), floatAt(weights.count, row)];
     if (at < 0) {
       barePeriod += period;
       bareCount += count;
     } else {
-      sums.period[at] = (sums.period[at] as number) + period;
-      sums.count[at] = (sums.count[at] as number) + count;
+      sums.period[at] = floatAt(sums.period, at) + period;
+      sums.count[at] = floatAt(sums.count, at) + count;
     }
   }
   return { ...weights, ...sums, barePeriod, bareCount };

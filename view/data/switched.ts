@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 /** Context switches in order of the file: ns from the start of the index. */
 export interface Switched {
   readonly time: Float64Array;
@@ -29,14 +30,14 @@ export interface Running {
  */
 export function* runnings({ time, pid, tid, cpu, out }: Switched): Generator<Running, void, void> {
   const order = Int32Array.from(time.keys()).sort((a, b) =>
-    (time[a] as number) - (time[b] as number) || a - b
+    floatAt(time, a) - floatAt(time, b) || a - b
   );
   const since = new Map<number, number>();
   for (const row of order) {
-    const of = tid[row] as number;
+    const of = intAt(tid, row);
     if (of <= 0) continue;
     if (out[row] === 0) {
-      since.set(of, time[row] as number);
+      since.set(of, floatAt(time, row));
       continue;
     }
     const from = since.get(of);
@@ -44,10 +45,10 @@ export function* runnings({ time, pid, tid, cpu, out }: Switched): Generator<Run
     if (from === undefined) continue;
     yield {
       tid: of,
-      pid: pid[row] as number,
-      cpu: cpu[row] as number,
+      pid: intAt(pid, row),
+      cpu: intAt(cpu, row),
       from,
-      to: time[row] as number,
+      to: floatAt(time, row),
     };
   }
 }

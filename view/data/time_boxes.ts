@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import type { CallGraph } from "./call_graph.ts";
 import type { FlameBoxes } from "./flame_boxes.ts";
 import { NO_STACK } from "./call_graph.ts";
@@ -58,7 +59,7 @@ export function timeBoxes(
   const close = (depth: number) => {
     while (open.length > depth) {
       const { box } = open.pop() as { box: number };
-      const wide = width[box] = at - (x[box] as number);
+      const wide = width[box] = at - numberAt(x, box);
       // What is in a narrow box is narrow, and gone before it: it is the last one.
       if (wide >= least) continue;
       narrow++;
@@ -67,28 +68,28 @@ export function timeBoxes(
   };
   for (let i = 0; i < stack.length; i++) {
     const sample = order?.[i] ?? i;
-    const leaf = stack[sample] as number;
-    const own = weight[sample] as number;
-    const when = time[sample] as number;
+    const leaf = intAt(stack, sample);
+    const own = floatAt(weight, sample);
+    const when = floatAt(time, sample);
     path.length = 0;
-    const deep = leaf < 0 ? 0 : depthOf[leaf] as number;
+    const deep = leaf < 0 ? 0 : intAt(depthOf, leaf);
     let row = leaf;
     // As far out as the sample before was somewhere else.
-    while (row >= 0 && open[depthOf[row] as number]?.row !== row) {
+    while (row >= 0 && open[intAt(depthOf, row)]?.row !== row) {
       path.push(row);
-      row = parent[row] as number;
+      row = intAt(parent, row);
     }
     const same = leaf < 0
       ? open[0]?.row === NO_STACK ? 1 : 0
       : row < 0
       ? 0
-      : (depthOf[row] as number) + 1;
+      : intAt(depthOf, row) + 1;
     if (leaf < 0 && same === 0) path.push(NO_STACK);
     close(same);
     while (path.length > 0) {
       const next = path.pop() as number;
       columns.parent.push(open.at(-1)?.box ?? -1);
-      columns.item.push(next < 0 ? NO_STACK : item[next] as number);
+      columns.item.push(next < 0 ? NO_STACK : intAt(item, next));
       columns.depth.push(open.length);
       x.push(at);
       width.push(0);
@@ -98,12 +99,12 @@ export function timeBoxes(
       open.push({ row: next, box: to.push(when) - 1 });
     }
     for (const { box } of open) {
-      total[box] = (total[box] as number) + own;
-      if (when < (from[box] as number)) from[box] = when;
-      if (when > (to[box] as number)) to[box] = when;
+      total[box] = numberAt(total, box) + own;
+      if (when < numberAt(from, box)) from[box] = when;
+      if (when > numberAt(to, box)) to[box] = when;
     }
     const inner = open[deep]?.box ?? 0;
-    self[inner] = (self[inner] as number) + own;
+    self[inner] = numberAt(self, inner) + own;
     at += sum === 0 ? 0 : own / sum;
   }
   close(0);
@@ -128,8 +129,8 @@ export function timeBoxes(
 function depths(parent: Int32Array): Int32Array {
   const depth = new Int32Array(parent.length);
   for (let row = 0; row < parent.length; row++) {
-    const up = parent[row] as number;
-    depth[row] = up < 0 ? 0 : (depth[up] as number) + 1;
+    const up = intAt(parent, row);
+    depth[row] = up < 0 ? 0 : intAt(depth, up) + 1;
   }
   return depth;
 }
@@ -142,9 +143,9 @@ function bySlice(stack: Int32Array, time: Float64Array): Int32Array {
   for (let slice = 0, start = 0; slice < SLICES; slice++) {
     const limit = slice === SLICES - 1 ? Infinity : first + (last - first) * (slice + 1) / SLICES;
     let end = start;
-    while (end < length && (time[end] as number) < limit) end++;
+    while (end < length && floatAt(time, end) < limit) end++;
     // The numbers themselves decide what is equal: the order does not depend on the engine.
-    order.subarray(start, end).sort((a, b) => (stack[a] as number) - (stack[b] as number) || a - b);
+    order.subarray(start, end).sort((a, b) => intAt(stack, a) - intAt(stack, b) || a - b);
     start = end;
   }
   return order;

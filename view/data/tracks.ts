@@ -1,6 +1,7 @@
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { rowAt, selectedThreads, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 
 /** What the samples of a track have in common. */
 export type TrackKind = "all" | "cpu" | "process" | "thread";
@@ -48,9 +49,9 @@ export function tracks(
   const keys = kind === "cpu" ? cpu as Int32Array : thread;
   const sums: number[] = [];
   for (let row = 0; row < length; row++) {
-    const key = keys[row] as number;
+    const key = intAt(keys, row);
     if (event[row] === query.event && key >= 0) {
-      sums[key] = (sums[key] ?? 0) + (weight[row] as number);
+      sums[key] = (sums[key] ?? 0) + floatAt(weight, row);
     }
   }
   const idOf = (key: number): number => {
@@ -86,20 +87,20 @@ export function tracks(
   const span = Math.max(1, query.to - query.from);
   const last = rowAt(time, query.to + 1);
   for (let row = rowAt(time, query.from); row < last; row++) {
-    if (event[row] !== query.event || chosen?.[thread[row] as number] === 0) continue;
+    if (event[row] !== query.event || chosen?.[intAt(thread, row)] === 0) continue;
     if (cpus !== undefined && !cpus.has(cpu?.[row] ?? -1)) continue;
-    const into = bins[keys[row] as number];
+    const into = bins[intAt(keys, row)];
     if (into === undefined) continue;
     const bin = Math.min(
       query.bins - 1,
-      Math.floor(((time[row] as number) - query.from) / span * query.bins),
+      Math.floor((floatAt(time, row) - query.from) / span * query.bins),
     );
-    const of = stack[row] as number;
+    const of = intAt(stack, row);
     const level = of < 0
       ? FUNCTION_KIND.OTHER
-      : (functions.kind[stacks.item[of] as number] as number) & FUNCTION_KIND.LEVEL;
+      : byteAt(functions.kind, intAt(stacks.item, of)) & FUNCTION_KIND.LEVEL;
     const at = bin * LEVELS + level;
-    into[at] = (into[at] as number) + (weight[row] as number);
+    into[at] = floatAt(into, at) + floatAt(weight, row);
   }
   return { tracks: found, count: byId.size };
 }

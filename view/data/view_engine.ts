@@ -24,6 +24,7 @@ import { selectedProfile } from "./selected_profile.ts";
 import { type TimeBoxes, timeBoxes } from "./time_boxes.ts";
 import { type Track, type TrackQuery, tracks } from "./tracks.ts";
 import type { StackRows, ViewProfile } from "@perfdata/export/view-profile";
+import { floatAt, intAt } from "@perfdata/format/elements";
 
 /** What is selected, and how it is counted: all views show the same. */
 export interface Shown extends Selection {
@@ -117,14 +118,14 @@ export class ViewEngine {
     const threadSamples = new Float64Array(threads.length);
     const cpus = new Set<number>();
     for (let row = 0; row < samples.length; row++) {
-      const total = totals[samples.event[row] as number];
-      const count = samples.count[row] as number;
+      const total = totals[intAt(samples.event, row)];
+      const count = floatAt(samples.count, row);
       if (total !== undefined) {
         total.samples += count;
-        total.period += samples.period[row] as number;
+        total.period += floatAt(samples.period, row);
       }
-      const thread = samples.thread[row] as number;
-      threadSamples[thread] = (threadSamples[thread] as number) + count;
+      const thread = intAt(samples.thread, row);
+      threadSamples[thread] = floatAt(threadSamples, thread) + count;
       const cpu = samples.cpu?.[row] ?? -1;
       if (cpu >= 0) cpus.add(cpu);
     }
@@ -171,8 +172,8 @@ export class ViewEngine {
         ...samples,
         rows: selectedRows(this.profile, shown),
         stack: (row) => {
-          const of = samples.stack[row] as number;
-          return plain === undefined || of < 0 ? of : plain.of[of] as number;
+          const of = intAt(samples.stack, row);
+          return plain === undefined || of < 0 ? of : intAt(plain.of, of);
         },
       },
       roots,
@@ -193,16 +194,16 @@ export class ViewEngine {
     const plain = shown.inline ? undefined : this.#plainStacks().of;
     const tids = new Set<number | undefined>();
     const stack = Int32Array.from(rows, (row) => {
-      tids.add(threads[samples.thread[row] as number]?.tid);
-      const of = samples.stack[row] as number;
-      return plain === undefined || of < 0 ? of : plain[of] as number;
+      tids.add(threads[intAt(samples.thread, row)]?.tid);
+      const of = intAt(samples.stack, row);
+      return plain === undefined || of < 0 ? of : intAt(plain, of);
     });
     return timeBoxes(
       graph,
       {
         stack,
-        weight: Float64Array.from(rows, (row) => weight[row] as number),
-        time: Float64Array.from(rows, (row) => time[row] as number),
+        weight: Float64Array.from(rows, (row) => floatAt(weight, row)),
+        time: Float64Array.from(rows, (row) => floatAt(time, row)),
       },
       tids.size > 1,
       least,
@@ -223,9 +224,9 @@ export class ViewEngine {
     const { graph: { total, sum }, stacks: { item, end } } = this.graph(shown);
     let found = 0;
     for (let row = 0; row < item.length;) {
-      if (matched[item[row] as number] === 1) {
-        found += total[row] as number;
-        row = end[row] as number;
+      if (matched[intAt(item, row)] === 1) {
+        found += floatAt(total, row);
+        row = intAt(end, row);
       } else row++;
     }
     return sum === 0 ? 0 : found / sum;
@@ -257,7 +258,7 @@ export class ViewEngine {
       const found = graph.at(direction, path, focus);
       groups = found === undefined ? [] : graph.next(found, direction);
     }
-    const place = (item: number) => item < 0 ? Infinity : this.#rank[item] as number;
+    const place = (item: number) => item < 0 ? Infinity : intAt(this.#rank, item);
     groups.sort((a, b) => b.total - a.total || place(a.item) - place(b.item));
     return {
       rows: groups.map((group) => ({

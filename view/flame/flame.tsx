@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import {
   countedOf,
   lineOf,
@@ -124,10 +125,10 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
           counted={countedOf(props)}
           label={isTimed ? "Flame graph in order of time" : "Flame graph"}
           {...(times === undefined
-            ? { note: (box: number) => lineOf(facts, value.item[box] as number) }
+            ? { note: (box: number) => lineOf(facts, intAt(value.item, box)) }
             : {
               note: (box: number) => {
-                const [from, to] = [times.from[box] as number, times.to[box] as number];
+                const [from, to] = [floatAt(times.from, box), floatAt(times.to, box)];
                 return `from ${seconds(from, 1000)}, for ${duration(to - from)}`;
               },
               // What a box was sampled in becomes what is selected.
@@ -135,7 +136,7 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
                 store.set(
                   box < 0
                     ? { from: undefined, to: undefined }
-                    : { from: times.from[box], to: (times.to[box] as number) + 1 },
+                    : { from: times.from[box], to: floatAt(times.to, box) + 1 },
                 ),
             })}
           zoomTo={(zoom) => store.set({ zoom })}

@@ -1,4 +1,5 @@
 import { PLAIN_COLOR } from "@perfdata/export/flame-colors";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { FlameBoxes } from "../data/flame_boxes.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
 import { type JSX, useEffect, useLayoutEffect, useRef, useState } from "../ui/preact.ts";
@@ -36,7 +37,7 @@ export interface FlameGraphProps {
 /** The functions that lead to a box, and the box. */
 export function pathOf({ parent, item }: FlameBoxes, box: number): number[] {
   const path: number[] = [];
-  for (let at = box; at >= 0; at = parent[at] as number) path.unshift(item[at] as number);
+  for (let at = box; at >= 0; at = intAt(parent, at)) path.unshift(intAt(item, at));
   return path;
 }
 
@@ -49,7 +50,7 @@ function nextMatch(
 ): number {
   for (let i = 1; i <= length && matched !== undefined; i++) {
     const box = (from + step * i + length * 2) % length;
-    if (matched[item[box] as number] === 1) return box;
+    if (matched[intAt(item, box)] === 1) return box;
   }
   return -1;
 }
@@ -82,7 +83,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
     setHover(undefined);
   }, [boxes.rows, isUpward]);
   useLayoutEffect(() => {
-    const item = (box: number) => boxes.item[box] as number;
+    const item = (box: number) => intAt(boxes.item, box);
     drawing.current?.show({
       boxes,
       nameOf: (box) => names[item(box)] ?? "[no stack]",
@@ -108,7 +109,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
         setFocus(box);
         drawing.current?.reveal(box);
       }
-    } else if (event.key === "s" && focus >= 0) pick(boxes.item[focus] as number);
+    } else if (event.key === "s" && focus >= 0) pick(intAt(boxes.item, focus));
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -140,7 +141,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
             const box = boxAt(event);
             if (box < 0) return;
             event.preventDefault();
-            pick(boxes.item[box] as number);
+            pick(intAt(boxes.item, box));
           }}
         />
       </div>
@@ -161,16 +162,16 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
 function Facts(
   { boxes, names, objectOf, unit, counted, note, box }: FlameGraphProps & { readonly box: number },
 ): JSX.Element {
-  const fn = boxes.item[box] as number;
-  const total = boxes.total[box] as number;
-  const self = boxes.self[box] as number;
-  const up = boxes.parent[box] as number;
+  const fn = intAt(boxes.item, box);
+  const total = floatAt(boxes.total, box);
+  const self = floatAt(boxes.self, box);
+  const up = intAt(boxes.parent, box);
   const said = note?.(box) ?? "";
   return (
     <>
       <strong>{names[fn] ?? "[no stack]"}</strong> <span class="soft">{objectOf(fn)}</span>{" "}
       {percent(total, boxes.sum)} of all
-      {up >= 0 && `, ${percent(total, boxes.total[up] as number)} of its parent`},{" "}
+      {up >= 0 && `, ${percent(total, floatAt(boxes.total, up))} of its parent`},{" "}
       {percent(self, boxes.sum)} itself; {counted}{" "}
       {counted === "samples" ? grouped(total) : amount(total, unit)}
       {said !== "" && `; ${said}`}

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { shortName } from "@perfdata/profile/short-names";
 
 /** Height of a row in pixels. */
@@ -101,8 +102,8 @@ export class Graph {
     const before = this.#scene;
     const { boxes, zoom, isUpward } = scene;
     this.#scene = scene;
-    this.#left = zoom < 0 ? 0 : boxes.x[zoom] as number;
-    this.#span = zoom < 0 ? 1 : boxes.width[zoom] as number;
+    this.#left = zoom < 0 ? 0 : floatAt(boxes.x, zoom);
+    this.#span = zoom < 0 ? 1 : floatAt(boxes.width, zoom);
     if (before?.boxes.rows !== boxes.rows || before.isUpward !== isUpward) {
       this.#space.style.height = `${boxes.rows * ROW}px`;
       this.#scroll.scrollTop = isUpward ? this.#scroll.scrollHeight : 0;
@@ -125,8 +126,8 @@ export class Graph {
 
   /** Left edge and right edge of a box in pixels; those that the zoomed one is in fill the width. */
   #extent({ x, width }: PlacedBoxes, box: number, room: number): readonly [number, number] {
-    const left = ((x[box] as number) - this.#left) / this.#span * room;
-    const right = left + (width[box] as number) / this.#span * room;
+    const left = (floatAt(x, box) - this.#left) / this.#span * room;
+    const right = left + floatAt(width, box) / this.#span * room;
     return [Math.max(0, left), Math.min(room, right)];
   }
 
@@ -155,7 +156,7 @@ export class Graph {
     const filled = new Float64Array(boxes.rows).fill(-1);
     let drawn = 0;
     for (let box = 0; box < boxes.length; box++) {
-      const row = boxes.depth[box] as number;
+      const row = intAt(boxes.depth, box);
       const y = isUpward ? bottom - (row + 1) * ROW : row * ROW - scrollTop;
       if (y > height || y < -ROW) continue;
       const [x, end] = this.#extent(boxes, box, width);
@@ -163,7 +164,7 @@ export class Graph {
       if (w <= 0) continue;
       const found = isMatch?.(box) === true;
       // Half a pixel in a row is enough to show that there is something.
-      if (w < 0.5 && !found && x - (filled[row] as number) < 0.5) continue;
+      if (w < 0.5 && !found && x - floatAt(filled, row) < 0.5) continue;
       filled[row] = end;
       drawn++;
       context.globalAlpha = isMatch === undefined || found ? 1 : 0.3;
@@ -210,7 +211,7 @@ export class Graph {
   reveal(box: number): void {
     const scene = this.#scene;
     if (scene === undefined) return;
-    const row = scene.boxes.depth[box] as number;
+    const row = intAt(scene.boxes.depth, box);
     const height = this.#scroll.clientHeight;
     const top = scene.isUpward
       ? this.#bottom(scene) - (row + 1) * ROW
@@ -237,13 +238,13 @@ export function neighbour(
     let best = -1;
     for (let box = 0; box < length; box++) {
       if (parent[box] !== on) continue;
-      if (best < 0 || (weight[box] as number) > (weight[best] as number)) best = box;
+      if (best < 0 || floatAt(weight, box) > floatAt(weight, best)) best = box;
     }
     return best;
   };
   if (from < 0) return heaviest(-1);
   if (key === (isUpward ? "ArrowDown" : "ArrowUp")) {
-    const up = parent[from] as number;
+    const up = intAt(parent, from);
     return up < 0 ? from : up;
   }
   if (key === (isUpward ? "ArrowUp" : "ArrowDown")) {
@@ -253,9 +254,9 @@ export function neighbour(
   const step = key === "ArrowRight" ? 1 : -1;
   let best = from;
   for (let box = 0; box < length; box++) {
-    if (depth[box] !== depth[from] || !((weight[box] as number) > 0)) continue;
-    const by = ((x[box] as number) - (x[from] as number)) * step;
-    const known = ((x[best] as number) - (x[from] as number)) * step;
+    if (depth[box] !== depth[from] || !(floatAt(weight, box) > 0)) continue;
+    const by = (floatAt(x, box) - floatAt(x, from)) * step;
+    const known = (floatAt(x, best) - floatAt(x, from)) * step;
     if (by > 0 && (best === from || by < known)) best = box;
   }
   return best;

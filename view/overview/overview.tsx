@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { adviceOfTrust } from "@perfdata/report/advice";
 import { nameOf, objectOf, type ViewProps } from "../ui/context.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
@@ -36,8 +37,8 @@ export function OverviewView({ store, open }: ViewProps): JSX.Element {
   );
   const top = value === undefined
     ? []
-    : [...value.item.keys()].sort((a, b) => (value.self[b] as number) - (value.self[a] as number))
-      .slice(0, TOP).filter((row) => (value.self[row] as number) > 0);
+    : [...value.item.keys()].sort((a, b) => floatAt(value.self, b) - floatAt(value.self, a))
+      .slice(0, TOP).filter((row) => floatAt(value.self, row) > 0);
   const lines = info?.lines.map((line) => [line.slice(0, 10).trim(), line.slice(10)] as const) ??
     (facts === undefined || index !== undefined ? [] : linesOf(facts));
   return (
@@ -89,10 +90,10 @@ export function OverviewView({ store, open }: ViewProps): JSX.Element {
             <h2>Where time is spent</h2>
             <ol class="top">
               {top.map((row) => {
-                const fn = value.item[row] as number;
+                const fn = intAt(value.item, row);
                 return (
                   <li key={row}>
-                    <span class="number">{percent(value.self[row] as number, value.sum)}</span>
+                    <span class="number">{percent(floatAt(value.self, row), value.sum)}</span>
                     <button
                       type="button"
                       class="link"

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import type { PtGrowth } from "@perfdata/pt/decode";
 
 /**
@@ -5,15 +6,15 @@ import type { PtGrowth } from "@perfdata/pt/decode";
  * evenly.
  */
 export function bytesUpTo({ at, time, size }: PtGrowth, when: number): number {
-  if (time.length === 0 || when < (time[0] as number)) return 0;
+  if (time.length === 0 || when < floatAt(time, 0)) return 0;
   let [low, high] = [0, time.length];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if ((time[middle] as number) <= when) low = middle;
+    if (floatAt(time, middle) <= when) low = middle;
     else high = middle;
   }
   if (high === time.length) return size;
-  const [from, to] = [time[low] as number, time[high] as number];
+  const [from, to] = [floatAt(time, low), floatAt(time, high)];
   const share = to === from ? 1 : (when - from) / (to - from);
-  return (at[low] as number) + share * ((at[high] as number) - (at[low] as number));
+  return floatAt(at, low) + share * (floatAt(at, high) - floatAt(at, low));
 }

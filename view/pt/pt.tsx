@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { PtFacts, PtInsns, PtPart } from "../recording/pt_service.ts";
 import { FlameGraph } from "../flame/flame_graph.tsx";
 import { type Range, useBrush } from "../timeline/brush.ts";
@@ -195,16 +196,16 @@ export function PtView(props: PtProps): JSX.Element {
               counted="time"
               label="Calls over time"
               note={(box) => {
-                const from = part.boxes.from[box] as number;
+                const from = floatAt(part.boxes.from, box);
                 return `from ${seconds(from, 1)}, for ${
-                  duration((part.boxes.to[box] as number) - from)
+                  duration(floatAt(part.boxes.to, box) - from)
                 }`;
               }}
               zoomToBox={(box) =>
                 show(
                   box < 0
                     ? undefined
-                    : [part.boxes.from[box] as number, part.boxes.to[box] as number],
+                    : [floatAt(part.boxes.from, box), floatAt(part.boxes.to, box)],
                 )}
               zoomTo={() => {}}
               pick={(fn) => store.set({ view: "sandwich", fn: part.names[fn] ?? "" })}
@@ -431,11 +432,11 @@ function CallList({ store, part, matched }: ListProps): JSX.Element {
   const { calls, names } = part;
   const order = useMemo(() => {
     const rows = [...Array(calls.length).keys()]
-      .filter((row) => matched === undefined || matched[calls.fn[row] as number] === 1);
+      .filter((row) => matched === undefined || matched[intAt(calls.fn, row)] === 1);
     // In order of their beginnings, callers first.
     return rows.sort((a, b) =>
-      (calls.time[a] as number) - (calls.time[b] as number) ||
-      (calls.depth[a] as number) - (calls.depth[b] as number) || a - b
+      floatAt(calls.time, a) - floatAt(calls.time, b) ||
+      intAt(calls.depth, a) - intAt(calls.depth, b) || a - b
     );
   }, [part, matched]);
   return (
@@ -458,21 +459,21 @@ function CallList({ store, part, matched }: ListProps): JSX.Element {
       line={(line) => {
         const row = order[line];
         if (row === undefined) return undefined;
-        const [time, long] = [calls.time[row] as number, calls.duration[row] as number];
-        const depth = calls.depth[row] as number;
-        const name = names[calls.fn[row] as number] ?? "";
+        const [time, long] = [floatAt(calls.time, row), floatAt(calls.duration, row)];
+        const depth = intAt(calls.depth, row);
+        const name = names[intAt(calls.fn, row)] ?? "";
         return {
           data: {
-            ...{ fn: name, depth, tid: calls.tid[row] as number },
+            ...{ fn: name, depth, tid: intAt(calls.tid, row) },
             ...{ time: Math.floor(time), duration: Math.round(long) },
-            insns: calls.insns[row] as number,
+            insns: floatAt(calls.insns, row),
           },
           cells: (
             <>
               <div class="number" role="gridcell">{time < 0 ? "" : seconds(time)}</div>
               <div class="number" role="gridcell">{long < 0 ? "?" : duration(long)}</div>
               <div class="number" role="gridcell">{calls.tid[row]}</div>
-              <div class="number" role="gridcell">{grouped(calls.insns[row] as number)}</div>
+              <div class="number" role="gridcell">{grouped(floatAt(calls.insns, row))}</div>
               <div class="name" role="gridcell" title={name}>
                 <span style={{ paddingLeft: `${Math.min(40, depth) * 10}px` }} />
                 {name}

@@ -9,6 +9,7 @@ import { pickSamples } from "@perfdata/profile/filter-profile";
 import { markedName, type Profile } from "@perfdata/profile/profile";
 import { selectedRows, type Selection } from "../data/selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
+import { floatAt, intAt } from "@perfdata/format/elements";
 
 /** Weights of a line or an instruction. */
 export interface CodeCount {
@@ -104,7 +105,7 @@ export class CodeService {
     }
     const rows = selectedRows(view, selection);
     const selected = { ...profile, samples: pickSamples(profile.samples, rows) };
-    const object = functions.object[fn] as number;
+    const object = intAt(functions.object, fn);
     const isWanted = (other: string, number: number) =>
       other === name && functions.object[number] === object;
     const [annotation] = annotate(selected, selection.event, isWanted);
@@ -140,7 +141,7 @@ export class CodeService {
     const { samples } = selected;
     for (let i = 0; i < samples.length; i++) {
       whole.samples += samples.count[i] as number;
-      whole.period += samples.period[i] as number;
+      whole.period += floatAt(samples.period, i);
     }
     return { files, pieces, whole, notes };
   }

@@ -1,4 +1,5 @@
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { type AuxTrace, readAuxTrace, runEngine } from "@perfdata/session";
 import { stitchAuxTrace } from "@perfdata/session/auxtrace";
 import { PtCalls } from "@perfdata/pt/calls";
@@ -212,9 +213,9 @@ export class PtService {
     if (tree === undefined || timeline === undefined) throw new TypeError("no calls were kept");
     const times = new Map<number, number>();
     for (let i = 0; i < timeline.count; i++) {
-      const [start, end] = [timeline.from[i] as number, timeline.to[i] as number];
+      const [start, end] = [floatAt(timeline.from, i), floatAt(timeline.to, i)];
       const time = Math.min(end, range.to) - Math.max(start, range.from);
-      const of = timeline.tid[i] as number;
+      const of = intAt(timeline.tid, i);
       // Idle tasks have one number on all CPUs, and nobody's calls are no thread's.
       if (time > 0 && of > 0) times.set(of, (times.get(of) ?? 0) + time);
     }
@@ -258,13 +259,13 @@ export class PtService {
             more = true;
             break;
           }
-          const ip = BigInt((high[i] as number) >>> 0) << 32n | BigInt((low[i] as number) >>> 0);
+          const ip = BigInt(intAt(high, i) >>> 0) << 32n | BigInt(intAt(low, i) >>> 0);
           rows.push({
-            time: (time[i] as number) < 0 ? -1 : (time[i] as number) - first,
-            tid: tid[i] as number,
+            time: floatAt(time, i) < 0 ? -1 : floatAt(time, i) - first,
+            tid: intAt(tid, i),
             ip: ip.toString(16),
-            place: names.text(a[i] as number),
-            text: list.texts[b[i] as number] ?? "",
+            place: names.text(intAt(a, i)),
+            text: list.texts[intAt(b, i)] ?? "",
           });
         }
         list.rows.clear();
@@ -374,23 +375,23 @@ class KeptCalls {
 
   take(events: NonNullable<PtCalls["events"]>): void {
     for (let i = 0; i < events.count; i++) {
-      const kind = events.kind[i] as number;
+      const kind = byteAt(events.kind, i);
       if (kind === 0 || this.count++ >= MOST_CALLS) continue;
-      const [end, duration] = [events.time[i] as number, events.duration[i] as number];
+      const [end, duration] = [floatAt(events.time, i), floatAt(events.duration, i)];
       this.#rows.push([
         end < 0 || duration < 0 ? -1 : end - duration - this.#first,
         duration,
-        events.depth[i] as number,
-        events.tid[i] as number,
-        this.#names.functions[events.place[i] as number] ?? -1,
-        events.insns[i] as number,
+        intAt(events.depth, i),
+        intAt(events.tid, i),
+        this.#names.functions[intAt(events.place, i)] ?? -1,
+        floatAt(events.insns, i),
         kind === 1 ? 1 : 0,
       ]);
     }
   }
 
   rows(): PtCallRows {
-    const column = (number: number) => this.#rows.map((row) => row[number] as number);
+    const column = (number: number) => this.#rows.map((row) => numberAt(row, number));
     return {
       length: this.#rows.length,
       time: Float64Array.from(column(0)),

@@ -3,6 +3,7 @@ import { type HexRun } from "@perfdata/dump/hex-run";
 import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
 import { dumpRecordName, recordTypeOfName } from "@perfdata/dump/record-names";
 import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import { floatAt } from "@perfdata/format/elements";
 import type { IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import { RecordFacts } from "./record_facts.ts";
 
@@ -103,7 +104,7 @@ export class RecordList {
       const number = blockOf(matches.before, at);
       const block = this.#blocks[number] as IndexBlock;
       const of = matches.of[number];
-      const first = at - (matches.before[number] as number);
+      const first = at - floatAt(matches.before, number);
       const size = of?.length ?? block.records;
       const last = Math.min(size, first + end - at);
       const wanted = of?.subarray(first, last) ??
@@ -129,9 +130,9 @@ export class RecordList {
     if (block < 0) return Math.max(0, count - 1);
     const nth = number - (this.#blocks[block] as IndexBlock).first;
     const own = of[block];
-    if (own === undefined) return (before[block] as number) + Math.max(0, nth);
+    if (own === undefined) return floatAt(before, block) + Math.max(0, nth);
     const at = own.findIndex((i) => i >= nth);
-    if (at >= 0) return (before[block] as number) + at;
+    if (at >= 0) return floatAt(before, block) + at;
     block++;
     return Math.min(Math.max(0, count - 1), before[block] ?? count);
   }
@@ -249,7 +250,7 @@ function blockOf(before: Float64Array, at: number): number {
   let [low, high] = [0, before.length];
   while (low < high) {
     const middle = low + high >>> 1;
-    if ((before[middle] as number) <= at) low = middle + 1;
+    if (floatAt(before, middle) <= at) low = middle + 1;
     else high = middle;
   }
   return low - 1;

@@ -1,4 +1,5 @@
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
 import { SchedulerEvents, type SchedulerListener } from "@perfdata/session/intervals";
@@ -45,7 +46,7 @@ class Collector implements Consumer, SchedulerListener {
     i: number,
   ): void {
     if (this.#count++ >= this.#most) return;
-    this.#push(time, run.pid[i] as number, from, cpu, 1);
+    this.#push(time, intAt(run.pid, i), from, cpu, 1);
     // Which process it belongs to is said where it leaves the CPU.
     this.#push(time, -1, to, cpu, 0);
   }

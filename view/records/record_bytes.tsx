@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { RecordDetail } from "../recording/record_list.ts";
 import { grouped } from "../ui/format.ts";
 import { Grid } from "../ui/grid.tsx";
@@ -148,7 +149,7 @@ function HexLine(
   const part = [...bytes.subarray(start, start + WIDE)];
   const name = (i: number) => {
     const at = start + i;
-    return `tint-${(fieldOf[at] as number) & 1}${at >= from && at < to ? " marked" : ""}`;
+    return `tint-${intAt(fieldOf, at) & 1}${at >= from && at < to ? " marked" : ""}`;
   };
   return (
     <div class="hex-line">

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import { FlameGraph } from "../flame/flame_graph.tsx";
 import type { Direction } from "../data/call_graph.ts";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
@@ -14,7 +15,7 @@ export function SandwichView(props: ProfileViewProps): JSX.Element {
   const row = value?.item.indexOf(fn) ?? -1;
   const [self, total, sum] = value === undefined || row < 0
     ? [0, 0, value?.sum ?? 0]
-    : [value.self[row] as number, value.total[row] as number, value.sum];
+    : [floatAt(value.self, row), floatAt(value.total, row), value.sum];
   const unit = unitOf(props);
   return (
     <section class="fill" aria-label="Sandwich">

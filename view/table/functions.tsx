@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, grouped } from "../ui/format.ts";
 import { FunctionCell } from "../ui/function_cell.tsx";
@@ -26,19 +27,17 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
     if (value === undefined) return [];
     const { item, self, total } = value;
     const rows = [...item.keys()].filter((row) =>
-      matched === undefined || matched[item[row] as number] === 1
+      matched === undefined || matched[intAt(item, row)] === 1
     );
     const text = (row: number) =>
-      sort.by === "name"
-        ? nameOf(facts, item[row] as number)
-        : objectOf(facts, item[row] as number);
+      sort.by === "name" ? nameOf(facts, intAt(item, row)) : objectOf(facts, intAt(item, row));
     const other = sort.by === "self" ? total : self;
     const column = sort.by === "self" ? self : total;
     const by = sort.by === "name" || sort.by === "object"
       ? (a: number, b: number) => text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0
       : (a: number, b: number) =>
-        (column[a] as number) - (column[b] as number) ||
-        (other[a] as number) - (other[b] as number);
+        floatAt(column, a) - floatAt(column, b) ||
+        floatAt(other, a) - floatAt(other, b);
     rows.sort((a, b) => (sort.up ? by(a, b) : by(b, a)) || a - b);
     return rows;
   }, [value, sort, matched, facts]);
@@ -47,7 +46,7 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
   const picked = (at: number) => {
     const row = order[at];
     if (row === undefined || value === undefined) return;
-    store.set({ view: "sandwich", fn: nameOf(facts, value.item[row] as number) });
+    store.set({ view: "sandwich", fn: nameOf(facts, intAt(value.item, row)) });
   };
   const unit = unitOf(props);
   const counted = countedOf(props);
@@ -79,8 +78,8 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
           pick={picked}
           line={(at) => {
             const row = order[at] as number;
-            const fn = value.item[row] as number;
-            const [self, total] = [value.self[row] as number, value.total[row] as number];
+            const fn = intAt(value.item, row);
+            const [self, total] = [floatAt(value.self, row), floatAt(value.total, row)];
             return {
               data: { fn: nameOf(facts, fn), self, total },
               cells: (
@@ -136,8 +135,8 @@ function saveCsv(
   const what = store.state.weight === "samples" ? "samples" : "period";
   const lines = [`self_${what},self_share,total_${what},total_share,function,object`];
   for (const row of order) {
-    const [own, all] = [self[row] as number, total[row] as number];
-    const fn = item[row] as number;
+    const [own, all] = [floatAt(self, row), floatAt(total, row)];
+    const fn = intAt(item, row);
     const texts = [nameOf(facts, fn), objectOf(facts, fn)].map(cell);
     lines.push([own, own / sum, all, all / sum, ...texts].join(","));
   }

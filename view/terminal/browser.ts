@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 import { shareStyle, type Style } from "@perfdata/profile/colors";
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
@@ -211,7 +212,7 @@ export class Browser {
   #nameOf(item: number): string {
     if (item === NO_STACK) return "[no stack]";
     const { name, kind } = this.#facts.functions;
-    const isInlined = ((kind[item] as number) & FUNCTION_KIND.INLINED) !== 0;
+    const isInlined = (byteAt(kind, item) & FUNCTION_KIND.INLINED) !== 0;
     return visible(name[item] ?? "") + (isInlined ? " (inlined)" : "");
   }
 
@@ -455,7 +456,7 @@ export class Browser {
   #narrowToObject(row: Row | undefined): void {
     if (this.state.objects !== undefined) return this.#set({ objects: undefined });
     if (row === undefined || row.item === NO_STACK) return;
-    const object = this.#facts.functions.object[row.item] as number;
+    const object = intAt(this.#facts.functions.object, row.item);
     this.#set({ objects: [object] });
   }
 
@@ -470,8 +471,8 @@ export class Browser {
     const [first, last] = rowsIn(profile, selection);
     for (let row = first; row < last; row++) {
       if (!isSelected(row)) continue;
-      const of = thread[row] as number;
-      sums[of] = (sums[of] as number) + (weight[row] as number);
+      const of = intAt(thread, row);
+      sums[of] = floatAt(sums, of) + floatAt(weight, row);
     }
     return sums;
   }
@@ -554,7 +555,7 @@ export class Browser {
     const sums = Array.from({ length: columns }, (_, bin) => {
       let sum = 0;
       for (let level = 0; level < levels; level++) {
-        sum += track.bins[bin * levels + level] as number;
+        sum += floatAt(track.bins, bin * levels + level);
       }
       return sum;
     });
@@ -750,9 +751,9 @@ export class Browser {
     if (this.#fullNames) return names;
     for (const depth of new Set(rows.map(({ depth }) => depth))) {
       const own = [...rows.keys()].filter((i) => rows[i]?.depth === depth);
-      const room = width - this.#indent(rows[own[0] as number]);
+      const room = width - this.#indent(rows[numberAt(own, 0)]);
       for (const [k, text] of shortNames(own.map((i) => names[i] as string), room).entries()) {
-        names[own[k] as number] = text;
+        names[numberAt(own, k)] = text;
       }
     }
     return names;

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { NO_STACK } from "../data/call_graph.ts";
 import type { Shown, ViewEngine } from "../data/view_engine.ts";
 
@@ -58,16 +59,16 @@ export class RowList {
     const by = table[sort];
     const other = sort === "self" ? table.total : table.self;
     const order = [...table.item.keys()].filter((row) => {
-      const item = table.item[row] as number;
+      const item = intAt(table.item, row);
       if (sort === "self" && by[row] === 0) return false;
       return matched === undefined || (item >= 0 && matched[item] === 1);
     });
     order.sort((a, b) =>
-      (by[b] as number) - (by[a] as number) || (other[b] as number) - (other[a] as number) || a - b
+      floatAt(by, b) - floatAt(by, a) || floatAt(other, b) - floatAt(other, a) || a - b
     );
     this.rows = order.map((row) => {
-      const item = table.item[row] as number;
-      const [total, self] = [table.total[row] as number, table.self[row] as number];
+      const item = intAt(table.item, row);
+      const [total, self] = [floatAt(table.total, row), floatAt(table.self, row)];
       const hasMore = item !== NO_STACK;
       return { item, total, self, depth: 0, path: [item], hasMore, isOpen: false };
     });

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import type { Heat } from "../data/heat.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { type ProfileViewProps, unitOf } from "../ui/context.ts";
@@ -42,7 +43,7 @@ export function HeatMap(props: ProfileViewProps): JSX.Element {
       context.fillText(`${column * part / 4e6} ms`, 4, Math.min(height - 26, y));
     }
     for (let at = 0; at < columns * rows; at++) {
-      const share = (cells[at] as number) / most;
+      const share = floatAt(cells, at) / most;
       const x = MARGIN + Math.floor(at / rows) * wide;
       const y = 8 + (rows - 1 - at % rows) * tall;
       const isChosen = chosen === undefined ||
@@ -151,7 +152,7 @@ export function HeatMap(props: ProfileViewProps): JSX.Element {
           ? `A column is ${duration(value.column)}, a cell ${
             duration(step)
           }. Drag from the first to the last cell that you want; a click shows everything.`
-          : `${seconds(cell * step, step)}: ${amount(value.cells[cell] as number, unitOf(props))}`}
+          : `${seconds(cell * step, step)}: ${amount(floatAt(value.cells, cell), unitOf(props))}`}
       </p>
     </>
   );

@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
@@ -41,13 +42,13 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
     const sums = new Float64Array(bins * LEVELS);
     const { samples, from, to } = index.blocks;
     for (let block = 0; block < samples.length; block++) {
-      const [start, end] = [from[block] as number, to[block] as number].map((time) =>
+      const [start, end] = [floatAt(from, block), floatAt(to, block)].map((time) =>
         Math.min(bins - 1, Math.floor(time / index.duration * bins))
       ) as [number, number];
-      const each = (samples[block] as number) / (end - start + 1);
+      const each = floatAt(samples, block) / (end - start + 1);
       for (let bin = start; bin <= end; bin++) {
         const at = bin * LEVELS + LEVELS - 1;
-        sums[at] = (sums[at] as number) + each;
+        sums[at] = floatAt(sums, at) + each;
       }
     }
     return sums;
@@ -56,8 +57,8 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
   const losses = useMemo(() => {
     if (index?.start === undefined) return [];
     const by = facts === undefined ? 0 : Number(BigInt(index.start) - BigInt(facts.start));
-    return [...index.marks.time.keys()].filter((i) => LOSSES.has(index.marks.type[i] as number))
-      .map((i) => (index.marks.time[i] as number) + by);
+    return [...index.marks.time.keys()].filter((i) => LOSSES.has(intAt(index.marks.type, i)))
+      .map((i) => floatAt(index.marks.time, i) + by);
   }, [index, facts]);
   const track = value?.tracks[0];
   const shown = track?.bins ?? (facts === undefined ? roughly : undefined);
@@ -98,7 +99,7 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
         clamped,
         Math.min(whole[1], Math.max(clamped + 1, event.shiftKey ? high : clamped + high - low)),
       ];
-      store.set({ from: Math.round(next[0] as number), to: Math.round(next[1] as number) }, true);
+      store.set({ from: Math.round(numberAt(next, 0)), to: Math.round(numberAt(next, 1)) }, true);
     }
     event.preventDefault();
     event.stopPropagation();

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import type { PtGrowth } from "@perfdata/pt/decode";
 import { LEVELS } from "../data/tracks.ts";
 import { bytesUpTo } from "../pt/growth.ts";
@@ -21,7 +22,7 @@ export function drawBins(
   for (let bin = 0; bin < count; bin++) {
     let top = height;
     for (let level = 0; level < LEVELS; level++) {
-      const value = bins[bin * LEVELS + level] as number;
+      const value = floatAt(bins, bin * LEVELS + level);
       if (value === 0) continue;
       const tall = Math.max(0.6, value / most * (height - 2));
       context.fillStyle = LEVEL_COLORS[level] as string;
@@ -36,7 +37,7 @@ export function mostOf(bins: Float64Array): number {
   let most = 0;
   for (let bin = 0; bin < bins.length; bin += LEVELS) {
     let sum = 0;
-    for (let level = 0; level < LEVELS; level++) sum += bins[bin + level] as number;
+    for (let level = 0; level < LEVELS; level++) sum += floatAt(bins, bin + level);
     most = Math.max(most, sum);
   }
   return most;
@@ -89,7 +90,7 @@ export function drawRan(
   context.fillStyle = colors.accent;
   let drawn = -1;
   for (let i = 0; i < ran.length; i += 2) {
-    const [from, to] = [ran[i] as number, ran[i + 1] as number];
+    const [from, to] = [floatAt(ran, i), floatAt(ran, i + 1)];
     if (to < first || from > last) continue;
     const left = Math.max(0, (from - first) / (last - first) * width);
     const right = Math.min(width, (to - first) / (last - first) * width);
@@ -118,7 +119,7 @@ export function drawTraced(
     let before = bytesUpTo(buffer, first);
     for (let bin = 0; bin < count; bin++) {
       const after = bytesUpTo(buffer, first + (bin + 1) / count * (last - first));
-      bytes[bin] = (bytes[bin] as number) + after - before;
+      bytes[bin] = floatAt(bytes, bin) + after - before;
       before = after;
     }
   }

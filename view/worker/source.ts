@@ -3,6 +3,7 @@ import type { Selection } from "../data/selection.ts";
 import type { Switched } from "../data/switched.ts";
 import type { ReportParts } from "@perfdata/export/page-text";
 import type { ViewProfile } from "@perfdata/export/view-profile";
+import { byteAt } from "@perfdata/format/elements";
 import type { CodeAnswer } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
@@ -141,7 +142,7 @@ async function* frames(
     while (rest.length >= 5) {
       const size = new DataView(rest.buffer, rest.byteOffset).getUint32(1, true);
       if (rest.length < 5 + size) break;
-      yield { kind: rest[0] as number, bytes: rest.slice(5, 5 + size) };
+      yield { kind: byteAt(rest, 0), bytes: rest.slice(5, 5 + size) };
       rest = rest.subarray(5 + size);
     }
   }

@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex2 } from "@perfdata/format/text-bytes";
 import { type AuxBytes, type AuxText, putPlace, u32 } from "./aux_line.ts";
 
@@ -54,7 +55,7 @@ export class HisiPttText implements AuxText {
       if (text === "") return;
       p = putPlace(out, p, position + 4 * i);
       for (let k = 0; k < 4; k++) {
-        p = putHex2(out, p, input[at + 4 * i + k] as number);
+        p = putHex2(out, p, byteAt(input, at + 4 * i + k));
         out.setUint8(p++, 0x20);
       }
       p = putAscii(out, p, `${" ".repeat(32)}${text}\n`);

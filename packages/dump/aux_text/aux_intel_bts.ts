@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex } from "@perfdata/format/text-bytes";
 import { type AuxBytes, type AuxText, putLineStart, u32 } from "./aux_line.ts";
 
@@ -23,7 +24,7 @@ export class IntelBtsText implements AuxText {
     if (this.consumed < BRANCH) return putAscii(out, p, " Bad record!\n");
     p = putWord(out, putAscii(out, p, " "), input, at);
     p = putWord(out, putAscii(out, p, " -> "), input, at + 8);
-    return putAscii(out, p, (input[at + 16] as number) & PREDICTED ? " pred\n" : " miss\n");
+    return putAscii(out, p, byteAt(input, at + 16) & PREDICTED ? " pred\n" : " miss\n");
   }
 }
 

@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex2, putHex4 } from "@perfdata/format/text-bytes";
 
 /** The bytes from a packet on: one object, which the next packet fills again. */
@@ -40,7 +41,7 @@ export function putLineStart(
   p = putPlace(out, p, position);
   for (let i = 0; i < n; i++) {
     out.setUint8(p++, 0x20);
-    p = putHex2(out, p, input[at + i] as number);
+    p = putHex2(out, p, byteAt(input, at + i));
   }
   for (let i = n; i < width; i++) p = putAscii(out, p, "   ");
   return p;
@@ -55,6 +56,6 @@ export function putPlace(out: DataView, p: number, position: number): number {
 
 /** The little-endian 32-bit word at `at`. */
 export function u32(input: Uint8Array, at: number): number {
-  const byte = (i: number): number => input[at + i] as number;
+  const byte = (i: number): number => byteAt(input, at + i);
   return (byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24) >>> 0;
 }

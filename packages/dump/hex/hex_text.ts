@@ -1,4 +1,5 @@
 import { type ByteSource, PerfDataError, visible } from "@perfdata/format";
+import { byteAt } from "@perfdata/format/elements";
 import type { HexOptions, HexRun } from "./hex_run.ts";
 import { hexRuns, hexStructures } from "./hex_runs.ts";
 
@@ -68,7 +69,7 @@ function bytesText(run: HexRun, bytes: Uint8Array, at: number, end: number, colo
   let text = color ? `${DIM}${offset}${RESET} ` : `${offset} `;
   let ascii = "";
   for (let i = at; i < end; i++) {
-    const byte = bytes[i] as number;
+    const byte = byteAt(bytes, i);
     text += BYTES[byte];
     ascii += CHARACTERS[byte];
   }

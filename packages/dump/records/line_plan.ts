@@ -1,5 +1,6 @@
 import { fixedPeriod } from "@perfdata/format/attr";
 import type { PerfEvent } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
 import type { RecordDeclaration } from "@perfdata/format/record";
 import {
   PERF_EVENT_HEADER_SIZE,
@@ -323,7 +324,7 @@ export class LinePlan {
   /** What finds a place in a record. */
   #at({ offset, slot }: Place): (start: number, end: number) => number {
     const { positions } = this.#walk;
-    if (slot >= 0) return () => (positions[slot] as number) + offset;
+    if (slot >= 0) return () => intAt(positions, slot) + offset;
     return offset < 0 ? (_start, end) => end + offset : (start) => start + offset;
   }
 
@@ -370,7 +371,7 @@ export class LinePlan {
     const before = this.#line.value("text", 0);
     this.#put(({ bytes }, start, end, out, pos) => {
       const from = at(start, end);
-      const to = from + (size ?? counts[place.slot] as number);
+      const to = from + (size ?? intAt(counts, place.slot));
       return putHexBytes(out, before.put(out, pos), bytes, from, to);
     });
   }
@@ -381,7 +382,7 @@ export class LinePlan {
     const before = this.#line.value("text", 0);
     this.#put(({ bytes }, start, end, out, pos) => {
       const from = at(start, end);
-      const to = from + (counts[place.slot] as number);
+      const to = from + intAt(counts, place.slot);
       return putPlainText(out, before.put(out, pos), bytes, from, to, unit);
     });
   }
@@ -397,7 +398,7 @@ export class LinePlan {
       const put = this.#addresses();
       this.#put(({ words }, start, end, out, pos) => {
         const from = at(start, end) >> 2;
-        const to = from + 2 * (counts[place.slot] as number);
+        const to = from + 2 * intAt(counts, place.slot);
         return put(words, from, to, out, open.put(out, pos));
       });
       return;
@@ -410,7 +411,7 @@ export class LinePlan {
     line.take();
     const empty = line.text("]").piece();
     this.#put((source, start, end, out, pos) => {
-      const n = counts[place.slot] as number;
+      const n = intAt(counts, place.slot);
       let from = at(start, end);
       pos = open.put(out, pos);
       for (let i = 0; i < n; i++, from += size) {
@@ -440,7 +441,7 @@ export class LinePlan {
       if (from >= to) return empty.put(out, pos);
       for (let i = from; i < to; i += 2) {
         pos = (i === from ? open : between).put(out, pos);
-        pos = putHex(out, pos, words[i + 1] as number, words[i] as number);
+        pos = putHex(out, pos, intAt(words, i + 1), intAt(words, i));
       }
       return close.put(out, pos);
     };

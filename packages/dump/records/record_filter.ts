@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_SAMPLE,
@@ -32,21 +33,21 @@ const AUXTRACE_AT = layoutOf(AUXTRACE);
 /** Whether a filter lets the record of a row through. */
 export function isWanted(filter: RecordFilter, run: Run, row: number, le: boolean): boolean {
   const { types, cpus, pids, tids, time } = filter;
-  const type = run.type[row] as number;
+  const type = intAt(run.type, row);
   if (types !== undefined && !types.has(type)) return false;
   if (type < 0 || type >= PERF_RECORD_USER_TYPE_START) return isUserWanted(filter, run, row, le);
-  if (cpus !== undefined && !cpus.has(run.cpu[row] as number)) return false;
+  if (cpus !== undefined && !cpus.has(intAt(run.cpu, row))) return false;
   if (time !== undefined) {
     const now = run.time(row);
     // What perf wrote of its own accord has the time 0.
     if (now === 0n || now < time[0] || now > time[1]) return false;
   }
   if (pids === undefined && tids === undefined) return true;
-  let pid = run.pid[row] as number;
-  let tid = run.tid[row] as number;
+  let pid = intAt(run.pid, row);
+  let tid = intAt(run.tid, row);
   if (type !== PERF_RECORD_SAMPLE) {
     // The thread that it is about may be another one than wrote it.
-    const start = run.start[row] as number, end = run.end[row] as number;
+    const start = intAt(run.start, row), end = intAt(run.end, row);
     ({ pid, tid } = recordThread(run.at(row), start, end, le) ?? { pid, tid });
   }
   return (pids === undefined || pids.has(pid)) && (tids === undefined || tids.has(tid));
@@ -60,9 +61,9 @@ function isUserWanted(
   le: boolean,
 ): boolean {
   if ((cpus ?? pids ?? tids ?? time) === undefined) return true;
-  const start = run.start[row] as number;
+  const start = intAt(run.start, row);
   const isTrace = run.type[row] === PERF_RECORD_AUXTRACE &&
-    start + AUXTRACE_AT.cpu + 4 <= (run.end[row] as number);
+    start + AUXTRACE_AT.cpu + 4 <= intAt(run.end, row);
   // The data of a trace has no time of its own.
   if (!isTrace || time !== undefined) return false;
   const { view } = run.at(row);

@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 /** Bytes of text that are handed out at once. */
 export const BLOCK: number = 1 << 18;
 
@@ -58,7 +59,7 @@ export function putPlainText(
 ): number {
   let at = pos;
   for (let i = from; i < to; i++) {
-    const byte = bytes[i] as number;
+    const byte = byteAt(bytes, i);
     if (byte === 0) {
       // A NUL and zeros to a multiple of `unit`; other padding is shown, and that by the general way.
       if (to - i !== unit - (i - from) % unit) return -1;

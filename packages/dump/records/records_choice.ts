@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
@@ -131,7 +132,7 @@ export class RecordChoice {
     if (run.type[row] !== PERF_RECORD_SAMPLE) return false;
     const { event: isEvent } = this.#filter;
     if (isEvent !== undefined) {
-      const event = run.event[row] as number;
+      const event = intAt(run.event, row);
       if (event < 0 || !(this.#events[event] ??= isEvent(eventName(event)))) return false;
     }
     return !this.#byMachine || this.#passesMachine(run, row);
@@ -139,15 +140,15 @@ export class RecordChoice {
 
   #passesMachine(run: Run, row: number): boolean {
     // Of damaged samples nothing is known.
-    if ((run.thread[row] as number) < 0) return false;
+    if (intAt(run.thread, row) < 0) return false;
     const { comm: isComm, dso: isDso } = this.#filter;
     const { names, places } = this.#engine as Engine;
     if (isComm !== undefined) {
-      const comm = run.comm[row] as number;
+      const comm = intAt(run.comm, row);
       if (comm < 0 || !(this.#comms[comm] ??= isComm(names.text(comm)))) return false;
     }
     if (!this.byPlace) return true;
-    const place = run.place[row] as number;
+    const place = intAt(run.place, row);
     if (place < 0 || isDso === undefined) return place >= 0;
     const object = places.object(place);
     if (object < 0) return isDso("[unknown]");

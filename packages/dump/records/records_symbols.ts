@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
@@ -126,8 +127,8 @@ export class RecordMore {
    * @param start Where the line begins.
    */
   put(out: TextBuffer, run: Run, row: number, start: number): void {
-    append(out, this.#comm(run.comm[row] as number));
-    if (this.#symbols !== undefined && (run.thread[row] as number) >= 0) {
+    append(out, this.#comm(intAt(run.comm, row)));
+    if (this.#symbols !== undefined && intAt(run.thread, row) >= 0) {
       const places = this.#placesOf(run, row);
       if (this.waits) this.#wait(out, places, start, undefined);
       else this.#putNames(out, places);
@@ -141,8 +142,8 @@ export class RecordMore {
    * @returns False where the line waits, and is not to be written now.
    */
   add(out: TextBuffer, members: Members, run: Run, row: number): boolean {
-    members.push(["comm", this.#commJson(run.comm[row] as number)]);
-    if (this.#symbols === undefined || (run.thread[row] as number) < 0) return true;
+    members.push(["comm", this.#commJson(intAt(run.comm, row))]);
+    if (this.#symbols === undefined || intAt(run.thread, row) < 0) return true;
     const places = this.#placesOf(run, row);
     if (this.waits) this.#wait(out, places, out.length, members);
     else members.push(...this.#named(places));
@@ -199,15 +200,15 @@ export class RecordMore {
   }
 
   #placesOf(run: Run, row: number): SamplePlaces {
-    const event = this.#engine?.reader.events.all[run.event[row] as number];
+    const event = this.#engine?.reader.events.all[intAt(run.event, row)];
     const ip = event?.layout.ip ?? -1;
     const hasChain = this.#joined || event?.hasChain === true;
     return {
-      own: ip < 0 ? -1 : run.place[row] as number,
+      own: ip < 0 ? -1 : intAt(run.place, row),
       chain: hasChain ? run.chains : undefined,
-      first: run.chainStart[row] as number,
-      end: run.chainStart[row + 1] as number,
-      exact: this.#joined ? run.chainExact[row] as number : Infinity,
+      first: intAt(run.chainStart, row),
+      end: intAt(run.chainStart, row + 1),
+      exact: this.#joined ? intAt(run.chainExact, row) : Infinity,
     };
   }
 
@@ -222,7 +223,7 @@ export class RecordMore {
     const symbols = this.#symbols;
     symbols?.want?.(own, false);
     for (let i = first; chain !== undefined && i < end; i++) {
-      const place = chain[i] as number;
+      const place = intAt(chain, i);
       symbols?.want?.(place, false);
       if (place !== own && i < exact) symbols?.want?.(place, true);
     }
@@ -255,7 +256,7 @@ export class RecordMore {
     if (chain === undefined) return;
     append(out, this.#chain);
     for (let i = first; i < end; i++) {
-      const place = chain[i] as number;
+      const place = intAt(chain, i);
       let text: Uint8Array = MARKER;
       if (place >= 0) {
         const isExact = place === own || i >= exact;

@@ -6,6 +6,7 @@ import {
   RecordCodec,
 } from "@perfdata/format";
 import { fixedPeriod } from "@perfdata/format/attr";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
@@ -236,12 +237,12 @@ export class RecordsText implements TextConsumer<RecordsPart> {
 
   /** Writes the line of a record where it is wanted. */
   #record(run: Run, row: number): void {
-    const offset = run.offset[row] as number;
-    const type = (run.type[row] as number) >>> 0;
+    const offset = floatAt(run.offset, row);
+    const type = intAt(run.type, row) >>> 0;
     if (offset < this.#first || !this.#isWanted(type)) return;
     if (this.#choice?.passes(run, row, this.#eventName) === false) return;
     if (this.#more?.chooses !== true) {
-      if (this.#more?.isFunction(run.place[row] as number) === false) return;
+      if (this.#more?.isFunction(intAt(run.place, row)) === false) return;
       this.#counted(1);
     }
     this.#put(run, row);
@@ -267,11 +268,11 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   /** Writes the line of a record. */
   #put(run: Run, row: number): void {
     const at = run.at(row);
-    const start = run.start[row] as number;
-    const end = run.end[row] as number;
-    const offset = run.offset[row] as number;
-    const event = run.event[row] as number;
-    const type = (run.type[row] as number) >>> 0;
+    const start = intAt(run.start, row);
+    const end = intAt(run.end, row);
+    const offset = floatAt(run.offset, row);
+    const event = intAt(run.event, row);
+    const type = intAt(run.type, row) >>> 0;
     const { out } = this;
     const from = out.length;
     const isSample = type === PERF_RECORD_SAMPLE;
@@ -279,14 +280,14 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     let written = -1;
     // Of damaged samples there is no whole stack.
     const isPlanned = this.#fast && ((start | end) & 7) === 0 &&
-      (stack === undefined || (run.thread[row] as number) >= 0);
-    const plan = isPlanned ? this.#plan(type, run.misc[row] as number, event) : null;
+      (stack === undefined || intAt(run.thread, row) >= 0);
+    const plan = isPlanned ? this.#plan(type, intAt(run.misc, row), event) : null;
     if (plan !== null) {
       let room = plan.bound(end - start);
       if (stack !== undefined) {
         stack.words = run.chainWords;
-        stack.first = run.chainStart[row] as number;
-        stack.end = run.chainStart[row + 1] as number;
+        stack.first = intAt(run.chainStart, row);
+        stack.end = intAt(run.chainStart, row + 1);
         room += 24 * (stack.end - stack.first);
       }
       out.reserve(room);
@@ -333,9 +334,9 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   /** Writes the line of any record. */
   #writeDecoded(run: Run, row: number, bytes: Uint8Array): void {
     const { littleEndian } = this;
-    const event = run.event[row] as number;
-    const type = (run.type[row] as number) >>> 0;
-    const offset = run.offset[row] as number;
+    const event = intAt(run.event, row);
+    const type = intAt(run.type, row) >>> 0;
+    const offset = floatAt(run.offset, row);
     const tree = this.#tree;
     tree.clear();
     const found = this.#reader.events.all[event];
@@ -352,8 +353,8 @@ export class RecordsText implements TextConsumer<RecordsPart> {
         ? meantSample(
           found,
           run.at(row).view,
-          run.start[row] as number,
-          run.end[row] as number,
+          intAt(run.start, row),
+          intAt(run.end, row),
           littleEndian,
         )
         : undefined,
@@ -364,7 +365,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
       u64: this.#style.u64,
     });
     if (isSample && this.#more !== undefined) {
-      if (this.#stack !== undefined && (run.thread[row] as number) >= 0) {
+      if (this.#stack !== undefined && intAt(run.thread, row) >= 0) {
         joinChain(members, run, row);
       }
       if (!this.#more.add(this.out, members, run, row)) return;
@@ -388,8 +389,8 @@ export function isTimeOrdered({ order, symbols, unwind, filter = {} }: RecordsOp
 function joinChain(members: Members, run: Run, row: number): void {
   const words = new BigUint64Array(
     run.chainWords.slice(
-      2 * (run.chainStart[row] as number),
-      2 * (run.chainStart[row + 1] as number),
+      2 * intAt(run.chainStart, row),
+      2 * intAt(run.chainStart, row + 1),
     )
       .buffer,
   );

@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 import {
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
@@ -288,7 +289,7 @@ function putPoke(
       p = putAscii(out, p, label);
       for (let i = at; i < Math.min(at + 16, to); i++) {
         out.setUint8(p, 0x20);
-        p = putHex2(out, p + 1, bytes[i] as number);
+        p = putHex2(out, p + 1, byteAt(bytes, i));
       }
       out.setUint8(p++, 0x0a);
     }

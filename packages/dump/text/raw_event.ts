@@ -1,14 +1,15 @@
+import { byteAt, floatAt, intAt, shortAt } from "@perfdata/format/elements";
 import { HEX2, LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 
 /** Bytes of a line: `.  0000:  xx … xx  ascii…` and a newline, always the same. */
 const LINE = 76;
 
-const SPACES = new Float64Array(new Uint8Array(8).fill(0x20).buffer)[0] as number;
+const SPACES = floatAt(new Float64Array(new Uint8Array(8).fill(0x20).buffer), 0);
 
 /** Space and two digits of each byte, and a space that is overwritten. */
 const SPACED = new Int32Array(256);
 for (let b = 0; b < 256; b++) {
-  SPACED[b] = 0x2000_0020 | ((HEX2[b] as number) & 0xff) << 8 | ((HEX2[b] as number) & 0xff00) << 8;
+  SPACED[b] = 0x2000_0020 | (shortAt(HEX2, b) & 0xff) << 8 | (shortAt(HEX2, b) & 0xff00) << 8;
 }
 /** `.  0010:` for each line of a record of at most 64 KB, as eight bytes for a single store. */
 const OFFSETS = offsets();
@@ -19,8 +20,8 @@ function offsets(): Float64Array {
   const table = new Float64Array(1 << 12);
   const halves = new Int32Array(table.buffer);
   for (let n = 0; n < 1 << 12; n++) {
-    const high = HEX2[n >> 4] as number;
-    const low = HEX2[(n & 15) << 4] as number;
+    const high = shortAt(HEX2, n >> 4);
+    const low = shortAt(HEX2, (n & 15) << 4);
     halves[2 * n] = 0x20202e | (high & 0xff) << 24;
     halves[2 * n + 1] = high >> 8 | low << 8 | 0x3a000000;
   }
@@ -75,28 +76,28 @@ function putLines(
   line: number,
 ): number {
   for (let at = from; at < to; at += 4, line++, p += LINE) {
-    out.setFloat64(p, OFFSETS[line] as number, true);
+    out.setFloat64(p, floatAt(OFFSETS, line), true);
     out.setUint8(p + 8, 0x20);
-    const a = words[at] as number;
-    const b = words[at + 1] as number;
-    const c = words[at + 2] as number;
-    const d = words[at + 3] as number;
-    out.setInt32(p + 9, SPACED[a & 0xff] as number, true);
-    out.setInt32(p + 12, SPACED[a >>> 8 & 0xff] as number, true);
-    out.setInt32(p + 15, SPACED[a >>> 16 & 0xff] as number, true);
-    out.setInt32(p + 18, SPACED[a >>> 24] as number, true);
-    out.setInt32(p + 21, SPACED[b & 0xff] as number, true);
-    out.setInt32(p + 24, SPACED[b >>> 8 & 0xff] as number, true);
-    out.setInt32(p + 27, SPACED[b >>> 16 & 0xff] as number, true);
-    out.setInt32(p + 30, SPACED[b >>> 24] as number, true);
-    out.setInt32(p + 33, SPACED[c & 0xff] as number, true);
-    out.setInt32(p + 36, SPACED[c >>> 8 & 0xff] as number, true);
-    out.setInt32(p + 39, SPACED[c >>> 16 & 0xff] as number, true);
-    out.setInt32(p + 42, SPACED[c >>> 24] as number, true);
-    out.setInt32(p + 45, SPACED[d & 0xff] as number, true);
-    out.setInt32(p + 48, SPACED[d >>> 8 & 0xff] as number, true);
-    out.setInt32(p + 51, SPACED[d >>> 16 & 0xff] as number, true);
-    out.setInt32(p + 54, SPACED[d >>> 24] as number, true);
+    const a = intAt(words, at);
+    const b = intAt(words, at + 1);
+    const c = intAt(words, at + 2);
+    const d = intAt(words, at + 3);
+    out.setInt32(p + 9, intAt(SPACED, a & 0xff), true);
+    out.setInt32(p + 12, intAt(SPACED, a >>> 8 & 0xff), true);
+    out.setInt32(p + 15, intAt(SPACED, a >>> 16 & 0xff), true);
+    out.setInt32(p + 18, intAt(SPACED, a >>> 24), true);
+    out.setInt32(p + 21, intAt(SPACED, b & 0xff), true);
+    out.setInt32(p + 24, intAt(SPACED, b >>> 8 & 0xff), true);
+    out.setInt32(p + 27, intAt(SPACED, b >>> 16 & 0xff), true);
+    out.setInt32(p + 30, intAt(SPACED, b >>> 24), true);
+    out.setInt32(p + 33, intAt(SPACED, c & 0xff), true);
+    out.setInt32(p + 36, intAt(SPACED, c >>> 8 & 0xff), true);
+    out.setInt32(p + 39, intAt(SPACED, c >>> 16 & 0xff), true);
+    out.setInt32(p + 42, intAt(SPACED, c >>> 24), true);
+    out.setInt32(p + 45, intAt(SPACED, d & 0xff), true);
+    out.setInt32(p + 48, intAt(SPACED, d >>> 8 & 0xff), true);
+    out.setInt32(p + 51, intAt(SPACED, d >>> 16 & 0xff), true);
+    out.setInt32(p + 54, intAt(SPACED, d >>> 24), true);
     out.setUint8(p + 58, 0x20);
     out.setInt32(p + 59, shown(a), true);
     out.setInt32(p + 63, shown(b), true);
@@ -125,13 +126,13 @@ function putLinesByByte(
   end: number,
 ): number {
   for (let at = from; at < end; at += 16, p += LINE) {
-    out.setFloat64(p, OFFSETS[(at - start) >> 4] as number, true);
+    out.setFloat64(p, floatAt(OFFSETS, (at - start) >> 4), true);
     out.setUint8(p + 8, 0x20);
     for (let i = 9; i < 75; i++) out.setUint8(p + i, 0x20);
     for (let i = 0; i < 16 && at + i < end; i++) {
-      const b = bytes[at + i] as number;
+      const b = byteAt(bytes, at + i);
       // The fourth byte that is written is a space, or overwritten.
-      out.setInt32(p + 9 + 3 * i, SPACED[b] as number, true);
+      out.setInt32(p + 9 + 3 * i, intAt(SPACED, b), true);
       out.setUint8(p + 59 + i, b >= 0x20 && b < 0x7f ? b : 0x2e);
     }
     out.setUint8(p + 75, 0x0a);

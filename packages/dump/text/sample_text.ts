@@ -24,6 +24,7 @@ import {
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from "@perfdata/format/perf-event";
 import { type PerfEvent } from "@perfdata/format";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { registerName } from "@perfdata/format/registers";
 import {
   DECIMAL4,
@@ -422,7 +423,7 @@ function putPageSize(out: DataView, p: number, hi: number, lo: number): number {
 /** Writes `..... %2d: `, the beginning of a line of a list. */
 export function putIndex(out: DataView, p: number, i: number): number {
   if (i < 100) {
-    out.setFloat64(p, INDEX[i] as number, true);
+    out.setFloat64(p, floatAt(INDEX, i), true);
     out.setUint16(p + 8, 0x203a, true);
     return p + 10;
   }
@@ -439,7 +440,7 @@ const INDEX = new Float64Array(100);
   const view = new DataView(new ArrayBuffer(8));
   view.setInt32(0, 0x2e2e2e2e, true);
   for (let i = 0; i < 100; i++) {
-    view.setInt32(4, 0x202e | ((DECIMAL4[i] as number) >>> 16) << 16, true);
+    view.setInt32(4, 0x202e | (intAt(DECIMAL4, i) >>> 16) << 16, true);
     if (i < 10) view.setUint8(6, 0x20);
     INDEX[i] = view.getFloat64(0, true);
   }

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { SampleFields } from "@perfdata/format/sample-layout";
 import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
 import type { Run } from "@perfdata/session/run";
@@ -43,11 +44,11 @@ export class SymbolText {
     const { view } = run.at(row);
     const { callchain, callchainLength } = fields;
     const le = this.#littleEndian;
-    const first = run.chainStart[row] as number;
-    const ip = run.place[row] as number;
+    const first = intAt(run.chainStart, row);
+    const ip = intAt(run.place, row);
     for (let i = 0; i < callchainLength; i++) {
       p = putHex16At(out, putIndex(out, p, i), view, callchain + 8 * i, le);
-      const place = run.chains[first + i] as number;
+      const place = intAt(run.chains, first + i);
       if (place >= 0) {
         const kept = place === ip ? this.#frames : this.#returns;
         p = putBytes(out, p, kept[place] ??= this.#frame(place, place === ip));

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { Piece, piece } from "@perfdata/format/text-bytes";
 import { inLine } from "@perfdata/format/visible";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
@@ -44,9 +45,9 @@ export class ThreadText {
 
   /** The slot of the text of a sample's thread, which is made ready. */
   slotOf(run: Run, row: number): number {
-    const thread = run.thread[row] as number;
-    const pid = run.pid[row] as number;
-    const comm = run.comm[row] as number;
+    const thread = intAt(run.thread, row);
+    const pid = intAt(run.pid, row);
+    const comm = intAt(run.comm, row);
     const slot = thread & THREAD_SLOTS - 1;
     const found = this.#threads[slot];
     if (found?.thread !== thread || found.pid !== pid || found.comm !== comm) {
@@ -57,7 +58,7 @@ export class ThreadText {
 
   #textOf(thread: number, pid: number, comm: number): Thread {
     const { tids, names } = this.#machine;
-    const tid = tids[thread] as number;
+    const tid = intAt(tids, thread);
     const before = encoder.encode(" ... thread: ");
     const name = comm < 0 ? encoder.encode(`:${tid}`) : inLine(names.get(comm));
     const after = encoder.encode(`:${tid}\n ...... dso: `);
@@ -80,9 +81,9 @@ export class ThreadText {
 
   /** The binary that holds the address of a sample, with its text ready. */
   binaryOf(run: Run, row: number): number {
-    const mode = (run.misc[row] as number) & 7;
+    const mode = intAt(run.misc, row) & 7;
     if (mode !== PERF_RECORD_MISC_KERNEL && mode !== PERF_RECORD_MISC_USER) return HYPERVISOR;
-    const name = run.map[row] as number;
+    const name = intAt(run.map, row);
     if (name < 0) return NOT_FOUND;
     if (this.#binaries[name] === undefined) {
       const path = inLine(this.#machine.names.get(name));

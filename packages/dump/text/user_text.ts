@@ -1,4 +1,5 @@
 import type { AnyRecord } from "@perfdata/format";
+import { numberAt } from "@perfdata/format/elements";
 import { type CpuMapData, cpusOf } from "@perfdata/user-records/cpu-map";
 import { type USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceInfoText, hex } from "../aux_text/auxtrace_info_text.ts";
@@ -106,7 +107,7 @@ function cpuMapText(data: CpuMapData): string | undefined {
   const cpus = cpusOf(data);
   const ranges: string[] = [];
   for (let i = 0; i < cpus.length;) {
-    const first = cpus[i] as number;
+    const first = numberAt(cpus, i);
     let last = i;
     while (last + 1 < cpus.length && cpus[last + 1] === first + last + 1 - i) last++;
     ranges.push(last === i ? `${first}` : `${first}-${cpus[last]}`);

@@ -9,6 +9,7 @@ import type { Payload } from "@perfdata/format/batch";
 import { PerfDataError } from "@perfdata/format/error";
 import { HEADER_CPUID } from "@perfdata/format/feature-names";
 import type { RecordBatch } from "@perfdata/format";
+import { numberAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_SWITCH_OUT,
@@ -395,7 +396,7 @@ export class SpeSamples implements Edit {
       if ((times[middle] as bigint) <= time) low = middle + 1;
       else high = middle;
     }
-    return low === 0 ? tid : tids[low - 1] as number;
+    return low === 0 ? tid : numberAt(tids, low - 1);
   }
 
   /** Ticks of the timer as ns of perf's clock. */

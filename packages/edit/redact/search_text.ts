@@ -1,4 +1,5 @@
 import type { ByteSink } from "@perfdata/format";
+import { byteAt } from "@perfdata/format/elements";
 
 const encoder = new TextEncoder();
 
@@ -87,7 +88,7 @@ export class TextSearch {
     const same = this.#byHead.get(head);
     if (same === undefined) this.#byHead.set(head, [{ text, bytes }]);
     else same.push({ text, bytes });
-    this.#first[bytes[0] as number] = 1;
+    this.#first[byteAt(bytes, 0)] = 1;
     this.#longest = Math.max(this.#longest, bytes.length);
   }
 
@@ -100,7 +101,7 @@ export class TextSearch {
     all.set(bytes, kept);
     const first = this.#first;
     for (let at = 0; at + HEAD <= all.length; at++) {
-      if (first[all[at] as number] === 0) continue;
+      if (first[byteAt(all, at)] === 0) continue;
       const candidates = this.#byHead.get(headOf(all, at));
       if (candidates === undefined) continue;
       for (const { text, bytes: wanted } of candidates) {
@@ -134,8 +135,8 @@ function partsOf(token: string): string[] {
 }
 
 function headOf(bytes: Uint8Array, at: number): number {
-  return (bytes[at] as number) | (bytes[at + 1] as number) << 8 |
-    (bytes[at + 2] as number) << 16 | (bytes[at + 3] as number) << 24;
+  return byteAt(bytes, at) | byteAt(bytes, at + 1) << 8 |
+    byteAt(bytes, at + 2) << 16 | byteAt(bytes, at + 3) << 24;
 }
 
 function startsWith(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {

@@ -1,5 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { PerfDataReader } from "@perfdata/format";
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import {
@@ -50,14 +51,14 @@ class OffsetSet {
     const page = this.#pages[Math.floor(offset / PAGE)] ??= new Uint8Array(PAGE / 64);
     // A record has eight bytes or more: no two of them begin in the same eight.
     const bit = (offset % PAGE) >>> 3;
-    page[bit >> 3] = (page[bit >> 3] as number) | 1 << (bit & 7);
+    page[bit >> 3] = byteAt(page, bit >> 3) | 1 << (bit & 7);
     this.count++;
   }
 
   has(offset: number): boolean {
     const page = this.#pages[Math.floor(offset / PAGE)];
     const bit = (offset % PAGE) >>> 3;
-    return page !== undefined && ((page[bit >> 3] as number) >> (bit & 7) & 1) === 1;
+    return page !== undefined && (byteAt(page, bit >> 3) >> (bit & 7) & 1) === 1;
   }
 }
 
@@ -90,7 +91,7 @@ class UsedPlaces implements Consumer {
     // Of stacks all places count.
     if (this.#anywhere) return;
     for (let i = 0; i < run.count; i++) {
-      const place = run.place[i] as number;
+      const place = intAt(run.place, i);
       if (run.type[i] !== PERF_RECORD_SAMPLE || run.chosen[i] !== CHOSEN.YES || place < 0) continue;
       this.uses.use(place, ADDRESS_USE.IP, 1, 0);
     }
@@ -143,12 +144,12 @@ class Chosen implements Consumer {
         continue;
       }
       if (run.chosen[i] !== CHOSEN.YES || !this.#isPlace(run, i)) continue;
-      const offset = run.offset[i] as number;
+      const offset = floatAt(run.offset, i);
       if (isComm === undefined) {
         this.offsets.add(offset);
         continue;
       }
-      const name = run.comm[i] as number;
+      const name = intAt(run.comm, i);
       const comm = names.of(run, i);
       if (name < 0) {
         // What it did before it got its name counts under that name.
@@ -173,23 +174,23 @@ class Chosen implements Consumer {
   finish(): void {
     const names = this.#names as SampleComms;
     for (let i = 0; i < this.#waiting; i++) {
-      const text = names.text(this.#waitingComms[i] as number);
+      const text = names.text(intAt(this.#waitingComms, i));
       if (this.#conditions.comm?.(text) === true) {
-        this.offsets.add(this.#waitingOffsets[i] as number);
+        this.offsets.add(floatAt(this.#waitingOffsets, i));
       }
     }
   }
 
   #isPlace(run: Run, i: number): boolean {
     if (!this.#byPlace) return true;
-    if (!this.needs.stacks) return this.#isHit(run.place[i] as number);
+    if (!this.needs.stacks) return this.#isHit(intAt(run.place, i));
     const { parent, place } = (this.#engine as Engine).stacks;
-    const stack = run.stack[i] as number;
+    const stack = intAt(run.stack, i);
     // A caller comes before what it calls.
     for (let node = this.#stacks.length; node <= stack; node++) {
-      const caller = parent[node] as number;
+      const caller = intAt(parent, node);
       this.#stacks.push(
-        (caller >= 0 && this.#stacks[caller] === true) || this.#isHit(place[node] as number),
+        (caller >= 0 && this.#stacks[caller] === true) || this.#isHit(intAt(place, node)),
       );
     }
     return this.#stacks[stack] === true;

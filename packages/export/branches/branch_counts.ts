@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { FloatColumn } from "@perfdata/profile/columns";
 import { NodeTable } from "@perfdata/profile/node-table";
@@ -89,16 +90,16 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
     const recent = this.#recent;
     for (let i = 0; i < count; i++) {
       if (chosen[i] !== CHOSEN.YES) continue;
-      const first = branchStart[i] as number;
-      const entries = (branchStart[i + 1] as number) - first >> 1;
+      const first = intAt(branchStart, i);
+      const entries = intAt(branchStart, i + 1) - first >> 1;
       if (entries === 0) continue;
       this.samples++;
       let next = -1;
       let nextFlags = 0;
       for (let k = 0; k < entries; k++) {
-        const from = branches[first + 2 * k] as number;
-        const to = branches[first + 2 * k + 1] as number;
-        const flags = branchFlags[(first >> 1) + k] as number;
+        const from = intAt(branches, first + 2 * k);
+        const to = intAt(branches, first + 2 * k + 1);
+        const flags = intAt(branchFlags, (first >> 1) + k);
         const at = slotOf(from, to, next) * WORDS;
         if (recent[at] !== from || recent[at + 1] !== to || recent[at + 2] !== next) {
           recent[at] = from;
@@ -107,18 +108,18 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
           const branch = recent[at + 3] = this.#branch(from, to);
           recent[at + 4] = next < 0 ? -1 : this.#trace(branch, next);
         }
-        const branch = recent[at + 3] as number;
+        const branch = intAt(recent, at + 3);
         if ((flags & BRANCH.MISPREDICTED) !== 0) this.mispredicted.add(branch, 1);
         if (next < 0) this.taken.add(branch, 1);
         else {
           // How often a branch was taken follows from what ran after it.
           const sums = this.#sums;
-          const sum = (recent[at + 4] as number) * SUMS;
-          sums[sum] = (sums[sum] as number) + 1;
+          const sum = intAt(recent, at + 4) * SUMS;
+          sums[sum] = floatAt(sums, sum) + 1;
           const cycles = (nextFlags & BRANCH.CYCLES) >> BRANCH.CYCLES_AT;
           if (cycles > 0) {
-            sums[sum + 1] = (sums[sum + 1] as number) + 1;
-            sums[sum + 2] = (sums[sum + 2] as number) + cycles;
+            sums[sum + 1] = floatAt(sums, sum + 1) + 1;
+            sums[sum + 2] = floatAt(sums, sum + 2) + cycles;
           }
         }
         next = from;
@@ -132,12 +133,12 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
     const sums = this.#sums;
     const before = this.traces.parents();
     for (let trace = 0; trace < before.length; trace++) {
-      const times = sums[trace * SUMS] as number;
+      const times = floatAt(sums, trace * SUMS);
       if (times === 0) continue;
       this.ran.add(trace, times);
-      this.taken.add(before[trace] as number, times);
-      this.timed.add(trace, sums[trace * SUMS + 1] as number);
-      this.cycles.add(trace, sums[trace * SUMS + 2] as number);
+      this.taken.add(intAt(before, trace), times);
+      this.timed.add(trace, floatAt(sums, trace * SUMS + 1));
+      this.cycles.add(trace, floatAt(sums, trace * SUMS + 2));
     }
     sums.fill(0);
   }
@@ -159,19 +160,19 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   }
 
   join(part: BranchPart, { place }: JoinedNumbers): void {
-    const here = (there: number): number => there < 0 ? there : place[there] as number;
+    const here = (there: number): number => there < 0 ? there : intAt(place, there);
     this.samples += part.samples;
     const numbers = part.from.map((from, i) => {
-      const branch = this.#branch(here(from), here(part.to[i] as number));
-      this.taken.add(branch, part.taken[i] as number);
-      this.mispredicted.add(branch, part.mispredicted[i] as number);
+      const branch = this.#branch(here(from), here(intAt(part.to, i)));
+      this.taken.add(branch, floatAt(part.taken, i));
+      this.mispredicted.add(branch, floatAt(part.mispredicted, i));
       return branch;
     });
     for (const [i, before] of part.before.entries()) {
-      const trace = this.#trace(numbers[before] as number, here(part.until[i] as number));
-      this.ran.add(trace, part.ran[i] as number);
-      this.timed.add(trace, part.timed[i] as number);
-      this.cycles.add(trace, part.cycles[i] as number);
+      const trace = this.#trace(intAt(numbers, before), here(intAt(part.until, i)));
+      this.ran.add(trace, floatAt(part.ran, i));
+      this.timed.add(trace, floatAt(part.timed, i));
+      this.cycles.add(trace, floatAt(part.cycles, i));
     }
   }
 

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { type ElfFile, type SymbolObject } from "@perfdata/symbols";
 import { readRawSymbols, STT } from "@perfdata/symbols/elf";
 import type { BranchCounts } from "./branch_counts.ts";
@@ -63,15 +64,15 @@ export function binaryBranches(
   let all = 0;
   let own = 0;
   for (let i = 0; i < from.length; i++) {
-    const times = taken[i] as number;
+    const times = floatAt(taken, i);
     all += times;
-    const [source, target] = [addressOf(from[i] as number), addressOf(to[i] as number)];
+    const [source, target] = [addressOf(intAt(from, i)), addressOf(intAt(to, i))];
     if (source === 0 && target === 0) continue;
     own += times;
     const key = `${source} ${target}`;
     const sum = sums.get(key) ?? { from: source, to: target, taken: 0, mispredicted: 0 };
     sum.taken += times;
-    sum.mispredicted += mispredicted[i] as number;
+    sum.mispredicted += floatAt(mispredicted, i);
     sums.set(key, sum);
   }
   const before = counts.traces.parents();
@@ -79,15 +80,15 @@ export function binaryBranches(
   const ran = counts.ran.array();
   const ranges = new Map<string, { from: number; to: number; entered: boolean; count: number }>();
   for (let i = 0; i < before.length; i++) {
-    const branch = before[i] as number;
-    const start = addressOf(to[branch] as number);
-    const end = addressOf(until[i] as number);
+    const branch = intAt(before, i);
+    const start = addressOf(intAt(to, branch));
+    const end = addressOf(intAt(until, i));
     if (start === 0 || end < start) continue;
-    const source = addressOf(from[branch] as number);
+    const source = addressOf(intAt(from, branch));
     const entered = source === 0 || functionOf(source) !== functionOf(start);
     const key = `${start} ${end} ${entered}`;
     const sum = ranges.get(key) ?? { from: start, to: end, entered, count: 0 };
-    sum.count += ran[i] as number;
+    sum.count += floatAt(ran, i);
     ranges.set(key, sum);
   }
   const order = (a: { from: number; to: number }, b: { from: number; to: number }) =>
@@ -121,9 +122,9 @@ function functionFinder(elf: ElfFile): (address: number) => number {
     if (section === undefined) continue;
     const symbols = readRawSymbols(elf, section);
     for (let i = 0; i < symbols.count; i++) {
-      const size = symbols.size[i] as number;
-      if (((symbols.info[i] as number) & 15) !== STT.FUNC || size === 0) continue;
-      const start = symbols.value[i] as number;
+      const size = floatAt(symbols.size, i);
+      if ((byteAt(symbols.info, i) & 15) !== STT.FUNC || size === 0) continue;
+      const start = floatAt(symbols.value, i);
       found.set(start, Math.max(found.get(start) ?? 0, start + size));
     }
   }
@@ -134,10 +135,10 @@ function functionFinder(elf: ElfFile): (address: number) => number {
     let high = starts.length;
     while (low < high) {
       const middle = low + high >> 1;
-      if ((starts[middle] as number) <= address) low = middle + 1;
+      if (floatAt(starts, middle) <= address) low = middle + 1;
       else high = middle;
     }
-    return low > 0 && address < (ends[low - 1] as number) ? starts[low - 1] as number : -1;
+    return low > 0 && address < floatAt(ends, low - 1) ? floatAt(starts, low - 1) : -1;
   };
 }
 

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
 import type { BranchCounts } from "./branch_counts.ts";
 
@@ -26,8 +27,8 @@ export class TraceBranches {
   /** Takes samples of branches and errors in their order. */
   take({ words, count }: PtSampleRows): void {
     for (let at = 0; at < count * SAMPLE_WORDS; at += SAMPLE_WORDS) {
-      const tid = words[at + SAMPLE_WORD.TID] as number;
-      const cpu = words[at + SAMPLE_WORD.CPU] as number;
+      const tid = intAt(words, at + SAMPLE_WORD.TID);
+      const cpu = intAt(words, at + SAMPLE_WORD.CPU);
       const last = this.#of(cpu < 0 ? -2 - tid : cpu);
       // After an error, or where another thread goes on, nothing is known of what ran before.
       const branch = last.tid === tid ? last.branch : -1;
@@ -37,8 +38,8 @@ export class TraceBranches {
       last.branch = -1;
       last.isClocked = words[at + SAMPLE_WORD.IPC_CYCLES] !== 0;
       if (words[at + SAMPLE_WORD.KIND] !== SAMPLE.BRANCHES) continue;
-      const from = words[at + SAMPLE_WORD.FROM] as number;
-      const to = words[at + SAMPLE_WORD.TO] as number;
+      const from = intAt(words, at + SAMPLE_WORD.FROM);
+      const to = intAt(words, at + SAMPLE_WORD.TO);
       if (from >= 0 && branch >= 0) this.#counts.ranUntil(branch, from, cycles);
       if (from < 0 && to < 0) continue;
       const taken = this.#counts.branch(from, to, false);

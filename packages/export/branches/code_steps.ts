@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import { type ElfFile, SymbolsError } from "@perfdata/symbols";
 import { EM, PT } from "@perfdata/symbols/elf";
@@ -87,8 +88,8 @@ export class CodeSteps {
   #arm(at: number): number {
     const bytes = this.#bytes;
     if (at + 4 > bytes.length) return 0;
-    const high = bytes[at + 3] as number;
-    const third = bytes[at + 2] as number;
+    const high = byteAt(bytes, at + 3);
+    const third = byteAt(bytes, at + 2);
     this.ends = (high & 0x7c) === 0x14 || (high === 0xd6 && (third === 0x3f || third === 0x5f));
     return 4;
   }

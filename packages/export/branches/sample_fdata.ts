@@ -1,3 +1,4 @@
+import { byteAt, floatAt, uintAt } from "@perfdata/format/elements";
 import type { ElfFile } from "@perfdata/symbols";
 import { rawSymbolName, readRawSymbols, STT } from "@perfdata/symbols/elf";
 import { ByteText } from "../formats/byte_text.ts";
@@ -75,31 +76,31 @@ function boltFunctions(elf: ElfFile): BoltFunction[] {
   if (section === undefined) return [];
   const symbols = readRawSymbols(elf, section);
   const { value, size, info } = symbols;
-  const isFunction = (i: number) => ((info[i] as number) & 15) === STT.FUNC;
+  const isFunction = (i: number) => (byteAt(info, i) & 15) === STT.FUNC;
   const order: number[] = [];
   for (let i = 1; i < symbols.count; i++) {
-    const type = (info[i] as number) & 15;
+    const type = byteAt(info, i) & 15;
     if (symbols.shndx[i] !== 0 && type !== STT_SECTION && type !== STT_FILE) order.push(i);
   }
   order.sort((a, b) =>
-    (value[a] as number) - (value[b] as number) ||
+    floatAt(value, a) - floatAt(value, b) ||
     Number(isFunction(b)) - Number(isFunction(a)) || a - b
   );
   const numbers = new Map<string, number>();
   const functions: BoltFunction[] = [];
   for (const i of order) {
-    const isLocal = (info[i] as number) >> 4 === 0;
+    const isLocal = byteAt(info, i) >> 4 === 0;
     let name = rawSymbolName(symbols, i);
     if (isLocal) {
       const number = (numbers.get(name) ?? 0) + 1;
       numbers.set(name, number);
       name = `${name}/${number}`;
     }
-    const start = value[i] as number;
+    const start = floatAt(value, i);
     if (!isFunction(i) || functions.at(-1)?.start === start) continue;
     // One without a size, of assembler, goes on to the next.
-    const { addr = start, size: bytes = 0 } = elf.sections[symbols.shndx[i] as number] ?? {};
-    const end = size[i] === 0 ? addr + bytes : start + (size[i] as number);
+    const { addr = start, size: bytes = 0 } = elf.sections[uintAt(symbols.shndx, i)] ?? {};
+    const end = size[i] === 0 ? addr + bytes : start + floatAt(size, i);
     functions.push({ start, end, name });
   }
   return functions;

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt, uintAt } from "@perfdata/format/elements";
 import type { DwarfContext, ElfFile } from "@perfdata/symbols";
 import type { FrameBatch, FunctionName, FunctionRanges } from "@perfdata/symbols/dwarf";
 import { rawSymbolName, readRawSymbols } from "@perfdata/symbols/elf";
@@ -145,11 +146,11 @@ class Functions {
     for (let i = 0; i < low.length; i++) {
       const own = this.#own(i);
       // What the linker dropped is where no code is.
-      if (own === undefined || !steps.hasCode(low[i] as number)) continue;
+      if (own === undefined || !steps.hasCode(floatAt(low, i))) continue;
       const others = this.#ofName.get(own);
       if (others === undefined) this.#ofName.set(own, [i]);
       else others.push(i);
-      if (!this.#at.has(low[i] as number)) this.#at.set(low[i] as number, i);
+      if (!this.#at.has(floatAt(low, i))) this.#at.set(floatAt(low, i), i);
     }
   }
 
@@ -173,7 +174,7 @@ class Functions {
   }
 
   #own(range: number): string | undefined {
-    return ownName(this.#dwarf.functionName(this.ranges.function[range] as number));
+    return ownName(this.#dwarf.functionName(intAt(this.ranges.function, range)));
   }
 
   /** All ranges of the function that has code at an address. */
@@ -182,12 +183,12 @@ class Functions {
     let first = 0, end = low.length;
     while (first < end) {
       const middle = first + end >> 1;
-      if ((low[middle] as number) <= address) first = middle + 1;
+      if (floatAt(low, middle) <= address) first = middle + 1;
       else end = middle;
     }
     if (first === 0) return [];
-    const range = this.#at.get(low[first - 1] as number);
-    if (range === undefined || address >= (high[range] as number)) return [];
+    const range = this.#at.get(floatAt(low, first - 1));
+    if (range === undefined || address >= floatAt(high, range)) return [];
     return this.#ofName.get(this.#own(range) ?? "") ?? [];
   }
 
@@ -250,18 +251,18 @@ class Builder {
     const flush = () => {
       const frames = this.#look(address.subarray(0, length));
       for (let i = 0; i < length; i++) {
-        const bytes = (count[i] as number) * (size[i] as number);
+        const bytes = floatAt(count, i) * byteAt(size, i);
         const leaf = this.leaf(frames, i, bytes);
         if (leaf === undefined) continue;
         const line = lineOf(leaf, this.#location);
-        line.count = Math.max(line.count, (count[i] as number) * this.#factor);
+        line.count = Math.max(line.count, floatAt(count, i) * this.#factor);
       }
       length = 0;
     };
     let done = 0;
     for (let i = 0; i < low.length; i++) {
-      let at = Math.max(done, low[i] as number);
-      const until = high[i] as number;
+      let at = Math.max(done, floatAt(low, i));
+      const until = floatAt(high, i);
       while (at < until) {
         while (started < starts.length && (starts[started] as Range).from <= at) {
           running += (starts[started++] as Range).count;
@@ -328,10 +329,10 @@ class Builder {
 
   /** The innermost function of an address, and where in it, with `bytes` that ran; `undefined` for none. */
   leaf(frames: FrameBatch, number: number, bytes: number): FunctionSamples | undefined {
-    const first = frames.first[number] as number;
+    const first = uintAt(frames.first, number);
     let samples: FunctionSamples | undefined;
-    for (let i = first + (frames.count[number] as number) - 1; i >= first; i--) {
-      const function_ = frames.function[i] as number;
+    for (let i = first + uintAt(frames.count, number) - 1; i >= first; i--) {
+      const function_ = intAt(frames.function, i);
       const name = function_ < 0 ? -1 : this.#functions.name(function_);
       if (name < 0) break;
       let level = this.#top;
@@ -342,8 +343,8 @@ class Builder {
       }
       samples = samplesOf(level, name);
       samples.total += bytes;
-      const discriminator = (frames.discriminator[i] as number) >>> 0;
-      const line = (frames.line[i] as number) - (frames.declLine?.[i] ?? 0) & 0xffff;
+      const discriminator = intAt(frames.discriminator, i) >>> 0;
+      const line = intAt(frames.line, i) - (frames.declLine?.[i] ?? 0) & 0xffff;
       this.#location = locationOf(line, this.#base(discriminator));
       this.#factor = this.#isFlowSensitive ? 1 : component(next(discriminator)) || 1;
     }
@@ -415,7 +416,7 @@ function symbolsAt(elf: ElfFile, addresses: Map<number, string[]>): void {
   if (section === undefined) return;
   const symbols = readRawSymbols(elf, section);
   for (let i = 1; i < symbols.count; i++) {
-    addresses.get(symbols.value[i] as number)?.push(rawSymbolName(symbols, i));
+    addresses.get(floatAt(symbols.value, i))?.push(rawSymbolName(symbols, i));
   }
 }
 

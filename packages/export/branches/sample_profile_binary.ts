@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import { MessageBytes } from "../formats/message_bytes.ts";
 import {
   discriminatorOf,
@@ -185,7 +186,7 @@ function writeSummary(bytes: MessageBytes, { functions }: SampleProfile): void {
   for (const cutoff of CUTOFFS) {
     const wanted = Number(BigInt(total) * BigInt(cutoff) / 1_000_000n);
     while (sum < wanted && seen < sorted.length) {
-      least = sorted[seen] as number;
+      least = floatAt(sorted, seen);
       // All of one size count together.
       while (sorted[seen] === least) {
         sum += least;

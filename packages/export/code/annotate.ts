@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
 
@@ -82,31 +83,31 @@ export function annotate(
   const found = new Map<string, Collected>();
   const wanted = functions.name.map((name, number) => name !== "" && matches(name, number));
   const groupOf = (frame: number): string => {
-    const number = frames.function[frame] as number;
+    const number = intAt(frames.function, frame);
     return `${functions.object[number]} ${functions.name[number]}`;
   };
   for (let i = 0; i < samples.length; i++) {
     if (samples.event[i] !== event) continue;
-    const stack = samples.stack[i] as number;
+    const stack = intAt(samples.stack, i);
     if (stack < 0) continue;
-    const count = { samples: samples.count[i] as number, period: samples.period[i] as number };
-    const leaf = stacks.of[stack] as number;
+    const count = { samples: samples.count[i] as number, period: floatAt(samples.period, i) };
+    const leaf = intAt(stacks.of, stack);
     const met = new Set<string>();
-    for (let row = leaf, below = -1; row >= 0; below = row, row = stacks.parent[row] as number) {
-      const frame = stacks.item[row] as number;
-      const number = frames.function[frame] as number;
+    for (let row = leaf, below = -1; row >= 0; below = row, row = intAt(stacks.parent, row)) {
+      const frame = intAt(stacks.item, row);
+      const number = intAt(frames.function, frame);
       if (!wanted[number]) continue;
       const key = groupOf(frame);
       let own = found.get(key);
       if (own === undefined) found.set(key, own = new Collected(profile, number));
-      const callee = below < 0 ? -1 : frames.function[stacks.item[below] as number] as number;
+      const callee = below < 0 ? -1 : intAt(frames.function, intAt(stacks.item, below));
       own.add(count, frame, callee, met, key);
     }
   }
   const annotated = [...found.values()].map((own): Annotation => ({
     name: functions.name[own.number] as string,
     ...trustOf(profile, own.number),
-    object: objects[functions.object[own.number] as number]?.name ?? "[unknown]",
+    object: objects[intAt(functions.object, own.number)]?.name ?? "[unknown]",
     self: own.self,
     total: own.total,
     lines: own.lines(),
@@ -148,7 +149,7 @@ class Collected {
    */
   add(count: AnnotatedCount, frame: number, callee: number, met: Set<string>, key: string): void {
     const { frames } = this.#profile;
-    const [file, number] = [frames.file[frame] as number, frames.line[frame] as number];
+    const [file, number] = [intAt(frames.file, frame), intAt(frames.line, frame)];
     const at = `${file} ${number}`;
     let line = this.#lines.get(at);
     if (line === undefined) {
@@ -184,7 +185,7 @@ class Collected {
         calls: [...calls].map(([callee, count]) => ({
           name: functionName(this.#profile, callee),
           ...trustOf(this.#profile, callee),
-          inlined: ((functions.kind[callee] as number) & FUNCTION_KIND.INLINED) !== 0,
+          inlined: (byteAt(functions.kind, callee) & FUNCTION_KIND.INLINED) !== 0,
           ...count,
         })).sort((a, b) => b.period - a.period || (a.name < b.name ? -1 : 1)),
       }));
@@ -193,7 +194,7 @@ class Collected {
 
 /** What JSON says of a function whose name nothing verifies. */
 function trustOf({ functions }: Profile, number: number): { readonly verified?: false } {
-  const isUnverified = ((functions.kind[number] as number) & FUNCTION_KIND.UNVERIFIED) !== 0;
+  const isUnverified = (byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0;
   return isUnverified ? { verified: false } : {};
 }
 
@@ -253,11 +254,11 @@ export function codeCounts(
   const wanted = functions.name.map((name, number) => name !== "" && matches(name, number));
   const found = new Map<string, CollectedCode>();
   const codeOf = (place: number): CollectedCode | undefined => {
-    const outermost = places.frames[(places.start[place + 1] as number) - 1];
-    const number = outermost === undefined ? -1 : frames.function[outermost] as number;
+    const outermost = places.frames[intAt(places.start, place + 1) - 1];
+    const number = outermost === undefined ? -1 : intAt(frames.function, outermost);
     if (wanted[number] !== true) return undefined;
     const name = functions.name[number] as string;
-    const object = places.object[place] as number;
+    const object = intAt(places.object, place);
     const key = `${object} ${name}`;
     let own = found.get(key);
     if (own === undefined) found.set(key, own = new CollectedCode(profile, number, object));
@@ -266,14 +267,14 @@ export function codeCounts(
   // By place: its code, `null` for other functions.
   const known: (CollectedCode | null | undefined)[] = [];
   for (let i = 0; i < samples.length; i++) {
-    const leaf = samples.stack[i] as number;
+    const leaf = intAt(samples.stack, i);
     if (samples.event[i] !== event || leaf < 0) continue;
-    const count = { samples: samples.count[i] as number, period: samples.period[i] as number };
-    for (let row = leaf; row >= 0; row = stacks.parent[row] as number) {
-      const place = stacks.place[row] as number;
+    const count = { samples: samples.count[i] as number, period: floatAt(samples.period, i) };
+    for (let row = leaf; row >= 0; row = intAt(stacks.parent, row)) {
+      const place = intAt(stacks.place, row);
       let own = known[place];
       if (own === undefined) known[place] = own = codeOf(place) ?? null;
-      own?.add(i, places.address[place] as number, count, row === leaf);
+      own?.add(i, floatAt(places.address, place), count, row === leaf);
     }
   }
   return [...found.values()].sort((a, b) =>

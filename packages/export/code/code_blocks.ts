@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { BranchCounts } from "../branches/branch_counts.ts";
 import type { BranchPlaces } from "../branches/branch_profile.ts";
 
@@ -26,16 +27,16 @@ export function codeRuns(
   const until = traces.items();
   const runs: CodeRun[] = [];
   for (let i = 0; i < before.length; i++) {
-    const [start, end] = [to[before[i] as number] as number, until[i] as number];
+    const [start, end] = [intAt(to, intAt(before, i)), intAt(until, i)];
     if (start < 0 || end < 0) continue;
     const object = places.object(start);
     if (places.object(end) !== object || !isWanted(object)) continue;
     runs.push({
       from: places.address(start),
       to: places.address(end),
-      count: ran.array()[i] as number,
-      timed: timed.array()[i] as number,
-      cycles: cycles.array()[i] as number,
+      count: floatAt(ran.array(), i),
+      timed: floatAt(timed.array(), i),
+      cycles: floatAt(cycles.array(), i),
     });
   }
   return runs;
@@ -104,19 +105,19 @@ export function insnRuns(
     const [from, to] = [numberAt.get(run.from), numberAt.get(run.to)];
     // Of other code, or of what does not fit this code.
     if (from === undefined || to === undefined || to < from) continue;
-    changes[from] = (changes[from] as number) + run.count;
-    changes[to + 1] = (changes[to + 1] as number) - run.count;
+    changes[from] = floatAt(changes, from) + run.count;
+    changes[to + 1] = floatAt(changes, to + 1) - run.count;
     leads[from] = leads[to + 1] = 1;
-    timed[to] = (timed[to] as number) + run.timed;
-    cycles[to] = (cycles[to] as number) + run.cycles;
+    timed[to] = floatAt(timed, to) + run.timed;
+    cycles[to] = floatAt(cycles, to) + run.cycles;
   }
   let executions = 0;
   let block = 0;
   return insns.map((_, number) => {
-    executions += changes[number] as number;
+    executions += floatAt(changes, number);
     if (leads[number] === 1) block = number;
-    const times = timed[number] as number;
-    const average = times === 0 ? undefined : (cycles[number] as number) / times;
+    const times = floatAt(timed, number);
+    const average = times === 0 ? undefined : floatAt(cycles, number) / times;
     return { block, executions, cycles: average };
   });
 }

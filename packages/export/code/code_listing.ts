@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { AnnotatedCount } from "./annotate.ts";
 import { jumpLines } from "./jump_lines.ts";
 
@@ -93,7 +94,7 @@ export function codeListing(insns: readonly ListedInsn[], context = Infinity): C
     rows.push({ kind: "insn", number });
   }
   const jumps = insns.flatMap(({ jump }, number) => {
-    const [from, to] = [rowOf[number] as number, jump === undefined ? -1 : rowOf[jump] ?? -1];
+    const [from, to] = [intAt(rowOf, number), jump === undefined ? -1 : rowOf[jump] ?? -1];
     return from < 0 || to < 0 ? [] : [{ from, to }];
   });
   const { gutters, left } = jumpLines(rows.length, jumps);

@@ -1,4 +1,5 @@
 /** The code of functions, instruction by instruction, with the samples that were taken at each. */
+import { floatAt } from "@perfdata/format/elements";
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import type { Profile } from "@perfdata/profile/profile";
@@ -164,14 +165,14 @@ async function piecesOf(
     for (let place = 0; place < places.count; place++) {
       if (places.object(place) !== number) continue;
       const address = places.address(place);
-      if (totals.has(address)) times.set(address, places.times[place] as number);
+      if (totals.has(address)) times.set(address, floatAt(places.times, place));
     }
   }
   const own = Float64Array.from(totals.keys());
   const found = await symbols.find(own, own.map((address) => times.get(address) ?? Infinity));
   const pieces = new Map<number, Piece>();
   for (const [i, { symbol }] of found.entries()) {
-    const address = own[i] as number;
+    const address = floatAt(own, i);
     const { start, end } = symbol ?? { start: address, end: address };
     const known = pieces.get(start);
     pieces.set(start, {

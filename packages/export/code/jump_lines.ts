@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 /** A jump from one row of a listing to another one. */
 export interface RowJump {
   /** Row of the instruction that jumps. */
@@ -75,7 +76,7 @@ export function jumpLines(rows: number, jumps: readonly RowJump[]): JumpLines {
   const ends = new Array<string>(rows).fill(" ");
   const add = (row: number, column: number, directions: number) => {
     const cell = cells[row];
-    if (cell !== undefined) cell[column] = (cell[column] as number) | directions;
+    if (cell !== undefined) cell[column] = byteAt(cell, column) | directions;
   };
   for (const { lane, to, first, last, froms } of drawn) {
     const column = width - 1 - lane;

@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import {
   FUNCTION_KIND,
@@ -332,7 +333,7 @@ function runSpread(pairs: readonly LogRatio[], least: number): number {
   const median = (spread: number): number => {
     const squares = some.map(({ ratio, variance }) => ratio ** 2 / (variance + spread ** 2))
       .sort((a, b) => a - b);
-    return squares[squares.length >> 1] as number;
+    return numberAt(squares, squares.length >> 1);
   };
   let [low, high] = [0, 4];
   for (let i = 0; i < 40; i++) {
@@ -368,14 +369,14 @@ function recordingOf(profile: Profile, { event, inline }: DiffOptions): DiffReco
       sampled.add(events[of]?.name ?? String(of));
       continue;
     }
-    const stack = samples.stack[i] as number;
-    const [n, period] = [samples.count[i] as number, samples.period[i] as number];
+    const stack = intAt(samples.stack, i);
+    const [n, period] = [samples.count[i] as number, floatAt(samples.period, i)];
     if (stack < 0) {
       bareSamples += n;
       barePeriod += period;
       continue;
     }
-    const row = stacks.of[stack] as number;
+    const row = intAt(stacks.of, stack);
     (sums.samples[row] as number) += n;
     (sums.periods[row] as number) += period;
   }
@@ -409,8 +410,8 @@ function count(
   const own = new Float64Array(rows * 2);
   let [all, whole] = [bareSamples, barePeriod];
   for (let row = 0; row < rows; row++) {
-    all += own[row * 2] = samples[row] as number;
-    whole += own[row * 2 + 1] = periods[row] as number;
+    all += own[row * 2] = floatAt(samples, row);
+    whole += own[row * 2 + 1] = floatAt(periods, row);
   }
   const labels = functions.name.map((label, f) => {
     const object = objects[functions.object[f] as number]?.name ?? "[unknown]";
@@ -426,19 +427,19 @@ function count(
     sum.samples += n;
     sum.period += period;
   };
-  const label = (row: number) => labels[item[row] as number] as string;
+  const label = (row: number) => labels[intAt(item, row)] as string;
   if (children || paths) {
     for (let row = rows - 1; row >= 0; row--) {
-      const up = parent[row] as number;
+      const up = intAt(parent, row);
       if (up < 0) continue;
-      (own[up * 2] as number) += own[row * 2] as number;
-      (own[up * 2 + 1] as number) += own[row * 2 + 1] as number;
+      (own[up * 2] as number) += floatAt(own, row * 2);
+      (own[up * 2 + 1] as number) += floatAt(own, row * 2 + 1);
     }
   }
   const path: string[] = new Array(paths ? rows : 0);
   for (let row = 0; row < rows; row++) {
-    const [n, period] = [own[row * 2] as number, own[row * 2 + 1] as number];
-    const up = parent[row] as number;
+    const [n, period] = [floatAt(own, row * 2), floatAt(own, row * 2 + 1)];
+    const up = intAt(parent, row);
     if (paths) {
       path[row] = up < 0 ? label(row) : path[up] + STEP + label(row);
       add(path[row] as string, n, period);
@@ -446,7 +447,7 @@ function count(
     }
     // What calls itself again counts once.
     let outer = children ? up : -1;
-    while (outer >= 0 && label(outer) !== label(row)) outer = parent[outer] as number;
+    while (outer >= 0 && label(outer) !== label(row)) outer = intAt(parent, outer);
     if (outer < 0) add(label(row), n, period);
   }
   if (bareSamples > 0) add(`[no stack]${OF}[unknown]`, bareSamples, barePeriod);

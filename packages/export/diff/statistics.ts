@@ -1,3 +1,4 @@
+import { numberAt } from "@perfdata/format/elements";
 /** Below this expectation a test is exact; above, the normal distribution is close enough. */
 const SMALL = 200;
 
@@ -214,11 +215,11 @@ function studentQuantile(chance: number, freedom: number): number {
  */
 export function significant(chances: readonly number[], level = 0.01): boolean[] {
   const order = chances.map((_, i) => i).sort((a, b) =>
-    (chances[a] as number) - (chances[b] as number)
+    numberAt(chances, a) - numberAt(chances, b)
   );
   const found = new Array<boolean>(chances.length).fill(false);
   for (const [rank, i] of order.entries()) {
-    if ((chances[i] as number) > level / (chances.length - rank)) break;
+    if (numberAt(chances, i) > level / (chances.length - rank)) break;
     found[i] = true;
   }
   return found;

@@ -1,3 +1,4 @@
+import { floatAt, numberAt } from "@perfdata/format/elements";
 import type { FlameTree } from "./flame_tree.ts";
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 
@@ -60,7 +61,7 @@ export function changeColor(change: number): string {
   const to = change < 0 ? [72, 148, 214] : [232, 120, 40];
   return `#${
     from.map((value, i) =>
-      Math.round(value + ((to[i] as number) - value) * strength).toString(16).padStart(2, "0")
+      Math.round(value + (numberAt(to, i) - value) * strength).toString(16).padStart(2, "0")
     ).join("")
   }`;
 }
@@ -90,7 +91,7 @@ export function functionColors(
 
 /** The change of a box's share against the base. */
 export function shareChange(tree: FlameTree, box: number): number {
-  const now = tree.total === 0 ? 0 : (tree.value[box] as number) / tree.total;
-  const before = tree.baseTotal === 0 ? 0 : (tree.base[box] as number) / tree.baseTotal;
+  const now = tree.total === 0 ? 0 : floatAt(tree.value, box) / tree.total;
+  const before = tree.baseTotal === 0 ? 0 : floatAt(tree.base, box) / tree.baseTotal;
   return now - before;
 }

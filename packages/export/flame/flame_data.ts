@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
@@ -115,15 +116,15 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
     const stacks = frameStacks(profile, { by: "frame", inline: limits.inline ?? true });
     const own = new Int32Array(stacks.item.length);
     for (let row = 0; row < own.length; row++) {
-      const caller = stacks.parent[row] as number;
-      const of = numbers[profile.frames.function[stacks.item[row] as number] as number] as number;
-      own[row] = nodes.node(caller < 0 ? -1 : own[caller] as number, of);
+      const caller = intAt(stacks.parent, row);
+      const of = intAt(numbers, intAt(profile.frames.function, intAt(stacks.item, row)));
+      own[row] = nodes.node(caller < 0 ? -1 : intAt(own, caller), of);
     }
     lines.add(profile, stacks, own);
     return {
       profile,
       side: number < base ? 0 : base > 0 ? 1 : 0,
-      of: stacks.of.map((row) => row < 0 ? -1 : own[row] as number),
+      of: stacks.of.map((row) => row < 0 ? -1 : intAt(own, row)),
       threads: Int32Array.from(
         profile.threads,
         ({ pid, tid, comm }) => threads.add(pid, tid, comm),
@@ -170,12 +171,12 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
       functionObject: functions.object.array(),
       functionKind: functions.kind.array(),
       parent: Int32Array.from(kept.nodes, (node) => {
-        const parent = parents[node] as number;
-        return parent < 0 ? -1 : kept.number[parent] as number;
+        const parent = intAt(parents, node);
+        return parent < 0 ? -1 : intAt(kept.number, parent);
       }),
-      item: Int32Array.from(kept.nodes, (node) => items[node] as number),
-      file: Int32Array.from(kept.nodes, (node) => lines.file.array()[node] as number),
-      line: Int32Array.from(kept.nodes, (node) => lines.line.array()[node] as number),
+      item: Int32Array.from(kept.nodes, (node) => intAt(items, node)),
+      file: Int32Array.from(kept.nodes, (node) => intAt(lines.file.array(), node)),
+      line: Int32Array.from(kept.nodes, (node) => intAt(lines.line.array(), node)),
       slices,
       start,
       end,
@@ -214,8 +215,8 @@ class Functions {
       return number;
     });
     return Int32Array.from(functions.name, (name, row) => {
-      const object = objectOf[functions.object[row] as number] ?? -1;
-      const kind = functions.kind[row] as number;
+      const object = objectOf[intAt(functions.object, row)] ?? -1;
+      const kind = byteAt(functions.kind, row);
       // One function, whichever of two recordings verifies its name.
       const key = `${object} ${kind & ~FUNCTION_KIND.UNVERIFIED} ${name}`;
       let number = this.#numbers.get(key);
@@ -244,27 +245,27 @@ class HeaviestLines {
   ): void {
     const weights = new Float64Array(stacks.item.length);
     for (let i = 0; i < samples.length; i++) {
-      const stack = samples.stack[i] as number;
+      const stack = intAt(samples.stack, i);
       if (stack >= 0) {
-        (weights[stacks.of[stack] as number] as number) += samples.period[i] as number;
+        (weights[intAt(stacks.of, stack)] as number) += floatAt(samples.period, i);
       }
     }
     for (let row = weights.length - 1; row >= 0; row--) {
-      const parent = stacks.parent[row] as number;
-      if (parent >= 0) (weights[parent] as number) += weights[row] as number;
+      const parent = intAt(stacks.parent, row);
+      if (parent >= 0) (weights[parent] as number) += floatAt(weights, row);
     }
     for (let row = 0; row < weights.length; row++) {
-      const node = nodeOf[row] as number;
+      const node = intAt(nodeOf, row);
       while (this.#most.length <= node) {
         this.#most.push(-1);
         this.file.push(-1);
         this.line.push(0);
       }
-      if ((weights[row] as number) <= (this.#most.array()[node] as number)) continue;
-      const frame = stacks.item[row] as number;
-      this.#most.array()[node] = weights[row] as number;
-      this.line.array()[node] = frames.line[frame] as number;
-      const path = files[frames.file[frame] as number];
+      if (floatAt(weights, row) <= floatAt(this.#most.array(), node)) continue;
+      const frame = intAt(stacks.item, row);
+      this.#most.array()[node] = floatAt(weights, row);
+      this.line.array()[node] = intAt(frames.line, frame);
+      const path = files[intAt(frames.file, frame)];
       let number = path === undefined ? -1 : this.#numbers.get(path);
       if (number === undefined && path !== undefined) {
         this.#numbers.set(path, number = this.files.push(path) - 1);
@@ -289,15 +290,15 @@ function inclusiveShares(
       let total = 0;
       for (let i = 0; i < samples.length; i++) {
         if (eventOf[number]?.[samples.event[i] as number] !== event) continue;
-        const stack = samples.stack[i] as number;
-        total += samples.period[i] as number;
-        if (stack >= 0) (sums[of[stack] as number] as number) += samples.period[i] as number;
+        const stack = intAt(samples.stack, i);
+        total += floatAt(samples.period, i);
+        if (stack >= 0) (sums[intAt(of, stack)] as number) += floatAt(samples.period, i);
       }
       for (let node = sums.length - 1; node >= 0; node--) {
-        const sum = sums[node] as number;
-        const parent = parents[node] as number;
+        const sum = floatAt(sums, node);
+        const parent = intAt(parents, node);
         if (parent >= 0) (sums[parent] as number) += sum;
-        if (total > 0) most[node] = Math.max(most[node] as number, sum / total);
+        if (total > 0) most[node] = Math.max(floatAt(most, node), sum / total);
       }
     }
   }
@@ -310,16 +311,16 @@ function keep(nodes: NodeTable, shares: Float64Array, limit: number) {
   const number = new Int32Array(count);
   const parents = nodes.parents();
   const sorted = shares.slice().sort();
-  const least = count > limit ? sorted[count - limit] as number : -1;
+  const least = count > limit ? floatAt(sorted, count - limit) : -1;
   const kept: number[] = [];
   let omitted = 0;
   for (let node = 0; node < count; node++) {
-    const parent = parents[node] as number;
-    const share = shares[node] as number;
+    const parent = intAt(parents, node);
+    const share = floatAt(shares, node);
     // Equal shares at the limit go together: a limit is never exceeded.
     if (count <= limit || share > least) number[node] = kept.push(node) - 1;
     else {
-      number[node] = parent < 0 ? -1 : number[parent] as number;
+      number[node] = parent < 0 ? -1 : intAt(number, parent);
       omitted = Math.max(omitted, share);
     }
   }
@@ -331,7 +332,7 @@ function span(sides: readonly Side[]): [number, number] {
     const { time, length } = samples;
     return time === undefined || length === 0
       ? [0, 0] as const
-      : [time[0] as number, time[length - 1] as number] as const;
+      : [floatAt(time, 0), floatAt(time, length - 1)] as const;
   });
   // Recordings that are compared have clocks of their own: slices count from the start of each.
   const [first] = times;
@@ -360,13 +361,13 @@ function countRows(
       if (event < 0) continue;
       const slice = samples.time === undefined ? 0 : Math.min(
         slices - 1,
-        Math.max(0, Math.floor(((samples.time[i] as number) - from) / width)),
+        Math.max(0, Math.floor((floatAt(samples.time, i) - from) / width)),
       );
-      const stack = samples.stack[i] as number;
-      const node = stack < 0 ? -1 : number[of[stack] as number] as number;
+      const stack = intAt(samples.stack, i);
+      const node = stack < 0 ? -1 : intAt(number, intAt(of, stack));
       const key = keys.node(
         (event * slices + slice) * 2 + side,
-        threads[samples.thread[i] as number] as number,
+        intAt(threads, intAt(samples.thread, i)),
       );
       const row = rows.node(key, node);
       if (row === count.length) {
@@ -375,7 +376,7 @@ function countRows(
         period.push(0);
       }
       count.add(row, samples.count[i] as number);
-      period.add(row, samples.period[i] as number);
+      period.add(row, floatAt(samples.period, i));
     }
   }
   const keyOf = rows.parents();
@@ -385,20 +386,20 @@ function countRows(
   const [counts, periods] = [count.array(), period.array()];
   // In an order in which columns change little from row to row, which packs them well.
   const order = Int32Array.from(keyOf, (_, row) => row).sort((a, b) => {
-    const [p, q] = [keyOf[a] as number, keyOf[b] as number];
-    return (first[p] as number) - (first[q] as number) ||
-      (thread[p] as number) - (thread[q] as number) ||
-      (nodeOf[a] as number) - (nodeOf[b] as number);
+    const [p, q] = [intAt(keyOf, a), intAt(keyOf, b)];
+    return intAt(first, p) - intAt(first, q) ||
+      intAt(thread, p) - intAt(thread, q) ||
+      intAt(nodeOf, a) - intAt(nodeOf, b);
   });
   const pick = (value: (row: number) => number) => Int32Array.from(order, value);
-  const where = (row: number) => first[keyOf[row] as number] as number;
+  const where = (row: number) => intAt(first, intAt(keyOf, row));
   return {
-    node: pick((row) => nodeOf[row] as number),
+    node: pick((row) => intAt(nodeOf, row)),
     side: pick((row) => where(row) & 1),
     event: pick((row) => Math.floor((where(row) >> 1) / slices)),
     slice: pick((row) => (where(row) >> 1) % slices),
-    thread: pick((row) => thread[keyOf[row] as number] as number),
-    count: Float64Array.from(order, (row) => counts[row] as number),
-    period: Float64Array.from(order, (row) => periods[row] as number),
+    thread: pick((row) => intAt(thread, intAt(keyOf, row))),
+    count: Float64Array.from(order, (row) => floatAt(counts, row)),
+    period: Float64Array.from(order, (row) => floatAt(periods, row)),
   };
 }

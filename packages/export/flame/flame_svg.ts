@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { shortName } from "@perfdata/profile/short-names";
 import { changeColor, functionColors, PLAIN_COLOR, shareChange } from "./flame_colors.ts";
 import type { FlameColoring } from "./flame_colors.ts";
@@ -58,15 +59,15 @@ export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string
   ];
   let left = 0;
   for (let box = 0; box < tree.length; box++) {
-    const w = (tree.width[box] as number) * width;
+    const w = floatAt(tree.width, box) * width;
     if (w < 0.5) {
       left++;
       continue;
     }
-    const x = (tree.x[box] as number) * width;
-    const row = tree.depth[box] as number;
+    const x = floatAt(tree.x, box) * width;
+    const row = intAt(tree.depth, box);
     const y = HEAD + (icicle ? row : tree.rows - 1 - row) * ROW;
-    const item = tree.item[box] as number;
+    const item = intAt(tree.item, box);
     const fill = item < 0
       ? PLAIN_COLOR
       : coloring === "change"

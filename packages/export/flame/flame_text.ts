@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { FUNCTION_KIND, UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { FlameData } from "./flame_data.ts";
 import { type FlameTree, NO_STACK } from "./flame_tree.ts";
@@ -13,7 +14,7 @@ export function flameFunctionName(data: FlameData, number: number): string {
 
 /** The name of a box: of its function, its process, or its thread. */
 export function boxName(data: FlameData, tree: FlameTree, box: number): string {
-  const item = tree.item[box] as number;
+  const item = intAt(tree.item, box);
   if (item >= 0) return flameFunctionName(data, item);
   if (item === NO_STACK) return "[no stack]";
   const { comm, tid } = data.threads[-1 - item] ?? { comm: "?", tid: -1 };
@@ -54,29 +55,29 @@ export function amount(value: number, unit: "nanoseconds" | "count"): string {
 /** What there is to say about a box, a line each. */
 export function boxFacts(data: FlameData, tree: FlameTree, box: number, event: number): string[] {
   const { unit = "count", name = "" } = data.events[event] ?? {};
-  const up = tree.parent[box] as number;
-  const item = tree.item[box] as number;
-  const node = tree.node[box] as number;
-  const value = tree.value[box] as number;
-  const above = up < 0 ? tree.total : tree.value[up] as number;
+  const up = intAt(tree.parent, box);
+  const item = intAt(tree.item, box);
+  const node = intAt(tree.node, box);
+  const value = floatAt(tree.value, box);
+  const above = up < 0 ? tree.total : floatAt(tree.value, up);
   const lines = [
     `${percentage(tree.total === 0 ? 0 : value / tree.total)} of all` +
     (up < 0 ? "" : `, ${percentage(above === 0 ? 0 : value / above)} of its parent`) +
-    `, ${percentage(tree.total === 0 ? 0 : (tree.self[box] as number) / tree.total)} itself`,
-    `${(tree.samples[box] as number).toLocaleString("en-US")} samples, ${name} ` +
-    amount(tree.periods[box] as number, unit),
+    `, ${percentage(tree.total === 0 ? 0 : floatAt(tree.self, box) / tree.total)} itself`,
+    `${floatAt(tree.samples, box).toLocaleString("en-US")} samples, ${name} ` +
+    amount(floatAt(tree.periods, box), unit),
   ];
   if (data.sides.length > 1) {
-    const before = tree.baseTotal === 0 ? 0 : (tree.base[box] as number) / tree.baseTotal;
+    const before = tree.baseTotal === 0 ? 0 : floatAt(tree.base, box) / tree.baseTotal;
     const now = tree.total === 0 ? 0 : value / tree.total;
     const change = now - before;
     lines.push(
       `${percentage(before)} before: ${change < 0 ? "−" : "+"}${percentage(Math.abs(change))}`,
     );
   }
-  const object = item >= 0 ? data.objects[data.functionObject[item] as number] : undefined;
+  const object = item >= 0 ? data.objects[intAt(data.functionObject, item)] : undefined;
   if (object !== undefined) lines.push(object);
-  const file = node >= 0 ? data.files[data.file[node] as number] : undefined;
+  const file = node >= 0 ? data.files[intAt(data.file, node)] : undefined;
   if (file !== undefined) lines.push(`${file}:${data.line[node]}`);
   return lines;
 }

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { checkMemory } from "@perfdata/format/memory";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import type { FlameData } from "./flame_data.ts";
@@ -119,7 +120,7 @@ export function flameTree(data: FlameData, selection: FlameSelection): FlameTree
   const last = data.sides.length - 1;
   for (let i = 0; i < rows.node.length; i++) {
     if (rows.event[i] !== event) continue;
-    const key = rootOf[rows.thread[i] as number] as number;
+    const key = intAt(rootOf, intAt(rows.thread, i));
     let maker = makers.get(key);
     if (maker === undefined) {
       const top = key < 0 ? -1 : boxes.box(-1, key, -1 - key, -1);
@@ -129,12 +130,12 @@ export function flameTree(data: FlameData, selection: FlameSelection): FlameTree
       makers.set(key, maker);
       if ((makers.size & 0xfff) === 0) checkMemory();
     }
-    const count = rows.count[i] as number;
-    const period = rows.period[i] as number;
+    const count = floatAt(rows.count, i);
+    const period = floatAt(rows.period, i);
     const value = weight === "period" ? period : count;
     const isLast = rows.side[i] === last;
     maker.add(
-      rows.node[i] as number,
+      intAt(rows.node, i),
       isLast ? value : 0,
       isLast ? 0 : value,
       isLast ? count : 0,
@@ -179,8 +180,8 @@ class Paths implements PathMaker {
     if (node < 0) return this.#top;
     let box = this.#boxOf.get(node);
     if (box === undefined) {
-      const item = this.#data.item[node] as number;
-      box = this.#boxes.box(this.#box(this.#data.parent[node] as number), item, item, node);
+      const item = intAt(this.#data.item, node);
+      box = this.#boxes.box(this.#box(intAt(this.#data.parent, node)), item, item, node);
       this.#boxOf.set(node, box);
     }
     return box;
@@ -214,8 +215,8 @@ class CallerPaths implements PathMaker {
     const { item, parent } = this.#data;
     let box = this.#top;
     if (node < 0 && box < 0) box = this.#boxes.box(-1, NO_STACK, NO_STACK, -1);
-    for (let at = node; at >= 0; at = parent[at] as number) {
-      const of = item[at] as number;
+    for (let at = node; at >= 0; at = intAt(parent, at)) {
+      const of = intAt(item, at);
       box = this.#boxes.box(box, of, of, at);
     }
     this.#boxes.add(box, value, base, samples, period);
@@ -231,23 +232,23 @@ function layOut(
   const length = table.length;
   const parent = table.parents().slice();
   const column = (at: number) =>
-    Float64Array.from({ length }, (_, box) => sums.array()[box * SUMS + at] as number);
+    Float64Array.from({ length }, (_, box) => floatAt(sums.array(), box * SUMS + at));
   const [value, base, samples, periods] = [column(0), column(1), column(2), column(3)];
   const self = value.slice();
   const depth = new Int32Array(length);
   for (let box = length - 1; box >= 0; box--) {
-    const up = parent[box] as number;
+    const up = intAt(parent, box);
     if (up < 0) continue;
-    (value[up] as number) += value[box] as number;
-    (base[up] as number) += base[box] as number;
-    (samples[up] as number) += samples[box] as number;
-    (periods[up] as number) += periods[box] as number;
+    (value[up] as number) += floatAt(value, box);
+    (base[up] as number) += floatAt(base, box);
+    (samples[up] as number) += floatAt(samples, box);
+    (periods[up] as number) += floatAt(periods, box);
   }
   const totals = [0, 0, 0, 0];
   for (let box = 0; box < length; box++) {
-    if ((parent[box] as number) >= 0) continue;
+    if (intAt(parent, box) >= 0) continue;
     for (const [at, of] of [value, base, samples, periods].entries()) {
-      (totals[at] as number) += of[box] as number;
+      (totals[at] as number) += floatAt(of, box);
     }
   }
   const [total = 0, baseTotal = 0, totalSamples = 0, totalPeriod = 0] = totals;
@@ -258,12 +259,12 @@ function layOut(
   let rows = 0;
   // A box goes after the siblings before it: they are taken in order, callers first.
   for (const box of siblingOrder(data, parent, items)) {
-    const up = parent[box] as number;
-    if (up >= 0) depth[box] = (depth[up] as number) + 1;
-    rows = Math.max(rows, (depth[box] as number) + 1);
-    x[box] = next[up + 1] as number;
-    next[up + 1] = (x[box] as number) + (width[box] as number);
-    next[box + 1] = x[box] as number;
+    const up = intAt(parent, box);
+    if (up >= 0) depth[box] = intAt(depth, up) + 1;
+    rows = Math.max(rows, intAt(depth, box) + 1);
+    x[box] = floatAt(next, up + 1);
+    next[up + 1] = floatAt(x, box) + floatAt(width, box);
+    next[box + 1] = floatAt(x, box);
   }
   return {
     length,
@@ -299,14 +300,14 @@ function siblingOrder(
   const rank = new Int32Array(names.length);
   for (const [at, number] of sorted.entries()) rank[number] = at;
   const place = (box: number) =>
-    (item[box] as number) < 0 ? item[box] as number : rank[item[box] as number] as number;
+    intAt(item, box) < 0 ? intAt(item, box) : intAt(rank, intAt(item, box));
   const depths = new Int32Array(parent.length);
   for (let box = 0; box < parent.length; box++) {
-    const up = parent[box] as number;
-    if (up >= 0) depths[box] = (depths[up] as number) + 1;
+    const up = intAt(parent, box);
+    if (up >= 0) depths[box] = intAt(depths, up) + 1;
   }
   const places = Float64Array.from(parent, (_, box) => place(box));
   return Int32Array.from(parent, (_, box) => box).sort((a, b) =>
-    (depths[a] as number) - (depths[b] as number) || (places[a] as number) - (places[b] as number)
+    intAt(depths, a) - intAt(depths, b) || floatAt(places, a) - floatAt(places, b)
   );
 }

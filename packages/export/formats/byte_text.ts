@@ -1,3 +1,4 @@
+import { byteAt, floatAt } from "@perfdata/format/elements";
 import {
   hexDigits,
   LITTLE_ENDIAN,
@@ -47,7 +48,7 @@ export class TextPool {
     }
     const number = this.#used;
     let isAscii = true;
-    for (let i = 0; i < bytes.length; i++) isAscii &&= (bytes[i] as number) < 0x7f;
+    for (let i = 0; i < bytes.length; i++) isAscii &&= byteAt(bytes, i) < 0x7f;
     this.words[number] = isAscii ? bytes.length : -bytes.length;
     this.bytes.set(bytes, (number + 1) * 8);
     this.#used += words;
@@ -91,7 +92,7 @@ export class ByteText {
     const at = this.length;
     this.reserve(bytes.length);
     if (bytes.length > 48) this.#bytes.set(bytes, at);
-    else for (let i = 0; i < bytes.length; i++) this.#bytes[at + i] = bytes[i] as number;
+    else for (let i = 0; i < bytes.length; i++) this.#bytes[at + i] = byteAt(bytes, i);
     this.length = at + bytes.length;
   }
 
@@ -102,7 +103,7 @@ export class ByteText {
 
   /** Adds a text of a pool. */
   pooled({ words, bytes }: TextPool, number: number): void {
-    const length = words[number] as number;
+    const length = floatAt(words, number);
     if (length < 0) {
       const from = (number + 1) * 8;
       this.bytes(bytes.subarray(from, from - length));
@@ -113,10 +114,10 @@ export class ByteText {
     const end = this.length = at + length;
     // Up to 31 bytes beyond the end are written, and overwritten by what follows.
     for (let word = number + 1; at < end; word += 4, at += 32) {
-      view.setFloat64(at, words[word] as number, LITTLE_ENDIAN);
-      view.setFloat64(at + 8, words[word + 1] as number, LITTLE_ENDIAN);
-      view.setFloat64(at + 16, words[word + 2] as number, LITTLE_ENDIAN);
-      view.setFloat64(at + 24, words[word + 3] as number, LITTLE_ENDIAN);
+      view.setFloat64(at, floatAt(words, word), LITTLE_ENDIAN);
+      view.setFloat64(at + 8, floatAt(words, word + 1), LITTLE_ENDIAN);
+      view.setFloat64(at + 16, floatAt(words, word + 2), LITTLE_ENDIAN);
+      view.setFloat64(at + 24, floatAt(words, word + 3), LITTLE_ENDIAN);
     }
   }
 

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { ByteText } from "./byte_text.ts";
 import { FloatColumn } from "@perfdata/profile/columns";
@@ -52,27 +53,27 @@ export function* callgrind(
   const objectName = (object: number) => objects[object]?.path ?? "[unknown]";
   const firstFile = new Int32Array(functions.name.length).fill(-1);
   for (let frame = frames.function.length - 1; frame >= 0; frame--) {
-    const file = frames.file[frame] as number;
-    if (file >= 0) firstFile[frames.function[frame] as number] = file;
+    const file = intAt(frames.file, frame);
+    if (file >= 0) firstFile[intAt(frames.function, frame)] = file;
   }
   const cost = (of: Float64Array, at: number) => {
     for (let i = 0; i < width; i++) {
       text.byte(0x20);
-      text.number(of[at * width + i] as number);
+      text.number(floatAt(of, at * width + i));
     }
     text.byte(0x0a);
   };
   for (const [number, own] of frameRows.entries()) {
     if (own.length === 0) continue;
     text.byte(0x0a);
-    const object = functions.object[number] as number;
+    const object = intAt(functions.object, number);
     named("ob", "o", object + 1, objectName(object));
-    let file = firstFile[number] as number;
+    let file = intAt(firstFile, number);
     named("fl", "f", file + 1, fileName(file));
     named("fn", "n", number, functionLabel(profile, number));
     for (const frame of own) {
-      const line = frames.line[frame] as number;
-      const lineFile = frames.file[frame] as number;
+      const line = intAt(frames.line, frame);
+      const lineFile = intAt(frames.file, frame);
       if (lineFile >= 0 && lineFile !== file) {
         file = lineFile;
         named("fi", "f", file + 1, fileName(file));
@@ -82,14 +83,14 @@ export function* callgrind(
         cost(self, frame);
       }
       for (const call of callRows[frame] ?? []) {
-        const callee = calls.items()[call] as number;
-        const calleeObject = functions.object[callee] as number;
-        const calleeFile = firstFile[callee] as number;
+        const callee = intAt(calls.items(), call);
+        const calleeObject = intAt(functions.object, callee);
+        const calleeFile = intAt(firstFile, callee);
         named("cob", "o", calleeObject + 1, objectName(calleeObject));
         named("cfi", "f", calleeFile + 1, fileName(calleeFile));
         named("cfn", "n", callee, functionLabel(profile, callee));
         let count = 0;
-        for (let i = 1; i < width; i += 2) count += callCosts[call * width + i] as number;
+        for (let i = 1; i < width; i += 2) count += floatAt(callCosts, call * width + i);
         text.string(`calls=${count} 0\n`);
         text.number(line);
         cost(callCosts, call);
@@ -99,8 +100,8 @@ export function* callgrind(
   }
   const bare = new Float64Array(width);
   for (let i = 0; i < samples.length; i++) {
-    if ((samples.stack[i] as number) >= 0) continue;
-    (bare[(samples.event[i] as number) * 2] as number) += samples.period[i] as number;
+    if (intAt(samples.stack, i) >= 0) continue;
+    (bare[(samples.event[i] as number) * 2] as number) += floatAt(samples.period, i);
     (bare[(samples.event[i] as number) * 2 + 1] as number) += samples.count[i] as number;
   }
   if (bare.some((value) => value !== 0)) {
@@ -122,7 +123,7 @@ function oneLine(text: string): string {
 /** Rows by what a column says. */
 function rowsBy(column: Int32Array, count: number): number[][] {
   const rows: number[][] = Array.from({ length: count }, () => []);
-  for (let row = 0; row < column.length; row++) rows[column[row] as number]?.push(row);
+  for (let row = 0; row < column.length; row++) rows[intAt(column, row)]?.push(row);
   return rows;
 }
 
@@ -135,42 +136,42 @@ function costs(profile: Profile, inline: boolean) {
   const sums = new Float64Array(count * width);
   const self = new Float64Array(frames.function.length * width);
   for (let i = 0; i < samples.length; i++) {
-    const stack = samples.stack[i] as number;
+    const stack = intAt(samples.stack, i);
     if (stack < 0) continue;
-    const node = stacks.of[stack] as number;
+    const node = intAt(stacks.of, stack);
     const column = (samples.event[i] as number) * 2;
-    const frame = stacks.item[node] as number;
+    const frame = intAt(stacks.item, node);
     for (const [at, value] of [[0, samples.period[i]], [1, samples.count[i]]] as const) {
       (sums[node * width + column + at] as number) += value as number;
       (self[frame * width + column + at] as number) += value as number;
     }
   }
   for (let node = count - 1; node >= 0; node--) {
-    const parent = stacks.parent[node] as number;
+    const parent = intAt(stacks.parent, node);
     if (parent < 0) continue;
     for (let i = 0; i < width; i++) {
-      (sums[parent * width + i] as number) += sums[node * width + i] as number;
+      (sums[parent * width + i] as number) += floatAt(sums, node * width + i);
     }
   }
   const calls = new NodeTable();
   const callCosts = new FloatColumn();
-  const functionOf = (node: number) => frames.function[stacks.item[node] as number] as number;
+  const functionOf = (node: number) => intAt(frames.function, intAt(stacks.item, node));
   /** The calls on the way to a node, by caller and callee: one that is there counted already. */
   const met = (node: number, caller: number, callee: number) => {
-    for (let at = stacks.parent[node] as number; at >= 0;) {
-      const above = stacks.parent[at] as number;
+    for (let at = intAt(stacks.parent, node); at >= 0;) {
+      const above = intAt(stacks.parent, at);
       if (above >= 0 && functionOf(at) === callee && functionOf(above) === caller) return true;
       at = above;
     }
     return false;
   };
   for (let node = 0; node < count; node++) {
-    const parent = stacks.parent[node] as number;
+    const parent = intAt(stacks.parent, node);
     if (parent < 0 || met(node, functionOf(parent), functionOf(node))) continue;
-    const call = calls.node(stacks.item[parent] as number, functionOf(node));
+    const call = calls.node(intAt(stacks.item, parent), functionOf(node));
     while (callCosts.length < (call + 1) * width) callCosts.push(0);
     for (let i = 0; i < width; i++) {
-      (callCosts.array()[call * width + i] as number) += sums[node * width + i] as number;
+      (callCosts.array()[call * width + i] as number) += floatAt(sums, node * width + i);
     }
   }
   return { self, calls, callCosts: callCosts.array() };

@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { ByteText } from "./byte_text.ts";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
@@ -110,22 +111,22 @@ function* slices(
   { rows }: SampleGroup,
 ): Generator<Slice, void, void> {
   // Without times, samples follow each other at a microsecond each.
-  const timeOf = (i: number) => samples.time?.[rows[i] as number] ?? i * 1000;
+  const timeOf = (i: number) => samples.time?.[intAt(rows, i)] ?? i * 1000;
   const usual = usualDistance(rows.length, timeOf);
   let open: (Slice & { node: number })[] = [];
   const path: number[] = [];
   let done: Slice[] = [];
   for (let i = 0; i < rows.length; i++) {
-    const row = rows[i] as number;
+    const row = intAt(rows, i);
     const from = timeOf(i);
     const next = i + 1 < rows.length ? timeOf(i + 1) : Infinity;
     const to = next - from > usual * 4 ? from + usual : next;
-    const stack = samples.stack[row] as number;
+    const stack = intAt(samples.stack, row);
     path.length = 0;
     for (
-      let node = stack < 0 ? -1 : stacks.of[stack] as number;
+      let node = stack < 0 ? -1 : intAt(stacks.of, stack);
       node >= 0;
-      node = stacks.parent[node] as number
+      node = intAt(stacks.parent, node)
     ) path.push(node);
     path.reverse();
     let same = 0;
@@ -139,15 +140,15 @@ function* slices(
       done = [];
     }
     for (let at = same; at < path.length; at++) {
-      const node = path[at] as number;
-      const slice = { node, item: stacks.item[node] as number, from, to, samples: 0, period: 0 };
+      const node = numberAt(path, at);
+      const slice = { node, item: intAt(stacks.item, node), from, to, samples: 0, period: 0 };
       open.push(slice);
       done.push(slice);
     }
     for (const slice of open) {
       slice.to = to;
       slice.samples += samples.count[row] as number;
-      slice.period += samples.period[row] as number;
+      slice.period += floatAt(samples.period, row);
     }
   }
   yield* done;

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { CallEvents } from "@perfdata/pt/calls";
 import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
@@ -44,18 +45,18 @@ export class ChromeCalls implements CallWriter {
     const { text } = this;
     for (let i = 0; i < events.count; i++) {
       if (events.kind[i] === 0) continue;
-      const duration = events.duration[i] as number;
+      const duration = floatAt(events.duration, i);
       if (duration < 0) {
         this.untimed++;
         continue;
       }
-      text.pooled(this.#pool, this.#start(events.place[i] as number));
-      text.bytes(this.#thread(events.tid[i] as number).text);
-      this.#time(text, (events.time[i] as number) - duration);
+      text.pooled(this.#pool, this.#start(intAt(events.place, i)));
+      text.bytes(this.#thread(intAt(events.tid, i)).text);
+      this.#time(text, floatAt(events.time, i) - duration);
       text.pooled(this.#pool, this.#duration);
       microseconds(text, duration);
       text.pooled(this.#pool, this.#insns);
-      text.number(events.insns[i] as number);
+      text.number(floatAt(events.insns, i));
       text.pooled(this.#pool, events.kind[i] === 2 ? this.#openEnd : this.#end);
       this.calls++;
       if (text.isFull) out(text.lend());

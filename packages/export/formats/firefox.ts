@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { ByteText } from "./byte_text.ts";
 import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
 import type { Profile } from "@perfdata/profile/profile";
@@ -61,14 +62,14 @@ export function* firefox(
     text.string(`,"samples":{"length":${rows.length},"weightType":`);
     text.string(durations ? `"tracing-ms","stack":[` : `"samples","stack":[`);
     yield* values(text, rows.length, (i) => {
-      const stack = samples.stack[rows[i] as number] as number;
-      return stack < 0 ? null : stacks.of[stack] as number;
+      const stack = intAt(samples.stack, intAt(rows, i));
+      return stack < 0 ? null : intAt(stacks.of, stack);
     });
     text.string(`],"time":[`);
     yield* values(
       text,
       rows.length,
-      (i) => time === undefined ? i : milliseconds((time[rows[i] as number] as number) - start),
+      (i) => time === undefined ? i : milliseconds(floatAt(time, intAt(rows, i)) - start),
     );
     text.byte(0x5d);
     if (durations) {
@@ -76,17 +77,17 @@ export function* firefox(
       yield* values(
         text,
         rows.length,
-        (i) => milliseconds(samples.period[rows[i] as number] as number),
+        (i) => milliseconds(floatAt(samples.period, intAt(rows, i))),
       );
       text.byte(0x5d);
     } else if (rows.some((row) => samples.count[row] !== 1)) {
       text.string(`,"weight":[`);
-      yield* values(text, rows.length, (i) => samples.count[rows[i] as number] as number);
+      yield* values(text, rows.length, (i) => samples.count[intAt(rows, i)] as number);
       text.byte(0x5d);
     } else text.string(`,"weight":null`);
     if (cycles[event]) {
       text.string(`,"threadCPUDelta":[`);
-      yield* values(text, rows.length, (i) => samples.period[rows[i] as number] as number);
+      yield* values(text, rows.length, (i) => floatAt(samples.period, intAt(rows, i)));
       text.byte(0x5d);
     }
     text.string(`},"markers":${JSON.stringify(markers(profile, group, start))}}`);
@@ -118,7 +119,7 @@ function meta({ events, samples, title }: Profile) {
   const { time } = samples;
   const span = time === undefined || samples.length < 2
     ? 0
-    : (time[samples.length - 1] as number) - (time[0] as number);
+    : floatAt(time, samples.length - 1) - floatAt(time, 0);
   return {
     version: 24,
     preprocessedProfileVersion: PROCESSED_VERSION,
@@ -171,8 +172,8 @@ function threadHead(
   taken.set(tid, used + 1);
   const first = rows[0] ?? 0;
   const last = rows.at(-1) ?? 0;
-  const from = time === undefined ? 0 : milliseconds((time[first] as number) - start);
-  const to = time === undefined ? samples.length : milliseconds((time[last] as number) - start);
+  const from = time === undefined ? 0 : milliseconds(floatAt(time, first) - start);
+  const to = time === undefined ? samples.length : milliseconds(floatAt(time, last) - start);
   return JSON.stringify({
     processType: "default",
     processStartupTime: from,

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
@@ -44,12 +45,12 @@ export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
   const names = functions.name.map((_, number) => string(functionLabel(profile, number)));
   const libNames = objects.map(({ name }) => string(name));
   const paths = files.map(string);
-  const level = (number: number) => (functions.kind[number] as number) & FUNCTION_KIND.LEVEL;
-  const functionOf = (frame: number) => frames.function[frame] as number;
+  const level = (number: number) => byteAt(functions.kind, number) & FUNCTION_KIND.LEVEL;
+  const functionOf = (frame: number) => intAt(frames.function, frame);
   const fileOf = new Int32Array(names.length).fill(-1);
   for (let frame = 0; frame < frames.function.length; frame++) {
     const number = functionOf(frame);
-    if (fileOf[number] === -1) fileOf[number] = frames.file[frame] as number;
+    if (fileOf[number] === -1) fileOf[number] = intAt(frames.file, frame);
   }
   const table = (
     name: string,
@@ -61,31 +62,31 @@ export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
     libs: objects.map(library),
     shared: [
       table("stackTable", stacks.item.length, {
-        frame: (row) => stacks.item[row] as number,
+        frame: (row) => intAt(stacks.item, row),
         prefix: (row) => {
-          const parent = stacks.parent[row] as number;
+          const parent = intAt(stacks.parent, row);
           return parent < 0 ? null : parent;
         },
       }),
       table("frameTable", frames.function.length, {
-        address: (row) => addresses[row] as number,
+        address: (row) => floatAt(addresses, row),
         inlineDepth: (row) =>
-          (apart.functions.kind[apart.frames.function[row] as number] as number) >> 2 & 1,
+          byteAt(apart.functions.kind, intAt(apart.frames.function, row)) >> 2 & 1,
         category: (row) => level(functionOf(row)),
         subcategory: () => 0,
         func: functionOf,
         nativeSymbol: no,
         innerWindowID: no,
-        line: (row) => (frames.line[row] as number) > 0 ? frames.line[row] as number : null,
+        line: (row) => intAt(frames.line, row) > 0 ? intAt(frames.line, row) : null,
         column: no,
       }),
       table("funcTable", names.length, {
-        name: (row) => names[row] as number,
+        name: (row) => numberAt(names, row),
         isJS: () => false,
         relevantForJS: () => false,
-        resource: (row) => functions.object[row] as number,
+        resource: (row) => intAt(functions.object, row),
         source: (row) => {
-          const file = fileOf[row] as number;
+          const file = intAt(fileOf, row);
           return file < 0 ? null : file;
         },
         lineNumber: no,
@@ -93,12 +94,12 @@ export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
       }),
       table("resourceTable", objects.length, {
         lib: (row) => row,
-        name: (row) => libNames[row] as number,
+        name: (row) => numberAt(libNames, row),
         host: no,
         type: () => 1,
       }),
       table("nativeSymbols", 0, { libIndex: no, address: no, name: no, functionSize: no }),
-      table("sources", files.length, { uuid: no, filename: (row) => paths[row] as number }),
+      table("sources", files.length, { uuid: no, filename: (row) => numberAt(paths, row) }),
       table("stringArray", strings.length, strings),
     ],
   };
@@ -108,11 +109,11 @@ export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
 function frameAddresses({ frames, places }: Profile): Float64Array {
   const found = new Float64Array(frames.function.length).fill(-1);
   for (let place = 0; place < places.object.length; place++) {
-    const address = places.address[place] as number;
-    if ((places.object[place] as number) < 0 || address < 0 || address > 0xffffffff) continue;
-    for (let i = places.start[place] as number; i < (places.start[place + 1] as number); i++) {
-      const frame = places.frames[i] as number;
-      if (found[frame] === -1 || address < (found[frame] as number)) found[frame] = address;
+    const address = floatAt(places.address, place);
+    if (intAt(places.object, place) < 0 || address < 0 || address > 0xffffffff) continue;
+    for (let i = intAt(places.start, place); i < intAt(places.start, place + 1); i++) {
+      const frame = intAt(places.frames, i);
+      if (found[frame] === -1 || address < floatAt(found, frame)) found[frame] = address;
     }
   }
   return found;

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { ByteText, encodeAll } from "./byte_text.ts";
 import { depthFirst, frameStacks, ranks } from "@perfdata/profile/frame-stacks";
 import { FloatColumn } from "@perfdata/profile/columns";
@@ -63,7 +64,7 @@ export function* folded(
   const roots = Array.from(profile.threads, (thread) => rootName(thread, options));
   const rootRanks = ranks(roots);
   const rootNames: string[] = [];
-  for (const [thread, root] of roots.entries()) rootNames[rootRanks[thread] as number] = root;
+  for (const [thread, root] of roots.entries()) rootNames[intAt(rootRanks, thread)] = root;
 
   // A line is a root, by rank, and a row of the stacks, in their order.
   const lines = new NodeTable();
@@ -72,10 +73,10 @@ export function* folded(
   const values = weight === "period" ? samples.period : samples.count;
   for (let i = 0; i < samples.length; i++) {
     if (samples.event[i] !== event) continue;
-    const stack = samples.stack[i] as number;
+    const stack = intAt(samples.stack, i);
     const line = lines.node(
-      rootRanks[samples.thread[i] as number] as number,
-      stack < 0 ? -1 : stacks.of[stack] as number,
+      intAt(rootRanks, intAt(samples.thread, i)),
+      stack < 0 ? -1 : intAt(stacks.of, stack),
     );
     if (line === sums.length) sums.push(0);
     sums.add(line, values[i] as number);
@@ -83,11 +84,11 @@ export function* folded(
   const lineRoots = lines.parents();
   const lineRows = lines.items();
   const place = (line: number) => {
-    const row = lineRows[line] as number;
-    return row < 0 ? -1 : order[row] as number;
+    const row = intAt(lineRows, line);
+    return row < 0 ? -1 : intAt(order, row);
   };
   const sorted = Int32Array.from(lineRoots, (_, line) => line).sort((a, b) =>
-    (lineRoots[a] as number) - (lineRoots[b] as number) || place(a) - place(b)
+    intAt(lineRoots, a) - intAt(lineRoots, b) || place(a) - place(b)
   );
   const frames = encodeAll(distinct.map((label) => `;${label}`));
   let lastRoot = -1;
@@ -97,15 +98,15 @@ export function* folded(
   const text = new ByteText();
   for (const line of sorted) {
     path.length = 0;
-    for (let row = lineRows[line] as number; row >= 0; row = stacks.parent[row] as number) {
-      path.push(stacks.item[row] as number);
+    for (let row = intAt(lineRows, line); row >= 0; row = intAt(stacks.parent, row)) {
+      path.push(intAt(stacks.item, row));
     }
-    const root = lineRoots[line] as number;
+    const root = intAt(lineRoots, line);
     if (root !== lastRoot) [rootBytes = rootBytes] = encodeAll([rootNames[lastRoot = root] ?? ""]);
     text.bytes(rootBytes);
-    for (let i = path.length - 1; i >= 0; i--) text.bytes(frames[path[i] as number] as Uint8Array);
+    for (let i = path.length - 1; i >= 0; i--) text.bytes(frames[numberAt(path, i)] as Uint8Array);
     text.byte(0x20);
-    text.number(sumOf[line] as number);
+    text.number(floatAt(sumOf, line));
     text.byte(0x0a);
     if (text.isFull) yield text.take();
   }
@@ -127,7 +128,7 @@ function rootName(
 
 function labels(profile: Profile, { kernel, jit, inline }: FoldedOptions): string[] {
   return profile.functions.name.map((_, number) => {
-    const kind = profile.functions.kind[number] as number;
+    const kind = byteAt(profile.functions.kind, number);
     const level = kind & FUNCTION_KIND.LEVEL;
     const mark = inline && (kind & FUNCTION_KIND.INLINED) !== 0
       ? "_[i]"

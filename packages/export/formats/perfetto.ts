@@ -1,3 +1,4 @@
+import { byteAt, intAt } from "@perfdata/format/elements";
 import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
 import { groupSamples } from "@perfdata/profile/group-samples";
 import { FUNCTION_KIND, functionLabels, type Profile } from "@perfdata/profile/profile";
@@ -60,8 +61,8 @@ export function* perfetto(
   for (const { rows, thread, event } of groupSamples(profile)) {
     const { pid, tid } = threads.at(thread) ?? { pid: -1, tid: -1 };
     for (const [i, row] of rows.entries()) {
-      const stack = samples.stack[row] as number;
-      const node = stack < 0 ? -1 : stacks.of[stack] as number;
+      const stack = intAt(samples.stack, row);
+      const node = stack < 0 ? -1 : intAt(stacks.of, stack);
       const packet = bytes.open(PACKET);
       bytes.present(TRACE_PACKET.TIMESTAMP, timeOf(samples.time?.[row] ?? i * 1000));
       bytes.field(TRACE_PACKET.TRUSTED_PACKET_SEQUENCE_ID, event + 1);
@@ -74,7 +75,7 @@ export function* perfetto(
       if (tid >= 0) bytes.present(PERF_SAMPLE.TID, tid);
       if (node >= 0) {
         bytes.field(PERF_SAMPLE.CALLSTACK_IID, node + 1);
-        const kind = functions.kind[stacks.item[node] as number] as number;
+        const kind = byteAt(functions.kind, intAt(stacks.item, node));
         const isKernel = (kind & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL;
         bytes.field(PERF_SAMPLE.CPU_MODE, isKernel ? CPU_MODE.KERNEL : CPU_MODE.USER);
       }
@@ -141,7 +142,7 @@ class Interned {
     this.#nodes[node] = 1;
     const path: number[] = [];
     const { parent, item } = this.#stacks;
-    for (let at = node; at >= 0; at = parent[at] as number) path.push(item[at] as number);
+    for (let at = node; at >= 0; at = intAt(parent, at)) path.push(intAt(item, at));
     const bytes = this.#bytes;
     const interned = bytes.open(TRACE_PACKET.INTERNED_DATA);
     for (const of of path) this.#putFunction(of);
@@ -157,7 +158,7 @@ class Interned {
     if (this.#functions[of] === 1) return;
     this.#functions[of] = 1;
     const bytes = this.#bytes;
-    const object = this.#profile.functions.object[of] as number;
+    const object = intAt(this.#profile.functions.object, of);
     this.#putObject(object);
     const name = bytes.open(INTERNED.FUNCTION_NAMES);
     bytes.field(ENTRY.IID, of + 1);

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallEvents } from "@perfdata/pt/calls";
 import type { PtHistory, PtNames } from "@perfdata/pt/code";
@@ -68,19 +69,19 @@ export class PerfettoCalls implements CallWriter {
   rows(events: CallEvents, out: (bytes: Uint8Array) => void): void {
     const bytes = this.#bytes;
     for (let i = 0; i < events.count; i++) {
-      const kind = events.kind[i] as number;
-      const time = events.time[i] as number;
+      const kind = byteAt(events.kind, i);
+      const time = floatAt(events.time, i);
       if (time < 0) {
         if (kind === 0) this.untimed++;
         continue;
       }
-      const sequence = this.#sequence(events.tid[i] as number, events.cpu[i] as number, time);
+      const sequence = this.#sequence(intAt(events.tid, i), intAt(events.cpu, i), time);
       if (kind === 0) {
-        this.#begin(sequence, events.place[i] as number, time);
+        this.#begin(sequence, intAt(events.place, i), time);
         this.calls++;
         sequence.open++;
       } else if (sequence.open > 0) {
-        this.#end(sequence, events.insns[i] as number, kind === 2, time);
+        this.#end(sequence, floatAt(events.insns, i), kind === 2, time);
         sequence.open--;
       } else this.headless++;
       if (bytes.isFull) out(bytes.take());
@@ -97,7 +98,7 @@ export class PerfettoCalls implements CallWriter {
       if (place >= sequence.names.length) sequence.names = enlarge(sequence.names, place + 1);
       sequence.names[place] = ++sequence.named;
     }
-    const iid = sequence.names[place] as number;
+    const iid = intAt(sequence.names, place);
     bytes.field(TRACK_EVENT.NAME_IID, iid);
     bytes.close(event);
     if (isNew) {

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { checkMemory } from "@perfdata/format/memory";
 import {
@@ -85,7 +86,7 @@ export function* pprof(
   for (let row = 0; row < samples.length; row++) {
     if ((row & 0xfff) === 0) checkMemory();
     const cpu = samples.cpu?.[row] ?? -1;
-    const thread = samples.thread[row] as number;
+    const thread = intAt(samples.thread, row);
     if (thread !== labelled) label = labelsOf(labelled = thread);
     // As text: pprof takes the number 0 for a label that is not there.
     const labels = cpu < 0 ? label : [...label, { key: keys.cpu, str: text(String(cpu)) }];
@@ -100,7 +101,7 @@ export function* pprof(
     comment: [text(profile.title), text(profile.trust)].filter((number) => number > 0),
     ...(time === undefined || last < 0
       ? {}
-      : { durationNanos: Math.max(0, (time[last] as number) - (time[0] as number)) }),
+      : { durationNanos: Math.max(0, floatAt(time, last) - floatAt(time, 0)) }),
     defaultSampleType: text(events[0]?.name ?? ""),
   }).encode() as Uint8Array<ArrayBuffer>;
 }
@@ -119,17 +120,17 @@ function addLocation(
   place: number,
   inline: boolean,
 ): void {
-  const end = places.start[place + 1] as number;
-  const start = inline ? places.start[place] as number : end - 1;
+  const end = intAt(places.start, place + 1);
+  const start = inline ? intAt(places.start, place) : end - 1;
   const location = bytes.open(4);
   bytes.field(1, place + 1);
-  bytes.field(2, (places.object[place] as number) + 1);
-  bytes.field(3, Math.max(0, places.address[place] as number));
+  bytes.field(2, intAt(places.object, place) + 1);
+  bytes.field(3, Math.max(0, floatAt(places.address, place)));
   for (let i = start; i < end; i++) {
-    const frame = places.frames[i] as number;
+    const frame = intAt(places.frames, i);
     const line = bytes.open(4);
-    bytes.field(1, (frames.function[frame] as number) + 1);
-    bytes.field(2, frames.line[frame] as number);
+    bytes.field(1, intAt(frames.function, frame) + 1);
+    bytes.field(2, intAt(frames.line, frame));
     bytes.close(line);
   }
   bytes.close(location);
@@ -143,11 +144,11 @@ function addSample(
   labels: readonly Label[],
 ): void {
   const sample = bytes.open(2);
-  let stack = samples.stack[row] as number;
+  let stack = intAt(samples.stack, row);
   if (stack >= 0) {
     const locations = bytes.open(1);
-    for (; stack >= 0; stack = stacks.parent[stack] as number) {
-      bytes.number((stacks.place[stack] as number) + 1);
+    for (; stack >= 0; stack = intAt(stacks.parent, stack)) {
+      bytes.number(intAt(stacks.place, stack) + 1);
     }
     bytes.close(locations);
   }
@@ -155,7 +156,7 @@ function addSample(
   for (let event = 0; event < events.length; event++) {
     const isOf = event === samples.event[row];
     bytes.number(isOf ? samples.count[row] as number : 0);
-    bytes.number(isOf ? samples.period[row] as number : 0);
+    bytes.number(isOf ? floatAt(samples.period, row) : 0);
   }
   bytes.close(values);
   for (const { key, str = 0, num = 0 } of labels) {
@@ -182,13 +183,13 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
   const starts = new Float64Array(objects.length).fill(Infinity);
   const hasFiles = new Uint8Array(objects.length);
   for (let place = 0; place < places.object.length; place++) {
-    const object = places.object[place] as number;
+    const object = intAt(places.object, place);
     if (object < 0) continue;
-    const address = Math.max(0, places.address[place] as number);
-    if (address >= (limits[object] as number)) limits[object] = address + 1;
-    if (address < (starts[object] as number)) starts[object] = address;
-    const frame = places.frames[places.start[place] as number] as number;
-    if (files[frames.file[frame] as number] !== undefined) hasFiles[object] = 1;
+    const address = Math.max(0, floatAt(places.address, place));
+    if (address >= floatAt(limits, object)) limits[object] = address + 1;
+    if (address < floatAt(starts, object)) starts[object] = address;
+    const frame = intAt(places.frames, intAt(places.start, place));
+    if (files[intAt(frames.file, frame)] !== undefined) hasFiles[object] = 1;
   }
   const program = programOf(profile);
   const order = objects.map((_, object) => object)
@@ -197,8 +198,8 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
     const { path, buildId } = objects[object] as Profile["objects"][number];
     return new Mapping({
       id: object + 1,
-      memoryStart: Math.min(starts[object] as number, limits[object] as number),
-      memoryLimit: limits[object] as number,
+      memoryStart: Math.min(floatAt(starts, object), floatAt(limits, object)),
+      memoryLimit: floatAt(limits, object),
       filename: text(path),
       buildId: text(buildId ?? ""),
       // Names are what the profile has; nobody is to look them up again.
@@ -214,7 +215,7 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
 function programOf({ objects, samples, threads }: Profile): number {
   const counts = new Map<string, number>();
   for (let row = 0; row < samples.length; row++) {
-    const comm = threads.comm(samples.thread[row] as number);
+    const comm = threads.comm(intAt(samples.thread, row));
     counts.set(comm, (counts.get(comm) ?? 0) + (samples.count[row] as number));
   }
   const comms = [...counts].sort(([, a], [, b]) => b - a);
@@ -232,8 +233,8 @@ function programOf({ objects, samples, threads }: Profile): number {
 function functionFiles({ functions, frames }: Profile): Int32Array {
   const found = new Int32Array(functions.name.length).fill(-1);
   for (let frame = 0; frame < frames.function.length; frame++) {
-    const number = frames.function[frame] as number;
-    const file = frames.file[frame] as number;
+    const number = intAt(frames.function, frame);
+    const file = intAt(frames.file, frame);
     if (found[number] === -1 && file >= 0) found[number] = file;
   }
   return found;

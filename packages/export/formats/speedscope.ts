@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { ByteText } from "./byte_text.ts";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { functionLabel, type Profile } from "@perfdata/profile/profile";
@@ -54,23 +55,23 @@ export function* speedscope(
     );
     comma = ",\n";
     let sum = 0;
-    for (const row of rows) sum += samples.period[row] as number;
+    for (const row of rows) sum += floatAt(samples.period, row);
     text.number(sum);
     text.string(`,"samples":[`);
     const path: number[] = [];
     for (let i = 0; i < rows.length; i++) {
       text.string(i > 0 ? ",[" : "[");
-      const stack = samples.stack[rows[i] as number] as number;
+      const stack = intAt(samples.stack, intAt(rows, i));
       path.length = 0;
       for (
-        let row = stack < 0 ? -1 : stacks.of[stack] as number;
+        let row = stack < 0 ? -1 : intAt(stacks.of, stack);
         row >= 0;
-        row = stacks.parent[row] as number
+        row = intAt(stacks.parent, row)
       ) {
-        path.push(stacks.item[row] as number);
+        path.push(intAt(stacks.item, row));
       }
       for (let at = path.length - 1; at >= 0; at--) {
-        text.number(path[at] as number);
+        text.number(numberAt(path, at));
         if (at > 0) text.byte(0x2c);
       }
       text.byte(0x5d);
@@ -79,7 +80,7 @@ export function* speedscope(
     text.string(`],"weights":[`);
     for (let i = 0; i < rows.length; i++) {
       if (i > 0) text.byte(0x2c);
-      text.number(samples.period[rows[i] as number] as number);
+      text.number(floatAt(samples.period, intAt(rows, i)));
       if (text.isFull) yield text.take();
     }
     text.string("]}");
@@ -104,11 +105,11 @@ function framesOf(profile: Profile): SpeedscopeFrame[] {
     line: 0,
   }));
   for (let i = 0; i < frames.function.length; i++) {
-    const frame = all[frames.function[i] as number];
-    const line = frames.line[i] as number;
+    const frame = all[intAt(frames.function, i)];
+    const line = intAt(frames.line, i);
     if (frame === undefined || line === 0 || (frame.line > 0 && line >= frame.line)) continue;
     frame.line = line;
-    frame.file = frames.file[i] as number;
+    frame.file = intAt(frames.file, i);
   }
   return all;
 }

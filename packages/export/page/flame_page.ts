@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { ProfileObject } from "@perfdata/profile/profile";
 import { ranks } from "@perfdata/profile/frame-stacks";
 import type { FlameData, FlameRows } from "../flame/flame_data.ts";
@@ -41,8 +42,8 @@ export function slicedProfile(data: FlameData, side: number): ViewProfile {
   const stacks = inDepthFirstOrder(data, ranks(names));
   // The rows of one side, in order of time.
   const own = Int32Array.from(rows.node, (_, row) => row).filter((row) => rows.side[row] === side)
-    .sort((a, b) => (rows.slice[a] as number) - (rows.slice[b] as number) || a - b);
-  const pick = (column: Int32Array) => Int32Array.from(own, (row) => column[row] as number);
+    .sort((a, b) => intAt(rows.slice, a) - intAt(rows.slice, b) || a - b);
+  const pick = (column: Int32Array) => Int32Array.from(own, (row) => intAt(column, row));
   const step = Math.max(1, (end - start) / slices);
   const omitted = data.omittedNodes === 0
     ? ""
@@ -65,15 +66,15 @@ export function slicedProfile(data: FlameData, side: number): ViewProfile {
     samples: {
       length: own.length,
       stack: Int32Array.from(own, (row) => {
-        const node = rows.node[row] as number;
-        return node < 0 ? -1 : stacks.number[node] as number;
+        const node = intAt(rows.node, row);
+        return node < 0 ? -1 : intAt(stacks.number, node);
       }),
       event: pick(rows.event),
       thread: pick(rows.thread),
-      count: Float64Array.from(own, (row) => rows.count[row] as number),
-      period: Float64Array.from(own, (row) => rows.period[row] as number),
+      count: Float64Array.from(own, (row) => floatAt(rows.count, row)),
+      period: Float64Array.from(own, (row) => floatAt(rows.period, row)),
       ...(slices < 2 ? {} : {
-        time: Float64Array.from(own, (row) => Math.ceil((rows.slice[row] as number) * step)),
+        time: Float64Array.from(own, (row) => Math.ceil(intAt(rows.slice, row) * step)),
       }),
     },
     start: `${Math.round(start)}`,
@@ -91,11 +92,11 @@ function heaviestLines(
   const most = new Float64Array(names.length).fill(-1);
   const found = { file: new Int32Array(names.length).fill(-1), line: new Int32Array(names.length) };
   for (const [node, number] of item.entries()) {
-    const weight = weights[node] as number;
-    if (weight <= (most[number] as number)) continue;
+    const weight = floatAt(weights, node);
+    if (weight <= floatAt(most, number)) continue;
     most[number] = weight;
-    found.file[number] = file[node] as number;
-    found.line[number] = line[node] as number;
+    found.file[number] = intAt(file, node);
+    found.line[number] = intAt(line, node);
   }
   return found;
 }
@@ -104,11 +105,11 @@ function heaviestLines(
 function inclusive(parent: Int32Array, { node, period }: FlameRows): Float64Array {
   const sums = new Float64Array(parent.length);
   for (const [row, at] of node.entries()) {
-    if (at >= 0) sums[at] = (sums[at] as number) + (period[row] as number);
+    if (at >= 0) sums[at] = floatAt(sums, at) + floatAt(period, row);
   }
   for (let at = parent.length - 1; at >= 0; at--) {
-    const up = parent[at] as number;
-    if (up >= 0) sums[up] = (sums[up] as number) + (sums[at] as number);
+    const up = intAt(parent, at);
+    if (up >= 0) sums[up] = floatAt(sums, up) + floatAt(sums, at);
   }
   return sums;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { intAt } from "@perfdata/format/elements";
 import { depthFirst, frameStacks, ranks } from "@perfdata/profile/frame-stacks";
 import {
   functionLabels,
@@ -106,8 +107,8 @@ export function viewProfile(profile: Profile): ViewProfile {
   const { length } = samples;
   const stack = new Int32Array(length);
   for (let i = 0; i < length; i++) {
-    const of = samples.stack[i] as number;
-    stack[i] = of < 0 ? -1 : number[stacks.of[of] as number] as number;
+    const of = intAt(samples.stack, i);
+    stack[i] = of < 0 ? -1 : intAt(number, intAt(stacks.of, of));
   }
   const start = span?.[0] ?? 0;
   return {
@@ -151,10 +152,10 @@ export function inDepthFirstOrder(
   const parent = new Int32Array(count);
   const item = new Int32Array(count);
   for (let row = 0; row < count; row++) {
-    const at = number[row] as number;
-    const up = stacks.parent[row] as number;
-    parent[at] = up < 0 ? -1 : number[up] as number;
-    item[at] = stacks.item[row] as number;
+    const at = intAt(number, row);
+    const up = intAt(stacks.parent, row);
+    parent[at] = up < 0 ? -1 : intAt(number, up);
+    item[at] = intAt(stacks.item, row);
   }
   return { rows: { parent, item, end: ends(parent) }, number };
 }
@@ -163,8 +164,8 @@ export function inDepthFirstOrder(
 function ends(parent: Int32Array): Int32Array {
   const end = Int32Array.from(parent, (_, row) => row + 1);
   for (let row = parent.length - 1; row >= 0; row--) {
-    const up = parent[row] as number;
-    if (up >= 0 && (end[up] as number) < (end[row] as number)) end[up] = end[row] as number;
+    const up = intAt(parent, row);
+    if (up >= 0 && intAt(end, up) < intAt(end, row)) end[up] = intAt(end, row);
   }
   return end;
 }

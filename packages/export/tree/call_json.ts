@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { CallEvents } from "@perfdata/pt/calls";
 import type { PtNames } from "@perfdata/pt/code";
 import type { NameFilter } from "@perfdata/pt/lists";
@@ -45,7 +46,7 @@ export class CallJson {
     const pool = this.#pool;
     const { filter, cycles = false } = this.#options;
     for (let i = 0; i < events.count; i++) {
-      const place = events.place[i] as number;
+      const place = intAt(events.place, i);
       if (events.kind[i] === 0) continue;
       if (filter !== undefined && !filter.has(this.#names.names[place] as string)) continue;
       this.#putHead(events, i);
@@ -76,7 +77,7 @@ export class CallJson {
 
   /** The thread, and its CPU where that is known. */
   #putHead(events: CallEvents, i: number): void {
-    const tid = events.tid[i] as number;
+    const tid = intAt(events.tid, i);
     const cpu = events.cpu[i] ?? -1;
     if (tid !== this.#tid || cpu !== this.#cpu) {
       this.#tid = tid;

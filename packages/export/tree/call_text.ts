@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 import type { CallEvents } from "@perfdata/pt/calls";
 import type { PtNames } from "@perfdata/pt/code";
@@ -61,12 +62,12 @@ export class CallText {
     const { text } = this;
     const pool = this.#pool;
     for (let i = 0; i < events.count; i++) {
-      const tid = events.tid[i] as number;
+      const tid = intAt(events.tid, i);
       const thread = this.#threads.get(tid) ?? this.#thread(tid);
       const level = this.#level(thread, events, i);
       if (level < 0) continue;
       const time = events.time[i] ?? -1;
-      const place = events.place[i] as number;
+      const place = intAt(events.place, i);
       const isCall = events.kind[i] === 0;
       if (isCall && !thread.held) {
         thread.held = true;
@@ -105,7 +106,7 @@ export class CallText {
     const isCall = events.kind[i] === 0;
     const { inside } = thread;
     if (inside < 0) {
-      const name = this.#names.names[events.place[i] as number] as string;
+      const name = this.#names.names[intAt(events.place, i)] as string;
       if (!isCall || !this.#filter.has(name)) return -1;
       thread.inside = depth;
       return 0;
@@ -121,7 +122,7 @@ export class CallText {
     if (lines === undefined || at >= lines.length) {
       lines = this.#lines[place] = enlarge(lines ?? NO_LINES, at + 1);
     }
-    const known = (lines[at] as number) - 1;
+    const known = intAt(lines, at) - 1;
     if (known >= 0) return known;
     const name = visible(this.#names.labels[place] as string);
     const isReturn = ending === Ending.RETURN || ending === Ending.OPEN;

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { FloatColumn } from "@perfdata/profile/columns";
 import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
@@ -97,8 +98,8 @@ export function callTree(profile: Profile, options: CallTreeOptions): CallTree {
   const sums = sumStacks(profile, stacks, options.event, names);
   const total = { samples: 0, period: 0 };
   for (let i = 0; i < sums.length; i++) {
-    total.samples += sums.samples[i] as number;
-    total.period += sums.period[i] as number;
+    total.samples += floatAt(sums.samples, i);
+    total.period += floatAt(sums.period, i);
   }
   const tree = new TreeSums();
   const focus = options.focus && names.matching(options.focus);
@@ -108,15 +109,15 @@ export function callTree(profile: Profile, options: CallTreeOptions): CallTree {
   const path = new Int32Array(longest(stacks) + 1);
   let other = 0;
   for (let i = 0; i < sums.length; i++) {
-    const root = sums.root[i] as number;
-    const samples = sums.samples[i] as number;
+    const root = intAt(sums.root, i);
+    const samples = floatAt(sums.samples, i);
     let length = 0;
-    for (let node = sums.node[i] as number; node >= 0; node = stacks.parent[node] as number) {
-      path[length++] = stacks.item[node] as number;
+    for (let node = intAt(sums.node, i); node >= 0; node = intAt(stacks.parent, node)) {
+      path[length++] = intAt(stacks.item, node);
     }
     let from = length;
     if (focus !== undefined) {
-      while (from > 0 && focus[path[from - 1] as number] === 0) from--;
+      while (from > 0 && focus[intAt(path, from - 1)] === 0) from--;
       if (from === 0) {
         other += samples;
         continue;
@@ -125,14 +126,14 @@ export function callTree(profile: Profile, options: CallTreeOptions): CallTree {
     let at = root < 0 ? -1 : tree.node(-1, names.rootItem(root));
     if (length === 0) at = tree.node(at, names.noStack);
     else if (!callers) {
-      for (let i = from - 1; i >= 0; i--) at = tree.node(at, path[i] as number);
+      for (let i = from - 1; i >= 0; i--) at = tree.node(at, intAt(path, i));
     } else {
       const first = focus === undefined ? 0 : from - 1;
       // A function that nobody will look at needs no callers: they are most of such a tree.
-      const last = wanted === null || wanted[path[0] as number] === 1 ? length : 1;
-      for (let i = first; i < last || i === first; i++) at = tree.node(at, path[i] as number);
+      const last = wanted === null || wanted[intAt(path, 0)] === 1 ? length : 1;
+      for (let i = first; i < last || i === first; i++) at = tree.node(at, intAt(path, i));
     }
-    tree.add(at, samples, sums.period[i] as number);
+    tree.add(at, samples, floatAt(sums.period, i));
   }
   return { ...tree.finish(), ...names.columns(), ...totals(total), otherSamples: other };
 }
@@ -153,15 +154,15 @@ function sumStacks(
   const periods = new FloatColumn();
   for (let i = 0; i < samples.length; i++) {
     if (samples.event[i] !== event) continue;
-    const stack = samples.stack[i] as number;
-    const node = stack < 0 || stack >= parent.length ? -1 : stacks.of[stack] as number;
-    const sum = nodes.node(names.rootOf(samples.thread[i] as number), node);
+    const stack = intAt(samples.stack, i);
+    const node = stack < 0 || stack >= parent.length ? -1 : intAt(stacks.of, stack);
+    const sum = nodes.node(names.rootOf(intAt(samples.thread, i)), node);
     if (sum === counts.length) {
       counts.push(0);
       periods.push(0);
     }
     counts.add(sum, samples.count[i] as number);
-    periods.add(sum, samples.period[i] as number);
+    periods.add(sum, floatAt(samples.period, i));
   }
   return {
     length: nodes.length,
@@ -183,9 +184,9 @@ function wantedLeaves(
   for (const value of item) most = Math.max(most, value);
   const self = new Float64Array(most + 1);
   for (let i = 0; i < length; i++) {
-    const of = node[i] as number;
-    const leaf = of < 0 ? -1 : item[of] as number;
-    if (leaf >= 0) self[leaf] = (self[leaf] as number) + (period[i] as number);
+    const of = intAt(node, i);
+    const leaf = of < 0 ? -1 : intAt(item, of);
+    if (leaf >= 0) self[leaf] = floatAt(self, leaf) + floatAt(period, i);
   }
   return Uint8Array.from(self, (period) => period >= least ? 1 : 0);
 }
@@ -194,9 +195,9 @@ function longest({ parent }: FrameStacks): number {
   const depth = new Int32Array(parent.length);
   let most = 0;
   for (let i = 0; i < parent.length; i++) {
-    const above = parent[i] as number;
-    depth[i] = above < 0 ? 1 : (depth[above] as number) + 1;
-    most = Math.max(most, depth[i] as number);
+    const above = intAt(parent, i);
+    depth[i] = above < 0 ? 1 : intAt(depth, above) + 1;
+    most = Math.max(most, intAt(depth, i));
   }
   return most;
 }
@@ -217,13 +218,13 @@ class ItemNames {
     const labels = functionLabels(profile);
     const plain = labels.map((_, number) => functionName(profile, number));
     const isUnverified = (number: number) =>
-      ((functions.kind[number] as number) & FUNCTION_KIND.UNVERIFIED) !== 0 ? 1 : 0;
+      (byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0 ? 1 : 0;
     const dso = (number: number) => objects[functions.object[number] ?? -1]?.name ?? "[unknown]";
     if (lines) {
       for (let frame = 0; frame < frames.function.length; frame++) {
-        const number = frames.function[frame] as number;
+        const number = intAt(frames.function, frame);
         const file = files[frames.file[frame] ?? -1];
-        const line = frames.line[frame] as number;
+        const line = intAt(frames.line, frame);
         const base = file?.slice(file.lastIndexOf("/") + 1);
         const at = base === undefined || line === 0 ? "" : ` ${base}:${line}`;
         this.#labels.push(`${labels[number]}${at}`);
@@ -238,7 +239,7 @@ class ItemNames {
     this.#firstRoot = this.#labels.length;
     this.#unverified = Uint8Array.from(
       { length: this.#firstRoot },
-      (_, item) => isUnverified(lines ? frames.function[item] as number : item),
+      (_, item) => isUnverified(lines ? intAt(frames.function, item) : item),
     );
     const roots = new Map<string, number>();
     this.#rootOf = threads.numbers(({ comm, tid }) => {
@@ -310,10 +311,10 @@ class TreeSums {
     const selfPeriod = this.#period.array();
     const samples = selfSamples.slice(), period = selfPeriod.slice();
     for (let node = parent.length - 1; node >= 0; node--) {
-      const above = parent[node] as number;
+      const above = intAt(parent, node);
       if (above < 0) continue;
-      samples[above] = (samples[above] as number) + (samples[node] as number);
-      period[above] = (period[above] as number) + (period[node] as number);
+      samples[above] = floatAt(samples, above) + floatAt(samples, node);
+      period[above] = floatAt(period, above) + floatAt(period, node);
     }
     const item = this.#nodes.items();
     return { length: parent.length, parent, item, samples, period, selfSamples, selfPeriod };

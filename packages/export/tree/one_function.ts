@@ -1,3 +1,4 @@
+import { byteAt, intAt } from "@perfdata/format/elements";
 import { functionLabel, type Profile } from "@perfdata/profile/profile";
 
 /**
@@ -25,9 +26,9 @@ export function oneFunctionEach(profile: Profile): Profile {
     ...profile,
     functions: {
       name: kept.map((number) => functions.name[number] as string),
-      object: Int32Array.from(kept, (number) => functions.object[number] as number),
-      kind: Uint8Array.from(kept, (number) => functions.kind[number] as number),
+      object: Int32Array.from(kept, (number) => intAt(functions.object, number)),
+      kind: Uint8Array.from(kept, (number) => byteAt(functions.kind, number)),
     },
-    frames: { ...frames, function: frames.function.map((number) => of[number] as number) },
+    frames: { ...frames, function: frames.function.map((number) => intAt(of, number)) },
   };
 }

@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { checkMemory } from "@perfdata/format/memory";
 import { shortNames } from "@perfdata/profile/short-names";
 import type { CallTree } from "./call_tree.ts";
@@ -57,7 +58,7 @@ export function shownTree(
   let best = choose(tree, Infinity);
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const shown = choose(tree, Math.max(least, limits[middle] as number));
+    const shown = choose(tree, Math.max(least, numberAt(limits, middle)));
     if (shown.lines <= lines) {
       best = shown;
       low = middle + 1;
@@ -77,20 +78,20 @@ function choose(tree: CallTree, least: number): ShownTree {
   let left = 0, leftMost = 0;
   for (let node = 0; node < length; node++) {
     if ((node & 0xfff) === 0) checkMemory();
-    const value = period[node] as number;
+    const value = floatAt(period, node);
     if (value < least || value <= 0) {
       left++;
       leftMost = Math.max(leftMost, value);
       continue;
     }
-    const above = parent[node] as number;
+    const above = intAt(parent, node);
     const siblings = above < 0 ? children[0] as number[] : of.get(above);
     if (siblings === undefined) of.set(above, [node]);
     else siblings.push(node);
   }
   const order = (a: number, b: number): number =>
-    (period[b] as number) - (period[a] as number) ||
-    ((labels[item[a] as number] ?? "") < (labels[item[b] as number] ?? "") ? -1 : 1);
+    floatAt(period, b) - floatAt(period, a) ||
+    ((labels[intAt(item, a)] ?? "") < (labels[intAt(item, b)] ?? "") ? -1 : 1);
   let lines = 0;
   const show = (first: number): ShownNode => {
     const path = [first];
@@ -154,12 +155,12 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
   const before = 20 + width;
   const push = (nodes: readonly ShownNode[], indent: string, top: boolean, dso: string): void => {
     const names = nodes.map(({ path }) =>
-      pathText(path.map((at) => labels[item[at] as number] ?? ""))
+      pathText(path.map((at) => labels[intAt(item, at)] ?? ""))
     );
     const where = nodes.map(({ node }) => {
-      const own = dsos[item[node] as number] ?? "";
+      const own = dsos[intAt(item, node)] ?? "";
       // Code without a name is called by its object.
-      const isNamed = labels[item[node] as number] !== bracketed(own);
+      const isNamed = labels[intAt(item, node)] !== bracketed(own);
       return own === "" || own === dso || !isNamed ? "" : `  ${bracketed(own)}`;
     });
     const room = columns - before - indent.length - (top ? 0 : 2) -
@@ -177,15 +178,15 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
     const { shown, indent, mark, text } = next;
     const { node } = shown;
     const line = [
-      percent(period[node] as number, totalPeriod).padStart(7),
-      percent(selfPeriod[node] as number, totalPeriod).padStart(8),
+      percent(floatAt(period, node), totalPeriod).padStart(7),
+      percent(floatAt(selfPeriod, node), totalPeriod).padStart(8),
       String(samples[node]).padStart(width + 1),
       ` ${indent}${mark}${text}`,
     ].join(" ");
     if ((lines.length & 0xfff) === 0) checkMemory();
     lines.push(line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
     const deeper = mark === "" || mark === ONLY ? indent : indent + (mark === "└ " ? "  " : "│ ");
-    push(shown.children, deeper, false, dsos[item[node] as number] ?? "");
+    push(shown.children, deeper, false, dsos[intAt(item, node)] ?? "");
   }
   return lines;
 }
@@ -265,15 +266,15 @@ export function treeRows(tree: CallTree, leastShare: number): TreeRow[] {
         id,
         parent,
         depth,
-        name: names[item[node] as number] ?? "",
-        ...(tree.unverified[item[node] as number] === 1 ? { verified: false as const } : {}),
-        dso: dsos[item[node] as number] ?? "",
-        samples: samples[node] as number,
-        period: period[node] as number,
-        self_samples: selfSamples[node] as number,
-        self_period: selfPeriod[node] as number,
-        share: share(period[node] as number),
-        self_share: share(selfPeriod[node] as number),
+        name: names[intAt(item, node)] ?? "",
+        ...(tree.unverified[intAt(item, node)] === 1 ? { verified: false as const } : {}),
+        dso: dsos[intAt(item, node)] ?? "",
+        samples: floatAt(samples, node),
+        period: floatAt(period, node),
+        self_samples: floatAt(selfSamples, node),
+        self_period: floatAt(selfPeriod, node),
+        share: share(floatAt(period, node)),
+        self_share: share(floatAt(selfPeriod, node)),
       });
       parent = id;
       depth++;

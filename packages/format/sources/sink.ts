@@ -1,4 +1,4 @@
-import { enlarge } from "../reading/enlarge.ts";
+import { enlarge } from "../columns/enlarge.ts";
 
 /** Takes bytes one after the other. */
 export interface ByteSink {

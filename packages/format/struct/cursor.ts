@@ -1,4 +1,4 @@
-import { enlarge } from "../reading/enlarge.ts";
+import { enlarge } from "../columns/enlarge.ts";
 import { PerfDataError } from "../error.ts";
 import type { Codec } from "./codec.ts";
 import type { AttrMask } from "./condition.ts";

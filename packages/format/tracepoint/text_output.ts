@@ -1,4 +1,4 @@
-import { enlarge } from "../reading/enlarge.ts";
+import { enlarge } from "../columns/enlarge.ts";
 import { putBytes, putDecimal64, putHex, putSigned64 } from "../text/text_bytes.ts";
 
 /** Longest text of a sample: its raw data has 64 KB at most, and is printed once or twice. */

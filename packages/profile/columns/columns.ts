@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 
 /** A column of 32-bit integers that grows. */
@@ -32,7 +33,7 @@ export class FloatColumn {
 
   /** Adds to a value that is there. */
   add(at: number, value: number): void {
-    this.#values[at] = (this.#values[at] as number) + value;
+    this.#values[at] = floatAt(this.#values, at) + value;
   }
 
   /** The values so far, seen in place. */

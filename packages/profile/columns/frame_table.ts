@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
 import type { Profile } from "./profile.ts";
@@ -34,7 +35,7 @@ export class FrameTable {
     if (file === undefined && line === 0) {
       const bare = this.#bareFrames.array();
       if (bare[number] === -1) bare[number] = this.#addFrame(number, -1, 0);
-      return bare[number] as number;
+      return intAt(bare, number);
     }
     let inFile = -1;
     if (file !== undefined) {
@@ -45,7 +46,7 @@ export class FrameTable {
     if (at === this.#lineFrames.length) {
       this.#lineFrames.push(this.#addFrame(number, inFile, line));
     }
-    return this.#lineFrames.array()[at] as number;
+    return intAt(this.#lineFrames.array(), at);
   }
 
   #function(object: number, kind: number, name: string): number {

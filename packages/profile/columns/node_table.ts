@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 
 /**
@@ -27,7 +28,7 @@ export class NodeTable {
   node(parent: number, item: number): number {
     const mask = this.#slots.length - 1;
     const slot = this.#slot(parent, item);
-    const found = this.#slots[slot] as number;
+    const found = intAt(this.#slots, slot);
     if (found >= 0) return found;
     const added = this.length++;
     if (added === this.#parent.length) {
@@ -43,14 +44,14 @@ export class NodeTable {
 
   /** The node for `item` under `parent`; -1 where there is none. */
   find(parent: number, item: number): number {
-    return this.#slots[this.#slot(parent, item)] as number;
+    return intAt(this.#slots, this.#slot(parent, item));
   }
 
   /** The slot of a node, or the empty one where it belongs. */
   #slot(parent: number, item: number): number {
     const mask = this.#slots.length - 1;
     for (let slot = hash(parent, item) & mask;; slot = slot + 1 & mask) {
-      const found = this.#slots[slot] as number;
+      const found = intAt(this.#slots, slot);
       if (found < 0 || (this.#item[found] === item && this.#parent[found] === parent)) return slot;
     }
   }
@@ -69,8 +70,8 @@ export class NodeTable {
     const slots = new Int32Array(this.#slots.length * 2).fill(-1);
     const mask = slots.length - 1;
     for (let node = 0; node < this.length; node++) {
-      let slot = hash(this.#parent[node] as number, this.#item[node] as number) & mask;
-      while ((slots[slot] as number) >= 0) slot = slot + 1 & mask;
+      let slot = hash(intAt(this.#parent, node), intAt(this.#item, node)) & mask;
+      while (intAt(slots, slot) >= 0) slot = slot + 1 & mask;
       slots[slot] = node;
     }
     this.#slots = slots;

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import { UNVERIFIED_MARK } from "@perfdata/symbols/trust-report";
 import type { ThreadTable } from "./thread_table.ts";
 
@@ -191,7 +192,7 @@ export function totals({ events, samples }: Pick<Profile, "events" | "samples">)
     const sum = sums[samples.event[i] as number];
     if (sum === undefined) continue;
     sum.samples += samples.count[i] as number;
-    sum.period += samples.period[i] as number;
+    sum.period += floatAt(samples.period, i);
   }
   return sums;
 }

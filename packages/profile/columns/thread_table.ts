@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { checkMemory } from "@perfdata/format/memory";
 import { IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
@@ -51,17 +52,17 @@ export class ThreadTable implements Iterable<ProfileThread> {
 
   /** Process of a thread; -1 where it is not known. */
   pid(thread: number): number {
-    return this.#ids.parents()[this.#named.parents()[thread] as number] as number;
+    return intAt(this.#ids.parents(), intAt(this.#named.parents(), thread));
   }
 
   /** Number of a thread; -1 where it is not known. */
   tid(thread: number): number {
-    return this.#ids.items()[this.#named.parents()[thread] as number] as number;
+    return intAt(this.#ids.items(), intAt(this.#named.parents(), thread));
   }
 
   /** Name of a thread. */
   comm(thread: number): string {
-    return this.#comms[this.#named.items()[thread] as number] ?? `:${this.tid(thread)}`;
+    return this.#comms[intAt(this.#named.items(), thread)] ?? `:${this.tid(thread)}`;
   }
 
   /** A thread as one value; `undefined` where there is none of that number. */
@@ -81,7 +82,7 @@ export class ThreadTable implements Iterable<ProfileThread> {
     }
     return (pid) => {
       const main = pids.find(-1, pid);
-      return main < 0 ? undefined : this.comm(mains.array()[main] as number);
+      return main < 0 ? undefined : this.comm(intAt(mains.array(), main));
     };
   }
 

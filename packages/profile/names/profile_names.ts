@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
 import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
@@ -40,10 +41,10 @@ export async function namePlaces(
     if (isMet[place] === 1) uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
   }
   for (let i = 0; i < samples.length; i++) {
-    const stack = samples.stack[i] as number;
+    const stack = intAt(samples.stack, i);
     if (stack < 0) continue;
-    const place = stacks.place[stack] as number;
-    uses.use(place, ADDRESS_USE.IP, samples.count[i] as number, samples.period[i] as number);
+    const place = intAt(stacks.place, stack);
+    uses.use(place, ADDRESS_USE.IP, samples.count[i] as number, floatAt(samples.period, i));
   }
   const frames = new FrameNames(count, new ShownNames(resolver.show));
   const trust = await lookUpPlaces(places, uses, resolver, (found) => {
@@ -123,9 +124,9 @@ class FrameNames {
     const all = this.#frames.array();
     const frames = new Int32Array(all.length);
     for (let place = 0, at = 0; place < count; place++) {
-      const from = this.#start[place] as number;
-      for (let i = 0; i < (this.#length[place] as number); i++) {
-        frames[at++] = all[from + i] as number;
+      const from = intAt(this.#start, place);
+      for (let i = 0; i < intAt(this.#length, place); i++) {
+        frames[at++] = intAt(all, from + i);
       }
       start[place + 1] = at;
     }

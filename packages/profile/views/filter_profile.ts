@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { Profile, SampleColumns } from "../columns/profile.ts";
 
 /** Which samples of a profile are kept; what is not given keeps all. */
@@ -37,10 +38,10 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
   const unmapped = dso?.("[unknown]") ?? true;
   const functionPasses = functions.name.map((name) => symbol?.(name) ?? true);
   const placePasses = (place: number): boolean => {
-    const object = places.object[place] as number;
+    const object = intAt(places.object, place);
     if (!(object < 0 ? unmapped : objectPasses[object])) return false;
-    for (let i = places.start[place] as number; i < (places.start[place + 1] as number); i++) {
-      if (functionPasses[frames.function[places.frames[i] as number] as number]) return true;
+    for (let i = intAt(places.start, place); i < intAt(places.start, place + 1); i++) {
+      if (functionPasses[intAt(frames.function, intAt(places.frames, i))]) return true;
     }
     return false;
   };
@@ -49,12 +50,12 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
   const kept = new Int32Array(samples.length);
   let count = 0;
   for (let i = 0; i < samples.length; i++) {
-    if (threadPasses?.[samples.thread[i] as number] === 0) continue;
-    const stack = samples.stack[i] as number;
+    if (threadPasses?.[intAt(samples.thread, i)] === 0) continue;
+    const stack = intAt(samples.stack, i);
     if (stack < 0) {
       if (dso !== undefined || symbol !== undefined) continue;
     } else {
-      const place = stacks.place[stack] as number;
+      const place = intAt(stacks.place, stack);
       if (known[place] === 0) known[place] = placePasses(place) ? 2 : 1;
       if (known[place] === 1) continue;
     }

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { checkMemory } from "@perfdata/format/memory";
 import { NodeTable } from "../columns/node_table.ts";
 import type { Profile } from "../columns/profile.ts";
@@ -52,15 +53,15 @@ export function frameStacks(
     ? frames.function.map((_, frame) => frame)
     : by === "function"
     ? frames.function
-    : frames.function.map((number) => by[number] as number);
+    : frames.function.map((number) => intAt(by, number));
   for (let stack = 0; stack < parent.length; stack++) {
-    const caller = parent[stack] as number;
-    let node = caller < 0 ? -1 : of[caller] as number;
-    const at = place[stack] as number;
-    const last = (places.start[at + 1] as number) - 1;
-    const first = inline ? places.start[at] as number : last;
+    const caller = intAt(parent, stack);
+    let node = caller < 0 ? -1 : intAt(of, caller);
+    const at = intAt(place, stack);
+    const last = intAt(places.start, at + 1) - 1;
+    const first = inline ? intAt(places.start, at) : last;
     for (let i = last; i >= first; i--) {
-      node = nodes.node(node, items[places.frames[i] as number] as number);
+      node = nodes.node(node, intAt(items, intAt(places.frames, i)));
     }
     of[stack] = node;
   }
@@ -90,24 +91,24 @@ export function depthFirst(
   const count = parent.length;
   // Sorted by rank, then linked: the last one that is linked comes first.
   const byRank = Int32Array.from(item, (_, row) => row).sort((a, b) =>
-    (rank[item[b] as number] as number) - (rank[item[a] as number] as number)
+    (rank[intAt(item, b)] as number) - (rank[intAt(item, a)] as number)
   );
   const first = new Int32Array(count + 1).fill(-1);
   const next = new Int32Array(count);
   for (const row of byRank) {
-    const slot = (parent[row] as number) + 1;
-    next[row] = first[slot] as number;
+    const slot = intAt(parent, row) + 1;
+    next[row] = intAt(first, slot);
     first[slot] = row;
   }
   const order = new Int32Array(count);
   let number = 0;
-  let row = first[0] as number;
+  let row = intAt(first, 0);
   while (row >= 0) {
     order[row] = number++;
-    let following = first[row + 1] as number;
+    let following = intAt(first, row + 1);
     while (following < 0 && row >= 0) {
-      following = next[row] as number;
-      row = parent[row] as number;
+      following = intAt(next, row);
+      row = intAt(parent, row);
     }
     row = following;
   }

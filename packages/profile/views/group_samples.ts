@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { Profile } from "../columns/profile.ts";
 
 /** The rows of samples of one event and thread. */
@@ -31,26 +32,26 @@ export function* groupSamples(
   const threadCount = threads.length;
   const groups = events.length * threadCount;
   const key = (row: number) =>
-    (samples.event[row] as number) * threadCount + (samples.thread[row] as number);
+    (samples.event[row] as number) * threadCount + intAt(samples.thread, row);
   // By group, one later: how many rows, then where they begin.
   const starts = new Int32Array(groups + 1);
   for (let row = 0; row < samples.length; row++) {
     const after = key(row) + 1;
-    starts[after] = (starts[after] as number) + 1;
+    starts[after] = intAt(starts, after) + 1;
   }
   const order = Int32Array.from(starts.subarray(1), (_, group) => group)
-    .filter((group) => (starts[group + 1] as number) > 0);
-  const count = (group: number) => starts[group + 1] as number;
+    .filter((group) => intAt(starts, group + 1) > 0);
+  const count = (group: number) => intAt(starts, group + 1);
   const event = (group: number) => Math.floor(group / threadCount);
   order.sort((a, b) => event(a) - event(b) || count(b) - count(a) || a - b);
   for (let group = 0; group < groups; group++) {
-    starts[group + 1] = (starts[group + 1] as number) + (starts[group] as number);
+    starts[group + 1] = intAt(starts, group + 1) + intAt(starts, group);
   }
   const rows = new Int32Array(samples.length);
   const next = starts.slice();
   for (let row = 0; row < samples.length; row++) {
     const group = key(row);
-    const at = next[group] as number;
+    const at = intAt(next, group);
     next[group] = at + 1;
     rows[at] = row;
   }

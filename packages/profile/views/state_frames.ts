@@ -1,3 +1,4 @@
+import { byteAt, intAt } from "@perfdata/format/elements";
 import type { Profile } from "../columns/profile.ts";
 import { FUNCTION_KIND } from "../columns/profile.ts";
 import { NodeTable } from "../columns/node_table.ts";
@@ -42,11 +43,11 @@ export function withStateFrames(
   const items: number[] = [];
   const stack = samples.stack.slice(0, samples.length);
   for (let row = 0; row < samples.length; row++) {
-    const state = states[row] as number;
+    const state = byteAt(states, row);
     if (state === 0) continue;
-    const node = nodes.node(stack[row] as number, firstPlace + state - 1);
+    const node = nodes.node(intAt(stack, row), firstPlace + state - 1);
     if (node === parents.length) {
-      parents.push(stack[row] as number);
+      parents.push(intAt(stack, row));
       items.push(firstPlace + state - 1);
     }
     stack[row] = stacks.parent.length + node;

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { Profile } from "@perfdata/profile/profile";
 import type { SymbolObject } from "@perfdata/symbols";
 import type { DataField, DataType } from "@perfdata/symbols/dwarf";
@@ -35,7 +36,7 @@ export async function countTypes(
   const found = new Map<string, TypeCount & { offsets: Map<number, DataCount> }>();
   for (const [number, places] of byObject) {
     const object = objects[number];
-    const addresses = places.map((place) => profile.places.address[place] as number);
+    const addresses = places.map((place) => floatAt(profile.places.address, place));
     const accesses = object === undefined ? [] : await types.find(object, addresses);
     for (const [i, place] of places.entries()) {
       const count = byPlace.get(place) as DataCount;
@@ -68,9 +69,9 @@ function sumByPlace(
   const sums = new Map<number, DataCount>();
   for (let i = 0; i < samples.length; i++) {
     if (samples.event[i] !== event) continue;
-    const count = { samples: samples.count[i] as number, period: samples.period[i] as number };
-    const stack = samples.stack[i] as number;
-    const place = stack < 0 ? -1 : stacks.place[stack] as number;
+    const count = { samples: samples.count[i] as number, period: floatAt(samples.period, i) };
+    const stack = intAt(samples.stack, i);
+    const place = stack < 0 ? -1 : intAt(stacks.place, stack);
     let sum = sums.get(place);
     if (sum === undefined) sums.set(place, sum = none());
     addCount(sum, count);

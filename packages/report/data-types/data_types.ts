@@ -1,3 +1,4 @@
+import { numberAt } from "@perfdata/format/elements";
 import type { DataType, FunctionData } from "@perfdata/symbols/dwarf";
 import type { ObjectData } from "@perfdata/symbols/object-data";
 import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
@@ -183,7 +184,7 @@ function accessOf({ memory, isStackOperation }: DataInsn): DataCause | undefined
 /** The piece of a function's code that has an address. */
 function rangeOf({ ranges }: FunctionData, address: number): [low: number, high: number] {
   for (let i = 0; i < ranges.length; i += 2) {
-    const low = ranges[i] as number, high = ranges[i + 1] as number;
+    const low = numberAt(ranges, i), high = numberAt(ranges, i + 1);
     if (address >= low && address < high) return [low, high];
   }
   return [address, address];

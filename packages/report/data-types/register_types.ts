@@ -1,3 +1,4 @@
+import { shortAt } from "@perfdata/format/elements";
 import type { DataType, FunctionData, Variable, VariablePlace } from "@perfdata/symbols/dwarf";
 import type { ObjectData } from "@perfdata/symbols/object-data";
 import { DEEPEST_FIELD } from "./data_field.ts";
@@ -153,9 +154,9 @@ export class RegisterTypes {
       reach(entry, NOTHING);
       for (let number = waiting.pop(); number !== undefined; number = waiting.pop()) {
         const insn = insns[number] as DataInsn;
-        visits[number] = (visits[number] as number) + 1;
-        if ((visits[number] as number) > MOST_VISITS) this.#before[number] = NOTHING;
-        if ((visits[number] as number) > MOST_VISITS + 1) continue;
+        visits[number] = shortAt(visits, number) + 1;
+        if (shortAt(visits, number) > MOST_VISITS) this.#before[number] = NOTHING;
+        if (shortAt(visits, number) > MOST_VISITS + 1) continue;
         const after = this.#after(number, insn);
         if (insn.flow !== "jump" && insn.flow !== "end" && number + 1 < insns.length) {
           reach(number + 1, after);

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { TidTable } from "@perfdata/session/machine-tids";
 import { textRanks, Texts } from "../numbered_texts.ts";
 
@@ -56,10 +57,10 @@ export class CommTable {
     for (const number of numbers) {
       if (isMixed || (number & 1) === 0) {
         kinds[number] = isMixed || this.text(number) < ":" ? 0 : 2;
-        values[number] = ranks[number] as number;
+        values[number] = floatAt(ranks, number);
       } else {
         kinds[number] = 1;
-        values[number] = digitsRank(this.#tids.tids[number >> 1] as number);
+        values[number] = digitsRank(intAt(this.#tids.tids, number >> 1));
       }
     }
     return [kinds, values];

@@ -1,3 +1,4 @@
+import { intAt, numberAt } from "@perfdata/format/elements";
 import { StackTable } from "@perfdata/session/stacks";
 import { percentText } from "./function_text.ts";
 import { markedText } from "./function_keys.ts";
@@ -56,10 +57,10 @@ export class FunctionChains {
       // Rows are numbers of their own: a node without a parent is a row.
       let node = this.#node(-1, row);
       if (order === "callee") {
-        for (let k = at; k < length; k++) node = this.#node(node, symbolOf(path[k] as number));
+        for (let k = at; k < length; k++) node = this.#node(node, symbolOf(numberAt(path, k)));
       } else {
         for (let k = at === 0 ? length - 1 : at; k >= 0; k--) {
-          node = this.#node(node, symbolOf(path[k] as number));
+          node = this.#node(node, symbolOf(numberAt(path, k)));
         }
       }
       const { histogram } = counts;
@@ -71,7 +72,7 @@ export class FunctionChains {
       const own = this.#all[node] as ChainNode;
       own.samples += own.ownSamples;
       own.period += own.ownPeriod;
-      const above = this.#all[this.#nodes.parent[node] as number];
+      const above = this.#all[intAt(this.#nodes.parent, node)];
       if (above === undefined) continue;
       above.samples += own.samples;
       above.period += own.period;
@@ -135,20 +136,20 @@ export class FunctionChains {
       const shown = this.#sorted(nodes.filter(enough));
       for (let i = shown.length - 1; i >= 0; i--) {
         const mark = shown.length === 1 ? "→ " : i === shown.length - 1 ? "└ " : "├ ";
-        waiting.push({ node: shown[i] as number, indent, mark });
+        waiting.push({ node: numberAt(shown, i), indent, mark });
       }
     };
     const top = this.#below(row);
     // The function of the row itself is above already.
     const begins = top.length === 1 &&
-      this.#all[top[0] as number]?.symbol === table.symbol(row);
-    push(begins ? this.#all[top[0] as number]?.children ?? [] : top, "");
+      this.#all[numberAt(top, 0)]?.symbol === table.symbol(row);
+    push(begins ? this.#all[numberAt(top, 0)]?.children ?? [] : top, "");
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       let node = this.#all[next.node] as ChainNode;
       const names = [this.#name(node.symbol)];
       const { period } = node;
       while (node.children.length === 1 && node.ownSamples === 0) {
-        node = this.#all[node.children[0] as number] as ChainNode;
+        node = this.#all[numberAt(node.children, 0)] as ChainNode;
         names.push(this.#name(node.symbol));
       }
       const share = `${percentText(table.share(row, period))}%`.padStart(11);

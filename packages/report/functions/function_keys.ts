@@ -1,4 +1,5 @@
 import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/data-source";
+import { intAt, uintAt } from "@perfdata/format/elements";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BRANCH } from "@perfdata/session/run";
 import type { FineColumn } from "./function_names.ts";
@@ -426,12 +427,12 @@ export function keyOrder(
   const numbers = new Int32Array(rows.length);
   const byRow = new Int32Array(table.size);
   for (let i = 0; i < rows.length; i++) {
-    const row = rows[i] as number;
+    const row = uintAt(rows, i);
     numbers[i] = byRow[row] = number(row);
   }
   const columns = order?.(table, numbers) ??
     [textRanks(numbers, (number) => text?.(table, number) ?? "")];
-  return columns.map((ranks) => (row) => ranks[byRow[row] as number] as number);
+  return columns.map((ranks) => (row) => ranks[intAt(byRow, row)] as number);
 }
 
 /** Names of {@link FUNCTION_KEYS}. */

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { lookUpPlaces } from "@perfdata/session/look-up";
 import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
@@ -88,18 +89,18 @@ export async function lookUpCounted(
     let node = histogram.node(i);
     if (node < 0) continue;
     if (from !== undefined && to !== undefined) {
-      for (const place of [from[node] as number, to[node] as number]) {
+      for (const place of [intAt(from, node), intAt(to, node)]) {
         if (place < 0) continue;
         uses.use(place, use, histogram.samples(i), histogram.period(i));
       }
       continue;
     }
-    const place = counts.stacks ? stacks.place[node] as number : node;
+    const place = counts.stacks ? intAt(stacks.place, node) : node;
     uses.use(place, ADDRESS_USE.IP, histogram.samples(i), histogram.period(i));
     while (counts.stacks && node >= 0 && seen[node] === 0) {
       seen[node] = 1;
-      node = stacks.parent[node] as number;
-      if (node >= 0) uses.use(stacks.place[node] as number, ADDRESS_USE.CALLCHAIN, 0, 0);
+      node = intAt(stacks.parent, node);
+      if (node >= 0) uses.use(intAt(stacks.place, node), ADDRESS_USE.CALLCHAIN, 0, 0);
     }
   }
   return await lookUpUses(places, uses, resolver, counts.stacks, progress);
@@ -257,7 +258,7 @@ export class PlaceNames {
   /** The entry of a place: that of the innermost function there. */
   entry(place: number): number {
     if (place < 0) return this.#find(place, 0);
-    const known = this.#inner[place] as number;
+    const known = intAt(this.#inner, place);
     return known >= 0 ? known : this.#inner[place] = this.#find(place, 0);
   }
 
@@ -379,10 +380,10 @@ export class PlaceNames {
     if (finer === undefined) {
       const [dsos, symbols, lines, files] = [this.#dso, this.#symbol, this.#line, this.#file];
       finer = this.#add(
-        dsos[entry] as number,
-        symbols[entry] as number,
-        lines[entry] as number,
-        files[entry] as number,
+        intAt(dsos, entry),
+        intAt(symbols, entry),
+        intAt(lines, entry),
+        intAt(files, entry),
       );
       this.#entries.set(key, finer);
       let n = 0;

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
 import type { SymbolInfo } from "@perfdata/symbols/symbol-table";
 import { enlarge } from "@perfdata/format/enlarge";
@@ -157,7 +158,7 @@ export class FunctionNumbers {
   text(number: number): string {
     const known = this.#texts[number];
     if (known !== undefined) return known;
-    const isNamed = ((this.#flags[number] as number) & NAMED) !== 0;
+    const isNamed = (byteAt(this.#flags, number) & NAMED) !== 0;
     if (!isNamed) return paddedHex(this.#addresses[number] ?? 0);
     const shown = this.#show(this.#names[number] as string);
     const offset = this.#offsets.get(number);
@@ -181,7 +182,7 @@ export class FunctionNumbers {
 
   /** Whether it is inlined. */
   isInlined(number: number): boolean {
-    return ((this.#flags[number] as number) & INLINED) !== 0;
+    return (byteAt(this.#flags, number) & INLINED) !== 0;
   }
 
   /**
@@ -195,25 +196,25 @@ export class FunctionNumbers {
     numbers: Int32Array,
   ): [kinds: Uint8Array, values: Float64Array, rests: Float64Array, levels: Uint8Array] {
     const used = new Uint8Array(this.#count);
-    for (let i = 0; i < numbers.length; i++) used[numbers[i] as number] = 1;
+    for (let i = 0; i < numbers.length; i++) used[intAt(numbers, i)] = 1;
     const kinds = new Uint8Array(this.#count);
     const values = new Float64Array(this.#count);
     const rests = new Float64Array(this.#count);
     const named: number[] = [];
     let isMixed = false;
     for (let number = 0; number < this.#count; number++) {
-      if (used[number] === 0 || ((this.#flags[number] as number) & NAMED) === 0) continue;
+      if (used[number] === 0 || (byteAt(this.#flags, number) & NAMED) === 0) continue;
       named.push(number);
       // A name that looks like an address may stand between two of them.
       isMixed ||= this.text(number).startsWith("0x");
     }
     for (let number = 0; number < this.#count; number++) {
-      if (used[number] === 0 || ((this.#flags[number] as number) & NAMED) !== 0) continue;
+      if (used[number] === 0 || (byteAt(this.#flags, number) & NAMED) !== 0) continue;
       if (isMixed) {
         named.push(number);
         continue;
       }
-      const address = this.#addresses[number] as number;
+      const address = floatAt(this.#addresses, number);
       // Addresses of the kernel are negative numbers.
       kinds[number] = address < 0 ? 2 : 1;
       values[number] = address;
@@ -223,13 +224,13 @@ export class FunctionNumbers {
     const ranks = textRanks(Int32Array.from(named), (number) => this.text(number));
     for (const number of named) {
       kinds[number] = isMixed || this.text(number) < "0x" ? 0 : 3;
-      values[number] = ranks[number] as number;
+      values[number] = floatAt(ranks, number);
     }
     return [kinds, values, rests, this.#levels];
   }
 
   #lower(number: number, level: number): number {
-    if (level < (this.#levels[number] as number)) this.#levels[number] = level;
+    if (level < byteAt(this.#levels, number)) this.#levels[number] = level;
     return number;
   }
 

@@ -1,3 +1,4 @@
+import { uintAt } from "@perfdata/format/elements";
 import { FUNCTION_KEYS, keyOrder, type OrderColumn } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import { stableOrder } from "./row_order.ts";
@@ -35,13 +36,13 @@ export function orderedRows(
   const inOrder = stableOrder(all, [event, ...columns]);
   const chosen: number[] = [];
   for (let from = 0, to = 0; from < count; from = to) {
-    const first = inOrder[from] as number;
-    while (to < count && event(inOrder[to] as number) === event(first)) to++;
+    const first = uintAt(inOrder, from);
+    while (to < count && event(uintAt(inOrder, to)) === event(first)) to++;
     // Those that are equal to the last one may come before it by their names.
     let end = Math.min(from + limit, to);
     const isAsLast = (row: number) =>
-      columns.every((value) => value(row) === value(inOrder[from + limit - 1] as number));
-    while (limit > 0 && end < to && isAsLast(inOrder[end] as number)) end++;
+      columns.every((value) => value(row) === value(uintAt(inOrder, from + limit - 1)));
+    while (limit > 0 && end < to && isAsLast(uintAt(inOrder, end))) end++;
     const names = named(table, inOrder.slice(from, end), columns);
     for (const row of names.subarray(0, limit)) chosen.push(row);
   }

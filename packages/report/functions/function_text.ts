@@ -1,3 +1,4 @@
+import { uintAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 import { shortNames } from "@perfdata/profile/short-names";
 import { type FunctionKey, keyValue } from "./function_keys.ts";
@@ -128,7 +129,7 @@ class Column {
     const texts = new Set<string>();
     let last = NaN;
     for (let i = 0; i < rows.length; i++) {
-      const number = this.#number(rows[i] as number);
+      const number = this.#number(uintAt(rows, i));
       if (number === last) continue;
       last = number;
       texts.add(this.#text(number));
@@ -145,7 +146,7 @@ class Column {
     if (this.#grows && rows.length > 0) {
       let [least, greatest, isWhole] = [Infinity, -Infinity, true];
       for (let i = 0; i < rows.length; i++) {
-        const number = this.#number(rows[i] as number);
+        const number = this.#number(uintAt(rows, i));
         if (number < least) least = number;
         if (number > greatest) greatest = number;
         isWhole &&= Number.isInteger(number);
@@ -156,7 +157,7 @@ class Column {
     }
     const met = new Set<number>();
     for (let i = 0; i < rows.length; i++) {
-      const number = this.#number(rows[i] as number);
+      const number = this.#number(uintAt(rows, i));
       if (met.has(number)) continue;
       if (met.size < CELLS) met.add(number);
       most = Math.max(most, this.#text(number).length);
@@ -201,7 +202,7 @@ function marksOf(table: FunctionTable, rows: Uint32Array): ReadonlyMap<number, s
   const { functions, dsos } = table.names;
   const byText = new Map<string, Set<number>>();
   for (let i = 0, last = -1; i < rows.length; i++) {
-    const number = key.number(table, rows[i] as number);
+    const number = key.number(table, uintAt(rows, i));
     // Addresses, of which there may be millions, are all different.
     if (number === last || functions.origin(last = number) === undefined) continue;
     const text = functions.text(number);
@@ -453,7 +454,7 @@ function* tableText(
   let from = 0;
   for (const [event, { samples, period, latency = 0 }] of table.totals.entries()) {
     let to = from;
-    while (to < table.rows.length && table.event(table.rows[to] as number) === event) to++;
+    while (to < table.rows.length && table.event(uintAt(table.rows, to)) === event) to++;
     const rows = table.rows.subarray(from, to);
     from = to;
     if (samples === 0 || table.events?.has(event) === false) continue;

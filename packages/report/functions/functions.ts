@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import type { DataAccess } from "../data-types/data_types.ts";
 import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_sums.ts";
 import { CommTable } from "./comm_table.ts";
@@ -138,19 +139,19 @@ export class FunctionTable {
     }
     for (let i = 0; i < histogram.size; i++) {
       const node = histogram.node(i);
-      const place = counts.stacks && node >= 0 ? stacks.place[node] as number : node;
+      const place = counts.stacks && node >= 0 ? intAt(stacks.place, node) : node;
       const context = histogram.contextOf(i);
       const entry = names.entry(place);
-      if (!isKept(contexts.comm[context] as number, entry)) continue;
+      if (!isKept(intAt(contexts.comm, context), entry)) continue;
       const period = histogram.period(i);
       const row = this.#sums.add(
-        contexts.row[context] as number,
+        intAt(contexts.row, context),
         project(entry),
         period,
         histogram.samples(i),
       );
       if (threads === undefined) continue;
-      this.#latencies = added(this.#latencies, row, period / (threads[context] as number));
+      this.#latencies = added(this.#latencies, row, period / floatAt(threads, context));
     }
     if (this.withCallees) this.#addCallees(engine, counts, contexts, threads);
     this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
@@ -178,12 +179,12 @@ export class FunctionTable {
 
   /** Samples in what the row is about and in all that it called. */
   childSamples(row: number): number {
-    return this.withCallees ? this.#childSamples[row] as number : this.samples(row);
+    return this.withCallees ? floatAt(this.#childSamples, row) : this.samples(row);
   }
 
   /** The sum of their periods. */
   childPeriod(row: number): number {
-    return this.withCallees ? this.#childPeriods[row] as number : this.period(row);
+    return this.withCallees ? floatAt(this.#childPeriods, row) : this.period(row);
   }
 
   /** The sum of their periods, each divided by the number of threads that had a CPU. */
@@ -235,7 +236,7 @@ export class FunctionTable {
    * @throws {Error} Where no key says that it needs this.
    */
   name(row: number, column: NameColumn, end: End = "to"): number {
-    return this.names.column(column)[this.entry(row, end)] as number;
+    return intAt(this.names.column(column), this.entry(row, end));
   }
 
   /**
@@ -246,7 +247,7 @@ export class FunctionTable {
   entry(row: number, end: End = "to"): number {
     const node = this.#sums.node(row);
     if (this.kind === "samples") return node;
-    return (end === "to" ? this.#ends.items() : this.#ends.parents())[node] as number;
+    return intAt(end === "to" ? this.#ends.items() : this.#ends.parents(), node);
   }
 
   /** The function that a row is about. */
@@ -324,8 +325,8 @@ export class FunctionTable {
     const { comm, dso, sym } = only;
     return (number, entry) =>
       (comm?.(comms.text(number)) ?? true) &&
-      (dso?.(names.dsos.text(names.column("dso")[entry] as number)) ?? true) &&
-      (sym?.(names.functions.text(names.column("symbol")[entry] as number)) ?? true);
+      (dso?.(names.dsos.text(intAt(names.column("dso"), entry))) ?? true) &&
+      (sym?.(names.functions.text(intAt(names.column("symbol"), entry))) ?? true);
   }
 
   /** Entries by the keys of rows: filters and stacks may need more of them. */
@@ -364,13 +365,13 @@ export class FunctionTable {
     for (let i = 0; i < histogram.size; i++) {
       const node = histogram.node(i);
       const context = histogram.contextOf(i);
-      const comm = contexts.comm[context] as number;
-      const start = from[node] as number;
+      const comm = intAt(contexts.comm, context);
+      const start = intAt(from, node);
       const source = isData ? names.datum(start) : names.entry(start);
-      const target = names.entry(to[node] as number);
+      const target = names.entry(intAt(to, node));
       if (!isKept(comm, target) && (isData || !isKept(comm, source))) continue;
       this.#sums.add(
-        contexts.row[context] as number,
+        intAt(contexts.row, context),
         this.#ends.node(projectFrom(source), projectTo(target)),
         histogram.period(i),
         histogram.samples(i),
@@ -399,17 +400,17 @@ export class FunctionTable {
     const met: number[] = [];
     // Sums of one context at a time lie close together: a row is looked for once for each of them.
     for (const group of byContext(histogram)) {
-      const context = histogram.contextOf(group[0] as number);
-      const comm = contexts.comm[context] as number;
+      const context = histogram.contextOf(intAt(group, 0));
+      const comm = intAt(contexts.comm, context);
       for (const i of group) {
         const count = histogram.samples(i);
         const period = histogram.period(i);
-        for (let node = histogram.node(i); node >= 0; node = stacks.parent[node] as number) {
-          const place = stacks.place[node] as number;
+        for (let node = histogram.node(i); node >= 0; node = intAt(stacks.parent, node)) {
+          const place = intAt(stacks.place, node);
           const inlined = this.inline ? names.entries(place) : undefined;
           const frames = inlined?.length ?? 1;
           for (let frame = 0; frame < frames; frame++) {
-            const inner = inlined === undefined ? names.entry(place) : inlined[frame] as number;
+            const inner = inlined === undefined ? names.entry(place) : intAt(inlined, frame);
             if (!isKept(comm, inner)) continue;
             const entry = project(inner);
             if (entry >= seen.length) {
@@ -420,23 +421,23 @@ export class FunctionTable {
             if (seen[entry] === i + 1) continue;
             if (samples[entry] === 0) met.push(entry);
             seen[entry] = i + 1;
-            samples[entry] = (samples[entry] as number) + count;
-            periods[entry] = (periods[entry] as number) + period;
+            samples[entry] = floatAt(samples, entry) + count;
+            periods[entry] = floatAt(periods, entry) + period;
           }
         }
       }
       for (const entry of met) {
         // So that there is a row.
-        const row = this.#sums.add(contexts.row[context] as number, entry, 0, 0);
+        const row = this.#sums.add(intAt(contexts.row, context), entry, 0, 0);
         if (row >= this.#childSamples.length) {
           this.#childSamples = enlarge(this.#childSamples, row + 1);
           this.#childPeriods = enlarge(this.#childPeriods, row + 1);
         }
-        this.#childSamples[row] = (this.#childSamples[row] as number) + (samples[entry] as number);
-        const period = periods[entry] as number;
-        this.#childPeriods[row] = (this.#childPeriods[row] as number) + period;
+        this.#childSamples[row] = floatAt(this.#childSamples, row) + floatAt(samples, entry);
+        const period = floatAt(periods, entry);
+        this.#childPeriods[row] = floatAt(this.#childPeriods, row) + period;
         if (threads !== undefined) {
-          const latency = period / (threads[context] as number);
+          const latency = period / floatAt(threads, context);
           this.#childLatencies = added(this.#childLatencies, row, latency);
         }
         samples[entry] = periods[entry] = 0;
@@ -462,23 +463,23 @@ export class FunctionTable {
     const path: number[] = [];
     for (let i = 0; i < histogram.size; i++) {
       const context = histogram.contextOf(i);
-      const comm = this.#contextsOf.comm[context] as number;
+      const comm = intAt(this.#contextsOf.comm, context);
       let length = 0;
-      for (let node = histogram.node(i); node >= 0; node = stacks.parent[node] as number) {
-        for (const entry of this.names.entries(stacks.place[node] as number)) {
+      for (let node = histogram.node(i); node >= 0; node = intAt(stacks.parent, node)) {
+        for (const entry of this.names.entries(intAt(stacks.place, node))) {
           path[length++] = entry;
         }
       }
       if (length === 0) path[length++] = this.names.entry(-1);
       const rowAt = (at: number) =>
         this.#sums.add(
-          this.#contextsOf.row[context] as number,
-          this.#project(path[at] as number),
+          intAt(this.#contextsOf.row, context),
+          this.#project(numberAt(path, at)),
           0,
           0,
         );
       const seen = new Set<number>();
-      if (this.#isKept(comm, path[0] as number)) {
+      if (this.#isKept(comm, numberAt(path, 0))) {
         const row = rowAt(0);
         seen.add(row);
         use(row, path, length, 0, i);
@@ -486,7 +487,7 @@ export class FunctionTable {
       if (!this.withCallees) continue;
       for (let k = 0; k < length; k++) {
         const at = outermost ? length - 1 - k : k;
-        if (!this.#isKept(comm, path[at] as number)) continue;
+        if (!this.#isKept(comm, numberAt(path, at))) continue;
         const row = rowAt(at);
         if (seen.has(row)) continue;
         seen.add(row);
@@ -527,7 +528,7 @@ function added(
   value: number,
 ): Float64Array<ArrayBuffer> {
   const larger = row < sums.length ? sums : enlarge(sums, row + 1);
-  larger[row] = (larger[row] as number) + value;
+  larger[row] = floatAt(larger, row) + value;
   return larger;
 }
 
@@ -556,20 +557,20 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
   const ends = new Int32Array(contextCount + 1);
   for (let i = 0; i < size; i++) {
     const after = histogram.contextOf(i) + 1;
-    ends[after] = (ends[after] as number) + 1;
+    ends[after] = intAt(ends, after) + 1;
   }
   for (let context = 0; context < contextCount; context++) {
-    ends[context + 1] = (ends[context + 1] as number) + (ends[context] as number);
+    ends[context + 1] = intAt(ends, context + 1) + intAt(ends, context);
   }
   const entries = new Int32Array(size);
   for (let i = 0; i < size; i++) {
     const context = histogram.contextOf(i);
-    const at = ends[context] as number;
+    const at = intAt(ends, context);
     ends[context] = at + 1;
     entries[at] = i;
   }
   for (let context = 0, from = 0; context < contextCount; context++) {
-    const to = ends[context] as number;
+    const to = intAt(ends, context);
     if (to > from) yield entries.subarray(from, to);
     from = to;
   }
@@ -635,9 +636,9 @@ async function accessesOf(
   for (let i = 0; i < histogram.size; i++) {
     const node = histogram.node(i);
     const place = to !== undefined
-      ? to[node] as number
+      ? intAt(to, node)
       : hasStacks && node >= 0
-      ? stacks.place[node] as number
+      ? intAt(stacks.place, node)
       : node;
     const sum = counted.get(place) ?? { samples: 0, period: 0 };
     sum.samples += histogram.samples(i);

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { FUNCTION_KIND, type Profile, totals } from "@perfdata/profile/profile";
 import { UNMAPPED } from "@perfdata/session/places";
@@ -60,18 +61,18 @@ export function profileFunctions(
 /** The places, by their numbers. */
 function placesOf({ places, frames, functions, objects }: Profile): CodePlaces {
   const { object, address, start } = places;
-  const hi = (place: number): number => Math.floor((address[place] as number) / 2 ** 32) | 0;
+  const hi = (place: number): number => Math.floor(floatAt(address, place) / 2 ** 32) | 0;
   return {
     count: object.length,
     mapped: objects.map(({ name }) => ({ name, kernel: false })),
     objects: objects.map(({ path }) => ({ path, kind: "elf" })),
-    object: (place) => (object[place] as number) < 0 ? UNMAPPED : object[place] as number,
-    address: (place) => address[place] as number,
+    object: (place) => intAt(object, place) < 0 ? UNMAPPED : intAt(object, place),
+    address: (place) => floatAt(address, place),
     hi,
-    lo: (place) => (address[place] as number) % 2 ** 32 | 0,
+    lo: (place) => floatAt(address, place) % 2 ** 32 | 0,
     cpumode(place) {
-      const outer = places.frames[(start[place + 1] as number) - 1] as number;
-      const kind = functions.kind[frames.function[outer] as number] as number;
+      const outer = intAt(places.frames, intAt(start, place + 1) - 1);
+      const kind = byteAt(functions.kind, intAt(frames.function, outer));
       return (kind & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL
         ? PERF_RECORD_MISC_KERNEL
         : PERF_RECORD_MISC_USER;
@@ -87,20 +88,20 @@ function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces 
   const unverified = new Uint8Array(count);
   for (let place = 0; place < count; place++) {
     const shown: ResolvedFrame[] = [];
-    const end = start[place + 1] as number;
-    for (let k = start[place] as number; k < end; k++) {
-      const frame = places.frames[k] as number;
-      const name = functions.name[frames.function[frame] as number] ?? "";
-      const file = files[frames.file[frame] as number];
-      const line = frames.line[frame] as number;
+    const end = intAt(start, place + 1);
+    for (let k = intAt(start, place); k < end; k++) {
+      const frame = intAt(places.frames, k);
+      const name = functions.name[intAt(frames.function, frame)] ?? "";
+      const file = files[intAt(frames.file, frame)];
+      const line = intAt(frames.line, frame);
       shown.push({
         ...{ name: name === "" ? "??" : name, function: undefined, linkageName: undefined },
         ...{ file, line, column: 0, discriminator: 0, inlined: k + 1 < end },
       });
     }
-    const number = frames.function[places.frames[end - 1] as number] as number;
+    const number = intAt(frames.function, intAt(places.frames, end - 1));
     const name = functions.name[number] ?? "";
-    if (((functions.kind[number] as number) & FUNCTION_KIND.UNVERIFIED) !== 0) {
+    if ((byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0) {
       unverified[place] = 1;
     }
     // Where it begins is not known: it is told from others by its number.
@@ -123,7 +124,7 @@ function samplesOf(profile: Profile, { sort = [] }: FunctionOptions): CountedSam
   if (columns.has("cpu") && cpu === undefined) throw new Error("the profile has no CPUs");
   const histogram = new SampleHistogram();
   for (let i = 0; i < samples.length; i++) {
-    const thread = samples.thread[i] as number;
+    const thread = intAt(samples.thread, i);
     const context = histogram.context(
       samples.event[i] as number,
       thread,
@@ -131,8 +132,8 @@ function samplesOf(profile: Profile, { sort = [] }: FunctionOptions): CountedSam
       columns.has("tid") ? threads.tid(thread) : 0,
       columns.has("cpu") ? cpu?.[i] as number : 0,
     );
-    const [period, count] = [samples.period[i] as number, samples.count[i] as number];
-    histogram.add(context, samples.stack[i] as number, period, count);
+    const [period, count] = [floatAt(samples.period, i), samples.count[i] as number];
+    histogram.add(context, intAt(samples.stack, i), period, count);
   }
   return {
     ...{ histogram, totals: totals(profile), stacks: true },

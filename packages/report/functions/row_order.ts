@@ -1,3 +1,4 @@
+import { floatAt, uintAt } from "@perfdata/format/elements";
 import type { OrderColumn } from "./function_keys.ts";
 
 /**
@@ -17,27 +18,27 @@ export function stableOrder(
   const values = new Float64Array(count);
   const rankOf = new Uint32Array(count);
   for (const column of columns.toReversed()) {
-    for (let i = 0; i < count; i++) values[i] = column(rows[i] as number);
+    for (let i = 0; i < count; i++) values[i] = column(uintAt(rows, i));
     const kinds = rank(values, rankOf);
     if (kinds <= 1) continue;
     const starts = new Uint32Array(kinds + 1);
     for (let i = 0; i < count; i++) {
-      const after = (rankOf[i] as number) + 1;
-      starts[after] = (starts[after] as number) + 1;
+      const after = uintAt(rankOf, i) + 1;
+      starts[after] = uintAt(starts, after) + 1;
     }
     for (let i = 1; i < kinds; i++) {
-      starts[i] = (starts[i] as number) + (starts[i - 1] as number);
+      starts[i] = uintAt(starts, i) + uintAt(starts, i - 1);
     }
     for (let k = 0; k < count; k++) {
-      const i = order[k] as number;
-      const rank = rankOf[i] as number;
-      const at = starts[rank] as number;
+      const i = uintAt(order, k);
+      const rank = uintAt(rankOf, i);
+      const at = uintAt(starts, rank);
       starts[rank] = at + 1;
       next[at] = i;
     }
     [order, next] = [next, order];
   }
-  for (let k = 0; k < count; k++) next[k] = rows[order[k] as number] as number;
+  for (let k = 0; k < count; k++) next[k] = uintAt(rows, uintAt(order, k));
   return next;
 }
 
@@ -51,24 +52,24 @@ function rank(values: Float64Array, rankOf: Uint32Array): number {
   let most = -Infinity;
   let whole = true;
   for (let i = 0; i < count; i++) {
-    const value = values[i] as number;
+    const value = floatAt(values, i);
     if (value < least) least = value;
     if (value > most) most = value;
     whole &&= Number.isSafeInteger(value);
   }
   if (!(least < most)) return 1;
   if (whole && most - least < count) {
-    for (let i = 0; i < count; i++) rankOf[i] = (values[i] as number) - least;
+    for (let i = 0; i < count; i++) rankOf[i] = floatAt(values, i) - least;
     return most - least + 1;
   }
   const distinct = values.slice().sort();
   let kinds = 1;
   for (let i = 1; i < count; i++) {
-    const value = distinct[i] as number;
+    const value = floatAt(distinct, i);
     if (value !== distinct[kinds - 1]) distinct[kinds++] = value;
   }
   for (let i = 0; i < count; i++) {
-    rankOf[i] = placeIn(distinct, kinds, values[i] as number);
+    rankOf[i] = placeIn(distinct, kinds, floatAt(values, i));
   }
   return kinds;
 }
@@ -79,7 +80,7 @@ function placeIn(sorted: Float64Array, count: number, value: number): number {
   let high = count - 1;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((sorted[middle] as number) < value) low = middle + 1;
+    if (floatAt(sorted, middle) < value) low = middle + 1;
     else high = middle;
   }
   return low;

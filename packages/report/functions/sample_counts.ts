@@ -1,4 +1,5 @@
 import type { PerfEvent, RecordBatch } from "@perfdata/format";
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import {
   PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_WEIGHT,
@@ -295,33 +296,33 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     }
     const parallelism = this.#parallelism;
     for (let i = 0; i < count; i++) {
-      const kind = type[i] as number;
+      const kind = intAt(type, i);
       parallelism?.row(run, i);
       if (kind === PERF_RECORD_SAMPLE) {
         if (chosen[i] === CHOSEN.NO) continue;
         const called = comms.of(run, i);
-        const of = event[i] as number;
+        const of = intAt(event, i);
         if (reads.isPlain(of)) {
-          this.#count(run, i, of, called, period[i] as number);
+          this.#count(run, i, of, called, floatAt(period, i));
           continue;
         }
         const counters = reads.take(run, i);
         for (let k = 0; k < counters; k++) {
-          this.#count(run, i, reads.event[k] as number, called, reads.period[k] as number);
+          this.#count(run, i, numberAt(reads.event, k), called, numberAt(reads.period, k));
         }
       } else {
         comms.record(run, i);
         if (kind === PERF_RECORD_HEADER_FEATURE) {
           const { bytes, view } = run.at(i);
-          this.#feature(bytes, view, run.start[i] as number, run.end[i] as number);
+          this.#feature(bytes, view, intAt(run.start, i), intAt(run.end, i));
         }
         if (kind !== PERF_RECORD_CGROUP) continue;
         const { bytes, view } = run.at(i);
         this.#cgroup(
           bytes,
           view,
-          run.start[i] as number,
-          run.end[i] as number,
+          intAt(run.start, i),
+          intAt(run.end, i),
           (this.#engine as Engine).reader.littleEndian,
         );
       }
@@ -379,10 +380,10 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const called = (comm: number): number => this.#comms?.ofPart(comms, comm) ?? 0;
     const { pairs } = this;
     const nodes = this.stacks ? stack : pairs === undefined ? place : from.map((source, i) => {
-      const target = to[i] as number;
+      const target = intAt(to, i);
       return pairs.node(
-        source < 0 ? -1 : place[source] as number,
-        target < 0 ? -1 : place[target] as number,
+        source < 0 ? -1 : intAt(place, source),
+        target < 0 ? -1 : intAt(place, target),
       );
     });
     this.#histogram.join(histogram, called, nodes, details && this.details?.join(details));
@@ -441,31 +442,31 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const context = this.#histogram.context(
       event,
       comm,
-      keys?.pid ? run.process[i] as number : 0,
-      keys?.tid ? run.tid[i] as number : 0,
-      keys?.cpu ? run.cpu[i] as number : 0,
+      keys?.pid ? intAt(run.process, i) : 0,
+      keys?.tid ? intAt(run.tid, i) : 0,
+      keys?.cpu ? intAt(run.cpu, i) : 0,
       this.details?.of(run, i) ?? 0,
     );
     const node = pairs !== undefined
-      ? pairs.node(this.#data(run, i), run.place[i] as number)
+      ? pairs.node(this.#data(run, i), intAt(run.place, i))
       : this.stacks
-      ? run.stack[i] as number
-      : run.place[i] as number;
+      ? intAt(run.stack, i)
+      : intAt(run.place, i);
     this.#histogram.addLater(context, node, period);
   }
 
   /** The place of the data of an access; -1 where its address is 0: it was not known. */
   #data(run: Run, i: number): number {
-    const { layout } = this.#events[run.event[i] as number] as PerfEvent;
+    const { layout } = this.#events[intAt(run.event, i)] as PerfEvent;
     if (layout.addr < 0) return -1;
     const { view } = run.at(i);
-    const at = (run.start[i] as number) + layout.addr;
-    return view.getInt32(at) === 0 && view.getInt32(at + 4) === 0 ? -1 : run.addr[i] as number;
+    const at = intAt(run.start, i) + layout.addr;
+    return view.getInt32(at) === 0 && view.getInt32(at + 4) === 0 ? -1 : intAt(run.addr, i);
   }
 
   /** What an access counts for, as with `iter_add_single_mem_entry` of tools/perf/util/hist.c. */
   #weight(run: Run, i: number): number {
-    const number = run.event[i] as number;
+    const number = intAt(run.event, i);
     const event = this.#events[number] as PerfEvent;
     const { sampleType } = event.layout;
     if ((sampleType & PERF_SAMPLE_DATA_SRC) !== 0) this.accesses++;
@@ -473,7 +474,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const fields = this.#fields[number] ??= new SampleFields(event.attr);
     const { view } = run.at(i);
     const { littleEndian: le } = (this.#engine as Engine).reader;
-    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return 1;
+    if (!fields.locate(view, intAt(run.start, i), intAt(run.end, i), le)) return 1;
     const at = fields.weight;
     const low = view.getUint32(le ? at : at + 4, le);
     if ((sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0) return low || 1;
@@ -492,8 +493,8 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   ): void {
     const { keys } = this.#options;
     const { branches, branchFlags } = run;
-    const first = run.branchStart[i] as number;
-    const end = run.branchStart[i + 1] as number;
+    const first = intAt(run.branchStart, i);
+    const end = intAt(run.branchStart, i + 1);
     total.samples += end - first >> 1;
     total.period += end - first >> 1;
     if (run.chosen[i] === CHOSEN.TOTAL) return;
@@ -502,14 +503,14 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       const context = this.#histogram.context(
         event,
         comm,
-        keys?.pid ? run.process[i] as number : 0,
-        keys?.tid ? run.tid[i] as number : 0,
-        keys?.cpu ? run.cpu[i] as number : 0,
-        (branchFlags[k >> 1] as number) & mask,
+        keys?.pid ? intAt(run.process, i) : 0,
+        keys?.tid ? intAt(run.tid, i) : 0,
+        keys?.cpu ? intAt(run.cpu, i) : 0,
+        intAt(branchFlags, k >> 1) & mask,
       );
       this.#histogram.addLater(
         context,
-        nodes.node(branches[k] as number, branches[k + 1] as number),
+        nodes.node(intAt(branches, k), intAt(branches, k + 1)),
         1,
       );
     }

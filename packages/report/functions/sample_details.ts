@@ -4,6 +4,7 @@ import {
   type DataSourcePart,
   NO_DATA_SOURCE,
 } from "@perfdata/format/data-source";
+import { intAt, uintAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import {
   PERF_SAMPLE_CGROUP,
@@ -156,12 +157,12 @@ export class SampleDetails {
 
   /** The number of a sample's values. */
   of(run: Run, i: number): number {
-    const number = run.event[i] as number;
+    const number = intAt(run.event, i);
     const event = this.#events[number] as PerfEvent;
     const fields = this.#fields[number] ??= new SampleFields(event.attr);
     const { bytes, view } = run.at(i);
     const le = this.#le;
-    const found = fields.locate(view, run.start[i] as number, run.end[i] as number, le);
+    const found = fields.locate(view, intAt(run.start, i), intAt(run.end, i), le);
     const isStruct = (event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
     for (let k = 0; k < this.#columns.length; k++) {
       const column = this.#columns[k] as DetailColumn;
@@ -176,7 +177,7 @@ export class SampleDetails {
         ? event.layout.time
         : undefined;
       const at = fixed !== undefined
-        ? fixed < 0 ? -1 : (run.start[i] as number) + fixed
+        ? fixed < 0 ? -1 : intAt(run.start, i) + fixed
         : found
         ? positionOf(fields, column as Exclude<DetailColumn, "ip" | "time" | "trace">)
         : -1;
@@ -189,16 +190,16 @@ export class SampleDetails {
         hi = 0;
       } else if (column === "time" && at >= 0) {
         this.#divide(lo >>> 0, hi >>> 0);
-        lo = this.#stretch[0] as number;
-        hi = this.#stretch[1] as number;
+        lo = uintAt(this.#stretch, 0);
+        hi = uintAt(this.#stretch, 1);
       } else if (column === "parallelism") {
         lo = this.parallelism;
         hi = 0;
       } else if (column === "data_src" && at < 0) {
         lo = Number(NO_DATA_SOURCE);
       }
-      this.#now[2 * k] = lo & (this.#masks[2 * k] as number);
-      this.#now[2 * k + 1] = hi & (this.#masks[2 * k + 1] as number);
+      this.#now[2 * k] = lo & intAt(this.#masks, 2 * k);
+      this.#now[2 * k + 1] = hi & intAt(this.#masks, 2 * k + 1);
     }
     return this.#intern(this.#now, 0);
   }
@@ -222,7 +223,7 @@ export class SampleDetails {
   /** A value as it was recorded; of data sources, the parts that rows are grouped by. */
   value(number: number, column: DetailColumn): bigint {
     const at = number * this.#size + 2 * this.#columns.indexOf(column);
-    const half = (word: number) => BigInt((this.#words[word] as number) >>> 0);
+    const half = (word: number) => BigInt(intAt(this.#words, word) >>> 0);
     return half(at + 1) << 32n | half(at);
   }
 
@@ -260,7 +261,7 @@ export class SampleDetails {
     const numbers = new Int32Array(words.length / this.#size);
     for (let i = 0; i < numbers.length; i++) {
       const from = i * this.#size;
-      const trace = at < 0 ? 0 : words[from + at] as number;
+      const trace = at < 0 ? 0 : intAt(words, from + at);
       if (trace > 0) words[from + at] = this.#traceNumber(traces[trace - 1] ?? "");
       numbers[i] = this.#intern(words, from);
     }
@@ -272,7 +273,7 @@ export class SampleDetails {
     const mask = this.#slots.length - 1;
     let slot = hash(words, at, size) & mask;
     for (;;) {
-      const found = this.#slots[slot] as number;
+      const found = intAt(this.#slots, slot);
       if (found < 0) break;
       let k = 0;
       while (k < size && this.#words[found * size + k] === words[at + k]) k++;
@@ -283,7 +284,7 @@ export class SampleDetails {
     if (this.count * size > this.#words.length) {
       this.#words = enlarge(this.#words, this.count * size);
     }
-    for (let k = 0; k < size; k++) this.#words[added * size + k] = words[at + k] as number;
+    for (let k = 0; k < size; k++) this.#words[added * size + k] = intAt(words, at + k);
     this.#slots[slot] = added;
     if (this.count * 2 > mask) this.#rehash();
     return added;
@@ -294,7 +295,7 @@ export class SampleDetails {
     const mask = slots.length - 1;
     for (let i = 0; i < this.count; i++) {
       let slot = hash(this.#words, i * this.#size, this.#size) & mask;
-      while ((slots[slot] as number) >= 0) slot = slot + 1 & mask;
+      while (intAt(slots, slot) >= 0) slot = slot + 1 & mask;
       slots[slot] = i;
     }
     this.#slots = slots;
@@ -330,7 +331,7 @@ function positionOf(
 function hash(words: Int32Array, at: number, size: number): number {
   let h = 0;
   for (let k = 0; k < size; k++) {
-    h = Math.imul(h ^ words[at + k] as number, 0x9e3779b1);
+    h = Math.imul(h ^ intAt(words, at + k), 0x9e3779b1);
     h ^= h >>> 15;
   }
   h = Math.imul(h, 0x2c1b3c6d);

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { NodeTable } from "@perfdata/profile/node-table";
 import type { PtCode, PtHistory } from "@perfdata/pt/code";
@@ -63,20 +64,20 @@ export class TraceBranchSamples implements CountedSamples {
       if (words[at + SAMPLE_WORD.KIND] !== SAMPLE.BRANCHES) continue;
       total.samples++;
       total.period++;
-      const comm = words[at + SAMPLE_WORD.COMM] as number;
-      const thread = words[at + SAMPLE_WORD.TID] as number;
-      const flags = words[at + SAMPLE_WORD.FLAGS] as number;
+      const comm = intAt(words, at + SAMPLE_WORD.COMM);
+      const thread = intAt(words, at + SAMPLE_WORD.TID);
+      const flags = intAt(words, at + SAMPLE_WORD.FLAGS);
       const context = this.histogram.context(
         0,
         comm >= 0 ? 2 * comm : 2 * thread + 1,
-        pid ? words[at + SAMPLE_WORD.PID] as number : 0,
+        pid ? intAt(words, at + SAMPLE_WORD.PID) : 0,
         tid ? thread : 0,
-        cpu ? words[at + SAMPLE_WORD.CPU] as number : 0,
+        cpu ? intAt(words, at + SAMPLE_WORD.CPU) : 0,
         ((flags & IP_FLAG.IN_TX) === 0 ? 0 : BRANCH.IN_TX & mask) |
           ((flags & IP_FLAG.TX_ABORT) === 0 ? 0 : BRANCH.ABORT & mask),
       );
-      const from = words[at + SAMPLE_WORD.FROM] as number;
-      const to = words[at + SAMPLE_WORD.TO] as number;
+      const from = intAt(words, at + SAMPLE_WORD.FROM);
+      const to = intAt(words, at + SAMPLE_WORD.TO);
       this.histogram.addLater(context, this.pairs.node(from, to), 1);
     }
     this.histogram.settle();
@@ -87,8 +88,7 @@ export class TraceBranchSamples implements CountedSamples {
 export function tracePlaces(code: PtCode): CountedCode & LookedUpCode {
   const { table, objects } = code;
   const inKernel = objects.map(({ kind }) => kind === "kernel" || kind === "module");
-  const high = (place: number): number =>
-    Math.floor((table.address[place] as number) / 2 ** 32) | 0;
+  const high = (place: number): number => Math.floor(floatAt(table.address, place) / 2 ** 32) | 0;
   return {
     places: {
       count: table.count,
@@ -97,13 +97,13 @@ export function tracePlaces(code: PtCode): CountedCode & LookedUpCode {
         kernel: inKernel[number] === true,
       })),
       objects,
-      object: (place) => table.object[place] as number,
-      address: (place) => table.address[place] as number,
+      object: (place) => intAt(table.object, place),
+      address: (place) => floatAt(table.address, place),
       times: table.time,
       hi: high,
-      lo: (place) => (table.address[place] as number) % 2 ** 32 | 0,
+      lo: (place) => floatAt(table.address, place) % 2 ** 32 | 0,
       cpumode(place) {
-        const object = table.object[place] as number;
+        const object = intAt(table.object, place);
         return (object < 0 ? high(place) < 0 : inKernel[object] === true)
           ? PERF_RECORD_MISC_KERNEL
           : PERF_RECORD_MISC_USER;

@@ -4,6 +4,7 @@ import {
   type RecordBatch,
   RecordCodec,
 } from "@perfdata/format";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { enlarge } from "@perfdata/format/enlarge";
@@ -108,7 +109,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
       } else if (!this.#isAnyOrder) {
         const { bytes, view } = run.at(i);
         const [from = 0, to = 0] = [start[i], end[i]];
-        this.#other(bytes, view, from, to, timeHi[i] as number, timeLo[i] as number);
+        this.#other(bytes, view, from, to, intAt(timeHi, i), intAt(timeLo, i));
       }
     }
   }
@@ -141,7 +142,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     for (const tid of part.threads) this.threads.add(tid);
     for (const cpu of part.cpus) this.cpus.add(cpu);
     for (const [at, samples] of part.byPlace.entries()) {
-      if (samples > 0) this.#atPlace(at === 0 ? -1 : place[at - 1] as number, samples);
+      if (samples > 0) this.#atPlace(at === 0 ? -1 : intAt(place, at - 1), samples);
     }
     this.samples += part.samples;
     this.ofSamples.join(part.span);
@@ -150,7 +151,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   #atPlace(place: number, samples: number): void {
     const at = place + 1;
     if (at >= this.byPlace.length) this.byPlace = enlarge(this.byPlace, at + 1);
-    this.byPlace[at] = (this.byPlace[at] as number) + samples;
+    this.byPlace[at] = floatAt(this.byPlace, at) + samples;
   }
 
   /** Takes a record that is no sample. */
@@ -212,19 +213,19 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
 
   #sample(run: Run, i: number): void {
     this.samples++;
-    const number = run.event[i] as number;
+    const number = intAt(run.event, i);
     const event = this.#event(number);
     event.samples++;
-    event.period += run.period[i] as number;
-    this.#thread(run.thread[i] as number, run.process[i] as number, run.tid[i] as number);
-    const cpu = run.cpu[i] as number;
+    event.period += floatAt(run.period, i);
+    this.#thread(intAt(run.thread, i), intAt(run.process, i), intAt(run.tid, i));
+    const cpu = intAt(run.cpu, i);
     if (cpu >= CPUS) this.cpus.add(cpu);
     else if (cpu >= 0 && this.#hasCpu[cpu] === 0) {
       this.#hasCpu[cpu] = 1;
       this.cpus.add(cpu);
     }
-    this.#atPlace(run.place[i] as number, 1);
-    this.ofSamples.see(run.timeHi[i] as number, run.timeLo[i] as number);
+    this.#atPlace(intAt(run.place, i), 1);
+    this.ofSamples.see(intAt(run.timeHi, i), intAt(run.timeLo, i));
     this.#stack(run, i, number);
   }
 

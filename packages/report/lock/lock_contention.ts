@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
@@ -229,7 +230,7 @@ export class LockContention implements Consumer {
       const type = run.type[i];
       if (type === PERF_RECORD_LOST || type === PERF_RECORD_LOST_SAMPLES) {
         const { view } = run.at(i);
-        const at = (run.start[i] as number) + (type === PERF_RECORD_LOST ? 16 : 8);
+        const at = intAt(run.start, i) + (type === PERF_RECORD_LOST ? 16 : 8);
         this.lostRecords += view.getUint32(at + (le ? 0 : 4), le);
       }
       if (type !== PERF_RECORD_SAMPLE || run.chosen[i] !== CHOSEN.YES) continue;
@@ -250,12 +251,12 @@ export class LockContention implements Consumer {
   }
 
   #begin(run: Run, i: number, time: number, hi: number, lo: number, flags: number): void {
-    const tid = run.tid[i] as number;
+    const tid = intAt(run.tid, i);
     let list = this.#waiting.get(tid);
     if (list === undefined) this.#waiting.set(tid, list = []);
     let waiting = list.find((of) => of.since >= 0 && of.hi === hi && of.lo === lo);
     if (waiting !== undefined) return;
-    const stack = run.stack[i] as number;
+    const stack = intAt(run.stack, i);
     const key = stack * 256 + (flags & 0xff);
     let caller = this.#callers.get(key);
     if (caller === undefined) this.#callers.set(key, caller = new CallerSums(stack, flags));
@@ -263,7 +264,7 @@ export class LockContention implements Consumer {
     const thread = this.#threads.get(tid) ?? new ThreadSums();
     this.#threads.set(tid, thread);
     thread.contended++;
-    thread.comm = run.comm[i] as number;
+    thread.comm = intAt(run.comm, i);
     waiting = list.find(({ since }) => since < 0);
     if (waiting === undefined) list.push({ hi, lo, since: time, caller });
     else {
@@ -275,7 +276,7 @@ export class LockContention implements Consumer {
   }
 
   #end(run: Run, i: number, time: number, hi: number, lo: number): void {
-    const tid = run.tid[i] as number;
+    const tid = intAt(run.tid, i);
     const waiting = this.#waiting.get(tid)
       ?.find((of) => of.since >= 0 && of.hi === hi && of.lo === lo);
     if (waiting === undefined) {
@@ -383,8 +384,8 @@ export class LockContention implements Consumer {
   #places(stack: number, most: number): number[] {
     const { stacks } = this.#engine as Engine;
     const found: number[] = [];
-    for (let node = stack; node >= 0 && found.length < most; node = stacks.parent[node] as number) {
-      found.push(stacks.place[node] as number);
+    for (let node = stack; node >= 0 && found.length < most; node = intAt(stacks.parent, node)) {
+      found.push(intAt(stacks.place, node));
     }
     return found;
   }

@@ -1,4 +1,5 @@
 import type { PerfEvent } from "@perfdata/format";
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { PERF_SAMPLE_DATA_SRC, PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
@@ -171,13 +172,13 @@ class Sums {
   add(number: number, access: Float64Array, weight: number): void {
     const numbers = this.#numbers;
     for (let i = 0, at = number * SIZE; i < SIZE; i++, at++) {
-      numbers[at] = (numbers[at] as number) + (access[i] as number);
+      numbers[at] = floatAt(numbers, at) + floatAt(access, i);
     }
     for (let k = 0; k < WEIGHTS; k++) {
       if (counterOf(access, ACCESS_WEIGHTS[k] as AccessCounter) === 0) continue;
       const at = 2 * (number * WEIGHTS + k);
-      this.#weights[at] = (this.#weights[at] as number) + weight;
-      this.#weights[at + 1] = (this.#weights[at + 1] as number) + 1;
+      this.#weights[at] = floatAt(this.#weights, at) + weight;
+      this.#weights[at + 1] = floatAt(this.#weights, at + 1) + 1;
       break;
     }
   }
@@ -195,7 +196,7 @@ class Sums {
     const add = (to: Float64Array, of: Float64Array, size: number): void => {
       for (let i = 0; i < size; i++) {
         const at = number * size + i;
-        to[at] = (to[at] as number) + (of[from * size + i] as number);
+        to[at] = floatAt(to, at) + floatAt(of, from * size + i);
       }
     };
     add(this.#numbers, numbers, SIZE);
@@ -220,8 +221,8 @@ class Sums {
   weights(number: number): LineAccess["weights"] {
     return Object.fromEntries(ACCESS_WEIGHTS.map((name, k) => {
       const at = 2 * (number * WEIGHTS + k);
-      const count = this.#weights[at + 1] as number;
-      return [name, count === 0 ? 0 : (this.#weights[at] as number) / count];
+      const count = floatAt(this.#weights, at + 1);
+      return [name, count === 0 ? 0 : floatAt(this.#weights, at) / count];
     })) as unknown as LineAccess["weights"];
   }
 }
@@ -293,32 +294,32 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
         continue;
       }
       const { bytes, view } = run.at(i);
-      const [start, end] = [run.start[i] as number, run.end[i] as number];
+      const [start, end] = [intAt(run.start, i), intAt(run.end, i)];
       const feature = streamFeature(reader, bytes, view, start, end);
       if (feature !== undefined) this.#features.set(feature.id, feature.payload.slice());
     }
   }
 
   #access(run: Run, i: number): void {
-    const number = run.event[i] as number;
+    const number = intAt(run.event, i);
     const event = this.#events[number] as PerfEvent;
     const { layout } = event;
     if ((layout.sampleType & PERF_SAMPLE_DATA_SRC) === 0) return;
     const { view } = run.at(i);
-    const start = run.start[i] as number;
+    const start = intAt(run.start, i);
     const { places, reader: { littleEndian: le } } = this.#engine as Engine;
     const fields = this.#fields[number] ??= new SampleFields(event.attr);
-    if (!fields.locate(view, start, run.end[i] as number, le)) {
+    if (!fields.locate(view, start, intAt(run.end, i), le)) {
       this.leftOut++;
       return;
     }
     const at = fields.dataSrc;
     const low = le ? 0 : 4;
     const high = 4 - low;
-    const data = run.addr[i] as number;
+    const data = intAt(run.addr, i);
     const hasAddress = layout.addr >= 0 && data >= 0 &&
       (view.getInt32(start + layout.addr) | view.getInt32(start + layout.addr + 4)) !== 0;
-    const code = run.place[i] as number;
+    const code = intAt(run.place, i);
     const isMapped = hasAddress && places.object(data) >= 0 && code >= 0 &&
       places.object(code) >= 0;
     const now = this.#now;
@@ -337,7 +338,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     }
     this.#total.add(0, now, weight);
     if (!hasAddress) return;
-    const line = this.#line(data, run.process[i] as number);
+    const line = this.#line(data, intAt(run.process, i));
     this.#lines.add(line, now, weight);
     if (fields.physAddr >= 0) {
       const upper = view.getInt32(fields.physAddr + high, le);
@@ -348,11 +349,11 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
       line,
       data,
       code,
-      run.process[i] as number,
-      run.tid[i] as number,
+      intAt(run.process, i),
+      intAt(run.tid, i),
     );
     this.#accesses.add(access, now, weight);
-    this.#cpus.node(access, run.cpu[i] as number);
+    this.#cpus.node(access, intAt(run.cpu, i));
   }
 
   #addPhysical(line: number, hi: number, lo: number): void {
@@ -401,7 +402,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   }
 
   #numberOf(node: number): number {
-    return node < this.#numbers.length ? (this.#numbers[node] as number) - 1 : -1;
+    return node < this.#numbers.length ? intAt(this.#numbers, node) - 1 : -1;
   }
 
   #named(node: number, number: number): number {
@@ -414,7 +415,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     const pairs = (parents: Int32Array, items: Int32Array) =>
       Int32Array.from(
         { length: 2 * items.length },
-        (_, i) => (i & 1) === 0 ? parents[i >> 1] as number : items[i >> 1] as number,
+        (_, i) => (i & 1) === 0 ? intAt(parents, i >> 1) : intAt(items, i >> 1),
       );
     return {
       total: this.#total.part(),
@@ -439,7 +440,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     const { linePlaces, linePids, rows, cpus, physical } = part;
     this.#total.join(0, part.total, 0);
     const lines = Int32Array.from(linePlaces, (data, from) => {
-      const line = this.#line(place[data] as number, linePids[from] as number);
+      const line = this.#line(intAt(place, data), intAt(linePids, from));
       this.#lines.join(line, part.lines, from);
       return line;
     });
@@ -447,9 +448,9 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     for (let from = 0; from < accesses.length; from++) {
       const [line = 0, , data = 0, code = 0, pid = 0, tid = 0] = rows.subarray(ROW * from);
       const access = this.#accessOf(
-        lines[line] as number,
-        place[data] as number,
-        code < 0 ? -1 : place[code] as number,
+        intAt(lines, line),
+        intAt(place, data),
+        code < 0 ? -1 : intAt(place, code),
         pid,
         tid,
       );
@@ -457,11 +458,11 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
       accesses[from] = access;
     }
     for (let i = 0; i < cpus.length; i += 2) {
-      this.#cpus.node(accesses[cpus[i] as number] as number, cpus[i + 1] as number);
+      this.#cpus.node(intAt(accesses, intAt(cpus, i)), intAt(cpus, i + 1));
     }
     for (let i = 0; i < physical.length; i += 3) {
       const [line = 0, hi = 0, lo = 0] = physical.subarray(i);
-      this.#addPhysical(lines[line] as number, hi, lo);
+      this.#addPhysical(intAt(lines, line), hi, lo);
     }
     this.leftOut += part.leftOut;
   }
@@ -519,11 +520,11 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
       lineCount: lines.count,
       trust: lookUps.trust,
       lines: shown.map((line) => {
-        const entry = names.datum(this.#linePlaces[line] as number);
-        const pid = this.#linePids[line] as number;
+        const entry = names.datum(numberAt(this.#linePlaces, line));
+        const pid = numberAt(this.#linePids, line);
         return {
-          dso: names.dsos.text(names.column("dso")[entry] as number),
-          address: names.functions.text(names.column("cacheline")[entry] as number),
+          dso: names.dsos.text(intAt(names.column("dso"), entry)),
+          address: names.functions.text(intAt(names.column("cacheline"), entry)),
           pid: pid < 0 ? undefined : pid,
           memoryNodes: [...new Set(physicalOf[line]?.map(({ hi, lo }) => nodeOf(hi, lo)))]
             .filter((node) => node >= 0).sort((a, b) => a - b),
@@ -554,7 +555,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     const byCode = this.#by.has("iaddr");
     const entry = names.entry(code);
     const name = (entry: number): string => {
-      const symbol = names.column("symbol")[entry] as number;
+      const symbol = intAt(names.column("symbol"), entry);
       return names.functions.text(symbol) + (names.unverified.has(symbol) ? "?" : "");
     };
     return {
@@ -563,10 +564,10 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
       address: byCode ? this.#addressText(code) : undefined,
       sym: byCode ? name(entry) : undefined,
       srcline: byCode && withLines
-        ? names.texts.text(names.column("line")[entry] as number)
+        ? names.texts.text(intAt(names.column("line"), entry))
         : undefined,
       dso: byCode || this.#by.has("dso")
-        ? names.dsos.text(names.column("dso")[entry] as number)
+        ? names.dsos.text(intAt(names.column("dso"), entry))
         : undefined,
       pid: pid < 0 ? undefined : pid,
       tid: tid < 0 ? undefined : tid,
@@ -590,12 +591,12 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     const lines: { readonly hi: number; readonly lo: number }[][] = [];
     const [parents, items] = [this.#physical.parents(), this.#physical.items()];
     for (let node = 0; node < items.length; node++) {
-      const upper = parents[node] as number;
-      const line = upper < 0 ? -1 : parents[upper] as number;
+      const upper = intAt(parents, node);
+      const line = upper < 0 ? -1 : intAt(parents, upper);
       if (line < 0) continue;
-      (lines[items[line] as number] ??= []).push({
-        hi: items[upper] as number,
-        lo: items[node] as number,
+      (lines[intAt(items, line)] ??= []).push({
+        hi: intAt(items, upper),
+        lo: intAt(items, node),
       });
     }
     return lines;
@@ -605,7 +606,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     const cpus: number[][] = [];
     const [accesses, numbers] = [this.#cpus.parents(), this.#cpus.items()];
     for (let i = 0; i < numbers.length; i++) {
-      (cpus[accesses[i] as number] ??= []).push(numbers[i] as number);
+      (cpus[intAt(accesses, i)] ??= []).push(intAt(numbers, i));
     }
     for (const list of cpus) list?.sort((a, b) => a - b);
     return cpus;

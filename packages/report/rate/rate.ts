@@ -1,4 +1,5 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { IdMap } from "@perfdata/format/id-map";
 import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import {
@@ -228,12 +229,12 @@ class RateAnalysis implements Consumer {
   rows(run: Run): void {
     this.#learnEvents();
     for (let i = 0; i < run.count; i++) {
-      const type = run.type[i] as number;
+      const type = intAt(run.type, i);
       if (type === PERF_RECORD_SAMPLE) {
         if (!this.begun) this.#begin();
         this.#sample(run, i);
       } else if (type === PERF_RECORD_ID_INDEX) {
-        this.#idIndex(run.at(i).view, run.start[i] as number, run.end[i] as number);
+        this.#idIndex(run.at(i).view, intAt(run.start, i), intAt(run.end, i));
       } else if (
         type === PERF_RECORD_THROTTLE || type === PERF_RECORD_UNTHROTTLE ||
         type === PERF_RECORD_LOST || type === PERF_RECORD_LOST_SAMPLES || type === PERF_RECORD_READ
@@ -256,24 +257,24 @@ class RateAnalysis implements Consumer {
 
   #sample(run: Run, i: number): void {
     const { view } = run.at(i);
-    const start = run.start[i] as number;
-    const end = run.end[i] as number;
-    const index = run.event[i] as number;
+    const start = intAt(run.start, i);
+    const end = intAt(run.end, i);
+    const index = intAt(run.event, i);
     const event = this.#events[index];
     if (event === undefined) {
       this.leftOut++;
       return;
     }
     const isChosen = this.#isChosen(run, i);
-    if (isChosen) this.samples[index] = (this.samples[index] as number) + 1;
+    if (isChosen) this.samples[index] = numberAt(this.samples, index) + 1;
     const { layout, attr } = event;
     if (layout.time < 0 || start + layout.fixedSize > end) {
       this.leftOut++;
       return;
     }
     const time = this.#time(view, start + layout.time);
-    const cpu = run.cpu[i] as number;
-    const tid = run.tid[i] as number;
+    const cpu = intAt(run.cpu, i);
+    const tid = intAt(run.tid, i);
     this.by ??= layout.cpu < 0 && tid >= 0 ? "thread" : "cpu";
     // Without a recorded period it is the one that was asked for; a frequency says nothing here.
     const periodAt = event.periodAt(view, start, end, this.#le);
@@ -316,7 +317,7 @@ class RateAnalysis implements Consumer {
         const stream = this.streams.stream(counter);
         if (lost > stream.lost) {
           const more = isChosen ? lost - stream.lost : 0;
-          this.lostSamples[which] = (this.lostSamples[which] as number) + more;
+          this.lostSamples[which] = numberAt(this.lostSamples, which) + more;
           stream.lost = lost;
         }
       }
@@ -341,28 +342,28 @@ class RateAnalysis implements Consumer {
   /** Whether a record counts: by what it says itself. */
   #isChosen(run: Run, i: number): boolean {
     const { events, cpus, pids, tids, time, records } = this.#filter;
-    if (cpus !== undefined && !cpus.has(run.cpu[i] as number)) return false;
-    if (pids !== undefined && !pids.has(run.pid[i] as number)) return false;
-    if (tids !== undefined && !tids.has(run.tid[i] as number)) return false;
+    if (cpus !== undefined && !cpus.has(intAt(run.cpu, i))) return false;
+    if (pids !== undefined && !pids.has(intAt(run.pid, i))) return false;
+    if (tids !== undefined && !tids.has(intAt(run.tid, i))) return false;
     if (time !== undefined) {
       const now = run.time(i);
       if (now < time[0] || now > time[1]) return false;
     }
     if (run.type[i] !== PERF_RECORD_SAMPLE) return true;
-    if (events !== undefined && !events.has(run.event[i] as number)) return false;
-    return records === undefined || records.has(run.offset[i] as number);
+    if (events !== undefined && !events.has(intAt(run.event, i))) return false;
+    return records === undefined || records.has(floatAt(run.offset, i));
   }
 
   #other(run: Run, i: number, type: number): void {
     if (!this.#isChosen(run, i)) return;
     const { view } = run.at(i);
-    const start = run.start[i] as number;
-    const end = run.end[i] as number;
-    const index = run.event[i] as number;
-    const cpu = run.cpu[i] as number;
-    const tid = run.tid[i] as number;
-    const hi = run.timeHi[i] as number;
-    const lo = run.timeLo[i] as number;
+    const start = intAt(run.start, i);
+    const end = intAt(run.end, i);
+    const index = intAt(run.event, i);
+    const cpu = intAt(run.cpu, i);
+    const tid = intAt(run.tid, i);
+    const hi = intAt(run.timeHi, i);
+    const lo = intAt(run.timeLo, i);
     let time = (hi | lo) === 0 || type === PERF_RECORD_READ
       ? undefined
       : this.#since(hi >>> 0, lo >>> 0);
@@ -381,7 +382,7 @@ class RateAnalysis implements Consumer {
     if (type === PERF_RECORD_LOST_SAMPLES) {
       if (left < 8) return;
       const lost = this.#u64(view, start + LOST_OF_EVENT.lost);
-      if (index >= 0) this.lostSamples[index] = (this.lostSamples[index] as number) + lost;
+      if (index >= 0) this.lostSamples[index] = numberAt(this.lostSamples, index) + lost;
       this.incidents({ what: "lost_samples", event: index, cpu, time, lost });
       return;
     }
@@ -389,7 +390,7 @@ class RateAnalysis implements Consumer {
     if (type === PERF_RECORD_LOST) {
       const which = this.#eventOf(view, start + LOST_RECORDS.id) ?? index;
       const lost = this.#u64(view, start + LOST_RECORDS.lost);
-      if (which >= 0) this.lostRecords[which] = (this.lostRecords[which] as number) + lost;
+      if (which >= 0) this.lostRecords[which] = numberAt(this.lostRecords, which) + lost;
       this.incidents({ what: "lost", event: which, cpu, time, lost });
       return;
     }

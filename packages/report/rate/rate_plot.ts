@@ -1,3 +1,4 @@
+import { numberAt } from "@perfdata/format/elements";
 import type { RateEvent, RateIncident } from "./rate.ts";
 import type { RatePoint } from "./rate_stream.ts";
 import { type PlotSeries, timePlot } from "../time_plot.ts";
@@ -57,7 +58,7 @@ export class RatePlot {
     if (kept.times.length < MOST_POINTS) return;
     kept.stride *= 2;
     for (const column of [kept.times, kept.periods, kept.frequencies]) {
-      for (let i = 0; 2 * i < column.length; i++) column[i] = column[2 * i] as number;
+      for (let i = 0; 2 * i < column.length; i++) column[i] = numberAt(column, 2 * i);
       column.length = Math.ceil(column.length / 2);
     }
   }

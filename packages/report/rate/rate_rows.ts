@@ -1,3 +1,4 @@
+import { numberAt } from "@perfdata/format/elements";
 import { snakeKeys } from "../json_line.ts";
 import type { RateIncident, RateReport } from "./rate.ts";
 import type { RatePoint, RateStreamSummary } from "./rate_stream.ts";
@@ -94,7 +95,7 @@ function tableLines(head: readonly string[], rows: readonly (readonly string[])[
     Math.max(title.length, ...rows.map((row) => (row[i] ?? "").length))
   );
   return [head, ...rows].map((row) =>
-    row.map((cell, i) => cell.padStart(widths[i] as number)).join("  ")
+    row.map((cell, i) => cell.padStart(numberAt(widths, i))).join("  ")
   );
 }
 

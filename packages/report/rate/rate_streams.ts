@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
@@ -58,7 +59,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
     period: number | undefined,
     chosen: boolean,
   ): RatePoint | undefined {
-    const flags = this.#flags[counter] as number;
+    const flags = byteAt(this.#flags, counter);
     const followed = this.#followed.get(counter);
     if (followed !== undefined || (flags & FIRST.SAMPLE) !== 0) {
       return (followed ?? this.stream(counter)).sample(time, count, period, chosen);
@@ -79,7 +80,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
   }
 
   #made(counter: number): RateStream {
-    const flags = this.#flags[counter] as number;
+    const flags = byteAt(this.#flags, counter);
     const stream = new RateStream(
       this.#event(counter),
       this.#cpu(counter),
@@ -87,9 +88,9 @@ export class RateStreams implements Iterable<RateStreamSummary> {
       (flags & FIRST.SOURCE_READ) !== 0 ? "read" : "period",
     );
     if ((flags & FIRST.SAMPLE) !== 0) {
-      const period = this.#period[counter] as number;
+      const period = floatAt(this.#period, counter);
       stream.sample(
-        this.#time[counter] as number,
+        floatAt(this.#time, counter),
         (flags & FIRST.READ) === 0 ? undefined : this.#count[counter],
         Number.isNaN(period) ? undefined : period,
         (flags & FIRST.CHOSEN) !== 0,
@@ -99,15 +100,15 @@ export class RateStreams implements Iterable<RateStreamSummary> {
   }
 
   #event(counter: number): number {
-    return this.#cpus.parents()[this.#counters.parents()[counter] as number] as number;
+    return intAt(this.#cpus.parents(), intAt(this.#counters.parents(), counter));
   }
 
   #cpu(counter: number): number {
-    return this.#cpus.items()[this.#counters.parents()[counter] as number] as number;
+    return intAt(this.#cpus.items(), intAt(this.#counters.parents(), counter));
   }
 
   #tid(counter: number): number {
-    return this.#counters.items()[counter] as number;
+    return intAt(this.#counters.items(), counter);
   }
 
   /** What was found, by event, CPU and thread. */
@@ -130,7 +131,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
 
   #counts(counter: number): boolean {
     const stream = this.#followed.get(counter);
-    if (stream === undefined) return ((this.#flags[counter] as number) & FIRST.CHOSEN) !== 0;
+    if (stream === undefined) return (byteAt(this.#flags, counter) & FIRST.CHOSEN) !== 0;
     const { samples, throttled, unthrottled } = stream.summary();
     return samples + throttled + unthrottled > 0;
   }

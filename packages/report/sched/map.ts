@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { HEADER_NRCPUS } from "@perfdata/format/feature-names";
 import {
   PERF_RECORD_COMM,
@@ -82,10 +83,10 @@ export class SchedulerMap extends SchedulerConsumer {
     const { reader } = this.engine ?? {};
     if (type === PERF_RECORD_SAMPLE || reader === undefined) return;
     const { view, bytes } = run.at(i);
-    const start = run.start[i] as number;
+    const start = intAt(run.start, i);
     const le = reader.littleEndian;
     if (type === PERF_RECORD_HEADER_FEATURE) {
-      const feature = streamFeature(reader, bytes, view, start, run.end[i] as number);
+      const feature = streamFeature(reader, bytes, view, start, intAt(run.end, i));
       if (feature?.id === HEADER_NRCPUS) this.#learnCpus(feature.payload, le);
       return;
     }
@@ -96,7 +97,7 @@ export class SchedulerMap extends SchedulerConsumer {
       this.#threads.set(tid, new Thread(parent?.comm ?? `:${tid}`));
       return;
     }
-    const text = bytes.subarray(start + NAME.comm, run.end[i] as number);
+    const text = bytes.subarray(start + NAME.comm, intAt(run.end, i));
     const nul = text.indexOf(0);
     const thread = this.#thread(view.getInt32(start + NAME.tid, le));
     thread.comm = new TextDecoder().decode(nul < 0 ? text : text.subarray(0, nul));

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { Run } from "@perfdata/session/run";
 import { SchedulerConsumer } from "./consumer.ts";
 
@@ -61,7 +62,7 @@ export class Timehist extends SchedulerConsumer {
   ): void {
     // Each CPU has an idle thread of its own; -1 is what the kernel calls threads that have ended.
     const isIdle = from === 0;
-    const thread = this.#thread(isIdle ? -2 - cpu : run.tid[i] as number);
+    const thread = this.#thread(isIdle ? -2 - cpu : intAt(run.tid, i));
     const began = this.#switches.get(cpu);
     this.#switches.set(cpu, time);
     let [wait, delay] = [0, 0];
@@ -74,10 +75,10 @@ export class Timehist extends SchedulerConsumer {
     const row = this.#row;
     row.time = time;
     row.cpu = cpu;
-    row.name = isIdle ? -1 : run.comm[i] as number;
+    row.name = isIdle ? -1 : intAt(run.comm, i);
     row.isIdle = isIdle;
-    row.tid = isIdle ? 0 : run.tid[i] as number;
-    row.pid = isIdle ? 0 : run.process[i] as number;
+    row.tid = isIdle ? 0 : intAt(run.tid, i);
+    row.pid = isIdle ? 0 : intAt(run.process, i);
     row.wait = wait;
     row.delay = delay;
     row.run = began === undefined ? 0 : time - began;

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 import type { Run } from "@perfdata/session/run";
 import { SchedulerConsumer } from "./consumer.ts";
@@ -84,7 +85,7 @@ export class Wakeups extends SchedulerConsumer {
   ): void {
     if (from !== 0) {
       const thread = this.#thread(from);
-      thread.comm = run.comm[i] as number;
+      thread.comm = intAt(run.comm, i);
       thread.since = state === 0 ? -1 : time;
       thread.woken = -1;
     }
@@ -102,12 +103,12 @@ export class Wakeups extends SchedulerConsumer {
     const thread = this.#thread(tid);
     if (thread.since < 0 || thread.woken >= 0 || time < thread.since) return;
     thread.woken = time;
-    const by = run.tid[i] as number;
+    const by = intAt(run.tid, i);
     const [waker, wakerTid] = isInterrupt
       ? [INTERRUPT, INTERRUPT]
       : by === 0
       ? [IDLE, IDLE]
-      : [run.comm[i] as number, by];
+      : [intAt(run.comm, i), by];
     const pair = this.#pair(thread.comm, tid, waker, wakerTid);
     const wait = time - thread.since;
     pair.waits++;

@@ -1,4 +1,5 @@
 import { type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
+import { numberAt } from "@perfdata/format/elements";
 import type { CommandLine } from "@perfdata/format/features";
 import { HEADER_CMDLINE, HEADER_VERSION } from "@perfdata/format/feature-names";
 import {
@@ -436,7 +437,7 @@ class StatPass {
     });
     const byGroup = [...groups.values()].sort((a, b) => {
       const at = a.order.findIndex((value, i) => value !== b.order[i]);
-      return at < 0 ? 0 : (a.order[at] as number) - (b.order[at] as number);
+      return at < 0 ? 0 : numberAt(a.order, at) - numberAt(b.order, at);
     });
     if (byGroup.length === 0) {
       byGroup.push({ name: "", order: [], cpus: 0, members: new Set() });

@@ -1,3 +1,4 @@
+import { numberAt } from "@perfdata/format/elements";
 import type { Address } from "../resolver/address.ts";
 import type { BundleObject } from "./bundle.ts";
 import type { FrameBatch } from "../dwarf/dwarf_context.ts";
@@ -93,7 +94,7 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
       }
     });
     const column = (index: number): Int32Array =>
-      Int32Array.from(rows, (row) => row[index] as number);
+      Int32Array.from(rows, (row) => numberAt(row, index));
     return {
       first,
       count,

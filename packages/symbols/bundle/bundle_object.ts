@@ -1,3 +1,4 @@
+import { floatAt, uintAt } from "@perfdata/format/elements";
 import type { Address } from "../resolver/address.ts";
 import type { BundleTables } from "./bundle_tables.ts";
 import type { BundleObjectInfo, BundleUnwinding } from "./bundle_writer.ts";
@@ -52,12 +53,12 @@ export class BundleObject {
     let high = low + this.size;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((rangeStart[middle] as number) <= address) low = middle + 1;
+      if (floatAt(rangeStart, middle) <= address) low = middle + 1;
       else high = middle;
     }
     const range = low - 1;
     if (range < this.#first) return undefined;
-    const end = (rangeStart[range] as number) + (rangeSize[range] as number);
+    const end = floatAt(rangeStart, range) + uintAt(rangeSize, range);
     return address < end ? this.#tables.entry(range) : undefined;
   }
 

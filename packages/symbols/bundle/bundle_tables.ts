@@ -1,3 +1,4 @@
+import { byteAt, floatAt, shortAt, uintAt } from "@perfdata/format/elements";
 import type { LoadSegment } from "../resolver/address_map.ts";
 import { type BundledFile, decodeBundleCode } from "./bundle_code.ts";
 import {
@@ -167,8 +168,8 @@ export class BundleTables {
       this.#below(at + 4, strings, "file of a frame");
       // Callers come first, so that there is no way round in a circle.
       const caller = this.#below(at + 20, i + 1, "caller of a frame");
-      depth[i + 1] = (depth[caller] as number) + 1;
-      if ((depth[i + 1] as number) > MAX_DEPTH) {
+      depth[i + 1] = shortAt(depth, caller) + 1;
+      if (shortAt(depth, i + 1) > MAX_DEPTH) {
         throw new BundleError(at, `${hex(at)}: more than ${MAX_DEPTH} frames at one address`);
       }
     }
@@ -219,14 +220,14 @@ export class BundleTables {
   #object(index: number): BundleObject {
     const at = this.#at("objects", index, 0);
     const bytes = this.#bytes;
-    const idSize = bytes[at + BUILD_ID_BYTES] as number;
+    const idSize = byteAt(bytes, at + BUILD_ID_BYTES);
     if (idSize > BUILD_ID_BYTES) {
       throw new BundleError(
         at + BUILD_ID_BYTES,
         `${hex(at + BUILD_ID_BYTES)}: build id of ${idSize} bytes, expected at most 20`,
       );
     }
-    const kind: ObjectKind | undefined = KINDS[(bytes[at + BUILD_ID_BYTES + 1] as number) - 1];
+    const kind: ObjectKind | undefined = KINDS[byteAt(bytes, at + BUILD_ID_BYTES + 1) - 1];
     if (kind === undefined) {
       const where = at + BUILD_ID_BYTES + 1;
       throw new BundleError(
@@ -243,8 +244,8 @@ export class BundleTables {
     const [firstRange, rangeCount] = this.#part(at + 44, "ranges");
     this.#part(at + 52, "symbols");
     for (let i = firstRange + 1; i < firstRange + rangeCount; i++) {
-      const before = (this.rangeStart[i - 1] as number) + (this.rangeSize[i - 1] as number);
-      if ((this.rangeStart[i] as number) < before) {
+      const before = floatAt(this.rangeStart, i - 1) + uintAt(this.rangeSize, i - 1);
+      if (floatAt(this.rangeStart, i) < before) {
         const where = this.#at("ranges", i, 0);
         throw new BundleError(
           where,
@@ -262,7 +263,7 @@ export class BundleTables {
     }
     let buildId = "";
     for (let i = 0; i < idSize; i++) {
-      buildId += (bytes[at + i] as number).toString(16).padStart(2, "0");
+      buildId += byteAt(bytes, at + i).toString(16).padStart(2, "0");
     }
     const info: BundleObjectInfo = {
       path: text(24),
@@ -328,10 +329,10 @@ export class BundleTables {
   entry(range: number): BundleEntry {
     const at = this.#at("ranges", range, 0);
     const symbol = this.#u32(at + 12);
-    const start = this.rangeStart[range] as number;
+    const start = floatAt(this.rangeStart, range);
     return {
       start,
-      end: start + (this.rangeSize[range] as number),
+      end: start + uintAt(this.rangeSize, range),
       symbol: symbol === 0 ? undefined : this.#symbol(symbol - 1),
       frames: this.#frames(this.#u32(at + 16)),
       cause: CAUSES[this.#u32(at + 20)],

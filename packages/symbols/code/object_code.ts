@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 import type { Address } from "../resolver/address.ts";
 import type { SymbolBundle } from "../bundle/bundle.ts";
 import { FileAddresses } from "../resolver/address_map.ts";
@@ -296,7 +297,7 @@ function rulesOf(cfi: ObjectCfi, address: Address): CodeRules | undefined {
 function number(bytes: Uint8Array, littleEndian: boolean): number {
   let value = 0;
   for (let i = 0; i < bytes.length; i++) {
-    value = value * 256 + (bytes[littleEndian ? bytes.length - 1 - i : i] as number);
+    value = value * 256 + byteAt(bytes, littleEndian ? bytes.length - 1 - i : i);
   }
   return value >= 2 ** 63 ? value - 2 ** 64 : value;
 }

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt, uintAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { Address } from "../resolver/address.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
@@ -118,32 +119,32 @@ export class Addr2LineText {
     for (let i = 0; i < addresses.length; i++) {
       if (this.#at >= FULL) flush();
       if (withAddress) {
-        this.#putAddress(shown[i] as number);
+        this.#putAddress(floatAt(shown, i));
         if (pretty) this.#put2(COLON, SPACE);
         else this.#byte(NEWLINE);
       }
-      const address = addresses[i] as number;
-      const count = batch.count[i] as number;
-      const first = batch.first[i] as number;
+      const address = floatAt(addresses, i);
+      const count = uintAt(batch.count, i);
+      const first = uintAt(batch.first, i);
       if (count === 0) {
         this.#withoutDwarf(address);
         continue;
       }
       // As binutils does, all frames show the discriminator of the innermost.
-      const discriminator = (batch.discriminator[first] as number) >>> 0;
+      const discriminator = intAt(batch.discriminator, first) >>> 0;
       const frames = inlines ? count : 1;
       for (let k = first; k < first + frames; k++) {
         if (functions) {
           this.#put(
-            this.#functionName(batch.function[k] as number, address, k === first + count - 1),
+            this.#functionName(intAt(batch.function, k), address, k === first + count - 1),
           );
           if (pretty) this.#put(AT);
           else this.#byte(NEWLINE);
         }
-        const file = batch.file[k] as number;
+        const file = intAt(batch.file, k);
         this.#put(file < 0 ? UNKNOWN : this.#fileName(file));
         this.#byte(COLON);
-        this.#putLine((batch.line[k] as number) >>> 0, discriminator);
+        this.#putLine(intAt(batch.line, k) >>> 0, discriminator);
         this.#byte(NEWLINE);
         if (pretty && k + 1 < first + frames) this.#put(INLINED_BY);
       }
@@ -155,7 +156,7 @@ export class Addr2LineText {
   #reserveFunctions(ids: Int32Array): void {
     let most = -1;
     for (let i = 0; i < ids.length; i++) {
-      const id = ids[i] as number;
+      const id = intAt(ids, i);
       if (id > most) most = id;
     }
     const known = this.#functionBytes;
@@ -257,7 +258,7 @@ export class Addr2LineText {
     let at = this.#at;
     // `set` has a cost of its own that is more than that of copying a short name.
     if (bytes.length > 48) out.set(bytes, at);
-    else for (let i = 0; i < bytes.length; i++) out[at++] = bytes[i] as number;
+    else for (let i = 0; i < bytes.length; i++) out[at++] = byteAt(bytes, i);
     this.#at += bytes.length;
   }
 

@@ -1,5 +1,6 @@
 // One module, since an address goes from the index of units to the tables of one, from there to split
 // and supplementary files, and all that is loaded on the way counts against one cache.
+import { floatAt, intAt, uintAt } from "@perfdata/format/elements";
 import { type Address, addressFromBigInt } from "../resolver/address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
 import { DataFinder } from "./data/data_finder.ts";
@@ -337,13 +338,13 @@ export class DwarfContext {
     const { functions } = this;
     const frames: Frame[] = [];
     for (let i = 0; i < sink.count; i++) {
-      const name = functions[sink.function[i] as number];
+      const name = functions[intAt(sink.function, i)];
       frames.push({
         ...(name ?? NAMELESS),
-        file: this.#files[sink.file[i] as number],
-        line: (sink.line[i] as number) >>> 0,
-        column: (sink.column[i] as number) >>> 0,
-        discriminator: (sink.discriminator[i] as number) >>> 0,
+        file: this.#files[intAt(sink.file, i)],
+        line: intAt(sink.line, i) >>> 0,
+        column: intAt(sink.column, i) >>> 0,
+        discriminator: intAt(sink.discriminator, i) >>> 0,
         inlined: i + 1 < sink.count,
       });
     }
@@ -389,29 +390,29 @@ export class DwarfContext {
     const unitOf = new Int32Array(n);
     const next = new Uint32Array(units.length + 1);
     for (let i = 0; i < n; i++) {
-      const unit = index.find(addresses[order[i] as number] as number);
+      const unit = index.find(floatAt(addresses, uintAt(order, i)));
       unitOf[i] = unit;
-      if (unit >= 0) next[unit + 1] = (next[unit + 1] as number) + 1;
+      if (unit >= 0) next[unit + 1] = uintAt(next, unit + 1) + 1;
     }
     for (let u = 0; u < units.length; u++) {
-      next[u + 1] = (next[u + 1] as number) + (next[u] as number);
+      next[u + 1] = uintAt(next, u + 1) + uintAt(next, u);
     }
     const starts = next.slice();
-    const numbers = new Uint32Array(starts[units.length] as number);
+    const numbers = new Uint32Array(uintAt(starts, units.length));
     const sorted = new Float64Array(numbers.length);
     for (let i = 0; i < n; i++) {
-      const unit = unitOf[i] as number;
+      const unit = intAt(unitOf, i);
       if (unit < 0) continue;
-      const place = next[unit] as number;
-      const number = order[i] as number;
+      const place = uintAt(next, unit);
+      const number = uintAt(order, i);
       numbers[place] = number;
-      sorted[place] = addresses[number] as number;
+      sorted[place] = floatAt(addresses, number);
       next[unit] = place + 1;
     }
     const sink = new FrameSink(Math.max(16, 4 * n), options.declLines);
     const first = new Uint32Array(n), count = new Uint32Array(n);
     for (let u = 0; u < units.length; u++) {
-      const from = starts[u] as number, to = starts[u + 1] as number;
+      const from = uintAt(starts, u), to = uintAt(starts, u + 1);
       if (from === to) continue;
       const unit = units.unit(u);
       const wanted = sorted.subarray(from, to);
@@ -419,9 +420,9 @@ export class DwarfContext {
         ? this.#lookupKept(unit, wanted, sink)
         : this.#lookupWanted(unit, wanted, sink);
       for (let k = from; k < to; k++) {
-        const number = numbers[k] as number;
-        first[number] = looked[k - from] as number;
-        count[number] = (looked[k - from + 1] as number) - (looked[k - from] as number);
+        const number = uintAt(numbers, k);
+        first[number] = uintAt(looked, k - from);
+        count[number] = uintAt(looked, k - from + 1) - uintAt(looked, k - from);
       }
     }
     this.#names.read(this.#report, options.names !== "linkage");
@@ -464,7 +465,7 @@ export class DwarfContext {
           for (let at = walk.next(); at >= 0; at = walk.next()) code.ranges(walk.die, ranges, at);
         });
         for (let i = first; i < ranges.count; i++) {
-          const entry = code.offset + (ranges.owner[i] as number);
+          const entry = code.offset + intAt(ranges.owner, i);
           ranges.owner[i] = this.#functionId(code.file, entry);
         }
       } finally {
@@ -474,9 +475,9 @@ export class DwarfContext {
     this.#names.read(this.#report, false);
     const order = orderOf(ranges.low, 0, ranges.count).slice(0, ranges.count);
     return {
-      low: Float64Array.from(order, (i) => ranges.low[i] as number),
-      high: Float64Array.from(order, (i) => ranges.high[i] as number),
-      function: Int32Array.from(order, (i) => ranges.owner[i] as number),
+      low: Float64Array.from(order, (i) => floatAt(ranges.low, i)),
+      high: Float64Array.from(order, (i) => floatAt(ranges.high, i)),
+      function: Int32Array.from(order, (i) => intAt(ranges.owner, i)),
     };
   }
 
@@ -488,7 +489,7 @@ export class DwarfContext {
       loaded = this.#load(unit, true);
       for (let i = 0; i < addresses.length; i++) {
         starts[i] = sink.count;
-        this.#lookupLoaded(loaded, addresses[i] as number, sink);
+        this.#lookupLoaded(loaded, floatAt(addresses, i), sink);
       }
       starts[addresses.length] = sink.count;
     } finally {
@@ -514,7 +515,7 @@ export class DwarfContext {
         starts[i] = sink.count;
         const f = functions === undefined ? -1 : functions.functionAt(i);
         const call = functions === undefined ? -1 : functions.callAt(i);
-        this.#pushFrames(tables, addresses[i] as number, f, call, sink);
+        this.#pushFrames(tables, floatAt(addresses, i), f, call, sink);
       }
       starts[addresses.length] = sink.count;
     } finally {
@@ -676,7 +677,7 @@ export class DwarfContext {
     const row = lines === undefined ? -1 : lines.find(address);
     if (lines !== undefined && row >= 0) {
       file = this.#fileId(tables, lines.file[row] as number);
-      line = lines.line[row] as number;
+      line = uintAt(lines.line, row);
       column = lines.column[row] as number;
       discriminator = lines.discriminator === undefined ? 0 : lines.discriminator[row] as number;
     }
@@ -690,18 +691,18 @@ export class DwarfContext {
         this.#report(code.error(`more than ${DEEPEST_INLINING} inlined calls in each other`));
         break;
       }
-      let id = calls.function[call] as number;
+      let id = intAt(calls.function, call);
       if (id === -2) {
-        id = this.#functionId(code.file, calls.origin[call] as number);
+        id = this.#functionId(code.file, floatAt(calls.origin, call));
         calls.function[call] = id;
       }
       sink.push(id, file, line, column, discriminator);
-      this.#declare(code.file, calls.origin[call] as number, sink);
-      file = this.#fileId(tables, calls.file[call] as number);
-      line = calls.line[call] as number;
-      column = calls.column[call] as number;
-      discriminator = calls.discriminator[call] as number;
-      call = calls.parent[call] as number;
+      this.#declare(code.file, floatAt(calls.origin, call), sink);
+      file = this.#fileId(tables, uintAt(calls.file, call));
+      line = uintAt(calls.line, call);
+      column = uintAt(calls.column, call);
+      discriminator = uintAt(calls.discriminator, call);
+      call = intAt(calls.parent, call);
     }
     const id = this.#functionId(code.file, functions.entryOffset(f));
     sink.push(id, file, line, column, discriminator);
@@ -740,7 +741,7 @@ export class DwarfContext {
     index: number,
   ): number {
     if (index >= ids.length || lines === undefined) return -1;
-    const known = ids[index] as number;
+    const known = intAt(ids, index);
     if (known !== -2) return known;
     const path = this.#tolerant(() => lines.path(index));
     let id = -1;
@@ -829,7 +830,7 @@ function findName(file: DwarfFile, origin: number): FoundName & { readonly declL
     if (name.unit !== undefined && linkageName.unit !== undefined) break;
     const slot = die.has(SLOT.ABSTRACT_ORIGIN) ? SLOT.ABSTRACT_ORIGIN : SLOT.SPECIFICATION;
     if (!die.has(slot)) break;
-    at = unit.reference(die.form[slot] as number, die.value[slot] as number);
+    at = unit.reference(intAt(die.form, slot), floatAt(die.value, slot));
   }
   return found;
 }
@@ -837,6 +838,6 @@ function findName(file: DwarfFile, origin: number): FoundName & { readonly declL
 function place(to: StringPlace, unit: Unit, slot: number): void {
   if (!die.has(slot)) return;
   to.unit = unit;
-  to.form = die.form[slot] as number;
-  to.value = die.value[slot] as number;
+  to.form = intAt(die.form, slot);
+  to.value = floatAt(die.value, slot);
 }

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt, numberAt, uintAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { text } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
@@ -148,8 +149,8 @@ export class FunctionNames {
     if (all) {
       for (const [section, { offsets, functions }] of this.#later) {
         for (let i = 0; i < functions.length; i++) {
-          const string = this.#strings.numberAt(section, offsets[i] as number);
-          this.#name[functions[i] as number] = string;
+          const string = this.#strings.numberAt(section, numberAt(offsets, i));
+          this.#name[numberAt(functions, i)] = string;
         }
       }
       this.#later.clear();
@@ -157,7 +158,7 @@ export class FunctionNames {
       this.#unscoped = { functions: [], declared: [] };
       const scopes = this.#scopes.of(declared, (error) => errors.push(error));
       scopes.forEach((scope, i) => {
-        if (scope !== "") this.#scope.set(functions[i] as number, scope);
+        if (scope !== "") this.#scope.set(numberAt(functions, i), scope);
       });
     }
     this.#strings.read(report);
@@ -173,15 +174,15 @@ export class FunctionNames {
     };
     const scope = this.#scope.get(n);
     return {
-      function: decoded(this.#name[n] as number),
-      linkageName: decoded(this.#linkageName[n] as number),
+      function: decoded(intAt(this.#name, n)),
+      linkageName: decoded(intAt(this.#linkageName, n)),
       ...(scope === undefined ? {} : { scope }),
     };
   }
 
   /** The linkage name of function `n` as it is stored, in UTF-8. */
   linkageName(n: number): Uint8Array | undefined {
-    return this.#strings.get(n < 0 ? -1 : this.#linkageName[n] as number);
+    return this.#strings.get(n < 0 ? -1 : intAt(this.#linkageName, n));
   }
 }
 
@@ -272,10 +273,10 @@ class Strings {
   }
 
   get(number: number): Uint8Array | undefined {
-    const length = number < 0 ? -1 : this.#length[number] as number;
+    const length = number < 0 ? -1 : intAt(this.#length, number);
     if (length < 0) return undefined;
-    const from = this.#from[number] as number;
-    return this.#pieces[this.#piece[number] as number]?.subarray(from, from + length);
+    const from = intAt(this.#from, number);
+    return this.#pieces[intAt(this.#piece, number)]?.subarray(from, from + length);
   }
 
   read(report: (error: DwarfError) => void): void {
@@ -287,18 +288,18 @@ class Strings {
       const order = orderOf(offsets, 0, count);
       for (let i = 0; i < count;) {
         // As many as lie close together, and fit in a block.
-        const start = offsets[order[i] as number] as number;
+        const start = floatAt(offsets, uintAt(order, i));
         let j = i + 1, last = start;
         while (j < count) {
-          const offset = offsets[order[j] as number] as number;
+          const offset = floatAt(offsets, uintAt(order, j));
           if (offset - last > GAP || offset - start > BLOCK) break;
           last = offset;
           j++;
         }
         const block = count < FEW ? EMPTY : this.#read(section, start, last + GAP - start);
         for (; i < j; i++) {
-          const at = order[i] as number;
-          const offset = offsets[at] as number, number = numbers[at] as number;
+          const at = uintAt(order, i);
+          const offset = floatAt(offsets, at), number = intAt(numbers, at);
           if (this.#take(number, block, offset - start)) continue;
           try {
             const whole = section.stringBytes(offset);
@@ -332,7 +333,7 @@ class Strings {
     const end = Math.min(block.length, p + GAP);
     let at = start;
     for (; p < end; p++) {
-      const byte = block[p] as number;
+      const byte = byteAt(block, p);
       if (byte === 0) {
         this.#finish(number, at - start);
         return true;

@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { KIND, SLOT } from "./abbrev.ts";
 import { DW_TAG } from "./dwarf_constants.ts";
 import { Die, stepOver } from "./die.ts";
@@ -155,7 +156,7 @@ export class Scopes {
             let outer = made[depth];
             const isNew = outer === undefined;
             if (outer === undefined) {
-              const start = around[depth] as number;
+              const start = numberAt(around, depth);
               outer = known.get(start);
               if (outer === undefined) {
                 outer = { unit, at: start, parent: undefined, scope: undefined };
@@ -172,7 +173,7 @@ export class Scopes {
           if (last.parent === undefined) last.parent = null;
         }
         // What ends before the next entry that is wanted is jumped over.
-        const jump = jumps[a] as number;
+        const jump = numberAt(jumps, a);
         if (jump >= 0 && p + jump + 4 <= b.length) {
           const to = u32(b, p + jump, le);
           if (to > p && to <= b.length && to <= wantedAfter(entries, next, at)) {
@@ -180,14 +181,14 @@ export class Scopes {
             continue;
           }
         }
-        const size = sizes[a] as number;
+        const size = numberAt(sizes, a);
         if (size >= 0 && kinds[a] !== KIND.SKIPPED) p += size;
         else {
-          p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+          p = stepOver(b, p, skip, numberAt(skipStart, a), numberAt(skipStart, a + 1), c, unit);
           if (kinds[a] === KIND.SKIPPED) {
             // Nothing in it holds functions, and what follows its DW_AT_sibling is not listed.
             c.pos = Math.min(p, b.length);
-            const to = siblingOf(c, table.sibling[a] as number);
+            const to = siblingOf(c, numberAt(table.sibling, a));
             if (!(to > p && to <= b.length)) throw unit.error("DW_AT_sibling leads nowhere", at);
             p = to;
             continue;
@@ -258,7 +259,7 @@ function declaredAt(unit: Unit): { unit: Unit; at: number } | undefined {
   const slot = die.has(SLOT.ABSTRACT_ORIGIN) ? SLOT.ABSTRACT_ORIGIN : SLOT.SPECIFICATION;
   if (!die.has(slot)) return undefined;
   let file: DwarfFile | undefined = unit.file;
-  let to = unit.reference(die.form[slot] as number, die.value[slot] as number);
+  let to = unit.reference(intAt(die.form, slot), floatAt(die.value, slot));
   if (Number.isNaN(to)) return undefined;
   if (to < 0) {
     file = file.supplementary;

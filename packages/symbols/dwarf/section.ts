@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 import { Cursor, text, u16, u24, u32, u64 } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import type { BinarySource } from "../files/binary_source.ts";
@@ -151,7 +152,7 @@ export class Section {
 
   u8(offset: number): number {
     const i = this.at(offset, 1);
-    return this.bytes[i] as number;
+    return byteAt(this.bytes, i);
   }
 
   /** An unsigned number of 1, 2, 3, 4 or 8 bytes. */
@@ -159,7 +160,7 @@ export class Section {
     const i = this.at(offset, size);
     switch (size) {
       case 1:
-        return this.bytes[i] as number;
+        return byteAt(this.bytes, i);
       case 2:
         return u16(this.bytes, i, this.le);
       case 3:

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { KIND, SLOT } from "./abbrev.ts";
 import { type Cursor, u16, u32 } from "./bytes.ts";
@@ -17,7 +18,7 @@ function siblingAt(unit: Unit, p: number, read: number, at: number): number {
   let to = -1;
   if (read === READ.U32 && p + 4 <= b.length) to = u32(b, p, le);
   else if (read === READ.U16 && p + 2 <= b.length) to = u16(b, p, le);
-  else if (read === READ.U8 && p < b.length) to = b[p] as number;
+  else if (read === READ.U8 && p < b.length) to = byteAt(b, p);
   else if (read === READ.ULEB) to = unit.cursor(Math.min(p, b.length)).uleb();
   return checkSibling(unit, p, to, at);
 }
@@ -76,7 +77,7 @@ export class FunctionWalk {
     let p = this.#p;
     for (let n = 0; n < PIECE && p < end; n++) {
       const at = p;
-      let code = b[p++] as number;
+      let code = byteAt(b, p++);
       if (code === 0) continue;
       if (code >= 0x80) {
         c.pos = at;
@@ -85,26 +86,26 @@ export class FunctionWalk {
       }
       const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
       if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
-      const kind = kinds[a] as number;
+      const kind = numberAt(kinds, a);
       if (kind === KIND.FUNCTION) {
         c.pos = p;
         die.read(c, table, a, unit);
         this.#p = c.pos;
         return at;
       }
-      const jump = jumps[a] as number;
+      const jump = numberAt(jumps, a);
       if (jump >= 0 && (kind !== KIND.INLINED || overCalls)) {
         p += jump;
         p = checkSibling(unit, p, p + 4 <= end ? u32(b, p, le) : -1, at);
         continue;
       }
-      const size = sizes[a] as number;
+      const size = numberAt(sizes, a);
       if (size >= 0 && kind !== KIND.SKIPPED) {
         p += size;
         continue;
       }
-      p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
-      if (kind === KIND.SKIPPED) p = siblingAt(unit, p, table.sibling[a] as number, at);
+      p = stepOver(b, p, skip, numberAt(skipStart, a), numberAt(skipStart, a + 1), c, unit);
+      if (kind === KIND.SKIPPED) p = siblingAt(unit, p, numberAt(table.sibling, a), at);
     }
     this.#p = p;
     return -1;
@@ -138,7 +139,7 @@ export function walkCalls(
   do {
     const at = p;
     if (p >= end) break;
-    let code = b[p++] as number;
+    let code = byteAt(b, p++);
     if (code === 0) {
       if (--depth < hidden) hidden = Infinity;
       continue;
@@ -150,14 +151,14 @@ export function walkCalls(
     }
     const a = dense >= 0 ? (code <= dense ? code - 1 : -1) : table.index(code);
     if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
-    const kind = kinds[a] as number;
-    const jump = jumps[a] as number;
+    const kind = numberAt(kinds, a);
+    const jump = numberAt(jumps, a);
     if (jump >= 0 && (kind !== KIND.INLINED || hidden !== Infinity)) {
       p += jump;
       p = checkSibling(unit, p, p + 4 <= end ? u32(b, p, le) : -1, at);
       continue;
     }
-    let inside = within[depth] as number;
+    let inside = numberAt(within, depth);
     if (kind === KIND.INLINED && hidden === Infinity) {
       c.pos = p;
       die.read(c, table, a, unit);
@@ -165,21 +166,21 @@ export function walkCalls(
       inside = visit(at, die, inside);
       if (inside === UNWANTED && hasChildren[a]) {
         if (die.has(SLOT.SIBLING)) {
-          const form = die.form[SLOT.SIBLING] as number;
-          const to = unit.reference(form, die.value[SLOT.SIBLING] as number) - unit.offset;
+          const form = intAt(die.form, SLOT.SIBLING);
+          const to = unit.reference(form, floatAt(die.value, SLOT.SIBLING)) - unit.offset;
           p = checkSibling(unit, p, to, at);
           continue;
         }
         hidden = depth + 1;
       }
     } else {
-      const size = sizes[a] as number;
+      const size = numberAt(sizes, a);
       if (size >= 0 && kind !== KIND.SKIPPED) p += size;
       else {
-        p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+        p = stepOver(b, p, skip, numberAt(skipStart, a), numberAt(skipStart, a + 1), c, unit);
       }
       if (kind === KIND.SKIPPED) {
-        p = siblingAt(unit, p, table.sibling[a] as number, at);
+        p = siblingAt(unit, p, numberAt(table.sibling, a), at);
         continue;
       }
     }
@@ -221,8 +222,8 @@ export class Calls {
     this.parent[n] = parent;
     this.origin[n] = die.has(SLOT.ABSTRACT_ORIGIN)
       ? unit.reference(
-        die.form[SLOT.ABSTRACT_ORIGIN] as number,
-        die.value[SLOT.ABSTRACT_ORIGIN] as number,
+        intAt(die.form, SLOT.ABSTRACT_ORIGIN),
+        floatAt(die.value, SLOT.ABSTRACT_ORIGIN),
       )
       : unit.offset + at;
     this.file[n] = die.constant(SLOT.CALL_FILE);
@@ -281,12 +282,12 @@ export class FunctionTable {
 
   /** Offset in `.debug_info` of the entry of function `f`. */
   entryOffset(f: number): number {
-    return this.#unit.offset + (this.#entry[f] as number);
+    return this.#unit.offset + numberAt(this.#entry, f);
   }
 
   /** True where the inlined calls of function `f` have been read. */
   hasCalls(f: number): boolean {
-    return (this.#cellStart[f] as number) >= 0;
+    return numberAt(this.#cellStart, f) >= 0;
   }
 
   /** Number of the innermost call inlined into function `f` at `address`, or -1. */
@@ -307,7 +308,7 @@ export class FunctionTable {
     const ranges = callRanges;
     ranges.count = 0;
     unit.resetRangeBudget();
-    walkCalls(unit, this.#entry[f] as number, (at, die, parent) => {
+    walkCalls(unit, numberAt(this.#entry, f), (at, die, parent) => {
       const call = this.#calls.add(unit, at, die, parent);
       unit.ranges(die, ranges, call);
       return call;

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { AbbrevTable, SLOT } from "./abbrev.ts";
 import { Cursor } from "./bytes.ts";
 import {
@@ -225,7 +226,7 @@ export class Unit implements UnitFormat, LineUnit {
   get root(): Root {
     if (this.#root !== undefined) return this.#root;
     const die = this.rootDie();
-    const offset = (slot: number) => die.has(slot) ? die.value[slot] as number : -1;
+    const offset = (slot: number) => die.has(slot) ? floatAt(die.value, slot) : -1;
     // Bases first: strings and addresses of this very entry depend on them.
     const bases = {
       stmtList: offset(SLOT.STMT_LIST),
@@ -241,7 +242,7 @@ export class Unit implements UnitFormat, LineUnit {
     this.#root = bases;
     let dwoId = this.#headerDwoId;
     if (dwoId === undefined && die.has(SLOT.DWO_ID)) {
-      const c = this.cursor(die.value[SLOT.DWO_ID] as number);
+      const c = this.cursor(floatAt(die.value, SLOT.DWO_ID));
       const first = BigInt(c.u32()), second = BigInt(c.u32());
       dwoId = c.le ? second << 32n | first : first << 32n | second;
     }
@@ -251,7 +252,7 @@ export class Unit implements UnitFormat, LineUnit {
       dwoName: this.attributeString(die, SLOT.DWO_NAME),
       dwoId,
       lowPc: die.has(SLOT.LOW_PC)
-        ? this.address(die.form[SLOT.LOW_PC] as number, die.value[SLOT.LOW_PC] as number)
+        ? this.address(intAt(die.form, SLOT.LOW_PC), floatAt(die.value, SLOT.LOW_PC))
         : 0,
     };
   }
@@ -264,7 +265,7 @@ export class Unit implements UnitFormat, LineUnit {
   /** String of an attribute, or `undefined` where it is absent. */
   attributeString(die: Die, slot: number): string | undefined {
     if (!die.has(slot)) return undefined;
-    const form = die.form[slot] as number, value = die.value[slot] as number;
+    const form = intAt(die.form, slot), value = floatAt(die.value, slot);
     return this.string(form, value);
   }
 
@@ -374,15 +375,15 @@ export class Unit implements UnitFormat, LineUnit {
   /** Appends the code ranges of an entry to `list`. */
   ranges(die: Die, list: RangeList, owner: number): void {
     if (die.has(SLOT.LOW_PC) && die.has(SLOT.HIGH_PC)) {
-      const low = this.address(die.form[SLOT.LOW_PC] as number, die.value[SLOT.LOW_PC] as number);
-      const form = die.form[SLOT.HIGH_PC] as number;
-      const value = die.value[SLOT.HIGH_PC] as number;
+      const low = this.address(intAt(die.form, SLOT.LOW_PC), floatAt(die.value, SLOT.LOW_PC));
+      const form = intAt(die.form, SLOT.HIGH_PC);
+      const value = floatAt(die.value, SLOT.HIGH_PC);
       const high = isAddress(form) ? this.address(form, value) : low + value;
       if (low < high && !this.#dropped(low)) list.push(low, high, owner);
       return;
     }
     if (!die.has(SLOT.RANGES)) return;
-    const form = die.form[SLOT.RANGES] as number, value = die.value[SLOT.RANGES] as number;
+    const form = intAt(die.form, SLOT.RANGES), value = floatAt(die.value, SLOT.RANGES);
     if (this.version >= 5) this.#rangeList5(form, value, list, owner);
     else this.#rangeList4(value, list, owner);
   }

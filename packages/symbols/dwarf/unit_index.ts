@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { SLOT } from "./abbrev.ts";
 import { Cursor } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
@@ -47,14 +48,14 @@ export function unitIndex(file: DwarfFile, report: (error: DwarfError) => void):
 function byOwner(ranges: RangeList): RangeList {
   let sorted = true;
   for (let i = 1; i < ranges.count && sorted; i++) {
-    sorted = (ranges.owner[i - 1] as number) <= (ranges.owner[i] as number);
+    sorted = intAt(ranges.owner, i - 1) <= intAt(ranges.owner, i);
   }
   if (sorted) return ranges;
   const order = Uint32Array.from({ length: ranges.count }, (_, i) => i)
-    .sort((a, b) => (ranges.owner[a] as number) - (ranges.owner[b] as number) || a - b);
+    .sort((a, b) => intAt(ranges.owner, a) - intAt(ranges.owner, b) || a - b);
   const result = new RangeList();
   for (const i of order) {
-    result.push(ranges.low[i] as number, ranges.high[i] as number, ranges.owner[i] as number);
+    result.push(floatAt(ranges.low, i), floatAt(ranges.high, i), intAt(ranges.owner, i));
   }
   return result;
 }

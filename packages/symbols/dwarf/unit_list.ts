@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";
@@ -74,7 +75,7 @@ export class UnitList {
 
   /** Unit number `i`, to be looked at once. */
   peek(i: number): Unit {
-    return this.#kept.get(i) ?? this.#at(this.offset[i] as number) as Unit;
+    return this.#kept.get(i) ?? this.#at(floatAt(this.offset, i)) as Unit;
   }
 
   /** Unit number `i`: the same one each time. */
@@ -89,7 +90,7 @@ export class UnitList {
     let low = 0, high = this.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.offset[middle] as number) <= offset) low = middle + 1;
+      if (floatAt(this.offset, middle) <= offset) low = middle + 1;
       else high = middle;
     }
     return low - 1;

@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt, uintAt } from "@perfdata/format/elements";
 import type { Die } from "./die.ts";
 import { Calls, FunctionWalk, UNWANTED, walkCalls } from "./subprograms.ts";
 import { lowerBound } from "../table/sorted_numbers.ts";
@@ -40,21 +41,21 @@ export class WantedFunctions {
     const functions = this.#entry.length;
     const next = new Uint32Array(functions + 1);
     for (let i = 0; i < n; i++) {
-      const f = functionAt[i] as number;
-      if (f >= 0) next[f + 1] = (next[f + 1] as number) + 1;
+      const f = intAt(functionAt, i);
+      if (f >= 0) next[f + 1] = uintAt(next, f + 1) + 1;
     }
     for (let f = 0; f < functions; f++) {
-      next[f + 1] = (next[f + 1] as number) + (next[f] as number);
+      next[f + 1] = uintAt(next, f + 1) + uintAt(next, f);
     }
-    const order = new Uint32Array(next[functions] as number);
+    const order = new Uint32Array(uintAt(next, functions));
     for (let i = 0; i < n; i++) {
-      const f = functionAt[i] as number;
+      const f = intAt(functionAt, i);
       if (f < 0) continue;
-      order[next[f] as number] = i;
-      next[f] = (next[f] as number) + 1;
+      order[uintAt(next, f)] = i;
+      next[f] = uintAt(next, f) + 1;
     }
     for (let f = 0, from = 0; f < functions; f++) {
-      const to = next[f] as number;
+      const to = uintAt(next, f);
       if (from < to) attempt(() => this.#readCalls(f, addresses, order, from, to));
       from = to;
     }
@@ -62,17 +63,17 @@ export class WantedFunctions {
 
   /** Number of the function at address number `i`, or -1. */
   functionAt(i: number): number {
-    return this.#functionAt[i] as number;
+    return intAt(this.#functionAt, i);
   }
 
   /** Number of the innermost call inlined at address number `i`, or -1. */
   callAt(i: number): number {
-    return this.#callAt[i] as number;
+    return intAt(this.#callAt, i);
   }
 
   /** Offset in `.debug_info` of the entry of function `f`. */
   entryOffset(f: number): number {
-    return this.#unit.offset + (this.#entry[f] as number);
+    return this.#unit.offset + numberAt(this.#entry, f);
   }
 
   /** The inlined calls, by number. `parent` is -1 for a call from the function itself. */
@@ -93,16 +94,16 @@ export class WantedFunctions {
       own = new Float64Array(2 * n);
       ownCall = new Int32Array(2 * n);
     }
-    for (let i = 0; i < n; i++) own[i] = addresses[order[from + i] as number] as number;
+    for (let i = 0; i < n; i++) own[i] = floatAt(addresses, uintAt(order, from + i));
     const unit = this.#unit, calls = this.#calls;
     hits.begin(unit);
-    walkCalls(unit, this.#entry[f] as number, (at, die, parent) => {
+    walkCalls(unit, numberAt(this.#entry, f), (at, die, parent) => {
       if (!hits.add(die, own, n, calls.count)) return UNWANTED;
       return calls.add(unit, at, die, parent);
     });
     ownCall.fill(-1, 0, n);
     hits.paint(ownCall, n);
-    for (let i = 0; i < n; i++) this.#callAt[order[from + i] as number] = ownCall[i] as number;
+    for (let i = 0; i < n; i++) this.#callAt[uintAt(order, from + i)] = intAt(ownCall, i);
   }
 }
 
@@ -135,11 +136,11 @@ class Hits {
     this.#unit?.ranges(die, ranges, owner);
     const before = this.#count;
     for (let r = 0; r < ranges.count; r++) {
-      const from = lowerBound(addresses, ranges.low[r] as number, 0, n);
-      const high = ranges.high[r] as number;
-      if (from === n || (addresses[from] as number) >= high) continue;
+      const from = lowerBound(addresses, floatAt(ranges.low, r), 0, n);
+      const high = floatAt(ranges.high, r);
+      if (from === n || floatAt(addresses, from) >= high) continue;
       let to = from + 1;
-      if (to < n && (addresses[to] as number) < high) to = lowerBound(addresses, high, to + 1, n);
+      if (to < n && floatAt(addresses, to) < high) to = lowerBound(addresses, high, to + 1, n);
       this.#push(from, to, owner);
     }
     return this.#count > before;
@@ -169,8 +170,8 @@ class Hits {
     const next = this.#next;
     for (let i = 0; i <= n; i++) next[i] = i;
     for (let k = this.#count - 1; k >= 0; k--) {
-      const to = this.#to[k] as number, owner = this.#owner[k] as number;
-      for (let i = this.#unpainted(this.#from[k] as number); i < to; i = this.#unpainted(i)) {
+      const to = intAt(this.#to, k), owner = intAt(this.#owner, k);
+      for (let i = this.#unpainted(intAt(this.#from, k)); i < to; i = this.#unpainted(i)) {
         painted[i] = owner;
         next[i] = i + 1;
       }
@@ -180,9 +181,9 @@ class Hits {
   #unpainted(i: number): number {
     const next = this.#next;
     let root = i;
-    while (next[root] !== root) root = next[root] as number;
+    while (next[root] !== root) root = intAt(next, root);
     while (i !== root) {
-      const up = next[i] as number;
+      const up = intAt(next, i);
       next[i] = root;
       i = up;
     }

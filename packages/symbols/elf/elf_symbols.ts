@@ -1,3 +1,4 @@
+import { byteAt, floatAt, uintAt } from "@perfdata/format/elements";
 import { addressToHex } from "../resolver/address.ts";
 import { lowerBound } from "../table/sorted_numbers.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
@@ -154,10 +155,10 @@ function addSymbols(
   let nameBytes = 0;
   const nameBytesLimit = symbols.strings.length * MAX_NAME_SHARING + symbols.count * 16;
   for (let i = 1; i < symbols.count; i++) {
-    const start = starts[i] as number;
+    const start = floatAt(starts, i);
     if (start !== start) continue;
     if (wanted !== undefined && wanted[lowerBound(wanted, start)] !== start) continue;
-    name.offset = symbols.name[i] as number;
+    name.offset = uintAt(symbols.name, i);
     name.length = rawSymbolNameLength(symbols, i);
     nameBytes += name.length;
     if (nameBytes > nameBytesLimit) {
@@ -167,8 +168,8 @@ function addSymbols(
           `${MAX_NAME_SHARING} times as long as the string table of ${symbols.strings.length} bytes`,
       );
     }
-    const info = symbols.info[i] as number;
-    const size = symbols.size[i] as number;
+    const info = byteAt(symbols.info, i);
+    const size = floatAt(symbols.size, i);
     builder.add(start, size, name, info >> 4, info & 15);
   }
 }
@@ -190,13 +191,13 @@ function decidingStarts(sections: readonly Candidates[], addresses: Float64Array
     // The last in the upper half of the address space is given an end that is no symbol's start.
     let lastOfHalf = -Infinity;
     for (let i = 1; i < symbols.count; i++) {
-      const start = starts[i] as number;
+      const start = floatAt(starts, i);
       if (start !== start) continue;
       if (start < 0 && start > lastOfHalf) lastOfHalf = start;
       const at = lowerBound(addresses, start);
       if (at === addresses.length) continue;
-      if (start > (last[at] as number)) last[at] = start;
-      if (start + (size[i] as number) > (addresses[at] as number)) covering.push(start);
+      if (start > floatAt(last, at)) last[at] = start;
+      if (start + floatAt(size, i) > floatAt(addresses, at)) covering.push(start);
     }
     if (lastOfHalf !== -Infinity) covering.push(lastOfHalf);
     for (const start of last) if (start !== -Infinity) covering.push(start);
@@ -205,11 +206,11 @@ function decidingStarts(sections: readonly Candidates[], addresses: Float64Array
   for (const { symbols, starts } of sections) {
     const next = new Float64Array(deciding.length).fill(Infinity);
     for (let i = 1; i < symbols.count; i++) {
-      const start = starts[i] as number;
+      const start = floatAt(starts, i);
       if (start !== start) continue;
       const after = lowerBound(deciding, start);
       if (after === 0 || deciding[after] === start) continue;
-      if (start < (next[after - 1] as number)) next[after - 1] = start;
+      if (start < floatAt(next, after - 1)) next[after - 1] = start;
     }
     for (const start of next) if (start !== Infinity) covering.push(start);
   }
@@ -220,7 +221,7 @@ function distinct(numbers: readonly number[]): Float64Array {
   const sorted = Float64Array.from(numbers).sort();
   let count = 0;
   for (let i = 0; i < sorted.length; i++) {
-    const number = sorted[i] as number;
+    const number = floatAt(sorted, i);
     if (i === 0 || number !== sorted[count - 1]) sorted[count++] = number;
   }
   return sorted.subarray(0, count);

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { Address } from "./address.ts";
 import { FileAddresses } from "./address_map.ts";
 import { runsOn } from "../code/architecture.ts";
@@ -204,7 +205,7 @@ export function findInElf(
   const known = table === undefined ? undefined : new SymbolResolutions(table, show);
   const batch = dwarf?.findAll(inFile, { keep: false });
   return Array.from(addresses, (address, i) => {
-    const fileAddress = inFile[i] as number;
+    const fileAddress = floatAt(inFile, i);
     const index = fileAddress === -1 ? -1 : table?.lookup(fileAddress) ?? -1;
     const bySymbol = known === undefined || index < 0
       ? nothing
@@ -214,13 +215,13 @@ export function findInElf(
     if (batch === undefined || count === 0) return bySymbol;
     const frames: Frame[] = [];
     for (let k = first; k < first + count; k++) {
-      const name = batch.functions[batch.function[k] as number];
+      const name = batch.functions[intAt(batch.function, k)];
       frames.push({
         ...(name ?? NAMELESS),
-        file: batch.files[batch.file[k] as number],
-        line: (batch.line[k] as number) >>> 0,
-        column: (batch.column[k] as number) >>> 0,
-        discriminator: (batch.discriminator[k] as number) >>> 0,
+        file: batch.files[intAt(batch.file, k)],
+        line: intAt(batch.line, k) >>> 0,
+        column: intAt(batch.column, k) >>> 0,
+        discriminator: intAt(batch.discriminator, k) >>> 0,
         inlined: k + 1 < first + count,
       });
     }

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import type { LoadSegment } from "./address_map.ts";
 import type { BundleObject } from "../bundle/bundle.ts";
 import type { SymbolsError } from "../errors.ts";
@@ -202,12 +203,12 @@ export class BundledSymbols implements ObjectSymbols {
     if (missing.length === 0) return found;
     this.#lookup ??= await this.#inFiles();
     const answers = this.#lookup.find(
-      Float64Array.from(missing, (i) => addresses[i] as number),
-      times === undefined ? undefined : Float64Array.from(missing, (i) => times[i] as number),
+      Float64Array.from(missing, (i) => floatAt(addresses, i)),
+      times === undefined ? undefined : Float64Array.from(missing, (i) => floatAt(times, i)),
     );
     missing.forEach((i, k) => {
       const answer = answers[k];
-      const known = this.#bundled.find(addresses[i] as number);
+      const known = this.#bundled.find(floatAt(addresses, i));
       // The bundle's reason is about the machine that had the binaries: it says more.
       if (answer !== undefined && (answer.cause === undefined || known === undefined)) {
         found[i] = answer;

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 import { type Resolution, resolution } from "./resolution.ts";
 import type { RecordedSymbolsOf } from "./options.ts";
 import type { Lookup } from "./lookup.ts";
@@ -26,7 +27,7 @@ export function withRecorded(
       const found = files.find(addresses, times);
       return found.map((inFiles, i) => {
         if (files.verified && inFiles.cause === undefined) return inFiles;
-        const own = byRecording(addresses[i] as number);
+        const own = byRecording(floatAt(addresses, i));
         if (own === undefined && inFiles.cause === undefined) guessed = true;
         return own ?? inFiles;
       });

@@ -1,3 +1,4 @@
+import { byteAt, floatAt, uintAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { type Address, addressFromHalves } from "../resolver/address.ts";
 import { STB, STT } from "../elf/elf_constants.ts";
@@ -114,35 +115,35 @@ export function readKallsymsAt(bytes: Uint8Array, addresses: Float64Array): Symb
   const first = new Float64Array(asked + 1).fill(Infinity);
   let at = 0;
   for (let i = 0; i < count; i++) {
-    const start = starts[i] as number;
+    const start = floatAt(starts, i);
     // Mostly that of the line before, or the next one.
-    while (at < asked && (addresses[at] as number) < start) at++;
-    if (at > 0 && (addresses[at - 1] as number) >= start) at = lowerBound(addresses, start);
-    if (start > (last[at] as number)) last[at] = start;
-    if (start < (first[at] as number)) first[at] = start;
+    while (at < asked && floatAt(addresses, at) < start) at++;
+    if (at > 0 && floatAt(addresses, at - 1) >= start) at = lowerBound(addresses, start);
+    if (start > floatAt(last, at)) last[at] = start;
+    if (start < floatAt(first, at)) first[at] = start;
   }
   const deciding = new Set<number>();
   const before = new Float64Array(asked);
   for (let i = 0, start = -Infinity; i < asked; i++) {
-    start = Math.max(start, last[i] as number);
+    start = Math.max(start, floatAt(last, i));
     before[i] = start;
     deciding.add(start);
   }
-  for (let i = asked - 1, next = first[asked] as number; i >= 0; i--) {
+  for (let i = asked - 1, next = floatAt(first, asked); i >= 0; i--) {
     deciding.add(next);
-    next = Math.min(next, first[i] as number);
+    next = Math.min(next, floatAt(first, i));
   }
   const builder = new KallsymsBuilder(bytes, deciding.size);
   const line = new SymbolLine(bytes);
   for (let i = 0; i < count; i++) {
-    if (!deciding.has(starts[i] as number)) continue;
-    line.seek(offsets[i] as number);
+    if (!deciding.has(floatAt(starts, i))) continue;
+    line.seek(uintAt(offsets, i));
     if (line.next()) builder.add(line);
   }
   const table = builder.build();
   for (let i = 0; i < asked; i++) {
-    const address = addresses[i] as number;
-    const start = before[i] as number;
+    const address = floatAt(addresses, i);
+    const start = floatAt(before, i);
     if (start === -Infinity || table.start(table.lookup(address)) === start) continue;
     // The symbol before does not reach so far. Where modules begin, one before that may.
     if (address - start < LONGEST_OVERLAP) return readKallsyms(bytes).table;
@@ -169,9 +170,9 @@ function plainLines(
   for (let at = 0; at < length;) {
     const hi = eightDigits(bytes, at);
     const lo = eightDigits(bytes, at + 8);
-    const type = bytes[at + 17] as number;
+    const type = byteAt(bytes, at + 17);
     const upper = type & ~0x20;
-    const name = bytes[at + 19] as number;
+    const name = byteAt(bytes, at + 19);
     if (
       !(hi >= 0 && lo >= 0) || bytes[at + 16] !== SPACE || bytes[at + 18] !== SPACE ||
       upper < 0x41 || upper > 0x5a || !(name > SPACE)
@@ -196,14 +197,14 @@ function plainLines(
 
 /** The number of eight hex digits; negative or NaN where there are none. */
 function eightDigits(bytes: Uint8Array, at: number): number {
-  const a = HEX_DIGITS[bytes[at] as number] as number;
-  const b = HEX_DIGITS[bytes[at + 1] as number] as number;
-  const c = HEX_DIGITS[bytes[at + 2] as number] as number;
-  const d = HEX_DIGITS[bytes[at + 3] as number] as number;
-  const e = HEX_DIGITS[bytes[at + 4] as number] as number;
-  const f = HEX_DIGITS[bytes[at + 5] as number] as number;
-  const g = HEX_DIGITS[bytes[at + 6] as number] as number;
-  const h = HEX_DIGITS[bytes[at + 7] as number] as number;
+  const a = HEX_DIGITS[byteAt(bytes, at)] as number;
+  const b = HEX_DIGITS[byteAt(bytes, at + 1)] as number;
+  const c = HEX_DIGITS[byteAt(bytes, at + 2)] as number;
+  const d = HEX_DIGITS[byteAt(bytes, at + 3)] as number;
+  const e = HEX_DIGITS[byteAt(bytes, at + 4)] as number;
+  const f = HEX_DIGITS[byteAt(bytes, at + 5)] as number;
+  const g = HEX_DIGITS[byteAt(bytes, at + 6)] as number;
+  const h = HEX_DIGITS[byteAt(bytes, at + 7)] as number;
   // What is no digit is negative.
   if ((a | b | c | d | e | f | g | h) < 0) return -1;
   return (a << 28 | b << 24 | c << 20 | d << 16 | e << 12 | f << 8 | g << 4 | h) >>> 0;

@@ -1,3 +1,4 @@
+import { floatAt } from "@perfdata/format/elements";
 /** Index of the first of the ascending `sorted[from, to)` that is not below `value`, or `to`. */
 export function lowerBound(
   sorted: Float64Array,
@@ -9,7 +10,7 @@ export function lowerBound(
   let high = to;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((sorted[middle] as number) < value) low = middle + 1;
+    if (floatAt(sorted, middle) < value) low = middle + 1;
     else high = middle;
   }
   return low;

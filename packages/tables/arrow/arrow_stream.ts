@@ -15,6 +15,7 @@ import {
   utf8,
 } from "@uwdata/flechette";
 import type { ByteSink } from "@perfdata/format";
+import { byteAt, intAt } from "@perfdata/format/elements";
 import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema/column_types.ts";
 
 const encoder = new TextEncoder();
@@ -159,7 +160,7 @@ function batchOf(
 function bitsOf(ones: ArrayLike<number>, count: number): Uint8Array {
   const bits = new Uint8Array(count + 7 >> 3);
   for (let i = 0; i < count; i++) {
-    if (ones[i] !== 0) bits[i >> 3] = (bits[i >> 3] as number) | 1 << (i & 7);
+    if (ones[i] !== 0) bits[i >> 3] = byteAt(bits, i >> 3) | 1 << (i & 7);
   }
   return bits;
 }
@@ -213,11 +214,11 @@ function decodedWords(codes: Int32Array, dictionary: Int32Array, count: number):
   const words = new Int32Array(2 * count);
   const valid = new Uint8Array(count);
   for (let i = 0; i < count; i++) {
-    const code = codes[i] as number;
+    const code = intAt(codes, i);
     if (code < 0) continue;
     valid[i] = 1;
-    words[2 * i] = dictionary[2 * code] as number;
-    words[2 * i + 1] = dictionary[2 * code + 1] as number;
+    words[2 * i] = intAt(dictionary, 2 * code);
+    words[2 * i + 1] = intAt(dictionary, 2 * code + 1);
   }
   return { values: words, valid };
 }
@@ -231,25 +232,25 @@ function encodedTexts(
   const offsets = new Int32Array(count + 1);
   const valid = new Uint8Array(count);
   for (let i = 0; i < count; i++) {
-    const code = codes[i] as number;
+    const code = intAt(codes, i);
     if (code >= 0) valid[i] = 1;
-    offsets[i + 1] = (offsets[i] as number) + (code < 0 ? 0 : (texts[code] as Uint8Array).length);
+    offsets[i + 1] = intAt(offsets, i) + (code < 0 ? 0 : (texts[code] as Uint8Array).length);
   }
-  const values = new Uint8Array(offsets[count] as number);
+  const values = new Uint8Array(intAt(offsets, count));
   for (let i = 0; i < count; i++) {
-    const code = codes[i] as number;
-    if (code >= 0) values.set(texts[code] as Uint8Array, offsets[i] as number);
+    const code = intAt(codes, i);
+    if (code >= 0) values.set(texts[code] as Uint8Array, intAt(offsets, i));
   }
   return { values, offsets, valid };
 }
 
 /** Lists; an empty one is none, as in Parquet files. */
 function listsOf(starts: Int32Array, words: Int32Array, count: number): Parts {
-  const first = starts[0] as number;
+  const first = intAt(starts, 0);
   const offsets = starts.slice(0, count + 1).map((start) => start - first);
   const valid = new Uint8Array(count);
   for (let i = 0; i < count; i++) valid[i] = offsets[i] === offsets[i + 1] ? 0 : 1;
-  const length = offsets[count] as number;
+  const length = intAt(offsets, count);
   const values = words.subarray(2 * first, 2 * (first + length));
   return { values: NOTHING, offsets, children: [batchOf(int64(), length, { values })], valid };
 }

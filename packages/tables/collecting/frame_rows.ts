@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import type { Engine } from "@perfdata/session/engine";
@@ -144,8 +145,8 @@ export async function frameRows(
   const row = (place: number): Row => {
     const object = places.objects[places.object(place)];
     return {
-      lo: ids.frames[2 * place] as number,
-      hi: ids.frames[2 * place + 1] as number,
+      lo: intAt(ids.frames, 2 * place),
+      hi: intAt(ids.frames, 2 * place + 1),
       offsetLo: places.lo(place),
       offsetHi: places.hi(place),
       object: object === undefined ? undefined : recorded.complete(object),

@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { CallEvents } from "@perfdata/pt/calls";
 import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import { constant, type RowSink } from "../schema/column_types.ts";
@@ -38,9 +39,9 @@ export class PtCallRows {
   take(events: CallEvents, names: PtNames, history: PtHistory): void {
     for (let i = 0; i < events.count; i++) {
       if (events.kind[i] === 0) continue;
-      const tid = events.tid[i] as number;
-      const place = events.place[i] as number;
-      const [time, duration] = [events.time[i] as number, events.duration[i] as number];
+      const tid = intAt(events.tid, i);
+      const place = intAt(events.place, i);
+      const [time, duration] = [floatAt(events.time, i), floatAt(events.duration, i)];
       if (time < 0 || duration < 0) {
         this.#ts.skip();
         this.#duration.skip();
@@ -50,14 +51,14 @@ export class PtCallRows {
         else this.#ts.push(...wordsOf(began) as unknown as [number, number]);
         push(this.#duration, Math.round(duration));
       }
-      push(this.#insns, events.insns[i] as number);
-      const cycles = Math.round(events.cycles[i] as number);
+      push(this.#insns, floatAt(events.insns, i));
+      const cycles = Math.round(floatAt(events.cycles, i));
       if (cycles === 0) this.#cycles.skip();
       else push(this.#cycles, cycles);
       this.#tid.push(tid);
-      this.#cpu.push(events.cpu[i] as number);
+      this.#cpu.push(intAt(events.cpu, i));
       this.#pid.push(history.pid(tid, Infinity));
-      this.#depth.push(events.depth[i] as number);
+      this.#depth.push(intAt(events.depth, i));
       this.#returned.push(events.kind[i] === 2 ? 0 : 1);
       this.#functions.push(names.names[place]);
       this.#objects.push(names.object(place));

@@ -1,4 +1,5 @@
 import type { PerfDataReader } from "@perfdata/format";
+import { numberAt } from "@perfdata/format/elements";
 import { buildIdText } from "@perfdata/format/object-feature";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
@@ -346,14 +347,14 @@ export class RecordRows {
         const parent = alive.get(more.at(row));
         const number = begin(row, true);
         found.ppid[number] = more.at(row);
-        found.comm[number] = parent === undefined ? -1 : found.comm[parent] as number;
+        found.comm[number] = parent === undefined ? -1 : numberAt(found.comm, parent);
         continue;
       }
       const number = alive.get(id) ?? begin(row, false);
       if (what.at(row) === PERF_RECORD_COMM) found.comm[number] = more.at(row);
       else {
         found.end[number] = row;
-        if ((found.ppid[number] as number) < 0) found.ppid[number] = more.at(row);
+        if (numberAt(found.ppid, number) < 0) found.ppid[number] = more.at(row);
         alive.delete(id);
       }
     }
@@ -369,7 +370,7 @@ export class RecordRows {
         tid: found.tid.values(rows),
         ppid: integers(found.ppid, rows, -1),
         comm: textValues(Array.from(rows, (row) => {
-          const comm = found.comm[row] as number;
+          const comm = numberAt(found.comm, row);
           return comm < 0 ? undefined : this.#names.text(comm);
         })),
         start_ts: found.start.values(rows),

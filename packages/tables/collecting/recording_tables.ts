@@ -1,4 +1,5 @@
 import type { PerfDataReader, PerfEventAttr, RecordBatch } from "@perfdata/format";
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import {
   HEADER_ARCH,
   HEADER_CLOCK_DATA,
@@ -219,7 +220,7 @@ export class RecordingTables implements Consumer {
     const { count, type, chosen, timeHi, timeLo } = run;
     const isStream = (this.#engine as Engine).past === undefined;
     for (let i = 0; i < count; i++) {
-      if (isStream) this.#meet(type[i] as number, timeHi[i] as number, timeLo[i] as number);
+      if (isStream) this.#meet(intAt(type, i), intAt(timeHi, i), intAt(timeLo, i));
       if (type[i] === PERF_RECORD_SAMPLE) {
         if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
       } else if (isStream) {
@@ -227,10 +228,10 @@ export class RecordingTables implements Consumer {
         this.#records.take(
           bytes,
           view,
-          run.start[i] as number,
-          run.end[i] as number,
-          timeHi[i] as number,
-          timeLo[i] as number,
+          intAt(run.start, i),
+          intAt(run.end, i),
+          intAt(timeHi, i),
+          intAt(timeLo, i),
         );
       }
     }
@@ -251,22 +252,22 @@ export class RecordingTables implements Consumer {
 
   #sample(run: Run, i: number): void {
     const reads = this.#reads;
-    const event = run.event[i] as number;
-    const period = run.period[i] as number;
+    const event = intAt(run.event, i);
+    const period = floatAt(run.period, i);
     const isPlain = reads.isPlain(event) && period < 2 ** 53;
     const values = isPlain ? 1 : reads.take(run, i);
     if (run.chosen[i] !== CHOSEN.YES) return;
     if (this.#records.count === 0) {
-      this.#lone.identify(run.at(i).bytes, run.start[i] as number, run.end[i] as number);
+      this.#lone.identify(run.at(i).bytes, intAt(run.start, i), intAt(run.end, i));
     }
-    this.#see(run.timeHi[i] as number, run.timeLo[i] as number);
+    this.#see(intAt(run.timeHi, i), intAt(run.timeLo, i));
     const samples = this.#samples as SampleRows;
     if (isPlain) {
       samples.add(run, i, event, period % 2 ** 32 | 0, Math.floor(period / 2 ** 32));
     } else {
       for (let k = 0; k < values; k++) {
         const [lo = 0, hi = 0] = [reads.periodLo[k], reads.periodHi[k]];
-        samples.add(run, i, reads.event[k] as number, lo, hi);
+        samples.add(run, i, numberAt(reads.event, k), lo, hi);
       }
     }
     this.samples += values;
@@ -360,15 +361,15 @@ export class RecordingTables implements Consumer {
       const hasParent = new Uint8Array(count);
       const frames = new Int32Array(2 * count);
       for (let i = 0; i < count; i++) {
-        const parent = stacks.parent[from + i] as number;
+        const parent = intAt(stacks.parent, from + i);
         if (parent >= 0) {
           hasParent[i] = 1;
-          parents[2 * i] = ids.stacks[2 * parent] as number;
-          parents[2 * i + 1] = ids.stacks[2 * parent + 1] as number;
+          parents[2 * i] = intAt(ids.stacks, 2 * parent);
+          parents[2 * i + 1] = intAt(ids.stacks, 2 * parent + 1);
         }
-        const place = stacks.place[from + i] as number;
-        frames[2 * i] = ids.frames[2 * place] as number;
-        frames[2 * i + 1] = ids.frames[2 * place + 1] as number;
+        const place = intAt(stacks.place, from + i);
+        frames[2 * i] = intAt(ids.frames, 2 * place);
+        frames[2 * i + 1] = intAt(ids.frames, 2 * place + 1);
       }
       to.rows(count, {
         stack_id: { kind: "words", words: ids.stacks.subarray(2 * from, 2 * end) },

@@ -1,4 +1,5 @@
 import type { PerfEvent } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
 import { BRANCH_ENTRY, type SampleFields } from "@perfdata/format/sample-layout";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
@@ -70,21 +71,21 @@ export class SampleRows {
   /** Takes a sample of a run, as one of an event with a period. */
   add(run: Run, i: number, event: number, periodLo: number, periodHi: number): void {
     const { stacks } = this.#engine;
-    const stack = run.stack[i] as number;
-    const [hi, lo] = [run.timeHi[i] as number, run.timeLo[i] as number];
+    const stack = intAt(run.stack, i);
+    const [hi, lo] = [intAt(run.timeHi, i), intAt(run.timeLo, i)];
     if ((hi | lo) === 0) this.#ts.skip();
     else this.#ts.push(lo, hi);
     this.#event.push(event);
     this.#period.push(periodLo, periodHi);
     this.#mode.push(
-      Math.min((run.misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK, MODES.length - 1),
+      Math.min(intAt(run.misc, i) & PERF_RECORD_MISC_CPUMODE_MASK, MODES.length - 1),
     );
-    this.#cpu.push(run.cpu[i] as number);
-    this.#pid.push(run.pid[i] as number);
-    this.#tid.push(run.tid[i] as number);
-    this.#comm.push(run.comm[i] as number);
+    this.#cpu.push(intAt(run.cpu, i));
+    this.#pid.push(intAt(run.pid, i));
+    this.#tid.push(intAt(run.tid, i));
+    this.#comm.push(intAt(run.comm, i));
     this.#stack.push(stack);
-    this.#place.push(stack < 0 ? run.place[i] as number : stacks.place[stack] as number);
+    this.#place.push(stack < 0 ? intAt(run.place, i) : intAt(stacks.place, stack));
     this.length++;
     this.#fields(run, i, periodLo, periodHi);
   }
@@ -106,13 +107,13 @@ export class SampleRows {
   #fields(run: Run, i: number, periodLo: number, periodHi: number): void {
     const { view } = run.at(i);
     const le = this.#le;
-    const start = run.start[i] as number;
-    const source = this.#source(run.event[i] as number);
+    const start = intAt(run.start, i);
+    const source = this.#source(intAt(run.event, i));
     const put = (to: WordColumn, at: number): void => {
       if (at < 0) to.skip();
       else to.push(view.getInt32(le ? at : at + 4, le), view.getInt32(le ? at + 4 : at, le));
     };
-    const fields = source?.fields?.locate(view, start, run.end[i] as number, le)
+    const fields = source?.fields?.locate(view, start, intAt(run.end, i), le)
       ? source.fields
       : undefined;
     const isOffCpu = source?.isOffCpu === true;
@@ -138,9 +139,9 @@ export class SampleRows {
   }
 
   #offCpuIp(run: Run, i: number): number {
-    const event = this.#engine.reader.events.all[run.event[i] as number] as PerfEvent;
+    const event = this.#engine.reader.events.all[intAt(run.event, i)] as PerfEvent;
     const { view } = run.at(i);
-    return event.offCpu(view, run.start[i] as number, run.end[i] as number, this.#le)?.ip ?? -1;
+    return event.offCpu(view, intAt(run.start, i), intAt(run.end, i), this.#le)?.ip ?? -1;
   }
 
   #branches(run: Run, i: number, view: DataView, fields: SampleFields | undefined): void {
@@ -151,10 +152,10 @@ export class SampleRows {
     if (count === 0 || fields === undefined) return;
     this.#hasBranches = true;
     const le = this.#le;
-    const from = run.branchStart[i] as number;
+    const from = intAt(run.branchStart, i);
     for (let k = 0; k < count; k++) {
-      places.push(run.branches[from + 2 * k] as number);
-      places.push(run.branches[from + 2 * k + 1] as number);
+      places.push(intAt(run.branches, from + 2 * k));
+      places.push(intAt(run.branches, from + 2 * k + 1));
       const at = fields.branchStack + BRANCH_ENTRY.size * k + BRANCH_ENTRY.flags;
       this.#branchFlags.push(
         view.getInt32(le ? at : at + 4, le),
@@ -192,14 +193,14 @@ export class SampleRows {
     for (const row of byStack) events = Math.max(events, this.#event.at(row));
     const rows = countingSort(byStack, events + 1, (row) => this.#event.at(row));
     for (let start = 0; start < rows.length;) {
-      const row = rows[start] as number;
+      const row = intAt(rows, start);
       let end = start + 1;
       let inOrder = true;
       while (
-        end < rows.length && this.#stack.at(rows[end] as number) === this.#stack.at(row) &&
-        this.#event.at(rows[end] as number) === this.#event.at(row)
+        end < rows.length && this.#stack.at(intAt(rows, end)) === this.#stack.at(row) &&
+        this.#event.at(intAt(rows, end)) === this.#event.at(row)
       ) {
-        inOrder &&= this.#compareTimes(rows[end - 1] as number, rows[end] as number) <= 0;
+        inOrder &&= this.#compareTimes(intAt(rows, end - 1), intAt(rows, end)) <= 0;
         end++;
       }
       if (!inOrder) {
@@ -267,9 +268,9 @@ export class SampleRows {
   #branchLists(rows: Int32Array, ids: PlaceIds): Record<string, ColumnValues> {
     const starts = new Int32Array(rows.length + 1);
     for (let i = 0; i < rows.length; i++) {
-      starts[i + 1] = (starts[i] as number) + this.#branchCount.at(rows[i] as number);
+      starts[i + 1] = intAt(starts, i) + this.#branchCount.at(intAt(rows, i));
     }
-    const total = starts[rows.length] as number;
+    const total = intAt(starts, rows.length);
     const [from, to, flags] = [0, 1, 2].map(() => new Int32Array(2 * total));
     if (from === undefined || to === undefined || flags === undefined) return {};
     let at = 0;
@@ -308,8 +309,8 @@ export class SampleRows {
 
 function putFrame(to: Int32Array, at: number, ids: PlaceIds, place: number): void {
   ids.use(place);
-  to[at] = ids.frames[2 * place] as number;
-  to[at + 1] = ids.frames[2 * place + 1] as number;
+  to[at] = intAt(ids.frames, 2 * place);
+  to[at + 1] = intAt(ids.frames, 2 * place + 1);
 }
 
 /** Rows in the order of a small number of each; those of equal ones stay in order. */
@@ -319,12 +320,12 @@ function countingSort(
   key: (row: number) => number,
 ): Int32Array<ArrayBuffer> {
   const starts = new Int32Array(most + 1);
-  for (const row of rows) starts[key(row) + 1] = (starts[key(row) + 1] as number) + 1;
-  for (let i = 0; i < most; i++) starts[i + 1] = (starts[i + 1] as number) + (starts[i] as number);
+  for (const row of rows) starts[key(row) + 1] = intAt(starts, key(row) + 1) + 1;
+  for (let i = 0; i < most; i++) starts[i + 1] = intAt(starts, i + 1) + intAt(starts, i);
   const sorted = new Int32Array(rows.length);
   for (const row of rows) {
     const k = key(row);
-    const at = starts[k] as number;
+    const at = intAt(starts, k);
     starts[k] = at + 1;
     sorted[at] = row;
   }
@@ -336,7 +337,7 @@ function hashes(numbers: Int32Array, of: Int32Array): ColumnValues {
   const column = new WordColumn();
   for (const number of numbers) {
     if (number < 0) column.skip();
-    else column.push(of[2 * number] as number, of[2 * number + 1] as number);
+    else column.push(intAt(of, 2 * number), intAt(of, 2 * number + 1));
   }
   return column.values(allRows(numbers.length));
 }

@@ -1,4 +1,5 @@
 import type { PerfEvent } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
 import type { SampleFields } from "@perfdata/format/sample-layout";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import type { TracepointField } from "@perfdata/format/tracepoint";
@@ -65,12 +66,12 @@ export class TracepointRows {
   /** Takes a sample of a run, if it is of a tracepoint whose format is known. */
   add(run: Run, i: number): void {
     if (this.#formats.size === 0) return;
-    const event = run.event[i] as number;
+    const event = intAt(run.event, i);
     const source = this.#sources[event] ?? this.#source(event);
     if (source === undefined) return;
     const { sample, fields } = source;
     const { bytes, view } = run.at(i);
-    if (!sample.locate(view, run.start[i] as number, run.end[i] as number, this.#le)) return;
+    if (!sample.locate(view, intAt(run.start, i), intAt(run.end, i), this.#le)) return;
     if (sample.raw < 0) return;
     const parts: string[] = [];
     for (const field of fields) {
@@ -81,14 +82,14 @@ export class TracepointRows {
       }
       parts.push(`${JSON.stringify(field.name)}:${text}`);
     }
-    const [hi, lo] = [run.timeHi[i] as number, run.timeLo[i] as number];
+    const [hi, lo] = [intAt(run.timeHi, i), intAt(run.timeLo, i)];
     if ((hi | lo) === 0) this.#ts.skip();
     else this.#ts.push(lo, hi);
     this.#event.push(event);
-    this.#cpu.push(run.cpu[i] as number);
-    this.#pid.push(run.pid[i] as number);
-    this.#tid.push(run.tid[i] as number);
-    this.#comm.push(run.comm[i] as number);
+    this.#cpu.push(intAt(run.cpu, i));
+    this.#pid.push(intAt(run.pid, i));
+    this.#tid.push(intAt(run.tid, i));
+    this.#comm.push(intAt(run.comm, i));
     this.#fields.push(`{${parts.join(",")}}`);
     this.length++;
   }

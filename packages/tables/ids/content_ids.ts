@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 /**
  * The first eight bytes of MurmurHash3_x86_128 of 16 bytes, as two words; the result of the last call is in
  * {@linkcode ContentHash.lo} and {@linkcode ContentHash.hi}.
@@ -84,11 +85,11 @@ const C4 = 0xa1e38b93;
 
 function wordAt(bytes: Uint8Array, at: number, end: number): number {
   if (at + 4 <= end) {
-    return (bytes[at] as number) | (bytes[at + 1] as number) << 8 |
-      (bytes[at + 2] as number) << 16 | (bytes[at + 3] as number) << 24;
+    return byteAt(bytes, at) | byteAt(bytes, at + 1) << 8 |
+      byteAt(bytes, at + 2) << 16 | byteAt(bytes, at + 3) << 24;
   }
   let word = 0;
-  for (let i = at; i < end; i++) word |= (bytes[i] as number) << 8 * (i - at);
+  for (let i = at; i < end; i++) word |= byteAt(bytes, i) << 8 * (i - at);
   return word;
 }
 

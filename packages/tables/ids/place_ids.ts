@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { Engine } from "@perfdata/session/engine";
 import { ContentHash, SEED } from "./content_ids.ts";
@@ -48,8 +49,8 @@ export class PlaceIds {
     for (let place = this.#frameCount; place < places.count; place++) {
       const object = this.#object(place);
       hash.block(
-        object[0] as number,
-        object[1] as number,
+        intAt(object, 0),
+        intAt(object, 1),
         places.lo(place),
         places.hi(place),
         SEED.FRAME,
@@ -63,19 +64,19 @@ export class PlaceIds {
       this.#depths = enlarge(this.#depths, stacks.count);
     }
     for (let stack = this.#stackCount; stack < stacks.count; stack++) {
-      const parent = stacks.parent[stack] as number;
-      const place = stacks.place[stack] as number;
+      const parent = intAt(stacks.parent, stack);
+      const place = intAt(stacks.place, stack);
       this.use(place);
       hash.block(
-        parent < 0 ? 0 : this.#stacks[2 * parent] as number,
-        parent < 0 ? 0 : this.#stacks[2 * parent + 1] as number,
-        this.#frames[2 * place] as number,
-        this.#frames[2 * place + 1] as number,
+        parent < 0 ? 0 : intAt(this.#stacks, 2 * parent),
+        parent < 0 ? 0 : intAt(this.#stacks, 2 * parent + 1),
+        intAt(this.#frames, 2 * place),
+        intAt(this.#frames, 2 * place + 1),
         SEED.STACK,
       );
       this.#stacks[2 * stack] = hash.lo;
       this.#stacks[2 * stack + 1] = hash.hi;
-      this.#depths[stack] = parent < 0 ? 0 : (this.#depths[parent] as number) + 1;
+      this.#depths[stack] = parent < 0 ? 0 : intAt(this.#depths, parent) + 1;
     }
     this.#stackCount = stacks.count;
   }

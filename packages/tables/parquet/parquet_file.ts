@@ -1,4 +1,5 @@
 import type { ByteSink } from "@perfdata/format";
+import { byteAt, intAt, numberAt } from "@perfdata/format/elements";
 import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema/column_types.ts";
 import { bitWidth, PageBytes, putHybrid } from "./levels.ts";
 import { ThriftWriter } from "./thrift.ts";
@@ -253,8 +254,8 @@ export class ParquetFile implements RowSink {
       let p = page.length;
       for (let i = from; i < to; i++) {
         if (valid !== undefined && valid[i] === 0) continue;
-        p = putWord(bytes, p, words[2 * i] as number);
-        p = putWord(bytes, p, words[2 * i + 1] as number);
+        p = putWord(bytes, p, intAt(words, 2 * i));
+        p = putWord(bytes, p, intAt(words, 2 * i + 1));
       }
       page.length = p;
     };
@@ -283,7 +284,7 @@ export class ParquetFile implements RowSink {
       let p = page.length;
       for (let i = from; i < to; i++) {
         if (valid !== undefined && valid[i] === 0) continue;
-        p = putWord(bytes, p, ints[i] as number);
+        p = putWord(bytes, p, intAt(ints, i));
       }
       page.length = p;
     };
@@ -341,18 +342,18 @@ export class ParquetFile implements RowSink {
     let [inflated, size, values] = [0, 0, 0];
     for (let from = 0; from < count; from += PAGE_ROWS) {
       const to = Math.min(count, from + PAGE_ROWS);
-      const first = starts[from] as number;
-      const last = starts[to] as number;
+      const first = intAt(starts, from);
+      const last = intAt(starts, to);
       // An empty list is none: a level of its own, as of an element that is not there.
       let entries = 0;
       for (let i = from; i < to; i++) {
-        entries += Math.max(1, (starts[i + 1] as number) - (starts[i] as number));
+        entries += Math.max(1, intAt(starts, i + 1) - intAt(starts, i));
       }
       const repeated = new Uint8Array(entries);
       const defined = new Uint8Array(entries);
       let e = 0;
       for (let i = from; i < to; i++) {
-        const length = (starts[i + 1] as number) - (starts[i] as number);
+        const length = intAt(starts, i + 1) - intAt(starts, i);
         if (length === 0) e++;
         for (let k = 0; k < length; k++) {
           repeated[e] = k === 0 ? 0 : 1;
@@ -364,14 +365,14 @@ export class ParquetFile implements RowSink {
         putLevels(page, entries, defined, 2);
         page.room(8 * (last - first));
         for (let i = 2 * first; i < 2 * last; i++) {
-          page.length = putWord(page.bytes, page.length, words[i] as number);
+          page.length = putWord(page.bytes, page.length, intAt(words, i));
         }
       });
       inflated += written.inflated;
       size += written.size;
       values += entries;
     }
-    const present = starts[count] as number;
+    const present = intAt(starts, count);
     const more = { nulls: values - present, bounds: undefined, dictionaryPage: undefined };
     return { column, values, encodings: [PLAIN, RLE], inflated, size, firstPage, ...more };
   }
@@ -549,11 +550,11 @@ function packedCodes(
   let at = 0;
   for (let i = 0; i < count; i++) {
     if (i % PAGE_ROWS === 0) starts.push(at);
-    if ((codes[i] as number) >= 0) packed[at++] = codes[i] as number;
+    if (intAt(codes, i) >= 0) packed[at++] = intAt(codes, i);
   }
   return {
     codes: packed,
-    before: (row) => row === count ? at : starts[row / PAGE_ROWS] as number,
+    before: (row) => row === count ? at : numberAt(starts, row / PAGE_ROWS),
   };
 }
 
@@ -601,7 +602,7 @@ function wordBounds(
   const all = new WordBounds();
   for (let i = 0; i < count; i++) {
     if (valid !== undefined && valid[i] === 0) continue;
-    all.see(words[2 * i] as number, words[2 * i + 1] as number);
+    all.see(intAt(words, 2 * i), intAt(words, 2 * i + 1));
   }
   return all.bounds();
 }
@@ -612,7 +613,7 @@ function codedBounds(codes: Int32Array, dictionary: Int32Array): Bounds | undefi
   for (const code of codes) isUsed[code] = 1;
   for (let code = 0; code < isUsed.length; code++) {
     if (isUsed[code] === 0) continue;
-    all.see(dictionary[2 * code] as number, dictionary[2 * code + 1] as number);
+    all.see(intAt(dictionary, 2 * code), intAt(dictionary, 2 * code + 1));
   }
   return all.bounds();
 }
@@ -625,7 +626,7 @@ function intBounds(
   let [min, max] = [Infinity, -Infinity];
   for (let i = 0; i < count; i++) {
     if (valid !== undefined && valid[i] === 0) continue;
-    const value = ints[i] as number;
+    const value = intAt(ints, i);
     if (value < min) min = value;
     if (value > max) max = value;
   }
@@ -656,7 +657,7 @@ function textBounds(texts: readonly Uint8Array[], codes: Int32Array): Bounds | u
 function isLess(a: Uint8Array, b: Uint8Array): boolean {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
-    if (a[i] !== b[i]) return (a[i] as number) < (b[i] as number);
+    if (a[i] !== b[i]) return byteAt(a, i) < byteAt(b, i);
   }
   return a.length < b.length;
 }

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 /** Number of rows after which it is decided whether a dictionary is worth its bytes. */
 const TRIAL = 1 << 12;
 
@@ -23,8 +24,8 @@ export function codedWords(words: Int32Array, count: number): Coded | undefined 
   let distinct = 0;
   let last = -1;
   for (let i = 0; i < count; i++) {
-    const lo = words[2 * i] as number;
-    const hi = words[2 * i + 1] as number;
+    const lo = intAt(words, 2 * i);
+    const hi = intAt(words, 2 * i + 1);
     if (last >= 0 && dictionary[2 * last] === lo && dictionary[2 * last + 1] === hi) {
       codes[i] = last;
       continue;
@@ -33,7 +34,7 @@ export function codedWords(words: Int32Array, count: number): Coded | undefined 
     let slot = hash(lo, hi) & mask;
     let code: number;
     for (;;) {
-      code = slots[slot] as number;
+      code = intAt(slots, slot);
       if (code < 0 || dictionary[2 * code] === lo && dictionary[2 * code + 1] === hi) break;
       slot = slot + 1 & mask;
     }
@@ -58,8 +59,8 @@ export function codedWords(words: Int32Array, count: number): Coded | undefined 
 function rehashed(dictionary: Int32Array, count: number, size: number): Int32Array<ArrayBuffer> {
   const slots = new Int32Array(size).fill(-1);
   for (let code = 0; code < count; code++) {
-    let slot = hash(dictionary[2 * code] as number, dictionary[2 * code + 1] as number) & size - 1;
-    while ((slots[slot] as number) >= 0) slot = slot + 1 & size - 1;
+    let slot = hash(intAt(dictionary, 2 * code), intAt(dictionary, 2 * code + 1)) & size - 1;
+    while (intAt(slots, slot) >= 0) slot = slot + 1 & size - 1;
     slots[slot] = code;
   }
   return slots;

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { PerfDataError } from "@perfdata/format/error";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { type BuilderFrame, ProfileBuilder } from "@perfdata/profile/profile-builder";
@@ -323,11 +324,11 @@ class SampleReader {
     const [pairs, events] = [this.#alike.parents(), this.#alike.items()];
     const [stacks, threads] = [this.#pairs.parents(), this.#pairs.items()];
     for (const [row, { samples, period }] of this.#sums.entries()) {
-      const pair = pairs[row] as number;
+      const pair = intAt(pairs, row);
       this.#builder.sample({
-        stack: stacks[pair] as number,
-        thread: threads[pair] as number,
-        event: events[row] as number,
+        stack: intAt(stacks, pair),
+        thread: intAt(threads, pair),
+        event: intAt(events, row),
         count: samples,
         period,
       });
@@ -342,7 +343,7 @@ class SampleReader {
     if (this.#stacks.parent[row] !== undefined) this.#read.callers += samples;
     const way: number[] = [];
     let at = row;
-    let number = this.#numbers[at] as number;
+    let number = intAt(this.#numbers, at);
     while (number < 0) {
       way.push(at);
       if (way.length > this.#stacks.frame.length) {
@@ -351,7 +352,7 @@ class SampleReader {
       const parent = this.#stacks.parent[at];
       if (parent === undefined) break;
       at = this.#row(parent);
-      number = this.#numbers[at] as number;
+      number = intAt(this.#numbers, at);
     }
     for (let row = way.pop(); row !== undefined; row = way.pop()) {
       number = this.#builder.stack(number, this.#place(this.#stacks.frame[row] as bigint));

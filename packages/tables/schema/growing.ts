@@ -1,3 +1,4 @@
+import { byteAt, intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { ColumnValues } from "./column_types.ts";
 
@@ -40,12 +41,12 @@ export class WordColumn {
 
   /** Lower word of a number. */
   lo(at: number): number {
-    return this.#words[2 * at] as number;
+    return intAt(this.#words, 2 * at);
   }
 
   /** Upper word. */
   hi(at: number): number {
-    return this.#words[2 * at + 1] as number;
+    return intAt(this.#words, 2 * at + 1);
   }
 
   /** Whether there is a number. */
@@ -64,13 +65,13 @@ export class WordColumn {
     const words = new Int32Array(2 * rows.length);
     const from = this.#words;
     for (let i = 0; i < rows.length; i++) {
-      const row = 2 * (rows[i] as number);
-      words[2 * i] = from[row] as number;
-      words[2 * i + 1] = from[row + 1] as number;
+      const row = 2 * intAt(rows, i);
+      words[2 * i] = intAt(from, row);
+      words[2 * i + 1] = intAt(from, row + 1);
     }
     if (this.#missing === 0) return { kind: "words", words };
     const valid = new Uint8Array(rows.length);
-    for (let i = 0; i < rows.length; i++) valid[i] = this.#valid[rows[i] as number] as number;
+    for (let i = 0; i < rows.length; i++) valid[i] = byteAt(this.#valid, intAt(rows, i));
     return { kind: "words", words, valid };
   }
 }
@@ -89,7 +90,7 @@ export class IntegerColumn {
 
   /** A number. */
   at(row: number): number {
-    return this.#ints[row] as number;
+    return intAt(this.#ints, row);
   }
 
   /** Forgets all. */
@@ -101,7 +102,7 @@ export class IntegerColumn {
   picked(rows: Int32Array): Int32Array<ArrayBuffer> {
     const picked = new Int32Array(rows.length);
     const from = this.#ints;
-    for (let i = 0; i < rows.length; i++) picked[i] = from[rows[i] as number] as number;
+    for (let i = 0; i < rows.length; i++) picked[i] = intAt(from, intAt(rows, i));
     return picked;
   }
 
@@ -130,7 +131,7 @@ export class IntegerColumn {
     const byText = new Map<string, number>();
     const dictionary: string[] = [];
     for (let i = 0; i < codes.length; i++) {
-      const number = codes[i] as number;
+      const number = intAt(codes, i);
       if (number < 0) {
         codes[i] = -1;
         continue;

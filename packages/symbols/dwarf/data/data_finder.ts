@@ -1,3 +1,4 @@
+import { numberAt } from "@perfdata/format/elements";
 import { DW_AT, DW_TAG } from "../dwarf_constants.ts";
 import { DwarfError } from "../dwarf_error.ts";
 import type { DwarfFile } from "../dwarf_file.ts";
@@ -126,7 +127,7 @@ export class DataFinder implements VariableFinder {
       if (entries.tag(entry) !== DW_TAG.subprogram) continue;
       const ranges = this.#tolerant(() => entries.ranges(entry)) ?? [];
       for (let i = 0; i < ranges.length; i += 2) {
-        pieces.push({ low: ranges[i] as number, high: ranges[i + 1] as number, entry });
+        pieces.push({ low: numberAt(ranges, i), high: numberAt(ranges, i + 1), entry });
       }
     }
     pieces.sort((a, b) => a.low - b.low);
@@ -284,7 +285,7 @@ function limited(
   const found: Location[] = [];
   for (const { low, high, place } of locations) {
     for (let i = 0; i < within.length; i += 2) {
-      const from = Math.max(low, within[i] as number), to = Math.min(high, within[i + 1] as number);
+      const from = Math.max(low, numberAt(within, i)), to = Math.min(high, numberAt(within, i + 1));
       if (from < to) found.push({ low: from, high: to, place });
     }
   }

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { DW_AT, DW_TAG } from "../dwarf_constants.ts";
 import type { Entries } from "./entries.ts";
 import type { DataField, DataType } from "./variables.ts";
@@ -176,7 +177,7 @@ function bytesOf(entries: Entries, entry: number, size: number): { offset: numbe
 /** The name of a type with the namespaces and classes that it is in. */
 function scopedName({ entries, entry }: EntryPlace): string {
   const parts = [entries.text(entry, DW_AT.name) ?? ""];
-  for (let at = entries.parent[entry] as number; at > 0; at = entries.parent[at] as number) {
+  for (let at = intAt(entries.parent, entry); at > 0; at = intAt(entries.parent, at)) {
     if (!SCOPES.has(entries.tag(at))) continue;
     parts.push(entries.text(at, DW_AT.name) ?? "(anonymous)");
     if (parts.length > DEEPEST) break;

@@ -1,3 +1,4 @@
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { DW_AT, DW_FORM, DW_TAG } from "../dwarf_constants.ts";
 import { Cursor } from "../bytes.ts";
 import { Die, readNumber } from "../die.ts";
@@ -68,7 +69,7 @@ export class Entries {
       if (code === 0) {
         if (around < 0) break;
         after[around] = count;
-        around = parent[around] as number;
+        around = intAt(parent, around);
         if (around < 0) break;
         continue;
       }
@@ -95,7 +96,7 @@ export class Entries {
       if (around < 0) break;
     }
     // What a cut unit leaves open ends with it.
-    for (; around >= 0; around = parent[around] as number) after[around] = count;
+    for (; around >= 0; around = intAt(parent, around)) after[around] = count;
     this.count = count;
     this.at = at.subarray(0, count);
     this.parent = parent.subarray(0, count);
@@ -108,7 +109,7 @@ export class Entries {
     let low = 0, high = this.count - 1;
     while (low <= high) {
       const middle = (low + high) >>> 1;
-      const found = this.at[middle] as number;
+      const found = intAt(this.at, middle);
       if (found === position) return middle;
       if (found < position) low = middle + 1;
       else high = middle - 1;
@@ -123,8 +124,8 @@ export class Entries {
 
   /** The entries that are directly in one. */
   *children(entry: number): Generator<number> {
-    const end = this.after[entry] as number;
-    for (let i = entry + 1; i < end; i = this.after[i] as number) yield i;
+    const end = intAt(this.after, entry);
+    for (let i = entry + 1; i < end; i = intAt(this.after, i)) yield i;
   }
 
   /** An attribute of an entry, `undefined` where it has none of that kind. */
@@ -132,17 +133,17 @@ export class Entries {
     const abbrev = this.#abbrevOf(entry);
     const number = abbrev.attributes.indexOf(wanted);
     if (number < 0) return undefined;
-    const c = this.unit.entryCursor(this.at[entry] as number);
+    const c = this.unit.entryCursor(intAt(this.at, entry));
     c.uleb();
-    for (let k = 0; k < number; k++) skipValue(c, abbrev.reads[k] as number, this.unit);
-    let form = abbrev.forms[number] as number;
-    let read = abbrev.reads[number] as number;
+    for (let k = 0; k < number; k++) skipValue(c, numberAt(abbrev.reads, k), this.unit);
+    let form = numberAt(abbrev.forms, number);
+    let read = numberAt(abbrev.reads, number);
     if (read === READ.INDIRECT) {
       form = c.uleb();
       read = readOf(form, this.unit);
       if (read < 0 || read === READ.INDIRECT) throw c.error("an indirect form that is not known");
     }
-    return { form, value: readNumber(c, read, abbrev.constants[number] as number, this.unit) };
+    return { form, value: readNumber(c, read, numberAt(abbrev.constants, number), this.unit) };
   }
 
   /** A constant attribute, `undefined` where it is absent or no constant. */
@@ -189,12 +190,12 @@ export class Entries {
     const list = new RangeList();
     this.unit.ranges(die, list, 0);
     const pairs: number[] = [];
-    for (let i = 0; i < list.count; i++) pairs.push(list.low[i] as number, list.high[i] as number);
+    for (let i = 0; i < list.count; i++) pairs.push(floatAt(list.low, i), floatAt(list.high, i));
     return pairs;
   }
 
   #abbrevOf(entry: number): Abbrev {
-    return this.#abbrevs[this.#abbrev[entry] as number] as Abbrev;
+    return this.#abbrevs[intAt(this.#abbrev, entry)] as Abbrev;
   }
 }
 
