@@ -5,7 +5,7 @@
 
 import { demangle, Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
 import { SymbolTableBuilder } from "@perfdata/symbols/symbol-table-builder";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 
 const SYMBOLS = 100_000;
 const LOOKUPS = 1_000_000;
@@ -51,16 +51,16 @@ const libraries = ["/usr/lib/x86_64-linux-gnu/libstdc++.so.6"].filter((path) => 
 
 for (const path of libraries) {
   Deno.bench(`headers of ${path}`, () => {
-    using source = openFileSource(path);
+    using source = openBinaryFile(path);
     sink += ElfFile.open(source).sections.length;
   });
 
   Deno.bench(`symbol table of ${path}`, () => {
-    using source = openFileSource(path);
+    using source = openBinaryFile(path);
     sink += readElfSymbols(ElfFile.open(source)).table.size;
   });
 
-  using source = openFileSource(path);
+  using source = openBinaryFile(path);
   const { table } = readElfSymbols(ElfFile.open(source));
   const names = Array.from({ length: table.size }, (_, i) => table.name(i));
   Deno.bench(`${names.length} C++ names demangled`, () => {

@@ -8,7 +8,7 @@ import { functionTable } from "@perfdata/report/functions";
 import { SampleCounts } from "@perfdata/report/sample-counts";
 import { runEngine } from "@perfdata/session/engine";
 import { Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import { corpusFiles } from "./corpus.ts";
 import { ignored } from "./ignored.ts";
@@ -87,7 +87,7 @@ const NAMES_OF_TABLE = 2000, TABLES = 8;
 
 function namesOf(path: string): string[] {
   try {
-    using source = openFileSource(path);
+    using source = openBinaryFile(path);
     const { table } = readElfSymbols(ElfFile.open(source));
     const demangler = new Demangler();
     const names = new Set<string>();

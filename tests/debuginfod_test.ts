@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { ElfFile } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { netPermission, serversOf } from "../tools/_debuginfod_job.ts";
 import { ignored, notInstalled } from "./ignored.ts";
 import { mappedRecording, oneFunction } from "./mapped_recording.ts";
@@ -389,7 +389,7 @@ Deno.test({
 });
 
 function buildIdOf(path: string): string {
-  using source = openFileSource(path);
+  using source = openBinaryFile(path);
   return ElfFile.open(source).buildId() ?? "";
 }
 

@@ -17,7 +17,7 @@ import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { buildIdOfNotes } from "@perfdata/symbols/elf";
 import { ElfFile } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { assert, assertEquals } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";
 import { corpusFiles } from "./corpus.ts";
@@ -210,7 +210,7 @@ Deno.test("convert: build ids are those that perf inject finds", ignored(noPerf(
         if (id !== undefined) ids.set(file, id);
         continue;
       }
-      using source = openFileSource(file);
+      using source = openBinaryFile(file);
       const id = ElfFile.open(source).buildId();
       if (id !== undefined) ids.set(file, id);
     }

@@ -17,7 +17,7 @@ import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { runEngine } from "@perfdata/session/engine";
 import { ElfFile, type SymbolObject, SymbolsError } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { openDwarf } from "@perfdata/symbols/open-dwarf";
 import {
   about,
@@ -65,7 +65,7 @@ export async function exportBranches(
   }
   const form = forms === undefined ? undefined : parseWord("form", value.form, forms) ?? forms[0];
   if (binary === undefined) throw new UsageError(`export ${format}: --binary FILE is missing`);
-  using source = about(binary, () => openFileSource(binary));
+  using source = about(binary, () => openBinaryFile(binary));
   const elf = about(binary, () => {
     try {
       return ElfFile.open(source);

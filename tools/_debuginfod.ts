@@ -4,7 +4,7 @@
  */
 import { elfExtent } from "@perfdata/symbols/elf";
 import { ElfFile } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { buildIdsEqual } from "@perfdata/symbols/file-search";
 import { complain, Progress } from "./_cli.ts";
 
@@ -95,7 +95,7 @@ async function downloadAll(job: DownloadJob): Promise<{ came: number; failed: nu
 /** Whether a file is there and of that build, and which other build it needs. */
 function opened(path: string, buildId: string): { shared: string | undefined } | undefined {
   try {
-    using source = openFileSource(path);
+    using source = openBinaryFile(path);
     const elf = ElfFile.open(source);
     if (!buildIdsEqual(elf.buildId() ?? "", buildId)) return undefined;
     return { shared: elf.debugAltLink()?.buildId };
@@ -249,7 +249,7 @@ function checkStart(file: Deno.FsFile, size: number, mostBytes: number): void {
 function checkBuild(path: string, buildId: string): void {
   let found: string | undefined;
   try {
-    using source = openFileSource(path);
+    using source = openBinaryFile(path);
     found = ElfFile.open(source).buildId();
   } catch (error) {
     throw new Refused(error instanceof Error ? error.message : String(error));

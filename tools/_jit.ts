@@ -9,7 +9,7 @@ import { InjectJit } from "@perfdata/edit";
 import type { PerfDataReader } from "@perfdata/format";
 import { newFile } from "@perfdata/format/file-sink";
 import { SymbolsError } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { about, complain, InputError } from "./_cli.ts";
 
 /** Writes the files beside the jitdump files, and says where they are. */
@@ -32,7 +32,7 @@ export async function injectJit(
   for (const dump of files) {
     const injected: JitInjection[] = [];
     try {
-      using source = about(dump.path, () => openFileSource(dump.path));
+      using source = about(dump.path, () => openBinaryFile(dump.path));
       for await (const { bytes, ...file } of jittedFiles(source, dump, found)) {
         if (!isMonotonic && timeConv === undefined) {
           throw new InputError(

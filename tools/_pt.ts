@@ -33,7 +33,7 @@ import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
 import { openCodeFile } from "@perfdata/symbols/code-file";
 import type { BinarySource, RecordedMachine } from "@perfdata/symbols";
 import { SymbolsError } from "@perfdata/symbols/errors";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { defaultPlaces } from "@perfdata/symbols/local-files";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
@@ -61,7 +61,7 @@ export function imagesOf(
   const kcore = `${recording}/${KCORE}`;
   try {
     if (Deno.statSync(kcore).isFile) {
-      const source = about(kcore, () => openFileSource(kcore));
+      const source = about(kcore, () => openBinaryFile(kcore));
       images.push(...imagesIn(kcore, recorder?.note(KCORE, "", source) ?? source));
     }
   } catch (error) {
@@ -81,7 +81,7 @@ export function namedImages(flag: string, text: string | undefined): MemoryImage
   return (text?.split(",") ?? []).flatMap((part) => {
     const [, path = part, hex] = /^(.*)@(0x[0-9a-f]+|[0-9a-f]+)$/i.exec(part) ?? [];
     const address = hex === undefined ? undefined : BigInt(`0x${hex.replace(/^0x/i, "")}`);
-    const source = about(path, () => openFileSource(path));
+    const source = about(path, () => openBinaryFile(path));
     return imagesIn(`--${flag} ${path}`, source, address, path);
   });
 }

@@ -10,7 +10,7 @@ import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/forma
 import { openSource } from "@perfdata/format/file-source";
 import { buildIdOfNotes } from "@perfdata/symbols/elf";
 import { ElfFile, SymbolsError } from "@perfdata/symbols";
-import { openFileSource } from "@perfdata/symbols/file-source";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { localFiles } from "@perfdata/symbols/local-files";
 import {
   aboutAsync,
@@ -219,7 +219,7 @@ async function identify(name: string, reader: PerfDataReader): Promise<AddBuildI
 
 function fileBuildId(path: string): string | undefined {
   try {
-    using source = openFileSource(path);
+    using source = openBinaryFile(path);
     return ElfFile.open(source).buildId();
   } catch (error) {
     const isGone = error instanceof Deno.errors.NotFound ||

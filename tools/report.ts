@@ -1,5 +1,5 @@
 /** `report`: a browser in the terminal. */
-import { runBrowser, Screen, type Terminal } from "../view/terminal/run.ts";
+import { runBrowser, Screen, type Terminal } from "../view/terminal/terminal.ts";
 import { Browser, type BrowserHost } from "../view/terminal/browser.ts";
 import { ViewEngine } from "../view/data/view_engine.ts";
 import { viewProfile } from "@perfdata/export/view-profile";

@@ -2,7 +2,7 @@
  * Symbols for addresses: ELF files, kernel symbols, JIT maps, and the demangling of their names.
  *
  * Everything here is runtime-neutral: readers take a {@linkcode BinarySource} or bytes. The one
- * file that opens files is exported as `@perfdata/symbols/file-source`.
+ * file that opens files is exported as `@perfdata/symbols/binary-file`.
  *
  * @module
  */

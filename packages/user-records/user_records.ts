@@ -14,7 +14,7 @@ import { HEADER_FEATURE } from "./header/header_feature.ts";
 import { HEADER_TRACING_DATA } from "./header/header_tracing_data.ts";
 import { ID_INDEX } from "./auxtrace/id_index.ts";
 import { SCHEDSTAT_CPU, SCHEDSTAT_DOMAIN } from "./stat/schedstat.ts";
-import { STAT, STAT_CONFIG, STAT_ROUND } from "./stat/stat.ts";
+import { STAT, STAT_CONFIG, STAT_ROUND } from "./stat/stat_records.ts";
 import { THREAD_MAP } from "./stat/thread_map.ts";
 import { TIME_CONV } from "./stat/time_conv.ts";
 

@@ -34,6 +34,23 @@ export function badNames(paths: readonly string[]): string[] {
   return [...new Set(problems)];
 }
 
+/** File names that each folder may have: its door, and what its tests share. */
+const IN_EACH_FOLDER = /^(mod|testing|deno|README|LICENSE)\.|_test\.tsx?$/;
+
+/** Names that two files of the packages or the page have: who looks for one would find the other. */
+export function sameNames(paths: readonly string[]): string[] {
+  const seen = new Map<string, string>();
+  const problems: string[] = [];
+  for (const path of paths) {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (!/^(packages|view)\/.*\.tsx?$/.test(path) || IN_EACH_FOLDER.test(name)) continue;
+    const other = seen.get(name);
+    if (other !== undefined) problems.push(`${path}: has the same name as ${other}`);
+    seen.set(name, path);
+  }
+  return problems;
+}
+
 function files(folder: URL, prefix: string): string[] {
   return [...Deno.readDirSync(folder)].flatMap((entry) => {
     const path = `${prefix}${entry.name}`;
@@ -70,7 +87,7 @@ function packageProblems(member: string): string[] {
 if (import.meta.main) {
   const all = files(root, "");
   const members: string[] = config.workspace;
-  const problems = [...badNames(all), ...members.flatMap(packageProblems)];
+  const problems = [...badNames(all), ...sameNames(all), ...members.flatMap(packageProblems)];
   for (const problem of problems) console.error(problem);
   console.log(`files: ${all.length} names and ${members.length} packages checked`);
   if (problems.length > 0) Deno.exit(1);

@@ -11,7 +11,7 @@ import { TimelineView } from "../timeline/timeline.tsx";
 import { TreeView } from "../tree/tree.tsx";
 import { byteSize } from "../ui/format.ts";
 import { type JSX, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
-import { searchError } from "../ui/search.ts";
+import { searchError } from "../ui/matches.ts";
 import type { Store } from "../ui/store.ts";
 import { type ViewName, VIEWS } from "../ui/state.ts";
 import { DropPlace, useDrop } from "./drop_place.tsx";

@@ -1,5 +1,5 @@
 import { type JSX, useState } from "../ui/preact.ts";
-import { save } from "../ui/save.ts";
+import { save } from "../ui/download.ts";
 import type { Store } from "../ui/store.ts";
 
 const FORMATS = [

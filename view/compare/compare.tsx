@@ -8,7 +8,7 @@ import { countedOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
 import { Grid, type GridColumn } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
-import { matches } from "../ui/search.ts";
+import { matches } from "../ui/matches.ts";
 import { useQuery } from "../ui/use_query.ts";
 
 type ComparedRow = ComparedFunctions["rows"][number];

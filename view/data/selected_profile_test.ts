@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { folded } from "@perfdata/export/folded";
 import { plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { Profile } from "pprof-format";
-import { savedProfile } from "../worker/save.ts";
+import { savedProfile } from "../worker/saved_profile.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
 import { viewProfile } from "@perfdata/export/view-profile";
 

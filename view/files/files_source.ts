@@ -17,7 +17,7 @@ import { CodeService } from "../recording/code_service.ts";
 import { PtService } from "../recording/pt_service.ts";
 import { RecordingService } from "../recording/recording_service.ts";
 import type { FilesOpening, ProgressState } from "../worker/protocol.ts";
-import type { ViewSource } from "../worker/source.ts";
+import type { ViewSource } from "../worker/worker_source.ts";
 import {
   type Dropped,
   droppedCode,

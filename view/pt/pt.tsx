@@ -8,7 +8,7 @@ import type { ViewProps } from "../ui/context.ts";
 import { byteSize, duration, grouped, percent, seconds } from "../ui/format.ts";
 import { Grid, type GridColumn, Share } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
-import { matches } from "../ui/search.ts";
+import { matches } from "../ui/matches.ts";
 import { colorsOf } from "../ui/store.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { bytesUpTo } from "./growth.ts";

@@ -12,7 +12,7 @@ import type { PtQuery, PtService } from "../recording/pt_service.ts";
 import type { RecordQuery } from "../recording/record_list.ts";
 import type { RecordingService } from "../recording/recording_service.ts";
 import type { ProgressState } from "../worker/protocol.ts";
-import { FRAME } from "../worker/source.ts";
+import { FRAME } from "../worker/worker_source.ts";
 
 /** Makes a profile of what counts, and says how far it is. */
 export type ProfileMaker = (

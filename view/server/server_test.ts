@@ -4,7 +4,7 @@ import { fileSource } from "@perfdata/format/file-source";
 import { unpack } from "@perfdata/export/pack";
 import { viewProfile } from "@perfdata/export/view-profile";
 import { RecordingService } from "../recording/recording_service.ts";
-import { serverSource } from "../worker/source.ts";
+import { serverSource } from "../worker/worker_source.ts";
 import { newToken, viewHandler } from "./server.ts";
 
 const FILE = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;

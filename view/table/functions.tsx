@@ -3,7 +3,7 @@ import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../u
 import { amount, grouped } from "../ui/format.ts";
 import { FunctionCell } from "../ui/function_cell.tsx";
 import { Grid, type GridColumn, Share } from "../ui/grid.tsx";
-import { save } from "../ui/save.ts";
+import { save } from "../ui/download.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 

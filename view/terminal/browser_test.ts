@@ -5,7 +5,7 @@ import { viewProfile } from "@perfdata/export/view-profile";
 import { Browser, type BrowserHost } from "./browser.ts";
 import { KeyReader } from "./keys.ts";
 import { cells } from "./lines.ts";
-import { runBrowser } from "./run.ts";
+import { runBrowser } from "./terminal.ts";
 import { FakeTerminal } from "./testing.ts";
 
 const SAMPLES = plainSamples(4000, 11);

@@ -1,6 +1,6 @@
 /** A terminal that tests look at: it understands only the escape sequences that the browser writes. */
 import type { ColorMode } from "@perfdata/profile/colors";
-import type { Terminal } from "./run.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** What is on a screen, and what was typed. */
 export class FakeTerminal implements Terminal {

@@ -5,7 +5,7 @@ import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts"
 import type { Opening, ProgressState } from "../worker/protocol.ts";
 import { functionColors } from "@perfdata/export/flame-colors";
 import { ViewClient } from "./client.ts";
-import { matches } from "./search.ts";
+import { matches } from "./matches.ts";
 import { FIRST, fromHash, toHash, type ViewState } from "./state.ts";
 
 /** What is open. */

@@ -17,7 +17,7 @@ import type { Track, TrackQuery } from "../data/tracks.ts";
 import type { CodeAnswer } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
-import type { ProfileFormat } from "./save.ts";
+import type { ProfileFormat } from "./saved_profile.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 
 /** How far something is. */

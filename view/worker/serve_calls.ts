@@ -2,8 +2,8 @@ import { Comparison, type ComparisonQuery, type Side } from "../data/comparison.
 import type { FlameQuery } from "../data/flame_boxes.ts";
 import { type Shown, ViewEngine } from "../data/view_engine.ts";
 import type { Call, FilesOpening, Message, Opening, ProgressState } from "./protocol.ts";
-import { type ProfileFormat, savedProfile } from "./save.ts";
-import { reportSource, serverSource, type ViewSource } from "./source.ts";
+import { type ProfileFormat, savedProfile } from "./saved_profile.ts";
+import { reportSource, serverSource, type ViewSource } from "./worker_source.ts";
 
 /** What opens files that were dropped. */
 export type FileOpener = (opening: FilesOpening) => Promise<ViewSource>;

@@ -26,10 +26,10 @@ const ENDS: ReadonlySet<number> = new Set([
  * ```ts
  * import { CodeSteps } from "@perfdata/export/branches";
  * import { ElfFile } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { assert } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * const elf = ElfFile.open(source);
  * assert(new CodeSteps(elf).step(elf.entry) > 0);
  * ```

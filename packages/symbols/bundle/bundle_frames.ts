@@ -2,7 +2,7 @@ import { numberAt } from "@perfdata/format/elements";
 import type { Address } from "../resolver/address.ts";
 import type { BundleObject } from "./bundle.ts";
 import type { FrameBatch } from "../dwarf/dwarf_context.ts";
-import type { FunctionName } from "../dwarf/function_names.ts";
+import type { FunctionName } from "../dwarf/entry_names.ts";
 import type { FrameFinder, SymbolFinder } from "../dwarf/addr2line_text.ts";
 
 /**

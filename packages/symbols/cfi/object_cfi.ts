@@ -33,11 +33,11 @@ export interface CfiFiles {
  * @example
  * ```ts
  * import { ElfFile } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { cfiMachine, ObjectCfi, RowTable } from "@perfdata/symbols/cfi";
  * import { assert } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * const elf = ElfFile.open(source);
  * const machine = cfiMachine(elf.machine);
  * assert(machine !== undefined);

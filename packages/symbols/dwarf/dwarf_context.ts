@@ -13,7 +13,7 @@ import {
   type FunctionName,
   FunctionNames,
   type StringPlace,
-} from "./function_names.ts";
+} from "./entry_names.ts";
 import { FunctionTable, FunctionWalk } from "./subprograms.ts";
 import { LineTable } from "./line_table.ts";
 import { PackageIndex } from "./package_index.ts";

@@ -11,10 +11,10 @@ import type { DwarfSections } from "./sections.ts";
  * ```ts
  * import { DwarfContext, ElfFile } from "@perfdata/symbols";
  * import { elfDwarfSections } from "@perfdata/symbols/dwarf";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { assertEquals } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * const context = DwarfContext.open(elfDwarfSections(ElfFile.open(source)));
  * assertEquals(context.find(0), []);
  * ```

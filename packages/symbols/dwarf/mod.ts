@@ -24,5 +24,5 @@ export type {
 } from "./data/variables.ts";
 export { DwarfError } from "./dwarf_error.ts";
 export { elfDwarfSections } from "./elf_sections.ts";
-export type { FunctionName } from "./function_names.ts";
+export type { FunctionName } from "./entry_names.ts";
 export type { DwarfSections } from "./sections.ts";

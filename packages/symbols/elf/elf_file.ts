@@ -113,10 +113,10 @@ function view(bytes: Uint8Array): DataView {
  * @example
  * ```ts
  * import { ElfFile } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { assertEquals } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * const elf = ElfFile.open(source);
  * assertEquals(elf.section(".text")?.name, ".text");
  * ```

@@ -52,10 +52,10 @@ export interface ElfSymbols {
  * @example
  * ```ts
  * import { ElfFile, readElfSymbols } from "@perfdata/symbols";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { assert } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * const { table } = readElfSymbols(ElfFile.open(source));
  * assert(table.size > 100);
  * ```

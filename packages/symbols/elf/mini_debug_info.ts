@@ -19,10 +19,10 @@ import { ElfFile } from "./elf_file.ts";
  * ```ts
  * import { ElfFile, readElfSymbols } from "@perfdata/symbols";
  * import { readMiniDebugInfo } from "@perfdata/symbols/elf";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { assert } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * const elf = ElfFile.open(source);
  * const miniDebugInfo = await readMiniDebugInfo(elf);
  * const symbols = readElfSymbols(elf, miniDebugInfo && { miniDebugInfo });

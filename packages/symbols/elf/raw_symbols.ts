@@ -36,10 +36,10 @@ export interface RawSymbols {
  * ```ts
  * import { ElfFile } from "@perfdata/symbols";
  * import { rawSymbolName, readRawSymbols } from "@perfdata/symbols/elf";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { assert } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * const elf = ElfFile.open(source);
  * const dynsym = elf.section(".dynsym");
  * assert(dynsym !== undefined);

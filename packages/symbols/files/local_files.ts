@@ -2,7 +2,7 @@
 
 import { SymbolsError } from "../errors.ts";
 import { type SearchPlaces, searchPlaces } from "./file_search.ts";
-import { openFileSource } from "./file_source.ts";
+import { openBinaryFile } from "./binary_file.ts";
 import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 
 /** The files of this machine. */
@@ -11,7 +11,7 @@ export const localFiles: SymbolFiles = {
     tolerant(path, (): ClosableSource | undefined => {
       // A directory stands for no file there: so is the cache of build ids laid out. A pipe or a device,
       // which would block or never end, is refused.
-      return Deno.statSync(path).isDirectory ? undefined : openFileSource(path);
+      return Deno.statSync(path).isDirectory ? undefined : openBinaryFile(path);
     }),
   read: (path, limit = Infinity) =>
     tolerant(

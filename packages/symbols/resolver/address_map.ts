@@ -29,10 +29,10 @@ const PAGE = 4096;
  * ```ts
  * import { ElfFile } from "@perfdata/symbols";
  * import { FileAddresses } from "@perfdata/symbols/address-map";
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { assertEquals } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * const elf = ElfFile.open(source);
  * const addresses = new FileAddresses(elf);
  * const text = elf.section(".text");

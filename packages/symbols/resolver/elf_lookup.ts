@@ -3,7 +3,7 @@ import type { Address } from "./address.ts";
 import { FileAddresses } from "./address_map.ts";
 import { runsOn } from "../code/architecture.ts";
 import type { DwarfContext, Frame } from "../dwarf/dwarf_context.ts";
-import type { FunctionName } from "../dwarf/function_names.ts";
+import type { FunctionName } from "../dwarf/entry_names.ts";
 import { ET } from "../elf/elf_constants.ts";
 import type { ElfFile } from "../elf/elf_file.ts";
 import { type ElfSymbolsOptions, readElfSymbols } from "../elf/elf_symbols.ts";

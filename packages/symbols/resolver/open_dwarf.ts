@@ -6,7 +6,7 @@ import type { DwarfError } from "../dwarf/dwarf_error.ts";
 import { ElfFile, type ElfOpenOptions } from "../elf/elf_file.ts";
 import { readElfSymbols } from "../elf/elf_symbols.ts";
 import type { SearchPlaces } from "../files/file_search.ts";
-import { openFileSource } from "../files/file_source.ts";
+import { openBinaryFile } from "../files/binary_file.ts";
 import { localFiles } from "../files/local_files.ts";
 import { nodeDecompressors } from "../files/node_decompressors.ts";
 import { OpenedFiles } from "../files/opened_files.ts";
@@ -58,7 +58,7 @@ export function openDwarf(
 ): OpenedDwarf {
   const options: ElfOpenOptions = { decompressors: nodeDecompressors };
   const real = Deno.realPathSync(path);
-  const source = openFileSource(real);
+  const source = openBinaryFile(real);
   const opened = new OpenedFiles(localFiles, options);
   const close = (): void => {
     opened.close();

@@ -3,7 +3,7 @@ import { DW_AT, DW_TAG } from "../dwarf_constants.ts";
 import { DwarfError } from "../dwarf_error.ts";
 import type { DwarfFile } from "../dwarf_file.ts";
 import type { Unit } from "../unit.ts";
-import { DataTypeTable, type EntryPlace } from "./data_type_table.ts";
+import { DataTypeTable, type EntryPlace } from "./type_entries.ts";
 import { Entries, SCOPE_TAGS } from "./entries.ts";
 import { locationsOf, placeOf } from "./locations.ts";
 import type {

@@ -1,5 +1,5 @@
 import { check, layout } from "../hand_testing.ts";
-import { STAT, STAT_CONFIG, STAT_ROUND } from "./stat.ts";
+import { STAT, STAT_CONFIG, STAT_ROUND } from "./stat_records.ts";
 
 Deno.test("STAT_CONFIG: tags with values", () => {
   check(STAT_CONFIG, layout().u64(3).u64(0, 1).u64(1, 1000).u64(2, 1), {

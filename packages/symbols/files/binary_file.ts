@@ -4,7 +4,7 @@ import { type BinarySource, windowedSource } from "./binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 
 /** A {@linkcode BinarySource} over an open file; close it when no reader needs it any more. */
-export interface FileSource extends BinarySource, Disposable {
+export interface BinaryFile extends BinarySource, Disposable {
   /** The path the file was opened by. */
   readonly path: string;
   /** Closes the file; reads fail from then on. */
@@ -22,14 +22,14 @@ export interface FileSource extends BinarySource, Disposable {
  *
  * @example
  * ```ts
- * import { openFileSource } from "@perfdata/symbols/file-source";
+ * import { openBinaryFile } from "@perfdata/symbols/binary-file";
  * import { assertEquals } from "@std/assert";
  *
- * using source = openFileSource(Deno.execPath());
+ * using source = openBinaryFile(Deno.execPath());
  * assertEquals(source.read(1, 3), new TextEncoder().encode("ELF"));
  * ```
  */
-export function openFileSource(path: string): FileSource {
+export function openBinaryFile(path: string): BinaryFile {
   // Looked at before it is opened: a pipe that nobody writes to would wait for ever.
   if (!Deno.statSync(path).isFile) throw new SymbolsError(0, `${path}: not a regular file`);
   const file = Deno.openSync(path);
