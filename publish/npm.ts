@@ -144,7 +144,8 @@ function byName(text: string, path: string, published: ReadonlyMap<string, strin
   return text.replace(/(\bimport\(["'])(\.\.?\/[^"']+)/g, (whole, before: string, to: string) => {
     const at = new URL(to, `file:///${path}`).pathname.slice(1).replace(/\.[jt]s$/, "");
     if (at.split("/", 1)[0] === path.split("/", 1)[0]) return whole;
-    const name = published.get(at);
+    // A file that is not public itself has its types at the door of its folder.
+    const name = published.get(at) ?? published.get(at.replace(/[^/]+$/, "mod"));
     if (name === undefined) throw new Error(`${path} needs a type of ${at}, which is not public`);
     return before + name;
   });
