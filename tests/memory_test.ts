@@ -132,7 +132,7 @@ Deno.test("what looks for the end of memory lets garbage be collected first", as
       `data:text/javascript,${
         encodeURIComponent(
           script.replaceAll(/"@perfdata\/format\/([a-z-]+)"/g, (_, name: string) =>
-            `"file://${root}packages/format/${name.replace("-", "_")}.ts"`),
+            `"file://${root}packages/format/sources/${name.replace("-", "_")}.ts"`),
         )
       }`,
     ],
