@@ -4,6 +4,7 @@ import { callgrind } from "./callgrind.ts";
 import { chrome } from "./chrome.ts";
 import { folded } from "./folded.ts";
 import { pprof } from "./pprof.ts";
+import { Profile as PprofProfile } from "pprof-format";
 import { totals } from "@perfdata/profile/profile";
 import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 import {
@@ -172,6 +173,31 @@ Deno.test(
     });
   },
 );
+
+Deno.test("pprof: places that no stack has, and that nobody looked up, have no lines", async () => {
+  const { places } = PROFILE;
+  const count = places.object.length;
+  const more: typeof PROFILE = {
+    ...PROFILE,
+    places: {
+      object: Int32Array.of(...places.object, 0),
+      address: Float64Array.of(...places.address, 0x1234),
+      start: Int32Array.of(...places.start, places.frames.length),
+      frames: places.frames,
+    },
+  };
+  for (const inline of [true, false]) {
+    const read = async (profile: typeof PROFILE) =>
+      PprofProfile.decode(await bytesOf(pprof(profile, { inline })));
+    const [before, after] = [await read(PROFILE), await read(more)];
+    assertEquals(after.location.length, count + 1);
+    assertEquals(after.location[count]?.line, []);
+    assertEquals(after.location.slice(0, count), before.location);
+    assertEquals(after.sample, before.sample);
+    const filesOf = ({ mapping }: PprofProfile) => mapping.map(({ hasFilenames }) => hasFilenames);
+    assertEquals(filesOf(after), filesOf(before));
+  }
+});
 
 Deno.test("trace events nest, and carry all samples and periods", async () => {
   const { traceEvents } = JSON.parse(await textOf(chrome(PROFILE))) as {

@@ -120,8 +120,9 @@ function addLocation(
   place: number,
   inline: boolean,
 ): void {
+  const first = intAt(places.start, place);
   const end = intAt(places.start, place + 1);
-  const start = inline ? intAt(places.start, place) : end - 1;
+  const start = inline ? first : Math.max(first, end - 1);
   const location = bytes.open(4);
   bytes.field(1, place + 1);
   bytes.field(2, intAt(places.object, place) + 1);
@@ -188,8 +189,11 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
     const address = Math.max(0, floatAt(places.address, place));
     if (address >= floatAt(limits, object)) limits[object] = address + 1;
     if (address < floatAt(starts, object)) starts[object] = address;
-    const frame = intAt(places.frames, intAt(places.start, place));
-    if (files[intAt(frames.file, frame)] !== undefined) hasFiles[object] = 1;
+    // A place that no stack has, such as the target of a branch, was not looked up: it has no frame.
+    const first = intAt(places.start, place);
+    if (first === intAt(places.start, place + 1)) continue;
+    const file = intAt(frames.file, intAt(places.frames, first));
+    if (files[file] !== undefined) hasFiles[object] = 1;
   }
   const program = programOf(profile);
   const order = objects.map((_, object) => object)
