@@ -16,7 +16,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/intel-pt/": 160,
   "packages/perfdata/": 15,
   "packages/profile/": 131,
-  "packages/pt/": 341,
+  "packages/pt/": 324,
   "packages/report/": 316,
   "packages/session/": 614,
   "packages/symbols/": 403,
