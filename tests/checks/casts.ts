@@ -18,7 +18,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/profile/": 131,
   "packages/pt/": 324,
   "packages/report/": 316,
-  "packages/session/": 614,
+  "packages/session/": 600,
   "packages/symbols/": 403,
   "packages/tables/": 153,
   "tools/": 39,

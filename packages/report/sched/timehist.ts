@@ -1,4 +1,5 @@
 import type { Run } from "@perfdata/session/run";
+import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
 /** A time on a CPU that ended, with what was before it, in ns. */
@@ -50,15 +51,7 @@ export class Timehist extends SchedulerConsumer {
   }
 
   /** Takes a context switch. */
-  switched(
-    time: number,
-    cpu: number,
-    from: number,
-    _state: number,
-    _to: number,
-    run: Run,
-    i: number,
-  ): void {
+  switched({ time, cpu, from }: ContextSwitch, run: Run, i: number): void {
     // Each CPU has an idle thread of its own; -1 is what the kernel calls threads that have ended.
     const isIdle = from === 0;
     const thread = this.#thread(isIdle ? -2 - cpu : run.tid[i] as number);
