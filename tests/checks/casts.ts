@@ -19,7 +19,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/pt/": 324,
   "packages/report/": 316,
   "packages/session/": 600,
-  "packages/symbols/": 403,
+  "packages/symbols/": 399,
   "packages/tables/": 153,
   "tools/": 39,
   "view/": 299,

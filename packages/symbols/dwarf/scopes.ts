@@ -126,7 +126,7 @@ export class Scopes {
     try {
       const known = this.#known(unit);
       const table = unit.abbrevs;
-      const { skip, skipStart, size: sizes, hasChildren, kind: kinds, jump: jumps } = table;
+      const { size: sizes, hasChildren, kind: kinds, jump: jumps } = table;
       const b = unit.bytes, le = unit.file.info.le;
       const c = unit.cursor(0);
       // Where what surrounds the present position begins, and its entry where that was made.
@@ -183,7 +183,7 @@ export class Scopes {
         const size = sizes[a] as number;
         if (size >= 0 && kinds[a] !== KIND.SKIPPED) p += size;
         else {
-          p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+          p = stepOver(b, p, table, a, c, unit);
           if (kinds[a] === KIND.SKIPPED) {
             // Nothing in it holds functions, and what follows its DW_AT_sibling is not listed.
             c.pos = Math.min(p, b.length);

@@ -69,7 +69,7 @@ export class FunctionWalk {
   #some(): number {
     const unit = this.#unit, c = this.#c;
     const table = unit.abbrevs;
-    const { dense, kind: kinds, size: sizes, skip, skipStart, jump: jumps } = table;
+    const { dense, kind: kinds, size: sizes, jump: jumps } = table;
     const overCalls = this.#overCalls, le = unit.file.info.le;
     const b = unit.bytes;
     const end = b.length;
@@ -103,7 +103,7 @@ export class FunctionWalk {
         p += size;
         continue;
       }
-      p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+      p = stepOver(b, p, table, a, c, unit);
       if (kind === KIND.SKIPPED) p = siblingAt(unit, p, table.sibling[a] as number, at);
     }
     this.#p = p;
@@ -124,7 +124,7 @@ export function walkCalls(
   visit: (at: number, die: Die, parent: number) => number,
 ): void {
   const table = unit.abbrevs;
-  const { dense, kind: kinds, size: sizes, skip, skipStart, hasChildren, jump: jumps } = table;
+  const { dense, kind: kinds, size: sizes, hasChildren, jump: jumps } = table;
   const le = unit.file.info.le;
   const b = unit.bytes;
   const end = b.length;
@@ -176,7 +176,7 @@ export function walkCalls(
       const size = sizes[a] as number;
       if (size >= 0 && kind !== KIND.SKIPPED) p += size;
       else {
-        p = stepOver(b, p, skip, skipStart[a] as number, skipStart[a + 1] as number, c, unit);
+        p = stepOver(b, p, table, a, c, unit);
       }
       if (kind === KIND.SKIPPED) {
         p = siblingAt(unit, p, table.sibling[a] as number, at);
