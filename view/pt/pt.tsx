@@ -224,7 +224,7 @@ function fileName(path: string): string {
 
 function Axis({ window }: { readonly window: Range }): JSX.Element {
   const draw = useMemo<Draw>(() => (context, wide, high, colors) => {
-    drawAxis(context, window[0], window[1], wide, high, colors, seconds);
+    drawAxis(context, { span: window, width: wide, height: high, text: seconds }, colors);
   }, [window[0], window[1]]);
   return <Canvas class="pt-axis" draw={draw} aria-hidden="true" />;
 }
@@ -274,7 +274,7 @@ function Histogram(
         : buffers[number]?.label ?? "";
       labels.push([label, bottom - tall + 2]);
     }
-    drawAxis(context, span[0], span[1], width, axis, colors, seconds);
+    drawAxis(context, { span, width, height: axis, text: seconds }, colors);
     if (range !== undefined) drawRange(context, range, span, width, height, colors);
     context.textBaseline = "top";
     for (const [label, y] of tall >= 16 ? labels : []) {

@@ -75,7 +75,7 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
       drawBins(context, shown, Math.max(1e-9, mostOf(shown)), wide, high - axis);
       context.restore();
     }
-    drawAxis(context, 0, whole[1], wide, axis, colors, seconds);
+    drawAxis(context, { span: [0, whole[1]], width: wide, height: axis, text: seconds }, colors);
     context.fillStyle = colors.mark;
     for (const time of losses) context.fillRect(time / whole[1] * wide - 1, axis, 2, 6);
     if (range !== undefined) drawRange(context, range, whole, wide, high, colors);

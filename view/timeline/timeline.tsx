@@ -128,7 +128,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
   const unit = unitOf(props);
   const tall = Math.max(LOW, Math.min(HIGH, Math.floor(ROOM / (value?.tracks.length ?? 1))));
   const axis = useMemo<Draw>(() => (context, wide, high, colors) => {
-    drawAxis(context, window[0], window[1], wide, high, colors, seconds);
+    drawAxis(context, { span: window, width: wide, height: high, text: seconds }, colors);
   }, [window]);
   if (!facts.timed) {
     return (
