@@ -22,7 +22,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/symbols/": 399,
   "packages/tables/": 153,
   "tools/": 39,
-  "view/": 299,
+  "view/": 297,
 };
 
 /** Sources below a folder that are no tests, and nothing that was made of others. */
