@@ -257,8 +257,36 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
   Deno.removeSync(folder, { recursive: true });
   const work = `${folder}/work`;
   Deno.mkdirSync(`${work}/node_modules`, { recursive: true });
+  await installDependencies(work, workspace, packages);
+  const used = compile(work, workspace, packages);
+  const tarballs: string[] = [];
+  for (const member of packages) {
+    const out = `${work}/packages/${folderName(member)}`;
+    writePackage(out, member, workspace, used.get(folderName(member)) ?? new Map(), origin);
+    const packed = await run(
+      "npm",
+      ["pack", "--pack-destination", folder, "--loglevel=error"],
+      out,
+    );
+    tarballs.push(`${folder}/${packed.trim().split("\n").at(-1)}`);
+  }
+  return {
+    tarballs,
+    left: packages.flatMap(({ config, left }) => left.map((path) => config.name + path.slice(1))),
+  };
+}
 
-  // The compiler finds the types of dependencies where npm installs them.
+/** The name of a package's folder. */
+function folderName({ folder }: Member): string {
+  return folder.pathname.split("/").at(-2) as string;
+}
+
+/** Installs what packages depend on: the compiler finds the types where npm installs them. */
+async function installDependencies(
+  work: string,
+  workspace: Config,
+  packages: readonly Member[],
+): Promise<void> {
   const wanted = Object.entries(workspace.imports).filter(([name]) =>
     packages.some(({ exports, folder: at }) =>
       [...exports.values()].some((path) =>
@@ -276,7 +304,14 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
     ...["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"],
     ...wanted.map(({ name, version }) => `${name}@${version}`),
   ], work);
+}
 
+/** Where the compiler finds what modules import by name: `paths` of its options. */
+function importPaths(
+  work: string,
+  workspace: Config,
+  packages: readonly Member[],
+): Record<string, string[]> {
   const paths: Record<string, string[]> = {};
   for (const { config, exports } of packages) {
     for (const [path, at] of exports) paths[config.name + path.slice(1)] = [at];
@@ -295,6 +330,21 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
     }
     paths[`${name}/*`] ??= [`${work}/node_modules/${dependency(target).specifier}/*`];
   }
+  return paths;
+}
+
+/**
+ * Compiles the packages into folders of their names.
+ *
+ * @returns By folder: the packages that its modules import, with their versions; "" is that of the workspace.
+ * @throws {Error} Where TypeScript reports an error.
+ */
+function compile(
+  work: string,
+  workspace: Config,
+  packages: readonly Member[],
+): Map<string, Map<string, string>> {
+  const paths = importPaths(work, workspace, packages);
   const program = ts.createProgram({
     rootNames: [
       // Types of dependencies that have none.
@@ -352,56 +402,51 @@ export async function buildNpm(folder: string, origin?: string): Promise<NpmBuil
       getNewLine: () => "\n",
     }));
   }
+  return used;
+}
 
-  const tarballs: string[] = [];
-  for (const { config, folder: at, exports } of packages) {
-    const name = at.pathname.split("/").at(-2) as string;
-    const out = `${work}/packages/${name}`;
-    const { version } = config;
-    const dependencies = [...used.get(name) ?? []].filter(([other]) => other !== config.name).sort()
-      .map(([other, exact]) => [other, exact || version]);
-    const readme = read(new URL("README.md", at));
-    const description = /^# .*\n+((?:.+\n)+)/.exec(readme)?.[1]?.trim().replaceAll("\n", " ");
-    const bin = config.name === FRONT ? writeCommands(out, workspace) : undefined;
-    const manifest = {
-      name: npmName(config.name),
-      version,
-      description,
-      license: "MIT",
-      ...(origin === undefined ? {} : {
-        repository: {
-          type: "git",
-          url: `git+${origin}.git`,
-          directory: at.pathname.slice(root.pathname.length, -1),
-        },
+/** Writes what a compiled package has besides code: manifest, README, license, and commands. */
+function writePackage(
+  out: string,
+  { config, folder: at, exports }: Member,
+  workspace: Config,
+  used: ReadonlyMap<string, string>,
+  origin: string | undefined,
+): void {
+  const { version } = config;
+  const dependencies = [...used].filter(([other]) => other !== config.name).sort()
+    .map(([other, exact]) => [other, exact || version]);
+  const readme = read(new URL("README.md", at));
+  const description = /^# .*\n+((?:.+\n)+)/.exec(readme)?.[1]?.trim().replaceAll("\n", " ");
+  const bin = config.name === FRONT ? writeCommands(out, workspace) : undefined;
+  const manifest = {
+    name: npmName(config.name),
+    version,
+    description,
+    license: "MIT",
+    ...(origin === undefined ? {} : {
+      repository: {
+        type: "git",
+        url: `git+${origin}.git`,
+        directory: at.pathname.slice(root.pathname.length, -1),
+      },
+    }),
+    type: "module",
+    ...(bin === undefined ? {} : { bin: { perfdata: bin } }),
+    // What opens a path asks for `node:fs` by `process.getBuiltinModule`.
+    engines: { node: config.name === FRONT ? ">=20.16" : ">=20" },
+    sideEffects: false,
+    exports: Object.fromEntries(
+      [...exports].map(([path, module]) => {
+        const file = `./${module.slice(at.pathname.length).replace(/\.ts$/, "")}`;
+        return [path, { types: `${file}.d.ts`, default: `${file}.js` }];
       }),
-      type: "module",
-      ...(bin === undefined ? {} : { bin: { perfdata: bin } }),
-      // What opens a path asks for `node:fs` by `process.getBuiltinModule`.
-      engines: { node: config.name === FRONT ? ">=20.16" : ">=20" },
-      sideEffects: false,
-      exports: Object.fromEntries(
-        [...exports].map(([path, module]) => {
-          const file = `./${module.slice(at.pathname.length).replace(/\.ts$/, "")}`;
-          return [path, { types: `${file}.d.ts`, default: `${file}.js` }];
-        }),
-      ),
-      dependencies: Object.fromEntries(dependencies),
-    };
-    Deno.writeTextFileSync(`${out}/package.json`, `${JSON.stringify(manifest, undefined, 2)}\n`);
-    Deno.writeTextFileSync(`${out}/README.md`, readmeOf(config.name, readme));
-    Deno.copyFileSync(new URL("LICENSE", root), `${out}/LICENSE`);
-    const packed = await run(
-      "npm",
-      ["pack", "--pack-destination", folder, "--loglevel=error"],
-      out,
-    );
-    tarballs.push(`${folder}/${packed.trim().split("\n").at(-1)}`);
-  }
-  return {
-    tarballs,
-    left: packages.flatMap(({ config, left }) => left.map((path) => config.name + path.slice(1))),
+    ),
+    dependencies: Object.fromEntries(dependencies),
   };
+  Deno.writeTextFileSync(`${out}/package.json`, `${JSON.stringify(manifest, undefined, 2)}\n`);
+  Deno.writeTextFileSync(`${out}/README.md`, readmeOf(config.name, readme));
+  Deno.copyFileSync(new URL("LICENSE", root), `${out}/LICENSE`);
 }
 
 if (import.meta.main) {

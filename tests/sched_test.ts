@@ -164,20 +164,20 @@ Deno.test("the idle task of CPU 0 is not what is left of a thread that has ended
   const waits: number[] = [];
   const timehist = new Timehist(({ wait }) => waits.push(wait));
   const ended = { tid: [-1], process: [-1], comm: [-1] } as unknown as Run;
-  timehist.switched(100, 0, 0, 0, 5, ended, 0);
-  timehist.switched(200, 0, 5, 0, 0, ended, 0);
-  timehist.switched(300, 0, 0, 0, 6, ended, 0);
+  timehist.switched({ time: 100, cpu: 0, from: 0, state: 0, to: 5 }, ended, 0);
+  timehist.switched({ time: 200, cpu: 0, from: 5, state: 0, to: 0 }, ended, 0);
+  timehist.switched({ time: 300, cpu: 0, from: 0, state: 0, to: 6 }, ended, 0);
   // It left its CPU at 100, and had it again at 200.
   assertEquals(waits, [0, 0, 100]);
 });
 
 Deno.test("a wait goes from the wakeup, or the preemption, to the switch", () => {
   const latency = new SchedulerLatency();
-  latency.switched(100, 0, 7, 1, 8); // 7 sleeps; 8 comes, of which nothing was known
+  latency.switched({ time: 100, cpu: 0, from: 7, state: 1, to: 8 }); // 7 sleeps; 8 comes, of which nothing was known
   latency.woken(150, 7);
   latency.woken(170, 7); // waits already
-  latency.switched(180, 0, 8, 0, 7); // 8 is preempted
-  latency.switched(200, 0, 7, 2, 8);
+  latency.switched({ time: 180, cpu: 0, from: 8, state: 0, to: 7 }); // 8 is preempted
+  latency.switched({ time: 200, cpu: 0, from: 7, state: 2, to: 8 });
   latency.woken(190, 7); // before it slept: an event out of order
   latency.ran(210, 8, 55);
   const rows = latency.latencies(true).map((

@@ -88,7 +88,7 @@ export async function decodeBranches(
     engine,
     code,
     sideband,
-    report: () => reportLoss(tool, name, found, code, names, complaints, clock),
+    report: () => reportLoss(tool, name, { counts: found, code, names, complaints, clock }),
   };
 }
 

@@ -27,58 +27,111 @@ export async function dataDecoder(arch: string | undefined): Promise<DataDecoder
 }
 
 async function x86(mode: 64 | 32): Promise<DataDecoder> {
-  const iced = await import("iced-x86");
-  const { Decoder, FlowControl, Instruction, InstructionInfoFactory } = iced;
-  const { Mnemonic, OpAccess, OpKind, Register, RegisterExt } = iced;
-  const factory = new InstructionInfoFactory();
-  const insn = new Instruction();
-  const numbers = new Map<number, number>();
-  /** The number of a general register in DWARF, -1 of any other. */
-  const numberOf = (register: number): number => {
-    let number = numbers.get(register);
-    if (number === undefined) {
-      number = -1;
-      if (RegisterExt.isGPR(register)) {
-        const own = RegisterExt.number(RegisterExt.fullRegister(register));
-        number = mode === 64 ? DWARF_64[own] ?? -1 : own;
-      }
-      numbers.set(register, number);
+  return new X86Decoder(await import("iced-x86"), mode);
+}
+
+type Iced = typeof import("iced-x86");
+type Instruction = import("iced-x86").Instruction;
+
+/** What iced-x86 says of instructions, in the terms of data types. */
+class X86Decoder implements DataDecoder {
+  readonly returned = 0;
+  readonly stackPointer: number;
+  readonly lostByCalls: readonly number[];
+  readonly #iced: Iced;
+  readonly #mode: 64 | 32;
+  readonly #registers: X86Registers;
+  readonly #factory: import("iced-x86").InstructionInfoFactory;
+  /** The one that is decoded. */
+  readonly #insn: Instruction;
+  readonly #flows: ReadonlyMap<number, InsnFlow>;
+  readonly #compares: ReadonlySet<number>;
+  readonly #stacks: ReadonlySet<number>;
+  readonly #strings: ReadonlySet<number>;
+  readonly #writes: ReadonlySet<number>;
+
+  constructor(iced: Iced, mode: 64 | 32) {
+    const { FlowControl, Mnemonic, OpAccess, OpKind } = iced;
+    this.#iced = iced;
+    this.#mode = mode;
+    this.#registers = new X86Registers(iced, mode);
+    this.stackPointer = mode === 64 ? 7 : 4;
+    this.lostByCalls = mode === 64 ? LOST_64 : LOST_32;
+    this.#factory = new iced.InstructionInfoFactory();
+    this.#insn = new iced.Instruction();
+    this.#flows = new Map<number, InsnFlow>([
+      [FlowControl.UnconditionalBranch, "jump"],
+      [FlowControl.IndirectBranch, "end"],
+      [FlowControl.ConditionalBranch, "branch"],
+      [FlowControl.Return, "end"],
+      [FlowControl.Call, "call"],
+      [FlowControl.IndirectCall, "call"],
+      [FlowControl.Exception, "end"],
+    ]);
+    this.#compares = new Set<number>([
+      ...[Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Add, Mnemonic.Sub],
+      ...[Mnemonic.And, Mnemonic.Inc, Mnemonic.Dec],
+    ]);
+    this.#stacks = new Set<number>([Mnemonic.Push, Mnemonic.Pop, Mnemonic.Ret, Mnemonic.Leave]);
+    this.#strings = new Set<number>([
+      ...[OpKind.MemoryESDI, OpKind.MemoryESEDI, OpKind.MemoryESRDI],
+      ...[OpKind.MemorySegSI, OpKind.MemorySegESI, OpKind.MemorySegRSI],
+    ]);
+    this.#writes = new Set<number>([
+      ...[OpAccess.Write, OpAccess.CondWrite, OpAccess.ReadWrite, OpAccess.ReadCondWrite],
+    ]);
+  }
+
+  insns(bytes: Uint8Array, address: bigint): DataInsn[] {
+    const decoder = new this.#iced.Decoder(this.#mode, bytes, 0);
+    decoder.ip = address;
+    const found: DataInsn[] = [];
+    while (decoder.canDecode) {
+      const at = decoder.position;
+      decoder.decodeOut(this.#insn);
+      found.push(this.#described(at, decoder.position - at, address));
     }
-    return number;
-  };
-  /** The number of a register that can hold an address. */
-  const whole = (register: number): number =>
-    RegisterExt.isGPR(register) && 8 * RegisterExt.size(register) === mode
-      ? numberOf(register)
-      : -1;
-  const flows = new Map<number, InsnFlow>([
-    [FlowControl.UnconditionalBranch, "jump"],
-    [FlowControl.IndirectBranch, "end"],
-    [FlowControl.ConditionalBranch, "branch"],
-    [FlowControl.Return, "end"],
-    [FlowControl.Call, "call"],
-    [FlowControl.IndirectCall, "call"],
-    [FlowControl.Exception, "end"],
-  ]);
-  const compares = new Set<number>([
-    ...[Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Add, Mnemonic.Sub],
-    ...[Mnemonic.And, Mnemonic.Inc, Mnemonic.Dec],
-  ]);
-  const stacks = new Set<number>([Mnemonic.Push, Mnemonic.Pop, Mnemonic.Ret, Mnemonic.Leave]);
-  const strings = new Set<number>([
-    ...[OpKind.MemoryESDI, OpKind.MemoryESEDI, OpKind.MemoryESRDI],
-    ...[OpKind.MemorySegSI, OpKind.MemorySegESI, OpKind.MemorySegRSI],
-  ]);
+    decoder.free();
+    return found;
+  }
+
+  /** The instruction that was decoded. */
+  #described(at: number, length: number, address: bigint): DataInsn {
+    const { Mnemonic } = this.#iced;
+    const insn = this.#insn;
+    const flow = this.#flows.get(insn.flowControl) ?? "next";
+    const { mnemonic } = insn;
+    const hasTarget = flow === "jump" || flow === "branch" || insn.isCallNear;
+    const target = hasTarget
+      ? Number(BigInt.asIntN(64, insn.nearBranchTarget - address))
+      : undefined;
+    const memory = mnemonic === Mnemonic.Nop ? undefined : this.#memory();
+    return {
+      at,
+      length,
+      flow,
+      target,
+      memory,
+      // A call through memory is about where it goes: a table of functions, say.
+      isStackOperation: this.#stacks.has(mnemonic) || (mnemonic === Mnemonic.Call && !memory),
+      isCompare: this.#compares.has(mnemonic),
+      isConditional: flow === "branch",
+      effect: this.#effect(),
+      written: this.#written(),
+    };
+  }
 
   /** The operand in memory: of those of a string instruction, the first. */
-  const memoryOf = (): MemoryOperand | undefined => {
+  #memory(): MemoryOperand | undefined {
+    const { Mnemonic, OpKind, Register } = this.#iced;
+    const insn = this.#insn;
     const isAccessed = insn.mnemonic !== Mnemonic.Lea;
     for (let k = 0; k < insn.opCount; k++) {
       const kind = insn.opKind(k);
-      if (strings.has(kind)) {
+      if (this.#strings.has(kind)) {
         const isTo = kind === OpKind.MemoryESDI || kind === OpKind.MemoryESEDI ||
           kind === OpKind.MemoryESRDI;
-        const base = numberOf(isTo ? Register.RDI : Register.RSI);
+        const base = this.#registers.numberOf(isTo ? Register.RDI : Register.RSI);
         return {
           base,
           isIndexed: false,
@@ -94,7 +147,7 @@ async function x86(mode: 64 | 32): Promise<DataDecoder> {
       const offset = isRelative ? insn.ipRelMemoryAddress : insn.memoryDisplacement;
       const isSegment = segment === Register.FS || segment === Register.GS;
       return {
-        base: isRelative || base === Register.None ? -1 : numberOf(base),
+        base: isRelative || base === Register.None ? -1 : this.#registers.numberOf(base),
         isIndexed: index !== Register.None,
         offset: Number(BigInt.asIntN(64, offset)),
         isAddress: isRelative || (base === Register.None && index === Register.None),
@@ -103,13 +156,18 @@ async function x86(mode: 64 | 32): Promise<DataDecoder> {
       };
     }
     return undefined;
-  };
+  }
 
-  const effectOf = (): InsnEffect | undefined => {
+  /** What it does with a register that can hold an address. */
+  #effect(): InsnEffect | undefined {
+    const { Mnemonic, OpKind } = this.#iced;
+    const insn = this.#insn;
     if (insn.opCount < 2 || insn.op0Kind !== OpKind.Register) return undefined;
-    const to = whole(insn.op0Register);
+    const to = this.#registers.addressNumberOf(insn.op0Register);
     if (to < 0) return undefined;
-    const from = insn.op1Kind === OpKind.Register ? whole(insn.op1Register) : -1;
+    const from = insn.op1Kind === OpKind.Register
+      ? this.#registers.addressNumberOf(insn.op1Register)
+      : -1;
     const { mnemonic } = insn;
     switch (mnemonic) {
       case Mnemonic.Mov:
@@ -128,60 +186,55 @@ async function x86(mode: 64 | 32): Promise<DataDecoder> {
     return /^Cmov/.test(Mnemonic[mnemonic] ?? "") && from >= 0
       ? { kind: "choose", to, from }
       : undefined;
-  };
+  }
 
-  const writes = new Set<number>([
-    ...[OpAccess.Write, OpAccess.CondWrite, OpAccess.ReadWrite, OpAccess.ReadCondWrite],
-  ]);
-  const writtenOf = (): number[] => {
-    const info = factory.info(insn);
+  /** The general registers that it writes. */
+  #written(): number[] {
+    const info = this.#factory.info(this.#insn);
     const found = new Set<number>();
     for (const used of info.usedRegisters()) {
-      if (writes.has(used.access)) {
-        const number = numberOf(used.register);
+      if (this.#writes.has(used.access)) {
+        const number = this.#registers.numberOf(used.register);
         if (number >= 0) found.add(number);
       }
       used.free();
     }
     info.free();
     return [...found];
-  };
+  }
+}
 
-  return {
-    returned: 0,
-    stackPointer: mode === 64 ? 7 : 4,
-    lostByCalls: mode === 64 ? LOST_64 : LOST_32,
-    insns(bytes, address) {
-      const decoder = new Decoder(mode, bytes, 0);
-      decoder.ip = address;
-      const found: DataInsn[] = [];
-      while (decoder.canDecode) {
-        const at = decoder.position;
-        decoder.decodeOut(insn);
-        const flow = flows.get(insn.flowControl) ?? "next";
-        const { mnemonic } = insn;
-        const hasTarget = flow === "jump" || flow === "branch" || insn.isCallNear;
-        const target = hasTarget
-          ? Number(BigInt.asIntN(64, insn.nearBranchTarget - address))
-          : undefined;
-        const memory = mnemonic === Mnemonic.Nop ? undefined : memoryOf();
-        found.push({
-          at,
-          length: decoder.position - at,
-          flow,
-          target,
-          memory,
+/** Registers by their numbers in DWARF. */
+class X86Registers {
+  readonly #iced: Iced;
+  readonly #mode: 64 | 32;
+  readonly #numbers = new Map<number, number>();
 
-          // A call through memory is about where it goes: a table of functions, say.
-          isStackOperation: stacks.has(mnemonic) || (mnemonic === Mnemonic.Call && !memory),
-          isCompare: compares.has(mnemonic),
-          isConditional: flow === "branch",
-          effect: effectOf(),
-          written: writtenOf(),
-        });
+  constructor(iced: Iced, mode: 64 | 32) {
+    this.#iced = iced;
+    this.#mode = mode;
+  }
+
+  /** The number of a general register, -1 of any other. */
+  numberOf(register: number): number {
+    const { RegisterExt } = this.#iced;
+    let number = this.#numbers.get(register);
+    if (number === undefined) {
+      number = -1;
+      if (RegisterExt.isGPR(register)) {
+        const own = RegisterExt.number(RegisterExt.fullRegister(register));
+        number = this.#mode === 64 ? DWARF_64[own] ?? -1 : own;
       }
-      decoder.free();
-      return found;
-    },
-  };
+      this.#numbers.set(register, number);
+    }
+    return number;
+  }
+
+  /** The number of a register that can hold an address, -1 of any other. */
+  addressNumberOf(register: number): number {
+    const { RegisterExt } = this.#iced;
+    return RegisterExt.isGPR(register) && 8 * RegisterExt.size(register) === this.#mode
+      ? this.numberOf(register)
+      : -1;
+  }
 }

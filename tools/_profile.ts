@@ -83,32 +83,35 @@ export interface ReadProfile {
   };
 }
 
+/** What of a recording is read into a profile. */
+interface ReadProfileOptions extends ProfileOptions {
+  /** Whether lines and inlined calls are wanted. */
+  readonly debugInformation: boolean;
+  /** Whether Intel PT is asked for; it is taken as well where a file has no samples. */
+  readonly pt?: boolean;
+  /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
+  readonly timeline?: boolean;
+  /** Called with the bytes of the recording that were read since the call before; Intel PT waits for it. */
+  readonly progress?: (bytes: number) => Promise<void> | void;
+}
+
 /**
  * Reads the samples of a recording with their stacks, and names them. What could not be resolved or
  * read is reported.
  *
  * @param tool Name of the command, for messages.
- * @param options What is kept, and `debugInformation`: whether lines and inlined calls are wanted.
  * @throws {InputError} Where no sample is left.
  */
 export async function readProfile(
   tool: string,
   name: string,
   flags: ProfileFlags,
-  options: ProfileOptions & {
-    readonly debugInformation: boolean;
-    /** Whether Intel PT is asked for; it is taken as well where a file has no samples. */
-    readonly pt?: boolean;
-    /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
-    readonly timeline?: boolean;
-    /** Called with the bytes of the recording that were read since the call before; Intel PT waits for it. */
-    readonly progress?: (bytes: number) => Promise<void> | void;
-  },
+  options: ReadProfileOptions,
 ): Promise<ReadProfile> {
-  const { on } = flags;
+  const { weight = "period" } = options;
   const names = nameFilters(flags);
   if (tableFolders(name).length > 0) {
-    if (options.pt === true || (options.weight ?? "period") !== "period") {
+    if (options.pt === true || weight !== "period") {
       throw new UsageError(`${name} has tables: only periods of samples are read from them`);
     }
     const { readTablesProfile } = await import("./_tables_profile.ts");
@@ -116,7 +119,58 @@ export async function readProfile(
   }
   if (options.pt === true) return await ptProfileOf(tool, name, flags, options);
   const complaints = new Complaints(`${tool}: ${name}`);
-  const { weight = "period" } = options;
+  const collected = await collectSamples(tool, name, flags, options, complaints);
+  const { engine, consumer, progress } = collected;
+  await reportSwitches(tool, name, consumer);
+  if (consumer.samples === 0) {
+    if (!isTimeWeight(weight) && name !== "-" && await hasIntelPt(name)) {
+      return await ptProfileOf(tool, name, flags, options);
+    }
+    complaints.finish();
+    throw await noSamples(name, flags, complaints.count === 0);
+  }
+  const resolver = await collected.resolver();
+  const named = await consumer.profile({
+    resolver,
+    title: titleOf(name),
+    progress: progress.names,
+  });
+  progress.finish();
+  const profile = filterProfile(named.profile, names);
+  if (profile.samples.length === 0) {
+    complaints.finish();
+    const why = await whyNothing(name, givenFilters(flags), names);
+    throw new InputError(`${name}: no samples: ${why}`);
+  }
+  const { verbose } = flags.on;
+  const stacks = unwoundText(engine, verbose) ?? noStacksText(engine);
+  if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
+  if (verbose) reportTrust(tool, named.trust, true);
+  else reportTooLarge(tool, named.trust);
+  const lost = /callers where nothing was mapped/.test(profile.trust);
+  complain(`${tool}: ${name}: ${profile.trust}${remedyText(named.trust, lost)}`);
+  complaints.finish();
+  return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };
+}
+
+/** The samples of a recording, without names. */
+interface CollectedSamples {
+  readonly engine: Engine;
+  readonly consumer: ProfileConsumer;
+  /** The symbols to name them with: those that stacks were unwound with, or opened now. */
+  readonly resolver: () => Promise<SymbolResolver>;
+  readonly progress: Progress;
+}
+
+/** Goes through a recording. */
+async function collectSamples(
+  tool: string,
+  name: string,
+  flags: ProfileFlags,
+  options: ReadProfileOptions,
+  complaints: Complaints,
+): Promise<CollectedSamples> {
+  const { debugInformation, timed, switches, threads, weight = "period" } = options;
   const isTime = isTimeWeight(weight);
   const opened = openSource(name);
   // What context switches look like is said at the end of a file.
@@ -126,16 +180,15 @@ export async function readProfile(
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
-  const { timed, switches, threads } = options;
   const how: ProfileOptions = {
     ...(timed === undefined ? {} : { timed }),
     ...(switches === undefined ? {} : { switches }),
     ...(threads === undefined ? {} : { threads }),
     weight,
     ...(isTime ? { filter } : {}),
-    lines: options.debugInformation,
+    lines: debugInformation,
     // The report counts addresses.
-    unmapped: options.unmapped === true || on.verbose,
+    unmapped: options.unmapped === true || flags.on.verbose,
   };
   const consumer = new ProfileConsumer(how);
   const jobs = weight !== "period" ? 1 : await sampleJobs(flags.value.jobs, reader);
@@ -147,16 +200,12 @@ export async function readProfile(
     });
   let known: Promise<SymbolResolver> | undefined;
   const resolverFor = ({ recorded }: Engine) =>
-    known ??= resolverOf(flags, name, {
-      machine: recorded,
-      parameters: false,
-      debugInformation: options.debugInformation,
-    });
+    known ??= resolverOf(flags, name, { machine: recorded, parameters: false, debugInformation });
   const engine = await runEngine(reader, [consumer], {
     // Of times without a CPU both ends count: they are chosen when they are known.
     ...(isTime ? {} : { filter }),
     unwind: resolverFor,
-    stitchLbr: on["stitch-lbr"],
+    stitchLbr: flags.on["stitch-lbr"],
     workers,
     progress(bytes) {
       progress.add(bytes);
@@ -165,40 +214,17 @@ export async function readProfile(
     diagnostics: complaints.take,
   });
   progress.finish();
-  await reportSwitches(tool, name, consumer);
-  if (consumer.samples === 0) {
-    if (!isTime && name !== "-" && await hasIntelPt(name)) {
-      return await ptProfileOf(tool, name, flags, options);
-    }
-    complaints.finish();
-    if (!choosesSamples(flags) && complaints.count === 0) {
-      throw new NothingToShow(`${name}: no samples${await whyNoSamples(name)}`);
-    }
-    const why = choosesSamples(flags) ? `: ${await whyNothing(name, givenFilters(flags))}` : "";
-    throw new InputError(`${name}: no samples${why}`);
+  return { engine, consumer, resolver: () => resolverFor(engine), progress };
+}
+
+/** What is said of a recording that has no samples, or none that were asked for. */
+async function noSamples(name: string, flags: ProfileFlags, isSound: boolean): Promise<Error> {
+  const chooses = choosesSamples(flags);
+  if (!chooses && isSound) {
+    return new NothingToShow(`${name}: no samples${await whyNoSamples(name)}`);
   }
-  const resolver = await resolverFor(engine);
-  const named = await consumer.profile({
-    resolver,
-    title: titleOf(name),
-    progress: progress.names,
-  });
-  progress.finish();
-  const { trust } = named;
-  const profile = filterProfile(named.profile, names);
-  if (profile.samples.length === 0) {
-    complaints.finish();
-    const why = await whyNothing(name, givenFilters(flags), names);
-    throw new InputError(`${name}: no samples: ${why}`);
-  }
-  const stacks = unwoundText(engine, on.verbose) ?? noStacksText(engine);
-  if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
-  if (on.verbose) reportTrust(tool, trust, true);
-  else reportTooLarge(tool, trust);
-  const lost = /callers where nothing was mapped/.test(profile.trust);
-  complain(`${tool}: ${name}: ${profile.trust}${remedyText(trust, lost)}`);
-  complaints.finish();
-  return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };
+  const why = chooses ? `: ${await whyNothing(name, givenFilters(flags))}` : "";
+  return new InputError(`${name}: no samples${why}`);
 }
 
 /** A profile of the Intel PT of a recording. */
@@ -206,7 +232,7 @@ async function ptProfileOf(
   tool: string,
   name: string,
   flags: ProfileFlags,
-  { timeline = false, progress }: Pick<Parameters<typeof readProfile>[3], "timeline" | "progress">,
+  { timeline = false, progress }: Pick<ReadProfileOptions, "timeline" | "progress">,
 ): Promise<ReadProfile> {
   const { readPtProfile } = await import("./_pt_profile.ts");
   const jobs = parseJobs(flags.value.jobs);

@@ -318,15 +318,25 @@ function reportUnverifiedPlaces(about: string, names: PtNames): void {
   );
 }
 
+/** Where what is missing of a trace was counted. */
+export interface TraceLoss {
+  /** What was decoded. */
+  readonly counts: PtCounts;
+  /** Where its code was looked for. */
+  readonly code: PtCode;
+  /** Its places. */
+  readonly names: PtNames;
+  /** What was damaged. */
+  readonly complaints: Complaints;
+  /** Its times, where they are shown. */
+  readonly clock: PtClock | undefined;
+}
+
 /** Reports what is missing; returns the exit code. */
 export function reportLoss(
   tool: string,
   name: string,
-  counts: PtCounts,
-  code: PtCode,
-  names: PtNames,
-  complaints: Complaints,
-  clock: PtClock | undefined,
+  { counts, code, names, complaints, clock }: TraceLoss,
 ): number {
   if (clock?.known === false) {
     complain(`${tool}: ${name}: no times: ${clock.why}`);

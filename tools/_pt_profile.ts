@@ -118,7 +118,7 @@ async function decode(
     loss: lossText(counts),
     finish: () => {
       names.close();
-      return reportLoss(tool, name, counts, code, names, complaints, clock) === 0;
+      return reportLoss(tool, name, { counts, code, names, complaints, clock }) === 0;
     },
   };
 }

@@ -263,7 +263,7 @@ function reportMade(
   if (itrace.quick === 1) complain(`script: ${name}: ${packetsText(counts)}`);
   if (writer.code !== undefined) reportCode(name, writer.code);
   const times = itrace.timeless ? undefined : clock;
-  return reportLoss("script", name, counts, code, names, complaints, times);
+  return reportLoss("script", name, { counts, code, names, complaints, clock: times });
 }
 
 /** Writes what was recorded beside the trace, in its order of time: see `PtScriptOrder.others`. */

@@ -483,7 +483,7 @@ async function run(flags: PtFlags): Promise<number> {
       if (text !== undefined) complain(`pt: ${name}: ${text}`);
     }
     if (printed === 0) await reportNothing(question, traced);
-    return reportLoss("pt", name, counts, code, names, complaints, clock);
+    return reportLoss("pt", name, { counts, code, names, complaints, clock });
   });
 }
 

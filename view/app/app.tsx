@@ -10,7 +10,7 @@ import { Strip } from "../timeline/strip.tsx";
 import { TimelineView } from "../timeline/timeline.tsx";
 import { TreeView } from "../tree/tree.tsx";
 import { byteSize } from "../ui/format.ts";
-import { type JSX, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
+import { type JSX, type RefObject, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
 import { searchError } from "../ui/matches.ts";
 import type { Store } from "../ui/store.ts";
 import { type ViewName, VIEWS } from "../ui/state.ts";
@@ -53,123 +53,24 @@ export function App(
   useEffect(() => {
     document.title = title === "" ? "perfdata" : `${title} · ${TITLES[view]} · perfdata`;
   }, [title, view]);
-  useEffect(() => {
-    const keyed = (event: KeyboardEvent) => {
-      const target = event.target as HTMLElement;
-      const writes = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) &&
-        (target as HTMLInputElement).type !== "checkbox";
-      const isControl = event.ctrlKey || event.metaKey;
-      if (isControl && event.key.toLowerCase() === "z" && !writes) {
-        if (event.shiftKey) store.redo();
-        else store.undo();
-      } else if (isControl && event.key.toLowerCase() === "y" && !writes) store.redo();
-      else if (isControl || event.altKey || writes) return;
-      else if (event.key === "?") showKeys(true);
-      else if (event.key === "/") search.current?.focus();
-      else if (event.key === "u") store.undo();
-      else if (event.key === "U") store.redo();
-      else if (event.key === "c") store.set({ callers: !store.state.callers, zoom: [] });
-      else if (event.key === "i" && store.state.view === "flame") {
-        store.set({ flipped: !store.state.flipped });
-      } else if (event.key === "k" && store.state.view === "flame") {
-        store.set({ coloring: store.state.coloring === "kind" ? "object" : "kind" });
-      } else if (/^[1-9]$/.test(event.key)) {
-        const wanted = views[Number(event.key) - 1];
-        if (wanted === undefined || store.open === undefined) return;
-        store.set({ view: wanted });
-      } else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", keyed);
-    return () => removeEventListener("keydown", keyed);
-  }, [views.length]);
+  useKeys(store, views, {
+    showKeys: () => showKeys(true),
+    search: () => search.current?.focus(),
+  });
   useEffect(() => {
     document.querySelector('nav [aria-current="page"]')?.scrollIntoView({
       block: "nearest",
       inline: "nearest",
     });
   }, [view]);
-  const wrong = searchError(state.search);
   return (
     <div class={`page${isOver ? " over" : ""}`}>
       <header>
         <h1 title={title}>{title === "" ? "perfdata" : title}</h1>
-        {open !== undefined && (
-          <nav aria-label="Views">
-            {views.map((name, i) => (
-              <a
-                key={name}
-                href={`#view=${name}`}
-                aria-current={name === view ? "page" : undefined}
-                title={`${TITLES[name]} (${i + 1})`}
-                onClick={(event) => {
-                  event.preventDefault();
-                  store.set({ view: name });
-                }}
-              >
-                {TITLES[name]}
-              </a>
-            ))}
-          </nav>
-        )}
+        {open !== undefined && <Views store={store} views={views} view={view} />}
         <span class="space" />
-        {open?.facts !== undefined && (
-          <label class="search">
-            <span class="unseen">Search functions</span>
-            <input
-              ref={search}
-              type="search"
-              placeholder="Search: text or /expression/"
-              spellcheck={false}
-              autocomplete="off"
-              value={state.search}
-              aria-invalid={wrong !== undefined}
-              title={wrong ?? "Part of a name, or a regular expression between slashes ( / )"}
-              onInput={(event) => store.set({ search: event.currentTarget.value }, true)}
-              onKeyDown={(event) => {
-                if (event.key === "Escape") {
-                  store.set({ search: "" }, true);
-                  event.currentTarget.blur();
-                }
-              }}
-            />
-          </label>
-        )}
-        <span class="group">
-          {open !== undefined && (
-            <>
-              <button
-                type="button"
-                aria-label="Undo"
-                title="Undo (u)"
-                disabled={!store.canUndo}
-                onClick={() => store.undo()}
-              >
-                ↶
-              </button>
-              <button
-                type="button"
-                aria-label="Redo"
-                title="Redo (U)"
-                disabled={!store.canRedo}
-                onClick={() => store.redo()}
-              >
-                ↷
-              </button>
-            </>
-          )}
-          <button
-            type="button"
-            aria-label="Colors: dark, light, or as the system has them"
-            title="Dark, light, or as the system has them"
-            onClick={nextScheme}
-          >
-            ◐
-          </button>
-          <button type="button" aria-label="Keys" title="Keys (?)" onClick={() => showKeys(true)}>
-            ?
-          </button>
-        </span>
+        {open?.facts !== undefined && <SearchBox store={store} input={search} />}
+        <Buttons store={store} showKeys={() => showKeys(true)} />
       </header>
       {store.error !== undefined && <p class="wrong error" role="alert">{store.error}</p>}
       {open !== undefined && <Strip store={store} />}
@@ -190,6 +91,147 @@ export function App(
   );
 }
 
+/** What keys do that are not for a part of the page. */
+function useKeys(
+  store: Store,
+  views: readonly ViewName[],
+  actions: { readonly showKeys: () => void; readonly search: () => void },
+): void {
+  useEffect(() => {
+    const keyed = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      const writes = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) &&
+        (target as HTMLInputElement).type !== "checkbox";
+      const isControl = event.ctrlKey || event.metaKey;
+      if (isControl && event.key.toLowerCase() === "z" && !writes) {
+        if (event.shiftKey) store.redo();
+        else store.undo();
+      } else if (isControl && event.key.toLowerCase() === "y" && !writes) store.redo();
+      else if (isControl || event.altKey || writes) return;
+      else if (event.key === "?") actions.showKeys();
+      else if (event.key === "/") actions.search();
+      else if (event.key === "u") store.undo();
+      else if (event.key === "U") store.redo();
+      else if (event.key === "c") store.set({ callers: !store.state.callers, zoom: [] });
+      else if (event.key === "i" && store.state.view === "flame") {
+        store.set({ flipped: !store.state.flipped });
+      } else if (event.key === "k" && store.state.view === "flame") {
+        store.set({ coloring: store.state.coloring === "kind" ? "object" : "kind" });
+      } else if (/^[1-9]$/.test(event.key)) {
+        const wanted = views[Number(event.key) - 1];
+        if (wanted === undefined || store.open === undefined) return;
+        store.set({ view: wanted });
+      } else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", keyed);
+    return () => removeEventListener("keydown", keyed);
+  }, [views.length]);
+}
+
+/** The views that there are. */
+function Views(
+  { store, views, view }: {
+    readonly store: Store;
+    readonly views: readonly ViewName[];
+    /** The one that is shown. */
+    readonly view: ViewName;
+  },
+): JSX.Element {
+  return (
+    <nav aria-label="Views">
+      {views.map((name, i) => (
+        <a
+          key={name}
+          href={`#view=${name}`}
+          aria-current={name === view ? "page" : undefined}
+          title={`${TITLES[name]} (${i + 1})`}
+          onClick={(event) => {
+            event.preventDefault();
+            store.set({ view: name });
+          }}
+        >
+          {TITLES[name]}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** What functions are searched for. */
+function SearchBox(
+  { store, input }: { readonly store: Store; readonly input: RefObject<HTMLInputElement> },
+): JSX.Element {
+  const { state } = store;
+  const wrong = searchError(state.search);
+  return (
+    <label class="search">
+      <span class="unseen">Search functions</span>
+      <input
+        ref={input}
+        type="search"
+        placeholder="Search: text or /expression/"
+        spellcheck={false}
+        autocomplete="off"
+        value={state.search}
+        aria-invalid={wrong !== undefined}
+        title={wrong ?? "Part of a name, or a regular expression between slashes ( / )"}
+        onInput={(event) => store.set({ search: event.currentTarget.value }, true)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") {
+            store.set({ search: "" }, true);
+            event.currentTarget.blur();
+          }
+        }}
+      />
+    </label>
+  );
+}
+
+/** Undo, redo, colors and keys. */
+function Buttons(
+  { store, showKeys }: { readonly store: Store; readonly showKeys: () => void },
+): JSX.Element {
+  return (
+    <span class="group">
+      {store.open !== undefined && (
+        <>
+          <button
+            type="button"
+            aria-label="Undo"
+            title="Undo (u)"
+            disabled={!store.canUndo}
+            onClick={() => store.undo()}
+          >
+            ↶
+          </button>
+          <button
+            type="button"
+            aria-label="Redo"
+            title="Redo (U)"
+            disabled={!store.canRedo}
+            onClick={() => store.redo()}
+          >
+            ↷
+          </button>
+        </>
+      )}
+      <button
+        type="button"
+        aria-label="Colors: dark, light, or as the system has them"
+        title="Dark, light, or as the system has them"
+        onClick={nextScheme}
+      >
+        ◐
+      </button>
+      <button type="button" aria-label="Keys" title="Keys (?)" onClick={showKeys}>
+        ?
+      </button>
+    </span>
+  );
+}
+
+/** The view that is shown, or why there is none. */
 function Main(
   { store, view, takesFiles }: {
     readonly store: Store;

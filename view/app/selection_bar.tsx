@@ -1,4 +1,5 @@
 import { floatAt } from "@perfdata/format/elements";
+import type { ProfileFacts } from "../data/view_engine.ts";
 import { duration, grouped, percent } from "../ui/format.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";
 import { SaveMenu } from "./save_menu.tsx";
@@ -11,38 +12,57 @@ const MOST = 300;
 export function SelectionBar({ store }: { readonly store: Store }): JSX.Element | null {
   const { state, open } = store;
   const facts = open?.facts;
-  const choices = useMemo(() => {
-    if (facts === undefined) return { processes: [], threads: [] };
-    const processes = new Map<number, { label: string; count: number }>();
-    const threads = new Map<number, { label: string; count: number; pid: number }>();
-    for (const [number, { pid, tid, comm }] of facts.threads.entries()) {
-      const count = floatAt(facts.threadSamples, number);
-      const process = processes.get(pid) ?? { label: `${comm} ${pid}`, count: 0 };
-      if (pid === tid) process.label = `${comm} ${pid}`;
-      process.count += count;
-      processes.set(pid, process);
-      const thread = threads.get(tid) ?? { label: "", count: 0, pid };
-      thread.label = `${comm} ${tid}`;
-      thread.count += count;
-      threads.set(tid, thread);
-    }
-    const most = <T extends { readonly count: number }>(of: Map<number, T>) =>
-      [...of].sort(([, a], [, b]) => b.count - a.count).slice(0, MOST);
-    return {
-      processes: most(processes),
-      threads: threads.size > processes.size ? most(threads) : [],
-    };
-  }, [facts]);
   if (facts === undefined) return null;
-  const all = facts.threadSamples.reduce((sum, count) => sum + count, 0);
-  const sampled = facts.events.map(({ name }, number) => ({ name, number }))
-    .filter(({ number }) => (facts.totals[number]?.samples ?? 0) > 0);
+  const chips = chipsOf(store, facts);
+  return (
+    <div class="bar selection" role="group" aria-label="Selection">
+      <EventChoice store={store} facts={facts} />
+      {open?.index?.switches === true && open.listed && <CountsChoice store={store} />}
+      <WeightChoice store={store} facts={facts} />
+      <ThreadChoice store={store} facts={facts} isAll={chips.length === 0} />
+      {facts.hasInlined && (
+        <label>
+          <input
+            type="checkbox"
+            checked={state.inline}
+            onChange={(event) => store.set({ inline: event.currentTarget.checked, zoom: [] })}
+          />{" "}
+          inlined functions
+        </label>
+      )}
+      <SaveMenu store={store} />
+      {chips.map(({ text, remove }) => (
+        <span key={text} class="chip">
+          {text}
+          <button type="button" aria-label={`Remove ${text} from the selection`} onClick={remove}>
+            ×
+          </button>
+        </span>
+      ))}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  readonly store: Store;
+  readonly facts: ProfileFacts;
+}
+
+/** A part of what is selected, and what takes it away. */
+interface Chip {
+  readonly text: string;
+  readonly remove: () => void;
+}
+
+/** What is selected, part by part. */
+function chipsOf(store: Store, facts: ProfileFacts): Chip[] {
+  const { state } = store;
   const nameOfPid = (pid: number) =>
     facts.threads.find((thread) => thread.pid === pid && thread.tid === pid)?.comm ??
       facts.threads.find((thread) => thread.pid === pid)?.comm ?? "process";
   const nameOfTid = (tid: number) =>
     facts.threads.find((thread) => thread.tid === tid)?.comm ?? "thread";
-  const chips: { readonly text: string; readonly remove: () => void }[] = [];
+  const chips: Chip[] = [];
   const list = (
     name: "pids" | "tids" | "cpus",
     text: (id: number) => string,
@@ -65,119 +85,159 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
   list("pids", (pid) => `process ${nameOfPid(pid)} ${pid}`);
   list("tids", (tid) => `thread ${nameOfTid(tid)} ${tid}`);
   list("cpus", (cpu) => `CPU ${cpu}`);
+  return chips;
+}
+
+/** Which event is counted, where there are samples of several. */
+function EventChoice({ store, facts }: ChoiceProps): JSX.Element | null {
+  const sampled = facts.events.map(({ name }, number) => ({ name, number }))
+    .filter(({ number }) => (facts.totals[number]?.samples ?? 0) > 0);
+  if (sampled.length < 2) return null;
   return (
-    <div class="bar selection" role="group" aria-label="Selection">
-      {sampled.length > 1 && (
-        <label>
-          Event{" "}
-          <select
-            value={state.event}
-            onChange={(event) => store.set({ event: Number(event.currentTarget.value), zoom: [] })}
-          >
-            {sampled.map(({ name, number }) => (
-              <option key={number} value={number}>
-                {name} ({grouped(facts.totals[number]?.samples ?? 0)})
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
-      {open?.index?.switches === true && open.listed && (
-        <label>
-          Of threads{" "}
-          <select
-            value={state.counts}
-            title="What is counted: what they ran, from the samples; the same, divided by how many ran at that moment; or how long they had no CPU, from context switches"
-            onChange={(event) =>
-              store.set({
-                counts: event.currentTarget.value as typeof state.counts,
-                event: 0,
-                from: undefined,
-                to: undefined,
-                zoom: [],
-              })}
-          >
-            <option value="period">what ran</option>
-            <option value="latency">what ran, by how few ran beside it</option>
-            <option value="off-cpu">time off CPU</option>
-            <option value="wall">time on and off CPU</option>
-          </select>
-        </label>
-      )}
-      <label>
-        Count{" "}
-        <select
-          value={state.weight}
-          onChange={(event) =>
-            store.set({ weight: event.currentTarget.value === "samples" ? "samples" : "period" })}
-        >
-          <option value="period">
-            {facts.events[state.event]?.unit === "nanoseconds" ? "time" : "periods"}
+    <label>
+      Event{" "}
+      <select
+        value={store.state.event}
+        onChange={(event) => store.set({ event: Number(event.currentTarget.value), zoom: [] })}
+      >
+        {sampled.map(({ name, number }) => (
+          <option key={number} value={number}>
+            {name} ({grouped(facts.totals[number]?.samples ?? 0)})
           </option>
-          <option value="samples">samples</option>
-        </select>
-      </label>
-      <label>
-        Of{" "}
-        <select
-          class="of"
-          value=""
-          onChange={(event) => {
-            const [kind, id] = event.currentTarget.value.split(" ");
-            event.currentTarget.value = "";
-            if (id === undefined) {
-              store.set({ pids: undefined, tids: undefined, cpus: undefined, zoom: [] });
-              return;
-            }
-            const name = kind === "p" ? "pids" : kind === "t" ? "tids" : "cpus";
-            const before = state[name] ?? [];
-            if (!before.includes(Number(id))) {
-              store.set({ [name]: [...before, Number(id)], zoom: [] });
-            }
-          }}
-        >
-          <option value="">{chips.length === 0 ? "everything" : "add…"}</option>
-          {chips.length > 0 && <option value="all">everything</option>}
-          {choices.processes.length > 0 && (
-            <optgroup label="Processes">
-              {choices.processes.map(([pid, { label, count }]) => (
-                <option key={pid} value={`p ${pid}`}>{label} ({percent(count, all)})</option>
-              ))}
-            </optgroup>
-          )}
-          {choices.threads.length > 0 && (
-            <optgroup label="Threads">
-              {choices.threads.map(([tid, { label, count }]) => (
-                <option key={tid} value={`t ${tid}`}>{label} ({percent(count, all)})</option>
-              ))}
-            </optgroup>
-          )}
-          {facts.cpus.length > 1 && (
-            <optgroup label="CPUs">
-              {facts.cpus.map((cpu) => <option key={cpu} value={`c ${cpu}`}>CPU {cpu}</option>)}
-            </optgroup>
-          )}
-        </select>
-      </label>
-      {facts.hasInlined && (
-        <label>
-          <input
-            type="checkbox"
-            checked={state.inline}
-            onChange={(event) => store.set({ inline: event.currentTarget.checked, zoom: [] })}
-          />{" "}
-          inlined functions
-        </label>
-      )}
-      <SaveMenu store={store} />
-      {chips.map(({ text, remove }) => (
-        <span key={text} class="chip">
-          {text}
-          <button type="button" aria-label={`Remove ${text} from the selection`} onClick={remove}>
-            ×
-          </button>
-        </span>
-      ))}
-    </div>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** What of threads is counted. */
+function CountsChoice({ store }: { readonly store: Store }): JSX.Element {
+  const { state } = store;
+  return (
+    <label>
+      Of threads{" "}
+      <select
+        value={state.counts}
+        title="What is counted: what they ran, from the samples; the same, divided by how many ran at that moment; or how long they had no CPU, from context switches"
+        onChange={(event) =>
+          store.set({
+            counts: event.currentTarget.value as typeof state.counts,
+            event: 0,
+            from: undefined,
+            to: undefined,
+            zoom: [],
+          })}
+      >
+        <option value="period">what ran</option>
+        <option value="latency">what ran, by how few ran beside it</option>
+        <option value="off-cpu">time off CPU</option>
+        <option value="wall">time on and off CPU</option>
+      </select>
+    </label>
+  );
+}
+
+/** Whether samples are counted, or what they stand for. */
+function WeightChoice({ store, facts }: ChoiceProps): JSX.Element {
+  const { state } = store;
+  return (
+    <label>
+      Count{" "}
+      <select
+        value={state.weight}
+        onChange={(event) =>
+          store.set({ weight: event.currentTarget.value === "samples" ? "samples" : "period" })}
+      >
+        <option value="period">
+          {facts.events[state.event]?.unit === "nanoseconds" ? "time" : "periods"}
+        </option>
+        <option value="samples">samples</option>
+      </select>
+    </label>
+  );
+}
+
+/** A process or thread to choose. */
+interface Choice {
+  readonly label: string;
+  readonly count: number;
+}
+
+/** The processes, and the threads where there are more of them: those with most samples first. */
+function choicesOf(facts: ProfileFacts): Record<"processes" | "threads", [number, Choice][]> {
+  const processes = new Map<number, { label: string; count: number }>();
+  const threads = new Map<number, { label: string; count: number }>();
+  for (const [number, { pid, tid, comm }] of facts.threads.entries()) {
+    const count = floatAt(facts.threadSamples, number);
+    const process = processes.get(pid) ?? { label: `${comm} ${pid}`, count: 0 };
+    if (pid === tid) process.label = `${comm} ${pid}`;
+    process.count += count;
+    processes.set(pid, process);
+    const thread = threads.get(tid) ?? { label: "", count: 0 };
+    thread.label = `${comm} ${tid}`;
+    thread.count += count;
+    threads.set(tid, thread);
+  }
+  const most = (of: Map<number, Choice>) =>
+    [...of].sort(([, a], [, b]) => b.count - a.count).slice(0, MOST);
+  return {
+    processes: most(processes),
+    threads: threads.size > processes.size ? most(threads) : [],
+  };
+}
+
+/** Adds a process, thread or CPU to what is selected. */
+function ThreadChoice(
+  { store, facts, isAll }: ChoiceProps & {
+    /** Whether everything is selected. */
+    readonly isAll: boolean;
+  },
+): JSX.Element {
+  const { state } = store;
+  const choices = useMemo(() => choicesOf(facts), [facts]);
+  const all = facts.threadSamples.reduce((sum, count) => sum + count, 0);
+  return (
+    <label>
+      Of{" "}
+      <select
+        class="of"
+        value=""
+        onChange={(event) => {
+          const [kind, id] = event.currentTarget.value.split(" ");
+          event.currentTarget.value = "";
+          if (id === undefined) {
+            store.set({ pids: undefined, tids: undefined, cpus: undefined, zoom: [] });
+            return;
+          }
+          const name = kind === "p" ? "pids" : kind === "t" ? "tids" : "cpus";
+          const before = state[name] ?? [];
+          if (!before.includes(Number(id))) {
+            store.set({ [name]: [...before, Number(id)], zoom: [] });
+          }
+        }}
+      >
+        <option value="">{isAll ? "everything" : "add…"}</option>
+        {!isAll && <option value="all">everything</option>}
+        {choices.processes.length > 0 && (
+          <optgroup label="Processes">
+            {choices.processes.map(([pid, { label, count }]) => (
+              <option key={pid} value={`p ${pid}`}>{label} ({percent(count, all)})</option>
+            ))}
+          </optgroup>
+        )}
+        {choices.threads.length > 0 && (
+          <optgroup label="Threads">
+            {choices.threads.map(([tid, { label, count }]) => (
+              <option key={tid} value={`t ${tid}`}>{label} ({percent(count, all)})</option>
+            ))}
+          </optgroup>
+        )}
+        {facts.cpus.length > 1 && (
+          <optgroup label="CPUs">
+            {facts.cpus.map((cpu) => <option key={cpu} value={`c ${cpu}`}>CPU {cpu}</option>)}
+          </optgroup>
+        )}
+      </select>
+    </label>
   );
 }

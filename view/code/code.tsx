@@ -98,25 +98,27 @@ type SourceRow =
   | { readonly line: CodeLine; readonly place: string; readonly isGap: boolean }
   | { readonly call: CodeLine["calls"][number] };
 
+/** The rows of the source of a function, file by file. */
+function sourceRows({ files }: CodeAnswer): SourceRow[] {
+  const rows: SourceRow[] = [];
+  for (const { file, lines } of files) {
+    rows.push({ file: file === "" ? "unknown file" : file });
+    let last = 0;
+    for (const line of lines) {
+      const isGap = last !== 0 && line.line > last + 1;
+      rows.push({ line, place: `${file}:${line.line}`, isGap });
+      for (const call of line.calls) rows.push({ call });
+      last = line.line;
+    }
+  }
+  return rows;
+}
+
 function SourceLines(props: CodeProps): JSX.Element {
-  const { code, name, place, setPlace, store } = props;
+  const { code, name, place, setPlace } = props;
   const [at, setAt] = useState(-1);
   const weight = weightOf(props);
-  const unit = unitOf(props);
-  const rows = useMemo(() => {
-    const rows: SourceRow[] = [];
-    for (const { file, lines } of code.files) {
-      rows.push({ file: file === "" ? "unknown file" : file });
-      let last = 0;
-      for (const line of lines) {
-        const isGap = last !== 0 && line.line > last + 1;
-        rows.push({ line, place: `${file}:${line.line}`, isGap });
-        for (const call of line.calls) rows.push({ call });
-        last = line.line;
-      }
-    }
-    return rows;
-  }, [code]);
+  const rows = useMemo(() => sourceRows(code), [code]);
   // Hottest first: it is brought into view.
   const hottest = useMemo(() => {
     let best = -1;
@@ -133,7 +135,6 @@ function SourceLines(props: CodeProps): JSX.Element {
     const row = rows[to];
     if (row !== undefined && "place" in row) setPlace(row.place);
   };
-  const whole = weight(code.whole);
   return (
     <Grid
       id="source"
@@ -154,52 +155,65 @@ function SourceLines(props: CodeProps): JSX.Element {
             cells: <div class="wide" role="gridcell" title={row.file}>{row.file}</div>,
           };
         }
-        if ("call" in row) {
-          const { call } = row;
-          return {
-            class: "call",
-            cells: (
-              <>
-                <div role="gridcell" />
-                <div class="number soft" role="gridcell">{percent(weight(call), whole)}</div>
-                <div role="gridcell" />
-                <div role="gridcell">
-                  <span class="soft" aria-hidden="true">↳</span>
-                  <button
-                    type="button"
-                    class="link"
-                    tabIndex={-1}
-                    title={call.name}
-                    onClick={() => store.set({ fn: call.name })}
-                  >
-                    {call.name}
-                  </button>
-                  {call.inlined && <span class="tag">inlined</span>}
-                </div>
-              </>
-            ),
-          };
-        }
+        if ("call" in row) return { class: "call", cells: <CallCells {...props} {...row} /> };
         const { line } = row;
         const [self, total] = [weight(line.self), weight(line.total)];
         return {
           class: `${row.place === place ? "marked" : ""}${row.isGap ? " gap" : ""}`,
           data: { place: row.place, self, total },
-          cells: (
-            <>
-              {self === 0
-                ? <div role="gridcell" />
-                : <Share name="self" part={self} all={whole} text={amount(self, unit)} />}
-              {total === 0
-                ? <div role="gridcell" />
-                : <Share name="total" part={total} all={whole} text={amount(total, unit)} />}
-              <div class="number soft" role="gridcell">{line.line === 0 ? "?" : line.line}</div>
-              <div class="text" role="gridcell">{line.text}</div>
-            </>
-          ),
+          cells: <LineCells {...props} line={line} />,
         };
       }}
     />
+  );
+}
+
+/** What is called from a line. */
+function CallCells(
+  props: CodeProps & { readonly call: CodeLine["calls"][number] },
+): JSX.Element {
+  const { code, store, call } = props;
+  const weight = weightOf(props);
+  return (
+    <>
+      <div role="gridcell" />
+      <div class="number soft" role="gridcell">{percent(weight(call), weight(code.whole))}</div>
+      <div role="gridcell" />
+      <div role="gridcell">
+        <span class="soft" aria-hidden="true">↳</span>
+        <button
+          type="button"
+          class="link"
+          tabIndex={-1}
+          title={call.name}
+          onClick={() => store.set({ fn: call.name })}
+        >
+          {call.name}
+        </button>
+        {call.inlined && <span class="tag">inlined</span>}
+      </div>
+    </>
+  );
+}
+
+/** A line of source. */
+function LineCells(props: CodeProps & { readonly line: CodeLine }): JSX.Element {
+  const { code, line } = props;
+  const weight = weightOf(props);
+  const unit = unitOf(props);
+  const whole = weight(code.whole);
+  const [self, total] = [weight(line.self), weight(line.total)];
+  return (
+    <>
+      {self === 0
+        ? <div role="gridcell" />
+        : <Share name="self" part={self} all={whole} text={amount(self, unit)} />}
+      {total === 0
+        ? <div role="gridcell" />
+        : <Share name="total" part={total} all={whole} text={amount(total, unit)} />}
+      <div class="number soft" role="gridcell">{line.line === 0 ? "?" : line.line}</div>
+      <div class="text" role="gridcell">{line.text}</div>
+    </>
   );
 }
 

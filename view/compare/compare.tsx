@@ -221,11 +221,33 @@ const COLUMNS: readonly GridColumn<Column>[] = [
   { name: "object", title: "Object", hint: "the program, library or kernel that it is in" },
 ];
 
+/** How rows are ordered. */
+interface Sort {
+  readonly by: Column;
+  readonly up: boolean;
+}
+
+/** The rows whose functions match, in order. */
+function sorted(
+  rows: readonly ComparedRow[],
+  { by, up }: Sort,
+  matched: Uint8Array | undefined,
+): ComparedRow[] {
+  const some = rows.filter(({ fn }) => matched === undefined || matched[fn] === 1);
+  const of = ({ name, object, before, after, change, chance }: ComparedRow) => {
+    const values = { name, object, before: before.value, after: after.value, chance };
+    return by === "change" ? Math.abs(change) : values[by];
+  };
+  return some.map((row) => ({ row, key: of(row) })).sort((a, b) =>
+    (a.key < b.key ? -1 : a.key > b.key ? 1 : 0) * (up ? 1 : -1)
+  ).map(({ row }) => row);
+}
+
 /** The functions of both, with how probable each change is by chance. */
 function ComparedTable(
   props: ProfileViewProps & { readonly comparison: ComparisonFacts },
 ): JSX.Element {
-  const { store, open, facts, comparison } = props;
+  const { store, open, comparison } = props;
   const { shown, state } = store;
   const { measure: by, children } = state;
   // Functions that the base alone has are searched as well.
@@ -233,7 +255,7 @@ function ComparedTable(
     comparison,
     state.search,
   ]);
-  const [sort, setSort] = useState<{ by: Column; up: boolean }>({ by: "change", up: false });
+  const [sort, setSort] = useState<Sort>({ by: "change", up: false });
   const [line, setLine] = useState(-1);
   const query = { by, children };
   const { value, error } = useQuery(
@@ -242,21 +264,11 @@ function ComparedTable(
   );
   const isRate = by === "time" || by === "period";
   const measured = (part: number) => isRate ? amount(part, unitOf(props)) : percent(part, 1);
-  const rows = useMemo(() => {
-    const some = (value?.rows ?? []).filter(({ fn }) => matched === undefined || matched[fn] === 1);
-    const of = ({ name, object, before, after, change, chance }: ComparedRow) => {
-      const values = { name, object, before: before.value, after: after.value, chance };
-      return sort.by === "change" ? Math.abs(change) : values[sort.by];
-    };
-    return some.map((row) => ({ row, key: of(row) })).sort((a, b) =>
-      (a.key < b.key ? -1 : a.key > b.key ? 1 : 0) * (sort.up ? 1 : -1)
-    ).map(({ row }) => row);
-  }, [value, sort, matched]);
+  const rows = useMemo(() => sorted(value?.rows ?? [], sort, matched), [value, sort, matched]);
   const picked = (at: number) => {
     const { fn = -1 } = rows[at] ?? {};
     if (fn >= 0) store.set({ view: "sandwich", fn: comparison.names[fn] ?? "" });
   };
-  const counting = value?.rows.filter(({ isSignificant }) => isSignificant).length ?? 0;
   return (
     <>
       {error !== undefined && <p class="empty wrong" role="alert">{error}</p>}
@@ -284,62 +296,89 @@ function ComparedTable(
           line={(at) => {
             const row = rows[at];
             if (row === undefined) return undefined;
-            const [low, high] = row.interval;
+            const { name: fn, object, change, chance, isSignificant } = row;
             const name = comparison.names[row.fn] ?? row.name;
             return {
-              class: row.isSignificant ? "" : "faded",
-              data: {
-                fn: row.name,
-                object: row.object,
-                change: row.change,
-                chance: row.chance,
-                significant: row.isSignificant,
-              },
+              class: isSignificant ? "" : "faded",
+              data: { fn, object, change, chance, significant: isSignificant },
               cells: (
-                <>
-                  <div class="number" role="gridcell">{measured(row.before.value)}</div>
-                  <div class="number" role="gridcell">{measured(row.after.value)}</div>
-                  <div
-                    class={`number change ${row.change < 0 ? "less" : "more"}`}
-                    role="gridcell"
-                    title={`with 95% between ${signed(low)} and ${signed(high)}`}
-                  >
-                    {signed(row.change)}
-                  </div>
-                  <div class="number" role="gridcell">
-                    {row.chance < 0.0001 ? "<0.0001" : row.chance.toFixed(4)}
-                    <span class="star">{row.isSignificant ? "*" : ""}</span>
-                  </div>
-                  <div class="name" role="gridcell" title={name}>
-                    <button type="button" class="link" tabIndex={-1} onClick={() => picked(at)}>
-                      {name}
-                    </button>
-                    {row.note !== "" && <span class="tag">{row.note}</span>}
-                  </div>
-                  <div class="object soft" role="gridcell">{row.object}</div>
-                </>
+                <ComparedCells
+                  row={row}
+                  name={name}
+                  measured={measured}
+                  pick={() => picked(at)}
+                />
               ),
             };
           }}
         />
       )}
-      <p class="foot soft">
-        {value !== undefined &&
-          `${grouped(counting)} of ${grouped(value.rows.length)} functions changed by more than ` +
-            `chance (*); ${grouped(value.before.samples)} → ${
-              grouped(value.after.samples)
-            } samples, ` +
-            (facts.events[state.event]?.name ?? "") +
-            (isRate
-              ? `; in all ${measured(value.before.value)} → ${measured(value.after.value)} a ` +
-                `${by === "time" ? "second" : "recording"} (${signed(value.change)})`
-              : "")}
-        {comparison.isSummed &&
-          "; chance is estimated from the sums: perfdata diff says how much the recordings of a side differ"}
-        {value?.same.map(({ before, after }) => (
-          <span key={before}>; {before} and {after} are compared as one</span>
-        ))}
-      </p>
+      <ComparedFoot {...props} value={value} measured={measured} />
     </>
+  );
+}
+
+function ComparedCells(
+  { row, name, measured, pick }: {
+    readonly row: ComparedRow;
+    readonly name: string;
+    readonly measured: (part: number) => string;
+    readonly pick: () => void;
+  },
+): JSX.Element {
+  const [low, high] = row.interval;
+  return (
+    <>
+      <div class="number" role="gridcell">{measured(row.before.value)}</div>
+      <div class="number" role="gridcell">{measured(row.after.value)}</div>
+      <div
+        class={`number change ${row.change < 0 ? "less" : "more"}`}
+        role="gridcell"
+        title={`with 95% between ${signed(low)} and ${signed(high)}`}
+      >
+        {signed(row.change)}
+      </div>
+      <div class="number" role="gridcell">
+        {row.chance < 0.0001 ? "<0.0001" : row.chance.toFixed(4)}
+        <span class="star">{row.isSignificant ? "*" : ""}</span>
+      </div>
+      <div class="name" role="gridcell" title={name}>
+        <button type="button" class="link" tabIndex={-1} onClick={pick}>{name}</button>
+        {row.note !== "" && <span class="tag">{row.note}</span>}
+      </div>
+      <div class="object soft" role="gridcell">{row.object}</div>
+    </>
+  );
+}
+
+/** How many functions changed, and all of it. */
+function ComparedFoot(
+  { store, facts, comparison, value, measured }: ProfileViewProps & {
+    readonly comparison: ComparisonFacts;
+    readonly value: ComparedFunctions | undefined;
+    readonly measured: (part: number) => string;
+  },
+): JSX.Element {
+  const { measure: by, event } = store.state;
+  const isRate = by === "time" || by === "period";
+  const counting = value?.rows.filter(({ isSignificant }) => isSignificant).length ?? 0;
+  return (
+    <p class="foot soft">
+      {value !== undefined &&
+        `${grouped(counting)} of ${grouped(value.rows.length)} functions changed by more than ` +
+          `chance (*); ${grouped(value.before.samples)} → ${
+            grouped(value.after.samples)
+          } samples, ` +
+          (facts.events[event]?.name ?? "") +
+          (isRate
+            ? `; in all ${measured(value.before.value)} → ${measured(value.after.value)} a ` +
+              `${by === "time" ? "second" : "recording"} (${signed(value.change)})`
+            : "")}
+      {comparison.isSummed &&
+        "; chance is estimated from the sums: perfdata diff says how much the recordings of a side differ"}
+      {value?.same.map(({ before, after }) => (
+        <span key={before}>; {before} and {after} are compared as one</span>
+      ))}
+    </p>
   );
 }

@@ -52,67 +52,7 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
   const times = value !== undefined && "from" in value ? value : undefined;
   return (
     <section class="fill" aria-label="Flame graph">
-      <div class="bar">
-        <label>
-          {isTimed ? "Boxes" : "First row"}{" "}
-          <select
-            value={isTimed ? "time" : state.callers ? "up" : root}
-            onChange={(event) => {
-              const { value } = event.currentTarget;
-              store.set({
-                callers: value === "up",
-                timed: value === "time",
-                ...(value === "up" || value === "time" ? {} : { root: value as FlameRoot }),
-                zoom: [],
-              });
-            }}
-          >
-            <option value="process">processes</option>
-            <option value="thread">threads</option>
-            <option value="function">outermost callers</option>
-            <option value="up">sampled functions</option>
-            {facts.timed && <option value="time">in order of time</option>}
-          </select>
-        </label>
-        {state.zoom.length > 0 && !isTimed && (
-          <button
-            type="button"
-            onClick={() => store.set({ zoom: [] })}
-          >
-            Show everything
-          </button>
-        )}
-        {isTimed && (state.from !== undefined || state.to !== undefined) && (
-          <button
-            type="button"
-            onClick={() => store.set({ from: undefined, to: undefined })}
-          >
-            Show everything
-          </button>
-        )}
-        <label>
-          Draw{" "}
-          <select
-            value={isUpward ? "up" : "down"}
-            onChange={() => store.set({ flipped: !state.flipped })}
-          >
-            <option value="up">upwards</option>
-            <option value="down">downwards</option>
-          </select>
-        </label>
-        <label>
-          Color{" "}
-          <select
-            value={state.coloring}
-            onChange={() => store.set({ coloring: state.coloring === "kind" ? "object" : "kind" })}
-          >
-            <option value="object">object</option>
-            <option value="kind">kind of code</option>
-          </select>
-        </label>
-        <Matched {...props} />
-        <Legend {...props} />
-      </div>
+      <FlameBar {...props} root={root} isTimed={isTimed} isUpward={isUpward} />
       {value !== undefined && (
         <FlameGraph
           boxes={value}
@@ -150,6 +90,83 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
         />
       )}
     </section>
+  );
+}
+
+/** What is drawn, and how. */
+function FlameBar(
+  props: ProfileViewProps & {
+    readonly root: FlameRoot;
+    /** Whether boxes are in order of time. */
+    readonly isTimed: boolean;
+    /** Whether the first row is below. */
+    readonly isUpward: boolean;
+  },
+): JSX.Element {
+  const { store, facts, root, isTimed, isUpward } = props;
+  const { state } = store;
+  return (
+    <div class="bar">
+      <label>
+        {isTimed ? "Boxes" : "First row"}{" "}
+        <select
+          value={isTimed ? "time" : state.callers ? "up" : root}
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            store.set({
+              callers: value === "up",
+              timed: value === "time",
+              ...(value === "up" || value === "time" ? {} : { root: value as FlameRoot }),
+              zoom: [],
+            });
+          }}
+        >
+          <option value="process">processes</option>
+          <option value="thread">threads</option>
+          <option value="function">outermost callers</option>
+          <option value="up">sampled functions</option>
+          {facts.timed && <option value="time">in order of time</option>}
+        </select>
+      </label>
+      {state.zoom.length > 0 && !isTimed && (
+        <button
+          type="button"
+          onClick={() => store.set({ zoom: [] })}
+        >
+          Show everything
+        </button>
+      )}
+      {isTimed && (state.from !== undefined || state.to !== undefined) && (
+        <button
+          type="button"
+          onClick={() => store.set({ from: undefined, to: undefined })}
+        >
+          Show everything
+        </button>
+      )}
+      <label>
+        Draw{" "}
+        <select
+          value={isUpward ? "up" : "down"}
+          onChange={() => store.set({ flipped: !state.flipped })}
+        >
+          <option value="up">upwards</option>
+          <option value="down">downwards</option>
+        </select>
+      </label>
+      <label>
+        Color{" "}
+        <select
+          value={state.coloring}
+          onChange={() => store.set({ coloring: state.coloring === "kind" ? "object" : "kind" })}
+        >
+          <option value="object">object</option>
+          <option value="kind">kind of code</option>
+        </select>
+      </label>
+      <Matched {...props} />
+      <Legend {...props} />
+    </div>
   );
 }
 

@@ -2,7 +2,14 @@ import { PLAIN_COLOR } from "@perfdata/export/flame-colors";
 import { floatAt, intAt } from "@perfdata/format/elements";
 import type { FlameBoxes } from "../data/flame_boxes.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
-import { type JSX, useEffect, useLayoutEffect, useRef, useState } from "../ui/preact.ts";
+import {
+  type JSX,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "../ui/preact.ts";
 import { Graph, neighbour } from "./graph.ts";
 
 /** What a flame graph is drawn from. */
@@ -55,19 +62,26 @@ function nextMatch(
   return -1;
 }
 
-/** A flame graph. */
-export function FlameGraph(props: FlameGraphProps): JSX.Element {
-  const { boxes, names, colors, boxColor, matched, isUpward, label, pick } = props;
-  const zoomBox = props.zoomToBox ??
-    ((box: number) => props.zoomTo(box < 0 ? [] : pathOf(boxes, box)));
+/** The elements that a flame graph is drawn in, and what draws it. */
+interface DrawnGraph {
+  readonly scroll: RefObject<HTMLDivElement>;
+  readonly space: RefObject<HTMLDivElement>;
+  readonly canvas: RefObject<HTMLCanvasElement>;
+  readonly drawing: { readonly current: Graph | undefined };
+}
+
+/** Draws a flame graph, and draws it anew where anything of it changes. */
+function useGraph(
+  { boxes, names, colors, boxColor, matched, isUpward, onWidth }: FlameGraphProps,
+  focus: number,
+  hover: number | undefined,
+): DrawnGraph {
   const scroll = useRef<HTMLDivElement>(null);
   const space = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const drawing = useRef<Graph>();
-  const sized = useRef(props.onWidth);
-  sized.current = props.onWidth;
-  const [focus, setFocus] = useState(-1);
-  const [hover, setHover] = useState<{ box: number; x: number; y: number } | undefined>();
+  const sized = useRef(onWidth);
+  sized.current = onWidth;
   useLayoutEffect(() => {
     const graph = new Graph(
       canvas.current as HTMLCanvasElement,
@@ -78,10 +92,6 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
     drawing.current = graph;
     return () => graph.end();
   }, []);
-  useEffect(() => {
-    setFocus(-1);
-    setHover(undefined);
-  }, [boxes.rows, isUpward]);
   useLayoutEffect(() => {
     const item = (box: number) => intAt(boxes.item, box);
     drawing.current?.show({
@@ -90,10 +100,25 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
       colorOf: (box) => boxColor?.(box) ?? colors[item(box)] ?? PLAIN_COLOR,
       isMatch: matched && ((box) => matched[item(box)] === 1),
       zoom: -1,
-      marked: [focus, hover?.box ?? -1],
+      marked: [focus, hover ?? -1],
       isUpward,
     });
-  }, [boxes, names, colors, boxColor, matched, isUpward, focus, hover?.box]);
+  }, [boxes, names, colors, boxColor, matched, isUpward, focus, hover]);
+  return { scroll, space, canvas, drawing };
+}
+
+/** A flame graph. */
+export function FlameGraph(props: FlameGraphProps): JSX.Element {
+  const { boxes, matched, isUpward, label, pick } = props;
+  const zoomBox = props.zoomToBox ??
+    ((box: number) => props.zoomTo(box < 0 ? [] : pathOf(boxes, box)));
+  const [focus, setFocus] = useState(-1);
+  const [hover, setHover] = useState<{ box: number; x: number; y: number } | undefined>();
+  const { scroll, space, canvas, drawing } = useGraph(props, focus, hover?.box);
+  useEffect(() => {
+    setFocus(-1);
+    setHover(undefined);
+  }, [boxes.rows, isUpward]);
   const boxAt = (event: MouseEvent): number => drawing.current?.at(event) ?? -1;
   const keyed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

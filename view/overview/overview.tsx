@@ -27,126 +27,147 @@ function linesOf(
 }
 
 /** What `info` says, how far it can be trusted, and what could be better. */
-export function OverviewView({ store, open }: ViewProps): JSX.Element {
-  const { info, facts, index, failed } = open;
+export function OverviewView(props: ViewProps): JSX.Element {
+  return (
+    <section class="overview" aria-label="Overview">
+      <div class="cards">
+        <RecordingCard {...props} />
+        <TrustCard {...props} />
+        <TopCard {...props} />
+        <RecordsCard {...props} />
+      </div>
+    </section>
+  );
+}
+
+/** What is recorded, and how. */
+function RecordingCard({ open: { info, facts, index, failed } }: ViewProps): JSX.Element {
+  const lines = info?.lines.map((line) => [line.slice(0, 10).trim(), line.slice(10)] as const) ??
+    (facts === undefined || index !== undefined ? [] : linesOf(facts));
+  return (
+    <div class="card about">
+      <h2>Recording</h2>
+      {lines.length === 0 && failed === undefined && <p class="soft">Reading…</p>}
+      <dl>
+        {lines.map(([name, text], i) => (
+          <div key={i}>
+            <dt>{name}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** How far it can be trusted, and what could be better. */
+function TrustCard({ open: { info, facts, failed } }: ViewProps): JSX.Element {
   const advice = [...info?.advice ?? [], ...facts === undefined ? [] : adviceOfTrust(facts.trust)];
+  return (
+    <div class="card">
+      <h2>Trust</h2>
+      {facts !== undefined && (
+        <ul class="plain">
+          {facts.trust.split("; ").map((part) => <li key={part}>{part}</li>)}
+        </ul>
+      )}
+      {facts === undefined && failed === undefined && <p class="soft">Samples are being read.</p>}
+      {failed !== undefined && <p class="wrong">{failed}</p>}
+      {advice.length > 0 && <h3>What would help</h3>}
+      <ul class="advice">
+        {advice.map(({ what, remedy }) => (
+          <li key={what}>
+            {what}
+            <code>{remedy}</code>
+          </li>
+        ))}
+      </ul>
+      {(info?.damage.length ?? 0) > 0 && (
+        <details>
+          <summary>Damage</summary>
+          <ul class="plain">
+            {info?.damage.map((fault) => <li key={fault}>{fault}</li>)}
+          </ul>
+        </details>
+      )}
+    </div>
+  );
+}
+
+/** The functions with most samples. */
+function TopCard({ store, open }: ViewProps): JSX.Element | null {
+  const { facts } = open;
   const { shown } = store;
   const { value } = useQuery(
     facts === undefined ? undefined : JSON.stringify(shown),
     () => open.client.call("table", shown),
   );
-  const top = value === undefined
-    ? []
-    : [...value.item.keys()].sort((a, b) => floatAt(value.self, b) - floatAt(value.self, a))
-      .slice(0, TOP).filter((row) => floatAt(value.self, row) > 0);
-  const lines = info?.lines.map((line) => [line.slice(0, 10).trim(), line.slice(10)] as const) ??
-    (facts === undefined || index !== undefined ? [] : linesOf(facts));
+  if (value === undefined || facts === undefined) return null;
+  const top = [...value.item.keys()]
+    .sort((a, b) => floatAt(value.self, b) - floatAt(value.self, a))
+    .slice(0, TOP).filter((row) => floatAt(value.self, row) > 0);
+  if (top.length === 0) return null;
   return (
-    <section class="overview" aria-label="Overview">
-      <div class="cards">
-        <div class="card about">
-          <h2>Recording</h2>
-          {lines.length === 0 && failed === undefined && <p class="soft">Reading…</p>}
-          <dl>
-            {lines.map(([name, text], i) => (
-              <div key={i}>
-                <dt>{name}</dt>
-                <dd>{text}</dd>
-              </div>
-            ))}
-          </dl>
-        </div>
-        <div class="card">
-          <h2>Trust</h2>
-          {facts !== undefined && (
-            <ul class="plain">
-              {facts.trust.split("; ").map((part) => <li key={part}>{part}</li>)}
-            </ul>
-          )}
-          {facts === undefined && failed === undefined && (
-            <p class="soft">Samples are being read.</p>
-          )}
-          {failed !== undefined && <p class="wrong">{failed}</p>}
-          {advice.length > 0 && <h3>What would help</h3>}
-          <ul class="advice">
-            {advice.map(({ what, remedy }) => (
-              <li key={what}>
-                {what}
-                <code>{remedy}</code>
-              </li>
-            ))}
-          </ul>
-          {(info?.damage.length ?? 0) > 0 && (
-            <details>
-              <summary>Damage</summary>
-              <ul class="plain">
-                {info?.damage.map((fault) => <li key={fault}>{fault}</li>)}
-              </ul>
-            </details>
-          )}
-        </div>
-        {top.length > 0 && value !== undefined && facts !== undefined && (
-          <div class="card">
-            <h2>Where time is spent</h2>
-            <ol class="top">
-              {top.map((row) => {
-                const fn = intAt(value.item, row);
-                return (
-                  <li key={row}>
-                    <span class="number">{percent(floatAt(value.self, row), value.sum)}</span>
-                    <button
-                      type="button"
-                      class="link"
-                      title={nameOf(facts, fn)}
-                      onClick={() => store.set({ view: "sandwich", fn: nameOf(facts, fn) })}
-                    >
-                      {nameOf(facts, fn)}
-                    </button>
-                    <span class="soft">{objectOf(facts, fn)}</span>
-                  </li>
-                );
-              })}
-            </ol>
-            <button type="button" onClick={() => store.set({ view: "functions" })}>
-              All functions
-            </button>
-          </div>
-        )}
-        {index !== undefined && (
-          <div class="card">
-            <h2>Records</h2>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Type</th>
-                  <th scope="col" class="number">Records</th>
-                </tr>
-              </thead>
-              <tbody>
-                {index.types.map(({ name, count }) => (
-                  <tr key={name}>
-                    <td>
-                      {open.listed
-                        ? (
-                          <button
-                            type="button"
-                            class="link"
-                            onClick={() =>
-                              store.set({ view: "records", types: [name], record: -1 })}
-                          >
-                            {name}
-                          </button>
-                        )
-                        : name}
-                    </td>
-                    <td class="number">{grouped(count)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </div>
-    </section>
+    <div class="card">
+      <h2>Where time is spent</h2>
+      <ol class="top">
+        {top.map((row) => {
+          const fn = intAt(value.item, row);
+          return (
+            <li key={row}>
+              <span class="number">{percent(floatAt(value.self, row), value.sum)}</span>
+              <button
+                type="button"
+                class="link"
+                title={nameOf(facts, fn)}
+                onClick={() => store.set({ view: "sandwich", fn: nameOf(facts, fn) })}
+              >
+                {nameOf(facts, fn)}
+              </button>
+              <span class="soft">{objectOf(facts, fn)}</span>
+            </li>
+          );
+        })}
+      </ol>
+      <button type="button" onClick={() => store.set({ view: "functions" })}>
+        All functions
+      </button>
+    </div>
+  );
+}
+
+/** How many records of each type there are. */
+function RecordsCard({ store, open }: ViewProps): JSX.Element | null {
+  const { index, listed } = open;
+  if (index === undefined) return null;
+  const link = (name: string) => (
+    <button
+      type="button"
+      class="link"
+      onClick={() => store.set({ view: "records", types: [name], record: -1 })}
+    >
+      {name}
+    </button>
+  );
+  return (
+    <div class="card">
+      <h2>Records</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Type</th>
+            <th scope="col" class="number">Records</th>
+          </tr>
+        </thead>
+        <tbody>
+          {index.types.map(({ name, count }) => (
+            <tr key={name}>
+              <td>{listed ? link(name) : name}</td>
+              <td class="number">{grouped(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -1,8 +1,10 @@
 import { floatAt, intAt } from "@perfdata/format/elements";
 import type { PtFacts, PtInsns, PtPart } from "../recording/pt_service.ts";
 import { FlameGraph } from "../flame/flame_graph.tsx";
+import type { ProfileFacts } from "../data/view_engine.ts";
 import { type Range, useBrush } from "../timeline/brush.ts";
 import { drawAxis, drawRange, LEVEL_COLORS, stepOf } from "../timeline/time_canvas.ts";
+import { panned, zoomed } from "../timeline/time_window.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import type { ViewProps } from "../ui/context.ts";
 import { byteSize, duration, grouped, percent, seconds } from "../ui/format.ts";
@@ -47,17 +49,8 @@ export function PtView(props: PtProps): JSX.Element {
     const isAll = range === undefined || (range[0] <= 0 && range[1] >= last);
     store.set({ window: isAll ? undefined : [Math.floor(range[0]), Math.ceil(range[1])] });
   };
-  const zoom = (by: number) => {
-    const span = Math.max(20, Math.min(last, (window[1] - window[0]) * by));
-    const middle = (window[0] + window[1]) / 2;
-    const from = Math.max(0, Math.min(last - span, middle - span / 2));
-    show([from, from + span]);
-  };
-  const pan = (by: number) => {
-    const span = window[1] - window[0];
-    const from = Math.max(0, Math.min(last - span, window[0] + by * span));
-    show([from, from + span]);
-  };
+  const zoom = (by: number) => show(zoomed(window, by, last, 20));
+  const pan = (by: number) => show(panned(window, by, last));
   const keyed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if ((event.target as HTMLElement).tagName === "SELECT") return;
@@ -70,18 +63,7 @@ export function PtView(props: PtProps): JSX.Element {
     event.preventDefault();
     event.stopPropagation();
   };
-  // The selection of the other views counts from the first sample.
-  const { facts: profile } = open;
-  const apart = profile?.timed === true ? Number(BigInt(facts.start) - BigInt(profile.start)) : 0;
   const matched = useMemo(() => matches(part?.names ?? [], state.search), [part, state.search]);
-  const colors = useMemo(() => {
-    const objects = [...new Set(part?.objects ?? [])];
-    return colorsOf({
-      name: part?.names ?? [],
-      object: Int32Array.from(part?.objects ?? [], (object) => objects.indexOf(object)),
-      kind: new Uint8Array(part?.names.length ?? 0),
-    });
-  }, [part]);
   if (facts.untimed !== undefined) {
     return (
       <p class="empty">
@@ -92,71 +74,15 @@ export function PtView(props: PtProps): JSX.Element {
   const isStale = key !== JSON.stringify(query);
   return (
     <section class="fill pt" aria-label="Intel PT" onKeyDown={keyed}>
-      <div class="bar">
-        <span class="group" role="group" aria-label="Zoom">
-          <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoom(0.5)}>
-            +
-          </button>
-          <button type="button" title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoom(2)}>
-            −
-          </button>
-          <button
-            type="button"
-            title="Show everything (0)"
-            disabled={state.window === undefined}
-            onClick={() => show(undefined)}
-          >
-            All
-          </button>
-        </span>
-        {profile?.timed === true && (
-          <span class="group" role="group" aria-label="Selection of the other views">
-            <button
-              type="button"
-              disabled={state.from === undefined && state.to === undefined}
-              title="Show the time that is selected in the other views"
-              onClick={() =>
-                show([
-                  Math.max(0, (state.from ?? 0) - apart),
-                  Math.min(last, (state.to ?? Infinity) - apart),
-                ])}
-            >
-              Selection
-            </button>
-            <button
-              type="button"
-              title="Select the time that is in view, for the other views"
-              onClick={() =>
-                store.set({
-                  from: Math.max(0, Math.round(window[0] + apart)),
-                  to: Math.max(0, Math.round(window[1] + apart)) + 1,
-                })}
-            >
-              Select
-            </button>
-          </span>
-        )}
-        {part !== undefined && part.threads.length > 0 && (
-          <label>
-            Thread{" "}
-            <select
-              value={part.tid}
-              onChange={(event) => store.set({ thread: Number(event.currentTarget.value) })}
-            >
-              {part.threads.map(({ tid, name, time }) => (
-                <option key={tid} value={tid}>{name} {tid} ({duration(time)})</option>
-              ))}
-            </select>
-          </label>
-        )}
-        <span class="soft" aria-live="polite">
-          {seconds(window[0], stepOf(window[1] - window[0], 2000))} –{" "}
-          {seconds(window[1], stepOf(window[1] - window[0], 2000))} (
-          {duration(window[1] - window[0])}),{" "}
-          {part === undefined ? `about ${byteSize(bytes)} of the trace` : ""}
-          {part !== undefined && `${byteSize(part.bytes)} of the trace decoded`}
-        </span>
-      </div>
+      <PtBar
+        {...props}
+        window={window}
+        part={part}
+        bytes={bytes}
+        last={last}
+        show={show}
+        zoom={zoom}
+      />
       <Histogram
         facts={facts}
         span={[0, last]}
@@ -184,38 +110,149 @@ export function PtView(props: PtProps): JSX.Element {
         <div class={`pt-parts${isStale ? " stale" : ""}`}>
           <div class="half">
             <Axis window={window} />
-            <FlameGraph
-              boxes={part.boxes}
-              names={part.names}
-              objectOf={(fn) =>
-                fileName(part.objects[fn] ?? "")}
-              colors={colors}
-              matched={matched}
-              isUpward={false}
-              unit="nanoseconds"
-              counted="time"
-              label="Calls over time"
-              note={(box) => {
-                const from = floatAt(part.boxes.from, box);
-                return `from ${seconds(from, 1)}, for ${
-                  duration(floatAt(part.boxes.to, box) - from)
-                }`;
-              }}
-              zoomToBox={(box) =>
-                show(
-                  box < 0
-                    ? undefined
-                    : [floatAt(part.boxes.from, box), floatAt(part.boxes.to, box)],
-                )}
-              zoomTo={() => {}}
-              pick={(fn) => store.set({ view: "sandwich", fn: part.names[fn] ?? "" })}
-              onWidth={setWidth}
-            />
+            <PtCalls {...props} part={part} matched={matched} show={show} onWidth={setWidth} />
           </div>
           <Lists {...props} part={part} matched={matched} window={window} />
         </div>
       )}
     </section>
+  );
+}
+
+/** What is shown, and how much of the trace it is. */
+interface PtBarProps extends PtProps {
+  readonly window: Range;
+  /** What is decoded of it. */
+  readonly part: PtPart | undefined;
+  /** Bytes of the trace in view. */
+  readonly bytes: number;
+  readonly last: number;
+  readonly show: (range: Range | undefined) => void;
+  readonly zoom: (by: number) => void;
+}
+
+function PtBar(props: PtBarProps): JSX.Element {
+  const { store, open: { facts: profile }, window, part, bytes, show, zoom } = props;
+  const { state } = store;
+  return (
+    <div class="bar">
+      <span class="group" role="group" aria-label="Zoom">
+        <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => zoom(0.5)}>
+          +
+        </button>
+        <button type="button" title="Zoom out (-)" aria-label="Zoom out" onClick={() => zoom(2)}>
+          −
+        </button>
+        <button
+          type="button"
+          title="Show everything (0)"
+          disabled={state.window === undefined}
+          onClick={() => show(undefined)}
+        >
+          All
+        </button>
+      </span>
+      {profile?.timed === true && <SharedSelection {...props} profile={profile} />}
+      {part !== undefined && part.threads.length > 0 && (
+        <label>
+          Thread{" "}
+          <select
+            value={part.tid}
+            onChange={(event) => store.set({ thread: Number(event.currentTarget.value) })}
+          >
+            {part.threads.map(({ tid, name, time }) => (
+              <option key={tid} value={tid}>{name} {tid} ({duration(time)})</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <span class="soft" aria-live="polite">
+        {seconds(window[0], stepOf(window[1] - window[0], 2000))} –{" "}
+        {seconds(window[1], stepOf(window[1] - window[0], 2000))} (
+        {duration(window[1] - window[0])}),{" "}
+        {part === undefined ? `about ${byteSize(bytes)} of the trace` : ""}
+        {part !== undefined && `${byteSize(part.bytes)} of the trace decoded`}
+      </span>
+    </div>
+  );
+}
+
+/** Takes the time that is selected in the other views, or selects what is in view there. */
+function SharedSelection(
+  { store, facts, profile, window, last, show }: PtBarProps & { readonly profile: ProfileFacts },
+): JSX.Element {
+  const { state } = store;
+  // The selection of the other views counts from the first sample.
+  const apart = Number(BigInt(facts.start) - BigInt(profile.start));
+  return (
+    <span class="group" role="group" aria-label="Selection of the other views">
+      <button
+        type="button"
+        disabled={state.from === undefined && state.to === undefined}
+        title="Show the time that is selected in the other views"
+        onClick={() =>
+          show([
+            Math.max(0, (state.from ?? 0) - apart),
+            Math.min(last, (state.to ?? Infinity) - apart),
+          ])}
+      >
+        Selection
+      </button>
+      <button
+        type="button"
+        title="Select the time that is in view, for the other views"
+        onClick={() =>
+          store.set({
+            from: Math.max(0, Math.round(window[0] + apart)),
+            to: Math.max(0, Math.round(window[1] + apart)) + 1,
+          })}
+      >
+        Select
+      </button>
+    </span>
+  );
+}
+
+/** The calls that were decoded, in order of time. */
+function PtCalls(
+  { store, part, matched, show, onWidth }: PtProps & {
+    readonly part: PtPart;
+    readonly matched: Uint8Array | undefined;
+    readonly show: (range: Range | undefined) => void;
+    readonly onWidth: (width: number) => void;
+  },
+): JSX.Element {
+  const colors = useMemo(() => {
+    const objects = [...new Set(part.objects)];
+    return colorsOf({
+      name: part.names,
+      object: Int32Array.from(part.objects, (object) => objects.indexOf(object)),
+      kind: new Uint8Array(part.names.length),
+    });
+  }, [part]);
+  return (
+    <FlameGraph
+      boxes={part.boxes}
+      names={part.names}
+      objectOf={(fn) => fileName(part.objects[fn] ?? "")}
+      colors={colors}
+      matched={matched}
+      isUpward={false}
+      unit="nanoseconds"
+      counted="time"
+      label="Calls over time"
+      note={(box) => {
+        const from = floatAt(part.boxes.from, box);
+        return `from ${seconds(from, 1)}, for ${duration(floatAt(part.boxes.to, box) - from)}`;
+      }}
+      zoomToBox={(box) =>
+        show(
+          box < 0 ? undefined : [floatAt(part.boxes.from, box), floatAt(part.boxes.to, box)],
+        )}
+      zoomTo={() => {}}
+      pick={(fn) => store.set({ view: "sandwich", fn: part.names[fn] ?? "" })}
+      onWidth={onWidth}
+    />
   );
 }
 
@@ -225,7 +262,7 @@ function fileName(path: string): string {
 
 function Axis({ window }: { readonly window: Range }): JSX.Element {
   const draw = useMemo<Draw>(() => (context, wide, high, colors) => {
-    drawAxis(context, window[0], window[1], wide, high, colors, seconds);
+    drawAxis(context, { span: window, width: wide, height: high, text: seconds }, colors);
   }, [window[0], window[1]]);
   return <Canvas class="pt-axis" draw={draw} aria-hidden="true" />;
 }
@@ -275,7 +312,7 @@ function Histogram(
         : buffers[number]?.label ?? "";
       labels.push([label, bottom - tall + 2]);
     }
-    drawAxis(context, span[0], span[1], width, axis, colors, seconds);
+    drawAxis(context, { span, width, height: axis, text: seconds }, colors);
     if (range !== undefined) drawRange(context, range, span, width, height, colors);
     context.textBaseline = "top";
     for (const [label, y] of tall >= 16 ? labels : []) {

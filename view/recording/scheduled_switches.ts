@@ -2,7 +2,11 @@ import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import { intAt } from "@perfdata/format/elements";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
-import { SchedulerEvents, type SchedulerListener } from "@perfdata/session/intervals";
+import {
+  type ContextSwitch,
+  SchedulerEvents,
+  type SchedulerListener,
+} from "@perfdata/session/intervals";
 import type { Run } from "@perfdata/session/run";
 import type { Switched } from "../data/switched.ts";
 
@@ -36,15 +40,7 @@ class Collector implements Consumer, SchedulerListener {
     return this.#count > this.#most;
   }
 
-  switched(
-    time: number,
-    cpu: number,
-    from: number,
-    _state: number,
-    to: number,
-    run: Run,
-    i: number,
-  ): void {
+  switched({ time, cpu, from, to }: ContextSwitch, run: Run, i: number): void {
     if (this.#count++ >= this.#most) return;
     this.#push(time, intAt(run.pid, i), from, cpu, 1);
     // Which process it belongs to is said where it leaves the CPU.

@@ -51,12 +51,7 @@ export function RecordBytes(
   return (
     <div class="detail">
       <div class="bar">
-        <strong>{row.type}</strong>
-        <span class="soft">
-          record {grouped(row.number)}, {grouped(row.size)} bytes at offset{" "}
-          0x{row.offset.toString(16)}
-          {row.event === "" ? "" : `, ${row.event}`}
-        </span>
+        <RecordTitle {...row} />
         <span class="space" />
         <button type="button" aria-label="Close the record" onClick={close}>×</button>
       </div>
@@ -73,22 +68,14 @@ export function RecordBytes(
           choose={choose}
           line={(number) => {
             const field = fields[number] as typeof fields[number];
-            const { field: name, value, type, problems } = field;
+            const { problems } = field;
             return {
               class: `tint-${number % 2}${number === marked ? " marked" : ""}${
                 problems.length > 0 ? " problem" : ""
               }`,
               title: problems.join("\n"),
               onMouseEnter: () => overField(number),
-              cells: (
-                <>
-                  <div class="name" role="gridcell">{name.replace(/^\./, "")}</div>
-                  <div class="value number" role="gridcell">
-                    {value ?? shortBytes(bytes, field)}
-                  </div>
-                  <div class="kind soft" role="gridcell">{type}</div>
-                </>
-              ),
+              cells: <FieldCells field={field} bytes={bytes} />,
             };
           }}
         />
@@ -120,18 +107,57 @@ export function RecordBytes(
       <p class="foot" aria-live="polite">
         {field === undefined
           ? <span class="soft">Point at a field or at a byte: both are marked.</span>
-          : (
-            <>
-              <strong>{field.field.replace(/^\./, "") || row.type}</strong>{" "}
-              <span class="soft">
-                {field.type}, {field.size} {field.size === 1 ? "byte" : "bytes"} at +{field.offset}
-              </span>{" "}
-              {field.value ?? ""}
-              {field.problems.map((problem) => <em key={problem} class="wrong">{problem}</em>)}
-            </>
-          )}
+          : <FieldFacts field={field} row={row} />}
       </p>
     </div>
+  );
+}
+
+function FieldCells(
+  { field, bytes }: {
+    readonly field: RecordDetail["fields"][number];
+    readonly bytes: Uint8Array;
+  },
+): JSX.Element {
+  const { field: name, value, type } = field;
+  return (
+    <>
+      <div class="name" role="gridcell">{name.replace(/^\./, "")}</div>
+      <div class="value number" role="gridcell">{value ?? shortBytes(bytes, field)}</div>
+      <div class="kind soft" role="gridcell">{type}</div>
+    </>
+  );
+}
+
+/** What record it is. */
+function RecordTitle({ number, type, size, offset, event }: RecordDetail["row"]): JSX.Element {
+  return (
+    <>
+      <strong>{type}</strong>
+      <span class="soft">
+        record {grouped(number)}, {grouped(size)} bytes at offset 0x{offset.toString(16)}
+        {event === "" ? "" : `, ${event}`}
+      </span>
+    </>
+  );
+}
+
+/** What is known of the field that is marked. */
+function FieldFacts(
+  { field, row }: {
+    readonly field: RecordDetail["fields"][number];
+    readonly row: RecordDetail["row"];
+  },
+): JSX.Element {
+  return (
+    <>
+      <strong>{field.field.replace(/^\./, "") || row.type}</strong>{" "}
+      <span class="soft">
+        {field.type}, {field.size} {field.size === 1 ? "byte" : "bytes"} at +{field.offset}
+      </span>{" "}
+      {field.value ?? ""}
+      {field.problems.map((problem) => <em key={problem} class="wrong">{problem}</em>)}
+    </>
   );
 }
 

@@ -3,6 +3,7 @@ import type { ViewProps } from "../ui/context.ts";
 import { grouped } from "../ui/format.ts";
 import { Grid } from "../ui/grid.tsx";
 import { type JSX, useEffect, useMemo, useReducer, useRef, useState } from "../ui/preact.ts";
+import type { ViewState } from "../ui/state.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { RecordBytes } from "./record_bytes.tsx";
 
@@ -58,24 +59,37 @@ class Pages {
   }
 }
 
+/** Which records are listed: of the chosen types, and of what is selected where the list follows that. */
+function queryOf(state: ViewState, base: bigint, follows: boolean): RecordQuery {
+  const { types, pids, tids, cpus, from, to } = state;
+  const time = (at: number | undefined) =>
+    at === undefined ? undefined : `${base + BigInt(Math.round(at))}`;
+  return {
+    types: types.length === 0 ? undefined : types,
+    ...(follows ? { pids, tids, cpus, from: time(from), to: time(to) } : {}),
+  };
+}
+
+function RecordCells({ number, time, type, pid, tid, cpu, text }: RecordRow): JSX.Element {
+  return (
+    <>
+      <div class="number" role="gridcell">{number}</div>
+      <div class="time number" role="gridcell">{time}</div>
+      <div class="kind" role="gridcell">{type}</div>
+      <div class="tid number" role="gridcell">{tid < 0 ? "" : `${pid} / ${tid}`}</div>
+      <div class="cpu number" role="gridcell">{cpu < 0 ? "" : cpu}</div>
+      <div class="text" role="gridcell">{text}</div>
+    </>
+  );
+}
+
 /** All records of the recording, with the fields and bytes of one of them. */
 export function RecordsView({ store, open }: ViewProps): JSX.Element {
   const { state } = store;
   const { index, facts } = open;
   const [follows, setFollows] = useState(false);
   const base = BigInt(facts?.timed ? facts.start : index?.start ?? "0");
-  const query: RecordQuery = {
-    types: state.types.length === 0 ? undefined : state.types,
-    ...(follows
-      ? {
-        pids: state.pids,
-        tids: state.tids,
-        cpus: state.cpus,
-        from: state.from === undefined ? undefined : `${base + BigInt(Math.round(state.from))}`,
-        to: state.to === undefined ? undefined : `${base + BigInt(Math.round(state.to))}`,
-      }
-      : {}),
-  };
+  const query = queryOf(state, base, follows);
   const key = JSON.stringify(query);
   const [, changed] = useReducer((n: number) => n + 1, 0);
   const pages = useMemo(
@@ -144,18 +158,7 @@ export function RecordsView({ store, open }: ViewProps): JSX.Element {
               const row = pages.row(at);
               return row === undefined ? undefined : {
                 data: { number: row.number },
-                cells: (
-                  <>
-                    <div class="number" role="gridcell">{row.number}</div>
-                    <div class="time number" role="gridcell">{row.time}</div>
-                    <div class="kind" role="gridcell">{row.type}</div>
-                    <div class="tid number" role="gridcell">
-                      {row.tid < 0 ? "" : `${row.pid} / ${row.tid}`}
-                    </div>
-                    <div class="cpu number" role="gridcell">{row.cpu < 0 ? "" : row.cpu}</div>
-                    <div class="text" role="gridcell">{row.text}</div>
-                  </>
-                ),
+                cells: <RecordCells {...row} />,
               };
             }}
           />

@@ -222,6 +222,7 @@ export class Browser {
 
   // Keys.
 
+  // One function, since it is a table: a case for each key, each of a few lines that share nothing.
   async #listKey(key: string): Promise<void> {
     const { list } = this.#rows();
     const room = Math.max(1, this.size.rows - 5);

@@ -3,6 +3,7 @@ import type { Heat } from "../data/heat.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, duration, seconds } from "../ui/format.ts";
+import type { PageColors } from "../ui/page_colors.ts";
 import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import type { Range } from "./brush.ts";
@@ -32,58 +33,12 @@ export function HeatMap(props: ProfileViewProps): JSX.Element {
       ? undefined
       : [from ?? 0, to ?? facts.duration + 1] as const);
   const draw = useMemo<Draw>(() => (context, width, height, colors) => {
-    if (value === undefined) return;
-    const { columns, rows, cells, most, column } = value;
-    const [wide, tall] = cellSize(value, width, height);
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    context.fillStyle = colors.soft;
-    for (let part = 0; part <= 4; part++) {
-      const y = 8 + (rows * tall) * (1 - part / 4);
-      context.fillText(`${column * part / 4e6} ms`, 4, Math.min(height - 26, y));
-    }
-    for (let at = 0; at < columns * rows; at++) {
-      const share = floatAt(cells, at) / most;
-      const x = MARGIN + Math.floor(at / rows) * wide;
-      const y = 8 + (rows - 1 - at % rows) * tall;
-      const isChosen = chosen === undefined ||
-        ((at + 1) * step > chosen[0] && at * step < chosen[1]);
-      // A single sample is still seen.
-      context.globalAlpha = share === 0 ? 0.06 : 0.14 + 0.86 * share;
-      context.fillStyle = share === 0 ? colors.soft : isChosen ? colors.heat : colors.soft;
-      context.fillRect(x, y, Math.max(0.6, wide - (wide > 4 ? 1 : 0)), tall - (tall > 4 ? 1 : 0));
-    }
-    context.globalAlpha = 1;
-    if (cell >= 0) {
-      context.strokeStyle = colors.text;
-      context.lineWidth = 2;
-      context.strokeRect(
-        MARGIN + Math.floor(cell / rows) * wide,
-        8 + (rows - 1 - cell % rows) * tall,
-        Math.max(3, wide),
-        Math.max(3, tall),
-      );
-    }
-    context.fillStyle = colors.soft;
-    const each = Math.max(1, Math.ceil(90 / wide));
-    for (let at = 0; at < columns; at += each) {
-      context.fillText(seconds(at * column, column), MARGIN + at * wide, 8 + rows * tall + 10);
-    }
+    if (value !== undefined) drawHeat(context, value, [width, height], colors, { cell, chosen });
   }, [value, cell, chosen?.[0], chosen?.[1]]);
   if (value === undefined) return <div class="fill" />;
   const count = value.columns * value.rows;
-  const cellAt = (event: PointerEvent): number => {
-    const canvas = event.currentTarget as HTMLCanvasElement;
-    const { left, top, width, height } = canvas.getBoundingClientRect();
-    const [wide, tall] = cellSize(value, width, height);
-    const column = Math.floor((event.clientX - left - MARGIN) / wide);
-    const row = value.rows - 1 - Math.floor((event.clientY - top - 8) / tall);
-    const isIn = column >= 0 && column < value.columns && row >= 0 && row < value.rows;
-    // A drag may end beside the cells: the nearest one is meant.
-    if (!isIn && start.current === undefined) return -1;
-    const clamp = (of: number, count: number) => Math.max(0, Math.min(count - 1, of));
-    return clamp(column, value.columns) * value.rows + clamp(row, value.rows);
-  };
+  const cellAt = (event: PointerEvent): number =>
+    cellUnder(event, value, start.current === undefined);
   /** From the earlier cell to the end of the later one. */
   const between = (a: number, b: number): Range => [
     Math.floor(Math.min(a, b) * step),
@@ -164,4 +119,70 @@ function cellSize({ columns, rows }: Heat, width: number, height: number): [numb
     Math.min(WIDEST, Math.max(0.2, (width - MARGIN - 8) / columns)),
     Math.max(1, Math.floor((height - 30) / rows)),
   ];
+}
+
+/** The cell under the pointer; where that is beside the cells, the nearest one, or -1 where it has to be in one. */
+function cellUnder(event: PointerEvent, heat: Heat, isInside: boolean): number {
+  const canvas = event.currentTarget as HTMLCanvasElement;
+  const { left, top, width, height } = canvas.getBoundingClientRect();
+  const [wide, tall] = cellSize(heat, width, height);
+  const column = Math.floor((event.clientX - left - MARGIN) / wide);
+  const row = heat.rows - 1 - Math.floor((event.clientY - top - 8) / tall);
+  const isIn = column >= 0 && column < heat.columns && row >= 0 && row < heat.rows;
+  // A drag may end beside the cells: the nearest one is meant.
+  if (!isIn && isInside) return -1;
+  const clamp = (of: number, count: number) => Math.max(0, Math.min(count - 1, of));
+  return clamp(column, heat.columns) * heat.rows + clamp(row, heat.rows);
+}
+
+/** Draws the cells with their times, and marks one. */
+function drawHeat(
+  context: CanvasRenderingContext2D,
+  heat: Heat,
+  [width, height]: readonly [number, number],
+  colors: PageColors,
+  { cell, chosen }: {
+    /** The one that is marked; -1 is none. */
+    readonly cell: number;
+    /** The time that is selected. */
+    readonly chosen: Range | undefined;
+  },
+): void {
+  const { columns, rows, cells, most, column } = heat;
+  const step = column / rows;
+  const [wide, tall] = cellSize(heat, width, height);
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.fillStyle = colors.soft;
+  for (let part = 0; part <= 4; part++) {
+    const y = 8 + (rows * tall) * (1 - part / 4);
+    context.fillText(`${column * part / 4e6} ms`, 4, Math.min(height - 26, y));
+  }
+  for (let at = 0; at < columns * rows; at++) {
+    const share = floatAt(cells, at) / most;
+    const x = MARGIN + Math.floor(at / rows) * wide;
+    const y = 8 + (rows - 1 - at % rows) * tall;
+    const isChosen = chosen === undefined ||
+      ((at + 1) * step > chosen[0] && at * step < chosen[1]);
+    // A single sample is still seen.
+    context.globalAlpha = share === 0 ? 0.06 : 0.14 + 0.86 * share;
+    context.fillStyle = share === 0 ? colors.soft : isChosen ? colors.heat : colors.soft;
+    context.fillRect(x, y, Math.max(0.6, wide - (wide > 4 ? 1 : 0)), tall - (tall > 4 ? 1 : 0));
+  }
+  context.globalAlpha = 1;
+  if (cell >= 0) {
+    context.strokeStyle = colors.text;
+    context.lineWidth = 2;
+    context.strokeRect(
+      MARGIN + Math.floor(cell / rows) * wide,
+      8 + (rows - 1 - cell % rows) * tall,
+      Math.max(3, wide),
+      Math.max(3, tall),
+    );
+  }
+  context.fillStyle = colors.soft;
+  const each = Math.max(1, Math.ceil(90 / wide));
+  for (let at = 0; at < columns; at += each) {
+    context.fillText(seconds(at * column, column), MARGIN + at * wide, 8 + rows * tall + 10);
+  }
 }

@@ -1,4 +1,4 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
@@ -9,9 +9,9 @@ import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { binsOf } from "../ui/context.ts";
 import { duration, grouped, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
-import type { Store } from "../ui/store.ts";
+import type { OpenRecording, Store } from "../ui/store.ts";
 import { useQuery } from "../ui/use_query.ts";
-import { useBrush } from "./brush.ts";
+import { type Range, useBrush } from "./brush.ts";
 import { drawAxis, drawBins, drawRange, mostOf, stepOf } from "./time_canvas.ts";
 
 /** Records that say that others were lost, or that an event was paused. */
@@ -37,29 +37,8 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
     async () => await open?.client.call("tracks", query, { pids, tids, cpus }),
   );
   // Before the samples are read, the blocks of the file say about how many there are when.
-  const roughly = useMemo(() => {
-    if (index === undefined || index.duration === 0) return undefined;
-    const sums = new Float64Array(bins * LEVELS);
-    const { samples, from, to } = index.blocks;
-    for (let block = 0; block < samples.length; block++) {
-      const [start, end] = [floatAt(from, block), floatAt(to, block)].map((time) =>
-        Math.min(bins - 1, Math.floor(time / index.duration * bins))
-      ) as [number, number];
-      const each = floatAt(samples, block) / (end - start + 1);
-      for (let bin = start; bin <= end; bin++) {
-        const at = bin * LEVELS + LEVELS - 1;
-        sums[at] = floatAt(sums, at) + each;
-      }
-    }
-    return sums;
-  }, [index, bins]);
-  // Records that were lost, and pauses: as far from the first sample as from the start of the index.
-  const losses = useMemo(() => {
-    if (index?.start === undefined) return [];
-    const by = facts === undefined ? 0 : Number(BigInt(index.start) - BigInt(facts.start));
-    return [...index.marks.time.keys()].filter((i) => LOSSES.has(intAt(index.marks.type, i)))
-      .map((i) => floatAt(index.marks.time, i) + by);
-  }, [index, facts]);
+  const roughly = useMemo(() => index && roughBins(index, bins), [index, bins]);
+  const losses = useMemo(() => lossTimes(index, facts), [index, facts]);
   const track = value?.tracks[0];
   const shown = track?.bins ?? (facts === undefined ? roughly : undefined);
   const brush = useBrush(whole, (range) => {
@@ -76,7 +55,7 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
       drawBins(context, shown, Math.max(1e-9, mostOf(shown)), wide, high - axis);
       context.restore();
     }
-    drawAxis(context, 0, whole[1], wide, axis, colors, seconds);
+    drawAxis(context, { span: [0, whole[1]], width: wide, height: axis, text: seconds }, colors);
     context.fillStyle = colors.mark;
     for (const time of losses) context.fillRect(time / whole[1] * wide - 1, axis, 2, 6);
     if (range !== undefined) drawRange(context, range, whole, wide, high, colors);
@@ -87,19 +66,14 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
   }, [shown, losses, range?.[0], range?.[1], brush.at, span]);
   if (span === 0 || (facts !== undefined && !facts.timed)) return null;
   const keyed = (event: KeyboardEvent) => {
-    const step = whole[1] / 50 * (event.key === "ArrowLeft" ? -1 : 1);
     if (event.key === "Escape") store.set({ from: undefined, to: undefined, zoom: [] });
     else if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     else {
+      const step = whole[1] / 50 * (event.key === "ArrowLeft" ? -1 : 1);
       const begin = state.from ?? 0;
       const end = state.to ?? (state.from === undefined ? whole[1] / 10 : whole[1]);
-      const [low, high] = event.shiftKey ? [begin, end + step] : [begin + step, end + step];
-      const clamped = Math.max(0, Math.min(whole[1] - (high - low), low));
-      const next = [
-        clamped,
-        Math.min(whole[1], Math.max(clamped + 1, event.shiftKey ? high : clamped + high - low)),
-      ];
-      store.set({ from: Math.round(numberAt(next, 0)), to: Math.round(numberAt(next, 1)) }, true);
+      const [from, to] = moved([begin, end], step, whole[1], event.shiftKey);
+      store.set({ from: Math.round(from), to: Math.round(to) }, true);
     }
     event.preventDefault();
     event.stopPropagation();
@@ -128,4 +102,39 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
       </span>
     </div>
   );
+}
+
+type Index = NonNullable<OpenRecording["index"]>;
+
+/** About how many samples there are in each bin, by the blocks of the file. */
+function roughBins(index: Index, bins: number): Float64Array | undefined {
+  if (index.duration === 0) return undefined;
+  const sums = new Float64Array(bins * LEVELS);
+  const { samples, from, to } = index.blocks;
+  for (let block = 0; block < samples.length; block++) {
+    const [start, end] = [floatAt(from, block), floatAt(to, block)].map((time) =>
+      Math.min(bins - 1, Math.floor(time / index.duration * bins))
+    ) as [number, number];
+    const each = floatAt(samples, block) / (end - start + 1);
+    for (let bin = start; bin <= end; bin++) {
+      const at = bin * LEVELS + LEVELS - 1;
+      sums[at] = floatAt(sums, at) + each;
+    }
+  }
+  return sums;
+}
+
+/** When records were lost, and events paused: as far from the first sample as from the start of the index. */
+function lossTimes(index: Index | undefined, facts: OpenRecording["facts"]): number[] {
+  if (index?.start === undefined) return [];
+  const by = facts === undefined ? 0 : Number(BigInt(index.start) - BigInt(facts.start));
+  return [...index.marks.time.keys()].filter((i) => LOSSES.has(intAt(index.marks.type, i)))
+    .map((i) => floatAt(index.marks.time, i) + by);
+}
+
+/** A range, or its end alone, moved by a step within `[0, last]`. */
+function moved([begin, end]: Range, step: number, last: number, isEnd: boolean): Range {
+  const [low, high] = isEnd ? [begin, end + step] : [begin + step, end + step];
+  const from = Math.max(0, Math.min(last - (high - low), low));
+  return [from, Math.min(last, Math.max(from + 1, isEnd ? high : from + high - low))];
 }

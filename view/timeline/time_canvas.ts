@@ -50,15 +50,23 @@ export function stepOf(span: number, width: number, room = 90): number {
   return [1, 2, 5, 10].map((by) => by * power).find((step) => step >= least) ?? 10 * power;
 }
 
+/** An axis of times. */
+export interface TimeAxis {
+  /** The first and the last time. */
+  readonly span: readonly [number, number];
+  /** Its pixels. */
+  readonly width: number;
+  /** Its pixels. */
+  readonly height: number;
+  /** The text of a mark. */
+  readonly text: (ns: number, step: number) => string;
+}
+
 /** Draws an axis of times. */
 export function drawAxis(
   context: CanvasRenderingContext2D,
-  from: number,
-  to: number,
-  width: number,
-  height: number,
+  { span: [from, to], width, height, text }: TimeAxis,
   colors: PageColors,
-  text: (ns: number, step: number) => string,
 ): void {
   const step = stepOf(to - from, width);
   context.font = "11px system-ui, sans-serif";

@@ -1,61 +1,28 @@
-import { type Ran, ranOf } from "../data/switched.ts";
-import { tracedBy } from "../data/traced.ts";
-import type { Track } from "../data/tracks.ts";
-import { Canvas, type Draw } from "../ui/canvas.tsx";
-import { binsOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
-import { amount, duration, grouped, seconds } from "../ui/format.ts";
-import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
-import { useQuery } from "../ui/use_query.ts";
-import { VirtualList } from "../ui/virtual_list.tsx";
-import type { PtGrowth } from "@perfdata/pt/decode";
-import { type Brush, type Range, useBrush } from "./brush.ts";
+import type { ProfileFacts } from "../data/view_engine.ts";
+import type { ProfileViewProps } from "../ui/context.ts";
+import { type JSX, useState } from "../ui/preact.ts";
+import type { ViewState } from "../ui/state.ts";
+import { type Range, useBrush } from "./brush.ts";
 import { HeatMap } from "./heat_map.tsx";
-import {
-  drawAxis,
-  drawBins,
-  drawRan,
-  drawRange,
-  drawTraced,
-  LEVEL_COLORS,
-  LEVEL_NAMES,
-  mostOf,
-  RAN,
-  stepOf,
-  TRACED,
-} from "./time_canvas.ts";
+import { LEVEL_COLORS, LEVEL_NAMES } from "./time_canvas.ts";
+import { panned, zoomed } from "./time_window.ts";
+import { type Kind, Tracks } from "./tracks.tsx";
 
-/** Most tracks that are shown; the line below says how many there are. */
-const MOST = 2000;
-/** Height of a track: of few of them, more. */
-const [LOW, HIGH, ROOM] = [34, 120, 360];
+/** What there are tracks of. */
+function kindsOf({ cpus }: ProfileFacts): readonly Kind[] {
+  return cpus.length > 0 ? ["process", "thread", "cpu"] : ["process", "thread"];
+}
 
 /** Samples over time: a track for each CPU, process or thread. */
 export function TimelineView(props: ProfileViewProps): JSX.Element {
-  const { store, open, facts } = props;
+  const { store, open: { pt }, facts } = props;
   const { state } = store;
-  const [width, setWidth] = useState(800);
-  const [window, setWindow] = useState<Range>([0, Math.max(1, facts.duration)]);
   const last = Math.max(1, facts.duration);
-  const kinds = facts.cpus.length > 0
-    ? ["process", "thread", "cpu"] as const
-    : ["process", "thread"] as const;
+  const [window, setWindow] = useState<Range>([0, last]);
   // Sums by slice of time have no fractions of seconds.
   const hasHeat = facts.step === undefined;
   const isHeat = hasHeat && state.by === "heat";
-  const by = kinds.find((kind) => kind === state.by) ?? "process";
-  const query = {
-    kind: by,
-    event: state.event,
-    weight: state.weight,
-    from: window[0],
-    to: window[1],
-    bins: binsOf(facts, window[0], window[1], Math.max(50, Math.floor(width / 2))),
-    most: MOST,
-  } as const;
-  const { value } = useQuery(
-    isHeat ? undefined : JSON.stringify(query),
-    () => open.client.call("tracks", query, {}),
-  );
+  const by = kindsOf(facts).find((kind) => kind === state.by) ?? "process";
   const brush = useBrush(window, (range) => {
     store.set({ from: range?.[0], to: range?.[1], zoom: [] });
   });
@@ -63,21 +30,8 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
     (state.from === undefined && state.to === undefined
       ? undefined
       : [state.from ?? 0, state.to ?? last] as const);
-  const most = useMemo(
-    () => Math.max(1e-9, ...(value?.tracks ?? []).map(({ bins }) => mostOf(bins))),
-    [value],
-  );
-  const zoom = (by: number, middle = (window[0] + window[1]) / 2) => {
-    const span = Math.max(1000, Math.min(last, (window[1] - window[0]) * by));
-    const share = (middle - window[0]) / (window[1] - window[0]);
-    const from = Math.max(0, Math.min(last - span, middle - share * span));
-    setWindow([from, from + span]);
-  };
-  const pan = (by: number) => {
-    const span = window[1] - window[0];
-    const from = Math.max(0, Math.min(last - span, window[0] + by * span));
-    setWindow([from, from + span]);
-  };
+  const zoom = (by: number, middle?: number) => setWindow(zoomed(window, by, last, 1000, middle));
+  const pan = (by: number) => setWindow(panned(window, by, last));
   const wheel = (event: WheelEvent) => {
     if (!event.ctrlKey && !event.metaKey && !event.shiftKey && event.deltaX === 0) return;
     event.preventDefault();
@@ -96,40 +50,6 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
     event.preventDefault();
     event.stopPropagation();
   };
-  const isChosen = ({ id }: Track) =>
-    (by === "cpu" ? state.cpus : by === "process" ? state.pids : state.tids)?.includes(id) === true;
-  const choose = (track: Track, more: boolean) => {
-    const name = by === "cpu" ? "cpus" : by === "process" ? "pids" : "tids";
-    const before = state[name] ?? [];
-    const next = isChosen(track)
-      ? before.filter((id) => id !== track.id)
-      : more
-      ? [...before, track.id]
-      : [track.id];
-    store.set({ [name]: next.length === 0 ? undefined : next, zoom: [] });
-  };
-  const { index, pt } = open;
-  const { value: switched } = useQuery(
-    index?.switches === true && !isHeat ? "switched" : undefined,
-    () => open.client.call("switched"),
-  );
-  // As far from the first sample as from the start of the index.
-  const ran = useMemo(() => {
-    if (index?.start === undefined || !(Number(switched?.time.length) > 0)) return undefined;
-    const by = Number(BigInt(index.start) - BigInt(facts.start));
-    return switched && { ...switched, time: switched.time.map((time) => time + by) };
-  }, [index, switched, facts]);
-  const traced = useMemo(() => {
-    if (pt === undefined || pt.untimed !== undefined) return undefined;
-    const by = Number(BigInt(pt.start) - BigInt(facts.start));
-    return tracedBy(pt.buffers, by, facts.threads, ran);
-  }, [pt, facts, ran]);
-  const ranBy = useMemo(() => ran === undefined ? undefined : ranOf(ran, by), [ran, by]);
-  const unit = unitOf(props);
-  const tall = Math.max(LOW, Math.min(HIGH, Math.floor(ROOM / (value?.tracks.length ?? 1))));
-  const axis = useMemo<Draw>(() => (context, wide, high, colors) => {
-    drawAxis(context, window[0], window[1], wide, high, colors, seconds);
-  }, [window]);
   if (!facts.timed) {
     return (
       <p class="empty">
@@ -146,184 +66,106 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
       {...isHeat ? {} : { onWheel: wheel, onKeyDown: keyed }}
     >
       <div class="bar">
-        <label>
-          Show{" "}
-          <select
-            value={isHeat ? "heat" : by}
-            onChange={(event) => store.set({ by: event.currentTarget.value as typeof state.by })}
-          >
-            {kinds.map((kind) => (
-              <option key={kind} value={kind}>
-                a track for each {kind === "cpu" ? "CPU" : kind}
-              </option>
-            ))}
-            {hasHeat && <option value="heat">seconds and their fractions</option>}
-          </select>
-        </label>
+        <KindChoice {...props} by={isHeat ? "heat" : by} hasHeat={hasHeat} />
         {!isHeat && (
           <>
-            <span class="group" role="group" aria-label="Zoom">
-              <button
-                type="button"
-                title="Zoom in (+)"
-                aria-label="Zoom in"
-                onClick={() => zoom(0.6)}
-              >
-                +
-              </button>
-              <button
-                type="button"
-                title="Zoom out (-)"
-                aria-label="Zoom out"
-                onClick={() => zoom(1 / 0.6)}
-              >
-                −
-              </button>
-              <button
-                type="button"
-                title="Show what is selected (z)"
-                disabled={range === undefined}
-                onClick={() => range !== undefined && setWindow(range)}
-              >
-                Selection
-              </button>
-              <button
-                type="button"
-                title="Show everything (0)"
-                onClick={() => setWindow([0, last])}
-              >
-                All
-              </button>
-            </span>
-            <ul class="legend" aria-label="Colors">
-              {LEVEL_NAMES.map((name, level) => (
-                <li key={name}>
-                  <span
-                    class="swatch"
-                    style={{ background: LEVEL_COLORS[level] }}
-                    aria-hidden="true"
-                  />
-                  {name}
-                </li>
-              ))}
-            </ul>
+            <ZoomButtons zoom={zoom} range={range} last={last} show={setWindow} />
+            <LevelLegend />
           </>
         )}
       </div>
-      {isHeat ? <HeatMap {...props} /> : (
-        <>
-          <div class="tracks">
-            <div class="track axis">
-              <span class="track-label soft">{duration(window[1] - window[0])}</span>
-              <Canvas draw={axis} onSize={setWidth} aria-hidden="true" />
-            </div>
-            {value !== undefined && (
-              <VirtualList
-                role="list"
-                aria-label="Tracks"
-                tabIndex={0}
-                count={value.tracks.length}
-                height={tall}
-                render={(line) => {
-                  const track = value.tracks[line];
-                  return track === undefined
-                    ? null
-                    : (
-                      <div class={`track${isChosen(track) ? " chosen" : ""}`} role="listitem">
-                        <button
-                          type="button"
-                          class="track-label"
-                          aria-pressed={isChosen(track)}
-                          title={`${track.label}: ${
-                            amount(track.sum, unit)
-                          }; click to select, with Ctrl another one`}
-                          onClick={(event) => choose(track, event.ctrlKey || event.metaKey)}
-                        >
-                          <TrackName {...track} />
-                          <small class="soft">{amount(track.sum, unit)}</small>
-                        </button>
-                        <TrackCanvas
-                          track={track}
-                          most={most}
-                          window={window}
-                          range={range}
-                          ran={ranBy?.get(track.id)}
-                          traced={traced?.[by].get(track.id)}
-                          brush={brush}
-                        />
-                      </div>
-                    );
-                }}
-              />
-            )}
-          </div>
-          <p class="foot soft">
-            {value === undefined
-              ? ""
-              : value.count > value.tracks.length
-              ? `The ${grouped(value.tracks.length)} of ${grouped(value.count)} with most samples. `
-              : `${several(value.count, by)}. `}
-            {ran !== undefined &&
-              `The line below a track is when ${by === "cpu" ? "a thread had it" : "it had a CPU"}${
-                ran.more ? ", as far as the first 100,000 context switches say" : ""
-              }. `}
-            {traced !== undefined &&
-              "The bars at the bottom of a track are the Intel PT that was written, each track by its own most. "}
-            {brush.at === undefined
-              ? "Ctrl and wheel zoom; drag to select."
-              : seconds(brush.at, stepOf(window[1] - window[0], 2000))}
-          </p>
-        </>
-      )}
+      {isHeat
+        ? <HeatMap {...props} />
+        : <Tracks {...props} by={by} window={window} range={range} brush={brush} />}
     </section>
   );
 }
 
-/** What a track is called; where there is little room, its number stays. */
-function TrackName({ label, id }: Track): JSX.Element {
+/** What tracks are of, or whether seconds are shown with their fractions. */
+function KindChoice(
+  { store, facts, by, hasHeat }: ProfileViewProps & {
+    readonly by: ViewState["by"];
+    /** Whether there can be fractions of seconds. */
+    readonly hasHeat: boolean;
+  },
+): JSX.Element {
   return (
-    <span class="track-name">
-      <span>{label.slice(0, label.length - `${id}`.length)}</span>
-      <span>{id}</span>
+    <label>
+      Show{" "}
+      <select
+        value={by}
+        onChange={(event) => store.set({ by: event.currentTarget.value as ViewState["by"] })}
+      >
+        {kindsOf(facts).map((kind) => (
+          <option key={kind} value={kind}>
+            a track for each {kind === "cpu" ? "CPU" : kind}
+          </option>
+        ))}
+        {hasHeat && <option value="heat">seconds and their fractions</option>}
+      </select>
+    </label>
+  );
+}
+
+function ZoomButtons(
+  { zoom, range, last, show }: {
+    readonly zoom: (by: number) => void;
+    /** What is selected. */
+    readonly range: Range | undefined;
+    readonly last: number;
+    readonly show: (range: Range) => void;
+  },
+): JSX.Element {
+  return (
+    <span class="group" role="group" aria-label="Zoom">
+      <button
+        type="button"
+        title="Zoom in (+)"
+        aria-label="Zoom in"
+        onClick={() => zoom(0.6)}
+      >
+        +
+      </button>
+      <button
+        type="button"
+        title="Zoom out (-)"
+        aria-label="Zoom out"
+        onClick={() => zoom(1 / 0.6)}
+      >
+        −
+      </button>
+      <button
+        type="button"
+        title="Show what is selected (z)"
+        disabled={range === undefined}
+        onClick={() => range !== undefined && show(range)}
+      >
+        Selection
+      </button>
+      <button
+        type="button"
+        title="Show everything (0)"
+        onClick={() => show([0, last])}
+      >
+        All
+      </button>
     </span>
   );
 }
 
-/** So many CPUs, processes or threads. */
-function several(count: number, by: "cpu" | "process" | "thread"): string {
-  const one = by === "cpu" ? "CPU" : by;
-  return `${grouped(count)} ${one}${count === 1 ? "" : by === "process" ? "es" : "s"}`;
-}
-
-function TrackCanvas(
-  { track, most, window, range, ran, traced, brush }: {
-    readonly track: Track;
-    readonly most: number;
-    readonly window: Range;
-    readonly range: Range | undefined;
-    /** When it had a CPU, where that is known. */
-    readonly ran: Ran | undefined;
-    /** How the Intel PT that it wrote grew. */
-    readonly traced: readonly PtGrowth[] | undefined;
-    readonly brush: Brush;
-  },
-): JSX.Element {
-  const known = useRef(window);
-  known.current = window;
-  const draw = useMemo<Draw>(() => (context, width, height, colors) => {
-    const below = ran === undefined ? 0 : RAN;
-    const room = below + (traced === undefined ? 0 : TRACED);
-    drawBins(context, track.bins, most, width, height - room);
-    if (ran !== undefined) drawRan(context, ran, known.current, width, height, colors);
-    if (traced !== undefined) {
-      drawTraced(context, traced, known.current, width, height - below, colors);
-    }
-    if (range !== undefined) drawRange(context, range, known.current, width, height, colors);
-    if (brush.at !== undefined) {
-      const [from, to] = known.current;
-      context.fillStyle = colors.soft;
-      context.fillRect((brush.at - from) / (to - from) * width, 0, 1, height);
-    }
-  }, [track, most, ran, traced, range?.[0], range?.[1], brush.at]);
-  return <Canvas draw={draw} aria-hidden="true" {...brush.handlers} />;
+function LevelLegend(): JSX.Element {
+  return (
+    <ul class="legend" aria-label="Colors">
+      {LEVEL_NAMES.map((name, level) => (
+        <li key={name}>
+          <span
+            class="swatch"
+            style={{ background: LEVEL_COLORS[level] }}
+            aria-hidden="true"
+          />
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -26,15 +26,24 @@ interface Known {
   readonly sum: number;
 }
 
-/** Callers and callees as a tree. */
-export function TreeView(props: ProfileViewProps): JSX.Element {
-  const { store, open, facts } = props;
-  const { shown, state, matched } = store;
-  const direction = state.callers ? "up" : "down";
+/** A tree as it is shown. */
+interface ShownTree {
+  /** `undefined` before there is an answer. */
+  readonly known: Known | undefined;
+  /** Lines that have others below them, by path. */
+  readonly opened: ReadonlySet<string>;
+  /** Opens a line, and what has a single line below it with that. */
+  readonly expand: (path: readonly number[]) => Promise<void>;
+  readonly collapse: (path: string) => void;
+  readonly collapseAll: () => void;
+}
+
+/** The lines of a tree, asked for as they are opened. */
+function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): ShownTree {
+  const { shown } = store;
   const key = JSON.stringify([shown, direction]);
   const [known, setKnown] = useState<Known | undefined>();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const [at, setAt] = useState(0);
   const newest = useRef(key);
   newest.current = key;
   const ask = async (paths: readonly (readonly number[])[], fresh: boolean) => {
@@ -57,7 +66,6 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
     const paths = [...opened].map((path) => path.split(",").map(Number));
     ask([[], ...paths], true);
   }, [key]);
-  /** Opens a line, and what has a single line below it with that. */
   const expand = async (path: readonly number[]) => {
     const paths: number[][] = [];
     let next: number[] | undefined = [...path];
@@ -70,19 +78,39 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
     await ask(paths, false);
     setOpened((before) => new Set([...before, ...paths.map((of) => of.join())]));
   };
-  const collapse = (path: string) =>
-    setOpened((before) => new Set([...before].filter((of) => of !== path)));
+  return {
+    known,
+    opened,
+    expand,
+    collapse: (path) => setOpened((before) => new Set([...before].filter((of) => of !== path))),
+    collapseAll: () => setOpened(new Set()),
+  };
+}
+
+/** The lines that are in view, or would be. */
+function linesOf({ known, opened }: ShownTree): Line[] {
   const lines: Line[] = [];
   const visit = (path: readonly number[]) => {
     for (const row of known?.below.get(path.join()) ?? []) {
       const own = [...path, row.item];
-      const name = own.join();
-      lines.push({ row, path: own, key: name });
-      if (opened.has(name)) visit(own);
+      const key = own.join();
+      lines.push({ row, path: own, key });
+      if (opened.has(key)) visit(own);
     }
   };
   visit([]);
-  const unit = unitOf(props);
+  return lines;
+}
+
+/** Callers and callees as a tree. */
+export function TreeView(props: ProfileViewProps): JSX.Element {
+  const { store, facts } = props;
+  const { state, matched } = store;
+  const direction = state.callers ? "up" : "down";
+  const [at, setAt] = useState(0);
+  const tree = useTree(props, direction);
+  const { known, opened, expand, collapse, collapseAll } = tree;
+  const lines = linesOf(tree);
   const sum = known?.sum ?? 0;
   const picked = (number: number) => {
     const line = lines[number];
@@ -117,7 +145,7 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
             <option value="up">sampled functions</option>
           </select>
         </label>
-        <button type="button" disabled={opened.size === 0} onClick={() => setOpened(new Set())}>
+        <button type="button" disabled={opened.size === 0} onClick={collapseAll}>
           Close all
         </button>
         <span class="soft">{countedOf(props)}</span>
@@ -138,38 +166,55 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
           line={(number) => {
             const line = lines[number];
             if (line === undefined) return undefined;
-            const { row: { item, self, total, hasMore }, path, key: name } = line;
-            const isOpen = opened.has(name);
+            const { row: { item, self, total, hasMore }, path, key } = line;
+            const isOpen = opened.has(key);
             return {
               class: matched?.[item] === 1 ? "found" : "",
               "aria-level": path.length,
               ...(hasMore ? { "aria-expanded": isOpen } : {}),
               data: { path: path.map((fn) => nameOf(facts, fn)).join("\n"), self, total },
               cells: (
-                <>
-                  <Share name="total" part={total} all={sum} text={amount(total, unit)} />
-                  <div class="self number" role="gridcell" title={amount(self, unit)}>
-                    {self === 0 ? "" : percent(self, sum)}
-                  </div>
-                  <FunctionCell {...props} fn={item}>
-                    <span style={{ paddingLeft: `${Math.min(60, path.length - 1) * 12}px` }} />
-                    <button
-                      type="button"
-                      class="twist"
-                      tabIndex={-1}
-                      aria-hidden="true"
-                      onClick={() => isOpen ? collapse(name) : expand(path)}
-                    >
-                      {hasMore ? isOpen ? "▾" : "▸" : ""}
-                    </button>
-                  </FunctionCell>
-                  <div class="object soft" role="gridcell">{objectOf(facts, item)}</div>
-                </>
+                <TreeCells
+                  {...props}
+                  line={line}
+                  sum={sum}
+                  isOpen={isOpen}
+                  turn={() => isOpen ? collapse(key) : expand(path)}
+                />
               ),
             };
           }}
         />
       )}
     </section>
+  );
+}
+
+function TreeCells(
+  props: ProfileViewProps & {
+    readonly line: Line;
+    /** What all of the tree has. */
+    readonly sum: number;
+    readonly isOpen: boolean;
+    /** Opens or closes it. */
+    readonly turn: () => void;
+  },
+): JSX.Element {
+  const { facts, line: { row: { item, self, total, hasMore }, path }, sum, isOpen, turn } = props;
+  const unit = unitOf(props);
+  return (
+    <>
+      <Share name="total" part={total} all={sum} text={amount(total, unit)} />
+      <div class="self number" role="gridcell" title={amount(self, unit)}>
+        {self === 0 ? "" : percent(self, sum)}
+      </div>
+      <FunctionCell {...props} fn={item}>
+        <span style={{ paddingLeft: `${Math.min(60, path.length - 1) * 12}px` }} />
+        <button type="button" class="twist" tabIndex={-1} aria-hidden="true" onClick={turn}>
+          {hasMore ? isOpen ? "▾" : "▸" : ""}
+        </button>
+      </FunctionCell>
+      <div class="object soft" role="gridcell">{objectOf(facts, item)}</div>
+    </>
   );
 }

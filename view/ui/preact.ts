@@ -1,6 +1,6 @@
 /** The library of the page. Its version is here, and in `deno.json` for JSX. */
 // deno-lint-ignore-file no-import-prefix -- in the lock of development, not in that of commands
-export { type ComponentChildren, type JSX, render } from "npm:preact@10.27.2";
+export { type ComponentChildren, type JSX, type RefObject, render } from "npm:preact@10.27.2";
 export {
   useEffect,
   useLayoutEffect,

@@ -175,133 +175,160 @@ export function diffRecordings(
   after: readonly DiffRecording[],
   options: DiffOptions,
 ): Diff {
-  const { by } = options;
-  const isRate = by === "time" || by === "period";
   const same = sameObjects(before, after, options.same);
   const names = new Map(same.map((one) => [one.after, one.before]));
-  const sides = [before, after].map((profiles, side) =>
-    profiles.map((one) => count(one, options, side === 0 ? new Map() : names))
-  );
-  const [base = [], now = []] = sides;
-  const sums = sides.map((counted, number) => {
-    const samples = counted.reduce((sum, one) => sum + one.samples, 0);
-    if (samples === 0) {
-      throw new RangeError(
-        `${number === 0 ? "the base has" : "the other side has"} no samples of ` +
-          `${options.event}${onlyOf(number === 0 ? before : after)}`,
-      );
-    }
-    const period = counted.reduce((sum, one) => sum + one.period, 0);
-    const amount = counted.reduce((sum, one) => sum + one.amount, 0);
-    return { samples, period, value: isRate ? period / amount : 1 };
-  });
-  const [wholeBefore, wholeAfter] = sums as [DiffSide, DiffSide];
-  const isRepeated = base.length > 1 && now.length > 1;
-  const [amountBefore = 1, amountAfter = 1] = sides.map((counted) =>
-    counted.reduce((sum, one) => sum + one.amount, 0)
-  );
-  // What is compared is the period: how many samples it is depends on what a sample stands for.
-  const exposureBefore = amountBefore * wholeBefore.samples / wholeBefore.period;
-  const exposureAfter = amountAfter * wholeAfter.samples / wholeAfter.period;
-  const keys = new Set(sides.flat().flatMap((one) => [...one.keys.keys()]));
-  const sum = (
-    counted: readonly Counted[],
-    key: string,
-    whole: DiffSide,
-    amount: number,
-  ): DiffSide => {
+  const [base, now] = [
+    new Side(before.map((one) => count(one, options, new Map())), options.by),
+    new Side(after.map((one) => count(one, options, names)), options.by),
+  ];
+  for (const [side, recordings] of [[base, before], [now, after]] as const) {
+    if (side.whole.samples > 0) continue;
+    throw new RangeError(
+      `${side === base ? "the base has" : "the other side has"} no samples of ` +
+        `${options.event}${onlyOf(recordings)}`,
+    );
+  }
+  const keys = [...new Set([...base.keys(), ...now.keys()])];
+  const isRepeated = base.recordings.length > 1 && now.recordings.length > 1;
+  const changes = isRepeated
+    ? keys.map((key) => repeatedChange(base, now, key))
+    : changesOfRuns(base, now, keys);
+  const notes = new Notes(base.recordings, now.recordings, options.paths === true);
+  const rows = rowsOf(changes, notes, options.paths === true);
+  return {
+    rows: options.paths ? withoutPassing(rows) : rows,
+    before: base.whole,
+    after: now.whole,
+    change: now.whole.value / base.whole.value - 1,
+    same,
+    isRepeated,
+  };
+}
+
+/** A side of a comparison: its recordings, and what they have together. */
+class Side {
+  readonly recordings: readonly Counted[];
+  /** Sums of the recordings. */
+  readonly whole: DiffSide;
+  /** Whether the measure is a rate, and not a share. */
+  readonly isRate: boolean;
+  /** What the number of samples of a key is compared with: a rate is tested by it, or a share. */
+  readonly size: number;
+  readonly #by: DiffMeasure;
+  readonly #amount: number;
+
+  constructor(recordings: readonly Counted[], by: DiffMeasure) {
+    const sum = (of: "samples" | "period" | "amount"): number =>
+      recordings.reduce((sum, one) => sum + one[of], 0);
+    const [samples, period, amount] = [sum("samples"), sum("period"), sum("amount")];
+    this.recordings = recordings;
+    this.#by = by;
+    this.isRate = by === "time" || by === "period";
+    this.whole = { samples, period, value: this.isRate ? period / amount : 1 };
+    // What is compared is the period: how many samples it is depends on what a sample stands for.
+    this.size = this.isRate ? amount * samples / period : samples;
+    this.#amount = amount;
+  }
+
+  /** The keys of all recordings; those of several come as often. */
+  keys(): string[] {
+    return this.recordings.flatMap((one) => [...one.keys.keys()]);
+  }
+
+  /** What the recordings have of a key. */
+  of(key: string): DiffSide {
     let [samples, period] = [0, 0];
-    for (const one of counted) {
+    for (const one of this.recordings) {
       const found = one.keys.get(key);
       samples += found?.samples ?? 0;
       period += found?.period ?? 0;
     }
-    const value = isRate
-      ? period / amount
-      : by === "total"
-      ? period / whole.period
-      : samples / whole.samples;
+    const value = this.#measure({ samples, period }, { ...this.whole, amount: this.#amount });
     return { samples, period, value };
-  };
-  const measure = ({ keys: own, samples, period, amount }: Counted, key: string): number => {
-    const found = own.get(key) ?? { samples: 0, period: 0 };
-    return isRate
-      ? found.period / amount
-      : by === "total"
-      ? found.period / period
-      : found.samples / samples;
-  };
-  const pairs = isRepeated ? [] : [...keys].map((key) => {
-    const { samples: k } = sum(base, key, wholeBefore, amountBefore);
-    const { samples: m } = sum(now, key, wholeAfter, amountAfter);
-    return logRatio(
-      k,
-      isRate ? exposureBefore : wholeBefore.samples,
-      m,
-      isRate ? exposureAfter : wholeAfter.samples,
+  }
+
+  /** The measure of a key in each recording. */
+  each(key: string): number[] {
+    return this.recordings.map((one) =>
+      this.#measure(one.keys.get(key) ?? { samples: 0, period: 0 }, one)
     );
+  }
+
+  #measure(
+    part: Pick<Counted, "samples" | "period">,
+    whole: Pick<Counted, "samples" | "period" | "amount">,
+  ): number {
+    if (this.isRate) return part.period / whole.amount;
+    return this.#by === "total" ? part.period / whole.period : part.samples / whole.samples;
+  }
+}
+
+/** A change of what has a key, without its name. */
+interface Change extends Pick<DiffRow, "before" | "after" | "change" | "interval" | "chance"> {
+  readonly key: string;
+}
+
+/** The change of a key where each side has several recordings: their spread says what chance makes. */
+function repeatedChange(base: Side, now: Side, key: string): Change {
+  const spread = welch(base.each(key), now.each(key));
+  if (spread === undefined) throw new RangeError("a side has fewer than two recordings");
+  const whole = base.whole.value;
+  return {
+    key,
+    before: base.of(key),
+    after: now.of(key),
+    change: spread.difference / whole,
+    interval: [spread.low / whole, spread.high / whole],
+    chance: spread.chance,
+  };
+}
+
+/** The changes of keys where a side has one recording: the numbers of samples say what chance makes. */
+function changesOfRuns(base: Side, now: Side, keys: readonly string[]): Change[] {
+  const { isRate } = base;
+  const whole = base.whole.value;
+  const found = keys.map((key) => {
+    const [before, after] = [base.of(key), now.of(key)];
+    const ratio = logRatio(before.samples, base.size, after.samples, now.size);
+    return { key, before, after, ratio };
   });
-  const spreadOfRuns = isRepeated ? 0 : runSpread(pairs, isRate ? RUN_TO_RUN : 0);
-  const rows = [...keys].map((key, i) => {
-    const a = sum(base, key, wholeBefore, amountBefore);
-    const b = sum(now, key, wholeAfter, amountAfter);
-    const spread = isRepeated
-      ? welch(base.map((one) => measure(one, key)), now.map((one) => measure(one, key)))
-      : undefined;
-    const whole = wholeBefore.value;
-    const pair = pairs[i];
-    const error = pair === undefined ? 0 : Math.sqrt(pair.variance + spreadOfRuns ** 2);
-    const chance = spread?.chance ?? Math.max(
-      isRate
-        ? rateTest(a.samples, exposureBefore, b.samples, exposureAfter)
-        : shareTest(a.samples, wholeBefore.samples, b.samples, wholeAfter.samples),
-      pair === undefined || error === 0 ? 0 : normalTwoSided(pair.ratio / error),
+  const spread = runSpread(found.map(({ ratio }) => ratio), isRate ? RUN_TO_RUN : 0);
+  return found.map(({ key, before, after, ratio: { ratio, variance } }) => {
+    const error = Math.sqrt(variance + spread ** 2);
+    const test = isRate ? rateTest : shareTest;
+    const chance = Math.max(
+      test(before.samples, base.size, after.samples, now.size),
+      error === 0 ? 0 : normalTwoSided(ratio / error),
     );
     // Around the change: as far as the two values together may be off.
-    const reach = DEVIATES * error * Math.max(a.value, b.value) / whole;
-    const change = (spread?.difference ?? b.value - a.value) / whole;
-    return {
-      key,
-      before: a,
-      after: b,
-      change,
-      interval: spread === undefined
-        ? [change - reach, change + reach] as const
-        : [spread.low / whole, spread.high / whole] as const,
-      chance,
-    };
+    const reach = DEVIATES * error * Math.max(before.value, after.value) / whole;
+    const change = (after.value - before.value) / whole;
+    return { key, before, after, change, interval: [change - reach, change + reach], chance };
   });
+}
+
+/** Changes as rows: which of them count, what they are called, those with the largest change first. */
+function rowsOf(changes: readonly Change[], notes: Notes, isPath: boolean): DiffRow[] {
   // What has too few samples to say anything is no test.
-  const isTested = (i: number) => {
-    const { before, after } = rows[i] as typeof rows[number];
-    return before.samples + after.samples >= LEAST_SAMPLES;
-  };
-  const tested = rows.map((_, i) => i).filter(isTested);
-  const counting = significant(tested.map((i) => (rows[i] as typeof rows[number]).chance));
-  const counts = new Map(tested.map((i, k) => [i, counting[k] === true]));
-  const notes = new Notes(base, now, options.paths === true);
-  const named = rows.map(({ key, ...row }, i): DiffRow => {
+  const tested = changes.filter(({ before, after }) =>
+    before.samples + after.samples >= LEAST_SAMPLES
+  );
+  const counting = significant(tested.map(({ chance }) => chance));
+  const counts = new Set(tested.filter((_, i) => counting[i] === true));
+  return changes.map((one): DiffRow => {
+    const { key, ...change } = one;
     const { name, object, path } = parts(key);
     return {
       name,
       object,
-      ...(options.paths ? { path } : {}),
-      ...row,
-      isSignificant: counts.get(i) === true,
+      ...(isPath ? { path } : {}),
+      ...change,
+      isSignificant: counts.has(one),
       note: notes.of(key),
     };
-  });
-  named.sort((a, b) =>
+  }).sort((a, b) =>
     Math.abs(b.change) - Math.abs(a.change) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
   );
-  return {
-    rows: options.paths ? withoutPassing(named) : named,
-    before: wholeBefore,
-    after: wholeAfter,
-    change: wholeAfter.value / wholeBefore.value - 1,
-    same,
-    isRepeated,
-  };
 }
 
 /** How much a function differs between two recordings. */

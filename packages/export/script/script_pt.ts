@@ -423,25 +423,19 @@ export class PtScriptWriter {
       this.#comm = comm;
       const pid = words[at + SAMPLE_WORD.PID] as number;
       this.#prefix.only(
-        encoder.encode(this.#prefixText(has, time, tid, pid, cpu, comm, isShort)),
+        encoder.encode(this.#prefixText(has, pid)),
       );
     }
     text.pooled(this.#prefix, 0);
   }
 
-  #prefixText(
-    has: Has,
-    time: number,
-    tid: number,
-    pid: number,
-    cpu: number,
-    comm: number,
-    isShort: boolean,
-  ): string {
+  /** The text of what is noted of a line's start. */
+  #prefixText(has: Has, pid: number): string {
+    const [tid, cpu, comm] = [this.#tid, this.#cpu, this.#comm];
     let text = "";
     if (has.comm) {
       const name = comm < 0 ? `:${tid}` : this.#history.names.text(comm);
-      text += `${isShort ? name : name.padStart(16)} `;
+      text += `${this.#prefixIsShort ? name : name.padStart(16)} `;
     }
     if (has.pid) text += String(pid).padStart(5) + (has.tid ? "/" : " ");
     if (has.tid) text += has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `;
@@ -450,7 +444,7 @@ export class PtScriptWriter {
     }
     if (has.misc) text += "U     ";
     if (!has.time) return text;
-    const ns = Math.max(0, time);
+    const ns = Math.max(0, this.#time);
     const { origin } = this.#code;
     const seconds = origin.secondsOf(ns);
     if (seconds !== this.#seconds) {

@@ -131,6 +131,7 @@ export class PathTable {
   }
 
   /** Goes the way, and adds it as a path. */
+  // One function: a dozen counts of the walk are what the path is made of, and as locals they cost nothing.
   private build(space: CodeSpace, first: number, lead: number): number {
     const cache = this.#blocks;
     const calls = this.#calls;

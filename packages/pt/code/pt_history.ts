@@ -191,12 +191,7 @@ export class PtHistory {
       this.spaces.insert(
         roots.last(0),
         this.#nextOwner++,
-        range.startHi,
-        range.startLo,
-        range.endHi,
-        range.endLo,
-        range.pgoffHi,
-        range.pgoffLo,
+        range,
         this.#sources.called(source, pid),
       ),
     );

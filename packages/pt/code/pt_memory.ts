@@ -22,9 +22,16 @@ export class CodeRanges {
     offset: number,
     pokes?: readonly TextPoke[],
   ): CodeRange {
-    const low = Number(BigInt.asIntN(32, address));
-    const high = Number(BigInt.asIntN(32, address >> 32n));
-    return new FileRange(this.#next++, low, high, size, source, offset, this.#chunks, pokes);
+    return new FileRange({
+      id: this.#next++,
+      low: Number(BigInt.asIntN(32, address)),
+      high: Number(BigInt.asIntN(32, address >> 32n)),
+      size,
+      source,
+      offset,
+      chunks: this.#chunks,
+      pokes,
+    });
   }
 }
 

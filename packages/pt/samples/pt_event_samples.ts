@@ -19,6 +19,50 @@ const HERE: ReadonlySet<number> = new Set([
   FlowEvent.BLOCK_END,
 ]);
 
+/** An event of a trace: one object, which is filled with each. */
+class TraceEvent {
+  kind = 0;
+  /** Its small number. */
+  detail = 0;
+  /** Its address, bits 31:0. */
+  low = 0;
+  /** Bits 63:32. */
+  high = 0;
+  /** Its payload, bits 31:0. */
+  payloadLow = 0;
+  /** Bits 63:32. */
+  payloadHigh = 0;
+  /** Where execution was when its packet came, bits 31:0; 0 where that is not known. */
+  hereLow = 0;
+  /** Bits 63:32. */
+  hereHigh = 0;
+  /** Whether its packet is one of a PSB+. */
+  isInPsb = false;
+  /** Offset of its packet in the stream. */
+  offset = 0;
+  /** Whether it is known where execution is. */
+  isTracing = false;
+
+  read(run: FlowDecoder, number: number): void {
+    this.kind = run.kind[number] as number;
+    this.detail = run.detail[number] as number;
+    this.low = run.ipLow[number] as number;
+    this.high = run.ipHigh[number] as number;
+    this.payloadLow = run.low[number] as number;
+    this.payloadHigh = run.high[number] as number;
+    this.hereLow = run.hereLow[number] as number;
+    this.hereHigh = run.hereHigh[number] as number;
+    this.isInPsb = run.psb[number] === 1;
+    this.offset = run.offset[number] as number;
+    this.isTracing = run.tracing;
+  }
+
+  /** Whether it has an address. */
+  get isAt(): boolean {
+    return this.low !== 0 || this.high !== 0;
+  }
+}
+
 /** How many events have no sample. */
 export interface LeftOut {
   /** How often interrupts were enabled or disabled, of which there are no samples. */
@@ -38,6 +82,7 @@ export class EventSamples implements LeftOut {
   readonly #options: SamplesOptions;
   /** Whether no code is followed. */
   readonly #quick: boolean;
+  readonly #event = new TraceEvent();
 
   /** Has seen no event yet. */
   constructor(maker: SampleMaker) {
@@ -54,68 +99,42 @@ export class EventSamples implements LeftOut {
   }
 
   /** Makes the samples of an event. */
-  event(track: SampleTrack, run: FlowDecoder, event: number): void {
-    const kind = run.kind[event] as number;
-    const ticks = run.time[event] as number;
-    if (ticks !== track.ticks) {
-      track.ticks = ticks;
-      track.insnsSinceTime = 0;
-      track.period.time(ticks);
-    }
-    track.hasIpc = false;
-    const counted = run.cycles[event] as number;
-    if (counted !== track.counted) {
-      if (track.isOn) track.cycles += counted - track.counted;
-      track.counted = counted;
-      track.isCounted = true;
-    }
-    const low = run.ipLow[event] as number;
-    const high = run.ipHigh[event] as number;
-    const payload = (run.low[event] as number) >>> 0;
-    const payloadHigh = run.high[event] as number;
-    const hereLow = run.hereLow[event] as number;
-    const hereHigh = run.hereHigh[event] as number;
-    const { itrace } = this.#options;
-    if (kind === FlowEvent.TIME) return;
+  event(track: SampleTrack, run: FlowDecoder, number: number): void {
+    takeClocks(track, run, number);
+    if (run.kind[number] === FlowEvent.TIME) return;
+    const event = this.#event;
+    event.read(run, number);
+    const { kind, detail, low, high } = event;
     const { atPsb } = track;
     track.atPsb = kind === FlowEvent.PSB;
     this.#maker.knowJump(track, run.blocks);
-    track.period.branch();
-    if (track.pending && (low !== 0 || high !== 0)) this.#maker.arrive(track, low, high);
-    else if (track.pending && HERE.has(kind) && (hereLow !== 0 || hereHigh !== 0)) {
-      this.#maker.arrive(track, hereLow, hereHigh);
-    }
+    this.#arrive(track, event);
+    const { itrace } = this.#options;
     switch (kind) {
       case FlowEvent.HOP:
-        this.#hop(track, low, high, run.detail[event] === 0 ? 0 : ABORT_FLAGS);
+        this.#hop(track, low, high, detail === 0 ? 0 : ABORT_FLAGS);
         break;
       case FlowEvent.INTERRUPTS:
         if (itrace.interrupts) this.interruptChanges++;
         break;
       case FlowEvent.BLOCK_BEGIN:
-        track.pebs.begin(run.detail[event] as number);
+        track.pebs.begin(detail);
         break;
       case FlowEvent.BLOCK_ITEM:
-        track.pebs.item(run.detail[event] as number, run.low[event] as number, payloadHigh);
+        track.pebs.item(detail, event.payloadLow, event.payloadHigh);
         break;
       case FlowEvent.BLOCK_END:
         if (!itrace.pebs) this.pebsRecords++;
-        else {
-          const isAt = low !== 0 || high !== 0;
-          this.#pebs(track, isAt ? low : hereLow, isAt ? high : hereHigh);
-        }
+        else if (event.isAt) this.#pebs(track, low, high);
+        else this.#pebs(track, event.hereLow, event.hereHigh);
         track.pebs.isOpen = false;
         break;
       case FlowEvent.EVD:
-        track.eventData.push(
-          run.detail[event] as number,
-          run.high[event] as number,
-          run.low[event] as number,
-        );
+        track.eventData.push(detail, event.payloadHigh, event.payloadLow);
         break;
       case FlowEvent.CFE:
-        track.heldEvent = 256 * (run.detail[event] as number) + payload % 256;
-        if (!track.isOn || low !== 0 || high !== 0) this.#controlFlow(track, low, high);
+        track.heldEvent = 256 * detail + (event.payloadLow >>> 0) % 256;
+        if (!track.isOn || event.isAt) this.#controlFlow(track, low, high);
         break;
       case FlowEvent.ENABLED:
       case FlowEvent.SYNC:
@@ -129,86 +148,48 @@ export class EventSamples implements LeftOut {
         break;
       case FlowEvent.DISABLED:
         track.isOn = false;
-        this.#end(track, run, event);
+        this.#end(track, event);
         break;
       case FlowEvent.ASYNC:
-        this.#asynchronous(
-          track,
-          low,
-          high,
-          run.low[event] as number,
-          run.high[event] as number,
-          true,
-          0,
-        );
+        this.#asynchronous(track, event, true, 0);
         if (this.#quick) {
-          this.#hop(track, run.low[event] as number, run.high[event] as number);
+          this.#hop(track, event.payloadLow, event.payloadHigh);
         }
         break;
       case FlowEvent.ERROR:
-        this.#maker.takeTime(track);
-        track.pending = false;
-        track.isOn = run.tracing;
-        if (run.detail[event] === FlowError.GAP) {
-          track.piece = this.#maker.newPiece();
-          track.isNew = this.#maker.depths;
-        }
-        if (this.#reports(run.detail[event])) {
-          this.#maker.single(track, SAMPLE.ERROR, low, high, ERROR_CODES[run.detail[event] ?? 0]);
-        }
+        this.#error(track, event);
         break;
       case FlowEvent.CBR:
-        // That of a PSB+ comes with it, after what was executed before.
-        if (run.psb[event] === 1) track.psbCbr = run.detail[event] as number;
-        else {
-          track.cbr = track.psbCbr = run.detail[event] as number;
-          // perf's decoder is still where tracing ended.
-          if (track.isOn) this.#maker.frequency(track, hereLow, hereHigh);
-          else this.#maker.frequency(track, track.pendingLow, track.pendingHigh);
-        }
+        this.#coreRatio(track, event);
         break;
       case FlowEvent.PSB:
         track.cbr = track.psbCbr;
         this.#maker.takeTime(track);
         if (itrace.power) {
-          this.#maker.single(track, SAMPLE.PSB, low, high, run.offset[event]);
+          this.#maker.single(track, SAMPLE.PSB, low, high, event.offset);
         }
         this.#maker.frequency(track, low, high);
-        if (this.#quick && (low !== 0 || high !== 0)) this.#hop(track, low, high);
+        if (this.#quick && event.isAt) this.#hop(track, low, high);
         break;
-      case FlowEvent.TSX: {
-        const detail = run.detail[event] as number;
-        const was = track.inTx;
-        track.inTx = (detail & 1) !== 0 ? IP_FLAG.IN_TX : 0;
-        // While tracing is off, perf takes notice of the state only.
-        if (!track.isOn) break;
-        track.isAborted = (detail & 2) !== 0;
-        this.#maker.frequency(track, low, high);
-        // An abort is sampled with where it leads to, which is known next.
-        if (itrace.transactions && was !== track.inTx && !track.isAborted) {
-          this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1);
-        }
+      case FlowEvent.TSX:
+        this.#transaction(track, detail, low, high);
         break;
-      }
       case FlowEvent.PTWRITE:
-        if (itrace.ptwrites) {
-          const isAt = low !== 0 || high !== 0;
-          const at = this.#maker.single(
-            track,
-            SAMPLE.PTWRITE,
-            isAt ? low : hereLow,
-            isAt ? high : hereHigh,
-            payload,
-          );
-          if (at >= 0) {
-            const { words } = track.rows;
-            words[at + SAMPLE_WORD.FLAGS] = isAt ? 1 : 0;
-            words[at + SAMPLE_WORD.PAYLOAD_HI] = payloadHigh;
-          }
-        }
+        if (itrace.ptwrites) this.#written(track, event);
         break;
       default:
-        this.#power(track, kind, low, high, payload, payloadHigh);
+        if (itrace.power) this.#power(track, event);
+    }
+  }
+
+  /** An event says where execution is: the pending branch has led there. */
+  #arrive(track: SampleTrack, event: TraceEvent): void {
+    track.period.branch();
+    if (!track.pending) return;
+    const { kind, hereLow, hereHigh } = event;
+    if (event.isAt) this.#maker.arrive(track, event.low, event.high);
+    else if (HERE.has(kind) && (hereLow !== 0 || hereHigh !== 0)) {
+      this.#maker.arrive(track, hereLow, hereHigh);
     }
   }
 
@@ -236,15 +217,65 @@ export class EventSamples implements LeftOut {
     return error !== FlowError.GAP || (!this.#options.snapshots && noLosses !== true);
   }
 
-  #power(
-    track: SampleTrack,
-    kind: number,
-    low: number,
-    high: number,
-    payload: number,
-    payloadHigh: number,
-  ): void {
-    if (!this.#options.itrace.power) return;
+  /** The trace has a gap, or cannot be followed. */
+  #error(track: SampleTrack, event: TraceEvent): void {
+    const { detail: error, low, high } = event;
+    this.#maker.takeTime(track);
+    track.pending = false;
+    track.isOn = event.isTracing;
+    if (error === FlowError.GAP) {
+      track.piece = this.#maker.newPiece();
+      track.isNew = this.#maker.depths;
+    }
+    if (!this.#reports(error)) return;
+    this.#maker.single(track, SAMPLE.ERROR, low, high, ERROR_CODES[error]);
+  }
+
+  /** The ratio of the core's clock to that of the bus. */
+  #coreRatio(track: SampleTrack, event: TraceEvent): void {
+    track.psbCbr = event.detail;
+    // That of a PSB+ comes with it, after what was executed before.
+    if (event.isInPsb) return;
+    track.cbr = track.psbCbr;
+    if (track.isOn) {
+      this.#maker.frequency(track, event.hereLow, event.hereHigh);
+    } // perf's decoder is still where tracing ended.
+    else this.#maker.frequency(track, track.pendingLow, track.pendingHigh);
+  }
+
+  /** A transaction begins or ends. */
+  #transaction(track: SampleTrack, detail: number, low: number, high: number): void {
+    const was = track.inTx;
+    track.inTx = (detail & 1) !== 0 ? IP_FLAG.IN_TX : 0;
+    // While tracing is off, perf takes notice of the state only.
+    if (!track.isOn) return;
+    track.isAborted = (detail & 2) !== 0;
+    this.#maker.frequency(track, low, high);
+    // An abort is sampled with where it leads to, which is known next.
+    if (this.#options.itrace.transactions && was !== track.inTx && !track.isAborted) {
+      this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1);
+    }
+  }
+
+  /** What a PTWRITE instruction has written: at its own address, where the packet says so. */
+  #written(track: SampleTrack, event: TraceEvent): void {
+    const { low, high } = event;
+    const isAt = low !== 0 || high !== 0;
+    const at = this.#maker.single(
+      track,
+      SAMPLE.PTWRITE,
+      isAt ? low : event.hereLow,
+      isAt ? high : event.hereHigh,
+      event.payloadLow >>> 0,
+    );
+    if (at < 0) return;
+    const { words } = track.rows;
+    words[at + SAMPLE_WORD.FLAGS] = isAt ? 1 : 0;
+    words[at + SAMPLE_WORD.PAYLOAD_HI] = event.payloadHigh;
+  }
+
+  #power(track: SampleTrack, event: TraceEvent): void {
+    const { kind, low, high } = event;
     const sample = kind === FlowEvent.MWAIT
       ? SAMPLE.MWAIT
       : kind === FlowEvent.PWRE
@@ -255,8 +286,9 @@ export class EventSamples implements LeftOut {
       ? SAMPLE.PWRX
       : -1;
     if (sample < 0) return;
+    const payload = event.payloadLow >>> 0;
     const at = this.#maker.single(track, sample, low, high, payload);
-    if (at >= 0) track.rows.words[at + SAMPLE_WORD.PAYLOAD_HI] = payloadHigh;
+    if (at >= 0) track.rows.words[at + SAMPLE_WORD.PAYLOAD_HI] = event.payloadHigh;
   }
 
   /** Samples of a record of PEBS, one for each of its events: at its own time and address, where it has them. */
@@ -311,17 +343,13 @@ export class EventSamples implements LeftOut {
   }
 
   /** Tracing ends: by an event, or by the pending branch. */
-  #end(track: SampleTrack, run: FlowDecoder, event: number): void {
-    const detail = run.detail[event] as number;
-    const low = run.low[event] as number;
-    const high = run.high[event] as number;
+  #end(track: SampleTrack, event: TraceEvent): void {
+    const { detail, payloadLow: low, payloadHigh: high } = event;
     const known = (detail & 1) !== 0;
     this.#maker.takeTime(track);
     track.period.stop();
     if ((detail & 2) !== 0) {
-      const at = run.ipLow[event] as number;
-      const top = run.ipHigh[event] as number;
-      this.#asynchronous(track, at, top, low, high, known, IP_FLAG.TRACE_END);
+      this.#asynchronous(track, event, known, IP_FLAG.TRACE_END);
       if (this.#quick && known) this.#hop(track, low, high);
       return;
     }
@@ -345,13 +373,11 @@ export class EventSamples implements LeftOut {
   /** An interrupt or exception: the instruction at its address is not executed. */
   #asynchronous(
     track: SampleTrack,
-    low: number,
-    high: number,
-    toLow: number,
-    toHigh: number,
+    event: TraceEvent,
     known: boolean,
     more: number,
   ): void {
+    const { low, high, payloadLow: toLow, payloadHigh: toHigh } = event;
     this.#maker.takeTime(track);
     track.pendingLow = low;
     track.pendingHigh = high;
@@ -362,16 +388,36 @@ export class EventSamples implements LeftOut {
     const flags = track.isAborted ? ABORT_FLAGS : known ? ASYNC_FLAGS : OUT_FLAGS;
     // Of packets alone, the FUP of an abort has come with it.
     if (track.isAborted && this.#options.itrace.transactions) {
-      const at = this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1, [], flags);
-      if (at >= 0 && known) {
+      const at = this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1);
+      if (at >= 0) {
         const { words } = track.rows;
-        words[at + SAMPLE_WORD.TO_LO] = toLow;
-        words[at + SAMPLE_WORD.TO_HI] = toHigh;
+        words[at + SAMPLE_WORD.FLAGS] = flags;
+        if (known) {
+          words[at + SAMPLE_WORD.TO_LO] = toLow;
+          words[at + SAMPLE_WORD.TO_HI] = toHigh;
+        }
       }
     }
     if (this.#quick && !track.isAborted) this.#hop(track, low, high, flags | more);
     track.isAborted = false;
     track.countHere();
     this.#maker.branch(track, flags | more, toLow, toHigh, known, 0, track.now);
+  }
+}
+
+/** Takes the time and the cycles that an event has. */
+function takeClocks(track: SampleTrack, run: FlowDecoder, event: number): void {
+  const ticks = run.time[event] as number;
+  if (ticks !== track.ticks) {
+    track.ticks = ticks;
+    track.insnsSinceTime = 0;
+    track.period.time(ticks);
+  }
+  track.hasIpc = false;
+  const counted = run.cycles[event] as number;
+  if (counted !== track.counted) {
+    if (track.isOn) track.cycles += counted - track.counted;
+    track.counted = counted;
+    track.isCounted = true;
   }
 }

@@ -210,12 +210,11 @@ export class SampleMaker {
     high: number,
     value: number | undefined = 0,
     data: readonly number[] = [],
-    flags?: number,
   ): number {
     this.takeTime(track);
     if (this.skipped()) return -1;
     const isAt = low !== 0 || high !== 0;
-    const at = this.row(track, kind, track.now, value, flags ?? (isAt ? 1 : 0));
+    const at = this.row(track, kind, track.now, value, isAt ? 1 : 0);
     if (at < 0) return at;
     if (kind !== SAMPLE.ERROR) this.lists(track, at, high, data);
     const { words } = track.rows;
@@ -329,6 +328,7 @@ export class SampleMaker {
   }
 
   /** A sample of a branch: from the pending instruction, or from nowhere that is traced. */
+  // Called for each branch: that is why what it is comes as numbers, and not as an object.
   branch(
     track: SampleTrack,
     flags: number,

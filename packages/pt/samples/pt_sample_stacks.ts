@@ -213,7 +213,7 @@ export class SampleStacks {
     let n = calls.count - 1;
     // In the kernel, calls that came after the sample.
     while (n >= 0 && (high[n] as number) < 0 && (high[n] !== ownHigh || low[n] !== ownLow)) n--;
-    return putCallers(lists, at, calls, n, this.#addedChain + 1, 0, undefined);
+    return putCallers(lists, at, calls, n, this.#addedChain + 1, undefined);
   }
 
   /**
@@ -229,16 +229,15 @@ export class SampleStacks {
     lists[at] = 0;
     if (state === undefined || this.#chain === 0) return at + 1;
     const { calls } = state;
-    return putCallers(lists, at, calls, calls.count - 1, this.#chain + 1, 2, isKernel);
+    return putCallers(lists, at, calls, calls.count - 1, this.#chain - 1, isKernel);
   }
 }
 
 /**
  * Puts callers from the `n`th on, innermost first, at `at` with their number before them.
  *
- * @param size Entries at most, as perf counts them.
- * @param used Those that are used already.
- * @param inKernel Whether the last of those is in the kernel; `undefined` where there is none.
+ * @param room Entries at most, as perf counts them.
+ * @param inKernel Whether the entry before is in the kernel; `undefined` where there is none.
  * @returns The end of what was put.
  */
 function putCallers(
@@ -246,16 +245,15 @@ function putCallers(
   at: number,
   { low, high, place }: ThreadState["calls"],
   n: number,
-  size: number,
-  used: number,
+  room: number,
   inKernel: boolean | undefined,
 ): number {
   let end = at + 1;
-  for (; n >= 0 && used < size; n--, used++) {
+  for (; n >= 0 && room > 0; n--, room--) {
     const top = high[n] as number;
     if ((top < 0) !== inKernel) {
-      if (used >= size - 1) break;
-      used++;
+      if (room === 1) break;
+      room--;
       inKernel = top < 0;
     }
     lists[end] = top;

@@ -146,6 +146,8 @@ class RateAnalysis implements Consumer {
   #engine: Engine | undefined;
   readonly #events: readonly PerfEvent[];
   readonly #le: boolean;
+  /** What all counters of the present sample have in common. */
+  readonly #now = { cpu: -1, tid: -1, time: 0, isChosen: false };
 
   constructor(reader: PerfDataReader, options: RateOptions) {
     this.#options = options;
@@ -272,9 +274,11 @@ class RateAnalysis implements Consumer {
       this.leftOut++;
       return;
     }
-    const time = this.#time(view, start + layout.time);
-    const cpu = intAt(run.cpu, i);
-    const tid = intAt(run.tid, i);
+    const now = this.#now;
+    now.time = this.#time(view, start + layout.time);
+    now.cpu = intAt(run.cpu, i);
+    const tid = now.tid = intAt(run.tid, i);
+    now.isChosen = isChosen;
     this.by ??= layout.cpu < 0 && tid >= 0 ? "thread" : "cpu";
     // Without a recorded period it is the one that was asked for; a frequency says nothing here.
     const periodAt = event.periodAt(view, start, end, this.#le);
@@ -284,7 +288,7 @@ class RateAnalysis implements Consumer {
       ? undefined
       : Number(attr.sample_period);
     if (!(layout.sampleType & PERF_SAMPLE_READ)) {
-      this.#add(index, cpu, tid, time, undefined, period, isChosen);
+      this.#add(index, undefined, period);
       return;
     }
     const fields = this.#fields[index] as SampleFields;
@@ -303,15 +307,8 @@ class RateAnalysis implements Consumer {
         continue;
       }
       const own = which === index;
-      const counter = this.#add(
-        which,
-        cpu,
-        tid,
-        time,
-        view.getBigUint64(at, this.#le),
-        own ? period : undefined,
-        isChosen,
-      );
+      const count = view.getBigUint64(at, this.#le);
+      const counter = this.#add(which, count, own ? period : undefined);
       if (shape.lost >= 0) {
         const lost = this.#u64(view, at + shape.lost);
         const stream = this.streams.stream(counter);
@@ -324,15 +321,9 @@ class RateAnalysis implements Consumer {
     }
   }
 
-  #add(
-    event: number,
-    cpu: number,
-    tid: number,
-    time: number,
-    count: bigint | undefined,
-    period: number | undefined,
-    isChosen: boolean,
-  ): number {
+  /** Adds what a sample says of an event: a count, or a period; returns its counter. */
+  #add(event: number, count: bigint | undefined, period: number | undefined): number {
+    const { cpu, tid, time, isChosen } = this.#now;
     const counter = this.#counter(event, cpu, tid, count === undefined ? "period" : "read");
     const point = this.streams.sample(counter, time, count, period, isChosen);
     if (point !== undefined) this.point(point);

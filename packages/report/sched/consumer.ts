@@ -1,5 +1,9 @@
 import type { Consumer, Engine } from "@perfdata/session/engine";
-import { SchedulerEvents, type SchedulerListener } from "@perfdata/session/intervals";
+import {
+  type ContextSwitch,
+  SchedulerEvents,
+  type SchedulerListener,
+} from "@perfdata/session/intervals";
 import type { Run } from "@perfdata/session/run";
 
 /** Takes the events of the scheduler in order of time: what the views of it have in common. */
@@ -78,15 +82,7 @@ export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
     return this.#engine;
   }
 
-  abstract switched(
-    time: number,
-    cpu: number,
-    from: number,
-    state: number,
-    to: number,
-    run: Run,
-    i: number,
-  ): void;
+  abstract switched(change: ContextSwitch, run: Run, i: number): void;
 
   /** Takes a wakeup. */
   woken(_time: number, _tid: number, _run: Run, _i: number, _isInterrupt: boolean): void {}

@@ -1,3 +1,4 @@
+import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
 /** How long threads of a name waited for a CPU, in ns; moments count from the first event. */
@@ -102,7 +103,7 @@ export class SchedulerLatency extends SchedulerConsumer {
   }
 
   /** Takes a context switch. */
-  switched(time: number, _cpu: number, from: number, state: number, to: number): void {
+  switched({ time, from, state, to }: ContextSwitch): void {
     this.#thread(from, time).leave(time, state === 0);
     let next = this.#threads.get(to);
     if (next === undefined) {

@@ -12,6 +12,7 @@ import { visible } from "@perfdata/format/visible";
 import type { Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
 import { streamFeature } from "@perfdata/session/stream-feature";
+import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
 const NAME = layoutOf(COMM);
@@ -105,7 +106,7 @@ export class SchedulerMap extends SchedulerConsumer {
   }
 
   /** Takes a context switch. */
-  switched(time: number, cpu: number, _from: number, _state: number, to: number): void {
+  switched({ time, cpu, to }: ContextSwitch): void {
     if (cpu < 0 || cpu >= MOST_CPUS) return;
     const thread = this.#thread(to);
     if (this.#cpus.length <= cpu) this.#cpus.length = cpu + 1;

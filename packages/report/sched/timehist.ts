@@ -1,5 +1,6 @@
 import { intAt } from "@perfdata/format/elements";
 import type { Run } from "@perfdata/session/run";
+import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
 /** A time on a CPU that ended, with what was before it, in ns. */
@@ -51,15 +52,7 @@ export class Timehist extends SchedulerConsumer {
   }
 
   /** Takes a context switch. */
-  switched(
-    time: number,
-    cpu: number,
-    from: number,
-    _state: number,
-    _to: number,
-    run: Run,
-    i: number,
-  ): void {
+  switched({ time, cpu, from }: ContextSwitch, run: Run, i: number): void {
     // Each CPU has an idle thread of its own; -1 is what the kernel calls threads that have ended.
     const isIdle = from === 0;
     const thread = this.#thread(isIdle ? -2 - cpu : intAt(run.tid, i));

@@ -1,6 +1,7 @@
 import { intAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 import type { Run } from "@perfdata/session/run";
+import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
 /** Who waited, and who woke it; durations in ns. */
@@ -74,15 +75,7 @@ export class Wakeups extends SchedulerConsumer {
   readonly #last = new Map<number, Map<number, Pair>>();
 
   /** Takes a context switch. */
-  switched(
-    time: number,
-    _cpu: number,
-    from: number,
-    state: number,
-    to: number,
-    run: Run,
-    i: number,
-  ): void {
+  switched({ time, from, state, to }: ContextSwitch, run: Run, i: number): void {
     if (from !== 0) {
       const thread = this.#thread(from);
       thread.comm = intAt(run.comm, i);

@@ -60,29 +60,21 @@ export class KeptRecords {
   }
 
   /**
-   * Copies the record in `[start, end)` of `from`.
+   * Copies a record.
    *
    * @param round How many FINISHED_ROUND records stand before it.
    * @param hi Upper half of its time; both are 0 where it has none.
    * @param lo Lower half.
    * @param position Its number among the records of the file.
    */
-  add(
-    from: Uint8Array,
-    start: number,
-    end: number,
-    round: number,
-    hi: number,
-    lo: number,
-    position: number,
-  ): void {
+  add(record: Uint8Array, round: number, hi: number, lo: number, position: number): void {
     const at = this.#used;
-    const size = end - start;
+    const size = record.length;
     if (at + size > this.bytes.length) {
       this.bytes = enlarge(this.bytes, at + size);
       this.view = new DataView(this.bytes.buffer);
     }
-    this.bytes.set(from.subarray(start, end), at);
+    this.bytes.set(record, at);
     const number = this.moments.add(round, hi, lo, position);
     if (number >= this.start.length) {
       this.start = enlarge(this.start, number + 1);

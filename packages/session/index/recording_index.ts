@@ -37,6 +37,9 @@ export interface HistoryPart {
   readonly seen: SeenThreadsPart;
 }
 
+/** Called for each record that is neither a sample nor a FINISHED_ROUND, with its time or two 0. */
+type OtherRecords = (batch: RecordBatch, i: number, hi: number, lo: number) => void;
+
 /** Bytes of a block, about. */
 const BLOCK_BYTES = 1 << 20;
 
@@ -206,7 +209,7 @@ export class RecordingIndex {
   /** The records that the past of the machine is made of. */
   readonly records: KeptRecords = new KeptRecords();
   /** The threads of samples. */
-  readonly seen: SeenThreads = new SeenThreads();
+  readonly seen: SeenThreads;
   /** How many records of each type there are. */
   readonly types: Map<number, number> = new Map();
   /** What the reader counted. */
@@ -214,11 +217,14 @@ export class RecordingIndex {
   /** Whether records came out of COMPRESSED ones. */
   isCompressed: boolean = false;
   readonly #reader: PerfDataReader;
+  readonly #other: OtherRecords | undefined;
   #columns: TimeOffsets;
 
-  private constructor(reader: PerfDataReader, isTimed: boolean) {
+  private constructor(reader: PerfDataReader, isTimed: boolean, other: OtherRecords | undefined) {
     this.#reader = reader;
+    this.#other = other;
     this.isTimed = isTimed;
+    this.seen = new SeenThreads(this.rounds, isTimed);
     this.stats = reader.stats;
     this.#columns = new TimeOffsets(reader.events.all);
   }
@@ -242,19 +248,17 @@ export class RecordingIndex {
       readonly quiet?: boolean;
       readonly progress?: ((bytes: number) => void) | undefined;
       /** Called for each record that is neither a sample nor a FINISHED_ROUND, with its time or two 0. */
-      readonly other?:
-        | ((batch: RecordBatch, i: number, hi: number, lo: number) => void)
-        | undefined;
+      readonly other?: OtherRecords | undefined;
     } = {},
   ): Promise<RecordingIndex> {
-    const index = new RecordingIndex(reader, order !== "file" && isTimeOrdered(reader));
+    const index = new RecordingIndex(reader, order !== "file" && isTimeOrdered(reader), other);
     let block: OpenBlock | undefined;
     let before = 0;
     const span = from === undefined ? {} : { from };
     for await (const batch of reader.batches({ ...span, quiet })) {
       if (batch.count === 0) continue;
       if (batch.inflatedFrom >= 0) index.isCompressed = true;
-      block = index.#take(batch, block, blockBytes, other);
+      block = index.#take(batch, block, blockBytes);
       const last = batch.count - 1;
       block.to = batch.offsetOf(last) + batch.size(last);
       if (progress !== undefined) {
@@ -317,19 +321,14 @@ export class RecordingIndex {
   }
 
   /** Takes the records of a batch; returns the block that the last one is in. */
-  #take(
-    batch: RecordBatch,
-    before: OpenBlock | undefined,
-    blockBytes: number,
-    other: ((batch: RecordBatch, i: number, hi: number, lo: number) => void) | undefined,
-  ): OpenBlock {
+  #take(batch: RecordBatch, before: OpenBlock | undefined, blockBytes: number): OpenBlock {
     let block = before ?? this.#begin(batch, 0, undefined);
     const isInflated = this.#reader.stats.inflatedBytes > 0;
     // What came out of a COMPRESSED record is read with it.
     if (isInflated && batch.inflatedFrom < 0) block = this.#resumed(batch, block, blockBytes);
     let limit = isInflated ? Infinity : block.from + blockBytes - batch.offset;
-    const { bytes, view, starts, count, littleEndian: le, firstIndex } = batch;
-    const { rounds, seen, types, isTimed } = this;
+    const { view, starts, count, littleEndian: le, firstIndex } = batch;
+    const { rounds, seen, types } = this;
     const { events } = this.#reader;
     // In a pipe they come with the records.
     if (events.all.length > this.#columns.trailer.length) {
@@ -345,82 +344,81 @@ export class RecordingIndex {
     for (let i = 0; i < count; i++) {
       const start = starts[i] as number;
       const type = view.getUint32(start, le);
-      const end = start + recordSize(view, start, le);
       if (start >= limit) {
         block = this.#begin(batch, i, block);
         limit = start + blockBytes;
       }
       block.records++;
-      if (type === PERF_RECORD_SAMPLE) {
-        samples++;
-        block.samples++;
-        if (!isUniform) {
-          const of = events.indexOf(view, start, end, type, le);
-          ({ time, pid } = offsets.sample[of] ?? NOWHERE);
-        }
-        let hi = 0;
-        let lo = 0;
-        if (time >= 8 && start + time + 8 <= end) {
-          hi = view.getInt32(start + time + highAt, le);
-          lo = view.getInt32(start + time + lowAt, le);
-          if (isKnownTime(hi, lo)) {
-            rounds.see(hi, lo);
-            block.see(hi, lo);
-          } else hi = lo = 0;
-        }
-        const of = hasOffCpu ? events.all[events.indexOf(view, start, end, type, le)] : undefined;
-        if (of?.isOffCpu === true) {
-          const meant = of.offCpu(view, start, end, le);
-          if (meant !== undefined) {
-            seen.see(meant.pid, meant.tid, rounds, isTimed, hi, lo, firstIndex + i);
-          }
-        } else if (pid >= 8 && start + pid + 8 <= end) {
-          const process = view.getInt32(start + pid, le);
-          seen.see(
-            process,
-            view.getInt32(start + pid + 4, le),
-            rounds,
-            isTimed,
-            hi,
-            lo,
-            firstIndex + i,
-          );
-        }
+      if (type !== PERF_RECORD_SAMPLE) {
+        this.#takeOther(batch, i, type, block);
         continue;
       }
-      types.set(type, (types.get(type) ?? 0) + 1);
-      if (type === PERF_RECORD_FINISHED_ROUND) {
-        rounds.finish();
-        continue;
-      }
-      if (type >= PERF_RECORD_USER_TYPE_START && HISTORY[type] !== 1) {
-        if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
-          this.isCompressed = true;
-        }
-        other?.(batch, i, 0, 0);
-        continue;
+      const end = start + recordSize(view, start, le);
+      samples++;
+      block.samples++;
+      if (!isUniform) {
+        const of = events.indexOf(view, start, end, type, le);
+        ({ time, pid } = offsets.sample[of] ?? NOWHERE);
       }
       let hi = 0;
       let lo = 0;
-      if (type < PERF_RECORD_USER_TYPE_START) {
-        const of = events.indexOf(view, start, end, type, le);
-        const trailer = offsets.trailer[of] ?? 0;
-        const at = trailer === 0 ? -1 : trailerEnd(start, end) + trailer;
-        if (at >= start + 8 && at + 8 <= end) {
-          hi = view.getInt32(at + highAt, le);
-          lo = view.getInt32(at + lowAt, le);
-          if (isKnownTime(hi, lo)) {
-            rounds.see(hi, lo);
-            block.see(hi, lo);
-          } else hi = lo = 0;
-        }
+      if (time >= 8 && start + time + 8 <= end) {
+        hi = view.getInt32(start + time + highAt, le);
+        lo = view.getInt32(start + time + lowAt, le);
+        if (isKnownTime(hi, lo)) {
+          rounds.see(hi, lo);
+          block.see(hi, lo);
+        } else hi = lo = 0;
       }
-      other?.(batch, i, hi, lo);
-      if (HISTORY[type] === 1) {
-        this.records.add(bytes, start, end, rounds.count, hi, lo, firstIndex + i);
+      const of = hasOffCpu ? events.all[events.indexOf(view, start, end, type, le)] : undefined;
+      if (of?.isOffCpu === true) {
+        const meant = of.offCpu(view, start, end, le);
+        if (meant !== undefined) seen.see(meant.pid, meant.tid, hi, lo, firstIndex + i);
+      } else if (pid >= 8 && start + pid + 8 <= end) {
+        const process = view.getInt32(start + pid, le);
+        seen.see(process, view.getInt32(start + pid + 4, le), hi, lo, firstIndex + i);
       }
     }
     if (samples > 0) types.set(PERF_RECORD_SAMPLE, (types.get(PERF_RECORD_SAMPLE) ?? 0) + samples);
     return block;
+  }
+
+  /** Takes record `i` of a batch, which is no sample. */
+  #takeOther(batch: RecordBatch, i: number, type: number, block: OpenBlock): void {
+    const { rounds, types } = this;
+    types.set(type, (types.get(type) ?? 0) + 1);
+    if (type === PERF_RECORD_FINISHED_ROUND) {
+      rounds.finish();
+      return;
+    }
+    if (type >= PERF_RECORD_USER_TYPE_START && HISTORY[type] !== 1) {
+      if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
+        this.isCompressed = true;
+      }
+      this.#other?.(batch, i, 0, 0);
+      return;
+    }
+    const { bytes, view, littleEndian: le } = batch;
+    const start = batch.start(i);
+    const end = start + recordSize(view, start, le);
+    let hi = 0;
+    let lo = 0;
+    if (type < PERF_RECORD_USER_TYPE_START) {
+      const of = this.#reader.events.indexOf(view, start, end, type, le);
+      const trailer = this.#columns.trailer[of] ?? 0;
+      const at = trailer === 0 ? -1 : trailerEnd(start, end) + trailer;
+      if (at >= start + 8 && at + 8 <= end) {
+        hi = view.getInt32(le ? at + 4 : at, le);
+        lo = view.getInt32(le ? at : at + 4, le);
+        if (isKnownTime(hi, lo)) {
+          rounds.see(hi, lo);
+          block.see(hi, lo);
+        } else hi = lo = 0;
+      }
+    }
+    this.#other?.(batch, i, hi, lo);
+    if (HISTORY[type] === 1) {
+      this.records.add(bytes.subarray(start, end), rounds.count, hi, lo, batch.firstIndex + i);
+    }
   }
 }

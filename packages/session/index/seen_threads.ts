@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import { Moments, type MomentsPart } from "./moments.ts";
-import type { Rounds } from "./rounds.ts";
+import { Rounds } from "./rounds.ts";
 
 /** Threads of samples as they are sent to another thread. */
 export interface SeenThreadsPart {
@@ -23,6 +23,8 @@ export class SeenThreads {
   pid: Int32Array<ArrayBuffer> = new Int32Array(64);
   /** Thread of each. */
   tid: Int32Array<ArrayBuffer> = new Int32Array(64);
+  readonly #rounds: Rounds;
+  readonly #isTimed: boolean;
   #slots = new Int32Array(256).fill(-1);
   #last = -1;
 
@@ -38,14 +40,21 @@ export class SeenThreads {
 
   /** Those of a part. */
   static of({ pid, tid, moments }: SeenThreadsPart): SeenThreads {
-    const seen = new SeenThreads(Moments.of(moments));
+    const seen = new SeenThreads(new Rounds(), false, Moments.of(moments));
     seen.pid = pid;
     seen.tid = tid;
     return seen;
   }
 
-  /** Has the pairs whose moments are given, or none. */
-  constructor(moments: Moments = new Moments()) {
+  /**
+   * Has the pairs whose moments are given, or none.
+   *
+   * @param rounds The FINISHED_ROUND records before the sample that is seen next.
+   * @param isTimed Whether samples happen in the order of their times; otherwise the first one is that of the file.
+   */
+  constructor(rounds: Rounds, isTimed: boolean, moments: Moments = new Moments()) {
+    this.#rounds = rounds;
+    this.#isTimed = isTimed;
     this.moments = moments;
   }
 
@@ -54,21 +63,9 @@ export class SeenThreads {
     return this.moments.count;
   }
 
-  /**
-   * Takes a thread of a sample, which has a time as {@link KeptRecords.add} says.
-   *
-   * @param rounds The FINISHED_ROUND records that stand before it.
-   * @param isTimed Whether samples happen in the order of their times; otherwise the first one is that of the file.
-   */
-  see(
-    pid: number,
-    tid: number,
-    rounds: Rounds,
-    isTimed: boolean,
-    hi: number,
-    lo: number,
-    position: number,
-  ): void {
+  /** Takes a thread of a sample, which has a time as {@link KeptRecords.add} says. */
+  see(pid: number, tid: number, hi: number, lo: number, position: number): void {
+    const rounds = this.#rounds;
     const round = rounds.count;
     let number = this.#last;
     if (number < 0 || this.tid[number] !== tid || this.pid[number] !== pid) {
@@ -85,7 +82,7 @@ export class SeenThreads {
     hi >>>= 0;
     lo >>>= 0;
     if (
-      isTimed && (hi < firstHi || (hi === firstHi && lo < firstLo)) &&
+      this.#isTimed && (hi < firstHi || (hi === firstHi && lo < firstLo)) &&
       round < rounds.flush(moments.step[number] as number, firstHi, firstLo)
     ) moments.set(number, round, hi, lo, position);
   }

@@ -7,7 +7,7 @@ import {
 } from "@perfdata/format/record-types";
 import type { Engine } from "../engine.ts";
 import type { Run } from "../order/run.ts";
-import { SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
+import { type ContextSwitch, SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
 
 /** What is known of a thread in place of the CPU that it has. */
 const OFF = -2;
@@ -101,7 +101,7 @@ export class Parallelism implements SchedulerListener {
   }
 
   /** Takes a context switch; threads of which nothing was recorded are not of the recording. */
-  switched(_time: number, cpu: number, from: number, _state: number, to: number): void {
+  switched({ cpu, from, to }: ContextSwitch): void {
     this.#leave(from);
     if (to === 0 || this.#cpus.has(to)) this.#enter(to, cpu);
   }

@@ -26,21 +26,27 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "sched:sched_stat_runtime": ["pid", "runtime"],
 };
 
+/** A CPU changed from a thread to another. */
+export interface ContextSwitch {
+  /** When, in ns since the first event. */
+  readonly time: number;
+  /** The CPU. */
+  readonly cpu: number;
+  /** The thread that left it. */
+  readonly from: number;
+  /** The state of that one; 0 is one that could go on. */
+  readonly state: number;
+  /** The thread that got it. */
+  readonly to: number;
+}
+
 /**
  * Takes what the scheduler did, in order of time: ns since the first event, and durations in ns. `run` and
  * `i` are the row that says so.
  */
 export interface SchedulerListener {
-  /** A CPU changed from a thread to another; a `state` of 0 is one that could go on. */
-  switched(
-    time: number,
-    cpu: number,
-    from: number,
-    state: number,
-    to: number,
-    run: Run,
-    i: number,
-  ): void;
+  /** A CPU changed from a thread to another. What it says is valid during the call. */
+  switched(change: ContextSwitch, run: Run, i: number): void;
   /** A thread was woken; `isInterrupt`: while an interrupt was served, and so not by the row's thread. */
   woken(time: number, tid: number, run: Run, i: number, isInterrupt: boolean): void;
   /** A thread ran for so long since it was last said. */
@@ -70,6 +76,10 @@ export class SchedulerEvents {
   readonly #tracepoints: Tracepoints;
   readonly #littleEndian: boolean;
   readonly #time = new RelativeTime();
+  /** The one that is handed on. */
+  readonly #switch: { -readonly [K in keyof ContextSwitch]: ContextSwitch[K] } = {
+    ...{ time: 0, cpu: 0, from: 0, state: 0, to: 0 },
+  };
 
   private constructor(tracepoints: Tracepoints, littleEndian: boolean) {
     this.#tracepoints = tracepoints;
@@ -124,10 +134,13 @@ export class SchedulerEvents {
     const first = this.#value(view, raw, places[0]);
     if (name === "sched:sched_switch") {
       const state = this.#value(view, raw, places[1]);
-      const isPreempted = (state & PREEMPTED) !== 0;
-      const stopped = isPreempted ? 0 : state;
-      const to = this.#value(view, raw, places[2]);
-      listener.switched(time, run.cpu[i] as number, first, stopped, to, run, i);
+      const change = this.#switch;
+      change.time = time;
+      change.cpu = run.cpu[i] as number;
+      change.from = first;
+      change.state = (state & PREEMPTED) !== 0 ? 0 : state;
+      change.to = this.#value(view, raw, places[2]);
+      listener.switched(change, run, i);
     } else if (name === "sched:sched_stat_runtime") {
       listener.ran(time, first, this.#value(view, raw, places[1]));
     } // A thread is woken from sched_waking on: its sched_wakeup says the same a second time.

@@ -13,7 +13,7 @@ import {
 import type { Engine } from "../engine.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import { type Run, RUN_ROWS } from "../order/run.ts";
-import { SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
+import { type ContextSwitch, SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
 
 /** `OFFCPU_EVENT` of tools/perf/util/off_cpu.h: samples of `perf record --off-cpu`. */
 const OFFCPU_EVENT = "offcpu-time";
@@ -330,15 +330,7 @@ export class ThreadIntervals implements SchedulerListener {
   }
 
   /** Takes a context switch. */
-  switched(
-    time: number,
-    cpu: number,
-    from: number,
-    state: number,
-    to: number,
-    run: Run,
-    i: number,
-  ): void {
+  switched({ time, cpu, from, state, to }: ContextSwitch, run: Run, i: number): void {
     this.#isSwitched = true;
     const before = this.#running[cpu] ?? from;
     if (before !== from) this.#gone(before, cpu);

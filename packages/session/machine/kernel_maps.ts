@@ -5,7 +5,7 @@ import {
 import { KSYMBOL } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
 import type { MachineLog } from "../history/machine_log.ts";
-import type { AddressSpaces } from "./machine_maps.ts";
+import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 import type { NameTable } from "./machine_names.ts";
 import type { MapSources } from "./map_sources.ts";
 
@@ -30,22 +30,6 @@ interface KernelBinary {
   readonly name: number;
   readonly shortName: string;
   readonly module: boolean;
-}
-
-/** Where a map is. */
-export interface MapRange {
-  /** First address, upper half. */
-  readonly startHi: number;
-  /** First address, lower half. */
-  readonly startLo: number;
-  /** First address after it, upper half. */
-  readonly endHi: number;
-  /** First address after it, lower half. */
-  readonly endLo: number;
-  /** Offset in the file of its first byte, upper half. */
-  readonly pgoffHi: number;
-  /** Offset in the file of its first byte, lower half. */
-  readonly pgoffLo: number;
 }
 
 /** What the kernel maps: itself, its modules, and code that KSYMBOL records name. */
@@ -181,9 +165,8 @@ export class KernelMaps {
     return this.#owner;
   }
 
-  #add(name: number, { startHi, startLo, endHi, endLo, pgoffHi, pgoffLo }: MapRange): number {
-    const source = this.#sources.ofName(name);
-    const map = this.#spaces.addMap(startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, source);
+  #add(name: number, range: MapRange): number {
+    const map = this.#spaces.addMap(range, this.#sources.ofName(name));
     this.root = this.#spaces.add(this.root, this.#nextOwner(), map);
     this.log?.kernel(this.root);
     return map;

@@ -26,7 +26,8 @@ import { TidTable } from "./machine_tids.ts";
 import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
-export { kernelModuleName, type KnownBinary, type MapRange } from "./kernel_maps.ts";
+export { kernelModuleName, type KnownBinary } from "./kernel_maps.ts";
+export type { MapRange } from "./machine_maps.ts";
 export type { MachineLog } from "../history/machine_log.ts";
 export type { MapSource } from "./map_sources.ts";
 

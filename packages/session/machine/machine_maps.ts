@@ -1,5 +1,21 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
+/** Where a map is. */
+export interface MapRange {
+  /** First address, upper half. */
+  readonly startHi: number;
+  /** First address, lower half. */
+  readonly startLo: number;
+  /** First address after it, upper half. */
+  readonly endHi: number;
+  /** First address after it, lower half. */
+  readonly endLo: number;
+  /** Offset in the file of its first byte, upper half. */
+  readonly pgoffHi: number;
+  /** Offset in the file of its first byte, lower half. */
+  readonly pgoffLo: number;
+}
+
 /**
  * What is mapped where, in any number of address spaces.
  *
@@ -48,24 +64,15 @@ export class AddressSpaces {
   #splitRight = 0;
 
   /**
-   * Maps `[start, start + length)` over what the tree `root` has there, as `mmap(2)` does: what it
-   * overlaps is cut, and what is left of it on either side stays mapped.
+   * Maps a range over what the tree `root` has there, as `mmap(2)` does: what it overlaps is cut, and what
+   * is left of it on either side stays mapped.
    *
    * @param owner A number for the state that is being made. Nodes that were made under the same
    * number are altered in place; all others may be shared and are copied.
    * @returns The new root.
    */
-  insert(
-    root: number,
-    owner: number,
-    startHi: number,
-    startLo: number,
-    endHi: number,
-    endLo: number,
-    pgoffHi: number,
-    pgoffLo: number,
-    source: number,
-  ): number {
+  insert(root: number, owner: number, range: MapRange, source: number): number {
+    const { startHi, startLo, endHi, endLo } = range;
     this.#me = owner;
     let same = true;
     this.#split(root, startHi, startLo);
@@ -79,12 +86,12 @@ export class AddressSpaces {
         after = this.#cutStart(last, endHi, endLo);
       }
       before = this.#replaceLast(before, this.#cutEnd(last, startHi, startLo));
-      same &&= this.#continues(last, startHi, startLo, pgoffHi, pgoffLo, source);
+      same &&= this.#continues(last, range, source);
     }
     this.#split(rest, endHi, endLo);
     const covered = this.#last(this.#splitLeft);
     this.forEach(this.#splitLeft, (map) => {
-      same &&= this.#continues(map, startHi, startLo, pgoffHi, pgoffLo, source);
+      same &&= this.#continues(map, range, source);
     });
     this.replaced = !same;
     let later = this.#splitRight;
@@ -93,8 +100,7 @@ export class AddressSpaces {
     }
     if (after >= 0) later = this.#merge(this.#node(after), later);
     if (startHi !== endHi || startLo !== endLo) {
-      const own = this.addMap(startHi, startLo, endHi, endLo, pgoffHi, pgoffLo, source);
-      before = this.#merge(before, this.#node(own));
+      before = this.#merge(before, this.#node(this.addMap(range, source)));
     }
     return this.#merge(before, later);
   }
@@ -163,15 +169,7 @@ export class AddressSpaces {
   }
 
   /** Adds a map that is in no tree yet; returns its number. */
-  addMap(
-    startHi: number,
-    startLo: number,
-    endHi: number,
-    endLo: number,
-    pgoffHi: number,
-    pgoffLo: number,
-    source: number,
-  ): number {
+  addMap(range: MapRange, source: number): number {
     const id = this.mapCount++;
     if (id >= this.source.length) {
       this.startHi = enlarge(this.startHi, id + 1);
@@ -182,14 +180,26 @@ export class AddressSpaces {
       this.pgoffLo = enlarge(this.pgoffLo, id + 1);
       this.source = enlarge(this.source, id + 1);
     }
-    this.startHi[id] = startHi;
-    this.startLo[id] = startLo;
-    this.endHi[id] = endHi;
-    this.endLo[id] = endLo;
-    this.pgoffHi[id] = pgoffHi;
-    this.pgoffLo[id] = pgoffLo;
+    this.startHi[id] = range.startHi;
+    this.startLo[id] = range.startLo;
+    this.endHi[id] = range.endHi;
+    this.endLo[id] = range.endLo;
+    this.pgoffHi[id] = range.pgoffHi;
+    this.pgoffLo[id] = range.pgoffLo;
     this.source[id] = source;
     return id;
+  }
+
+  /** The range of a map. */
+  rangeOf(map: number): MapRange {
+    return {
+      startHi: this.startHi[map] as number,
+      startLo: this.startLo[map] as number,
+      endHi: this.endHi[map] as number,
+      endLo: this.endLo[map] as number,
+      pgoffHi: this.pgoffHi[map] as number,
+      pgoffLo: this.pgoffLo[map] as number,
+    };
   }
 
   /**
@@ -204,15 +214,7 @@ export class AddressSpaces {
     const moved = new Int32Array(this.mapCount).fill(-1);
     const moveMap = (map: number): number => {
       if ((moved[map] as number) < 0) {
-        moved[map] = next.addMap(
-          this.startHi[map] as number,
-          this.startLo[map] as number,
-          this.endHi[map] as number,
-          this.endLo[map] as number,
-          this.pgoffHi[map] as number,
-          this.pgoffLo[map] as number,
-          this.source[map] as number,
-        );
+        moved[map] = next.addMap(this.rangeOf(map), this.source[map] as number);
       }
       return moved[map] as number;
     };
@@ -252,14 +254,8 @@ export class AddressSpaces {
   }
 
   /** Whether a map and a new one of that start are parts of one: addresses mean the same in both. */
-  #continues(
-    map: number,
-    startHi: number,
-    startLo: number,
-    pgoffHi: number,
-    pgoffLo: number,
-    source: number,
-  ): boolean {
+  #continues(map: number, range: MapRange, source: number): boolean {
+    const { startHi, startLo, pgoffHi, pgoffLo } = range;
     const low = startLo - (this.startLo[map] as number) -
       (pgoffLo - (this.pgoffLo[map] as number));
     const high = startHi - (this.startHi[map] as number) -
@@ -270,33 +266,26 @@ export class AddressSpaces {
 
   /** The part of a map before an address. */
   #cutEnd(map: number, hi: number, lo: number): number {
-    return this.addMap(
-      this.startHi[map] as number,
-      this.startLo[map] as number,
-      hi,
-      lo,
-      this.pgoffHi[map] as number,
-      this.pgoffLo[map] as number,
-      this.source[map] as number,
-    );
+    const range = { ...this.rangeOf(map), endHi: hi, endLo: lo };
+    return this.addMap(range, this.source[map] as number);
   }
 
   /** The part of a map from an address on. */
   #cutStart(map: number, hi: number, lo: number): number {
-    let skipLo = lo - (this.startLo[map] as number);
+    const range = this.rangeOf(map);
+    let skipLo = lo - range.startLo;
     const borrow = skipLo < 0 ? 1 : 0;
     skipLo += borrow * 2 ** 32;
-    const skipHi = hi - (this.startHi[map] as number) - borrow;
-    const sum = (this.pgoffLo[map] as number) + skipLo;
-    return this.addMap(
-      hi,
-      lo,
-      this.endHi[map] as number,
-      this.endLo[map] as number,
-      ((this.pgoffHi[map] as number) + skipHi + (sum >= 2 ** 32 ? 1 : 0)) >>> 0,
-      sum >>> 0,
-      this.source[map] as number,
-    );
+    const skipHi = hi - range.startHi - borrow;
+    const sum = range.pgoffLo + skipLo;
+    const cut = {
+      ...range,
+      startHi: hi,
+      startLo: lo,
+      pgoffHi: (range.pgoffHi + skipHi + (sum >= 2 ** 32 ? 1 : 0)) >>> 0,
+      pgoffLo: sum >>> 0,
+    };
+    return this.addMap(cut, this.source[map] as number);
   }
 
   #node(map: number): number {

@@ -5,7 +5,7 @@ import {
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
 import { MMAP, type Mmap, MMAP2 } from "@perfdata/format/records";
 import { type Layout, layoutOf } from "@perfdata/format/struct";
-import type { MapRange } from "./kernel_maps.ts";
+import type { MapRange } from "./machine_maps.ts";
 import { NameTable } from "./machine_names.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 

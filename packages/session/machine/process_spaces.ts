@@ -1,7 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import type { MapRange } from "./kernel_maps.ts";
 import type { MachineLog } from "../history/machine_log.ts";
-import type { AddressSpaces } from "./machine_maps.ts";
+import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 
 /**
  * The address spaces of processes, by number: a space has the root of a tree of {@link AddressSpaces},
@@ -102,7 +101,6 @@ export class ProcessSpaces {
 
   /** Maps a range of a source. */
   insert(space: number, range: MapRange, source: number): void {
-    const { startHi, startLo, endHi, endLo, pgoffHi, pgoffLo } = range;
     const trees = this.#trees;
     // A tree that was noted stays as it is: what changes is copied.
     if (this.#isKept[space] === 1 && this.log?.isNoted(space)) {
@@ -111,12 +109,7 @@ export class ProcessSpaces {
     const root = trees.insert(
       this.#roots[space] as number,
       this.#owners[space] as number,
-      startHi,
-      startLo,
-      endHi,
-      endLo,
-      pgoffHi,
-      pgoffLo,
+      range,
       source,
     );
     this.#setRoot(space, root);
@@ -128,7 +121,7 @@ export class ProcessSpaces {
     if (this.#roots[to] !== 0) {
       const trees = this.#trees;
       for (const map of trees.maps(this.#roots[from] as number)) {
-        this.insert(to, rangeOf(trees, map), trees.source[map] as number);
+        this.insert(to, trees.rangeOf(map), trees.source[map] as number);
       }
       return;
     }
@@ -161,16 +154,4 @@ export class ProcessSpaces {
     this.#lastMaps[space] = -1;
     if (this.#isKept[space] === 1) this.log?.space(space, root);
   }
-}
-
-/** The range of a map. */
-function rangeOf(spaces: AddressSpaces, map: number): MapRange {
-  return {
-    startHi: spaces.startHi[map] as number,
-    startLo: spaces.startLo[map] as number,
-    endHi: spaces.endHi[map] as number,
-    endLo: spaces.endLo[map] as number,
-    pgoffHi: spaces.pgoffHi[map] as number,
-    pgoffLo: spaces.pgoffLo[map] as number,
-  };
 }

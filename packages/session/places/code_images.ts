@@ -56,6 +56,18 @@ export class ChunkCache {
   }
 }
 
+/** What a range of code in a file is made of. */
+export interface FileRangeParts extends Pick<CodeRange, "id" | "low" | "high" | "size"> {
+  /** The file. */
+  readonly source: BinarySource;
+  /** Where in the file the range begins. */
+  readonly offset: number;
+  /** What is read of files. */
+  readonly chunks: ChunkCache;
+  /** What was written over it. */
+  readonly pokes?: readonly TextPoke[] | undefined;
+}
+
 /** A range of code in a file, read in chunks as it is decoded. */
 export class FileRange implements CodeRange {
   readonly id: number;
@@ -69,22 +81,8 @@ export class FileRange implements CodeRange {
   #last: CodeWindow | undefined;
   #lastChunk = -1;
 
-  /**
-   * Makes a range.
-   *
-   * @param offset Where in the source it begins.
-   * @param pokes What was written over it.
-   */
-  constructor(
-    id: number,
-    low: number,
-    high: number,
-    size: number,
-    source: BinarySource,
-    offset: number,
-    chunks: ChunkCache,
-    pokes: readonly TextPoke[] = [],
-  ) {
+  /** Makes a range. */
+  constructor({ id, low, high, size, source, offset, chunks, pokes = [] }: FileRangeParts) {
     this.id = id;
     this.low = low;
     this.high = high;

@@ -295,7 +295,7 @@ export class Resolver {
     places.nowLo = run.timeLo[i] as number;
     const { chains, joined } = this.#needs;
     if (chains && !joined && shape.chain && fields !== undefined) {
-      this.#chain(run, i, thread, mode, view, fields, fields.callchainLength);
+      this.#chain(run, i, view, fields, fields.callchainLength);
     }
     if (shape.addr >= 0) {
       const at = (run.start[i] as number) + shape.addr;
@@ -367,14 +367,14 @@ export class Resolver {
   #stack(run: Run, i: number, shape: SampleShape): number {
     const { fields } = shape;
     const sample = this.#sample;
-    const { thread, mode, view, at, length } = sample;
+    const { mode, view, at, length } = sample;
     const chains = this.#chains;
     const outer = this.#user.node(this.#stacks, this.#needs.calls ? this.#places : undefined);
     if (this.#needs.joined && fields !== undefined) {
       // A marker at the end is followed by nothing.
       const marked = shape.chain && length > 0 && chains.isMarker(view, at + 8 * (length - 1));
       const recorded = marked && outer >= 0 ? length - 1 : length;
-      if (shape.chain) this.#chain(run, i, thread, mode, view, fields, recorded);
+      if (shape.chain) this.#chain(run, i, view, fields, recorded);
       if (outer >= 0) this.#joinUser(run, i);
     }
     return outer >= 0 && mode === PERF_RECORD_MISC_USER && this.#isEmpty(view, at, length)
@@ -423,20 +423,13 @@ export class Resolver {
   }
 
   /** Finds the place of each of the first `n` entries of a call chain, as it was recorded. */
-  #chain(
-    run: Run,
-    i: number,
-    thread: number,
-    cpumode: number,
-    view: DataView,
-    { callchain }: SampleFields,
-    n: number,
-  ): void {
+  #chain(run: Run, i: number, view: DataView, { callchain }: SampleFields, n: number): void {
     const le = this.#le;
+    const thread = run.thread[i] as number;
     const { joined } = this.#needs;
     this.#roomForChain(run, n);
     const places = this.#places;
-    let mode = cpumode;
+    let mode = (run.misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
     for (let k = 0; k < n; k++) {
       const at = callchain + 8 * k;
       const hi = view.getInt32(le ? at + 4 : at, le);

@@ -244,6 +244,7 @@ export class SampleHistogram {
     return this.#lastContext = added;
   }
 
+  // Called for each sample: that is why the parts of a context come as numbers, and not as an object.
   #isContext(
     context: number,
     event: number,

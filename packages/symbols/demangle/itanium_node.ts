@@ -131,16 +131,19 @@ export interface Node {
 const none: Node[] = [];
 
 /** Makes a node of the parts given. */
-export function node(
-  kind: Kind,
-  left?: Node,
-  right?: Node,
-  text = "",
-  num = 0,
-  items: Node[] = none,
-  code = "",
-): Node {
-  return { kind, left, right, items, text, code, num };
+export function node(kind: Kind, left?: Node, right?: Node, text = "", num = 0): Node {
+  return { kind, left, right, items: none, text, code: "", num };
+}
+
+/** Makes a node of several parts. */
+export function listNode(kind: Kind, items: Node[], left?: Node): Node {
+  return { kind, left, right: undefined, items, text: "", code: "", num: 0 };
+}
+
+/** Makes an operator, which is mangled as `code`, and printed as `text` with `num` operands. */
+export function operatorNode(code: string, text: string, num: number): Node {
+  const kind = Kind.Operator;
+  return { kind, left: undefined, right: undefined, items: none, text, code, num };
 }
 
 /** Whether a node is a qualifier of a member function, which is printed after its parameters. */

@@ -1,6 +1,14 @@
 // One module, since the productions of the grammar call each other, and share the position, the
 // substitutions and the limits.
-import { isFunctionQualifier, Kind, LiteralStyle, type Node, node } from "./itanium_node.ts";
+import {
+  isFunctionQualifier,
+  Kind,
+  listNode,
+  LiteralStyle,
+  type Node,
+  node,
+  operatorNode,
+} from "./itanium_node.ts";
 import { BUILTIN_TYPES, BUILTIN_TYPES_D, OPERATORS, STANDARD_NAMES } from "./itanium_tables.ts";
 
 /** Thrown by the parser and the printer at the first thing that is not a valid name. */
@@ -305,7 +313,7 @@ export class ItaniumParser {
     this.#expect("DC");
     const items: Node[] = [];
     do items.push(this.#sourceName()); while (!this.#accept("E"));
-    return node(Kind.StructuredBinding, undefined, undefined, "", 0, items);
+    return listNode(Kind.StructuredBinding, items);
   }
 
   #sourceName(): Node {
@@ -362,9 +370,7 @@ export class ItaniumParser {
       this.#inConversion = outer;
       return node(kind, type);
     }
-    const operator = OPERATORS[code];
-    if (operator === undefined) throw FAIL;
-    return node(Kind.Operator, undefined, undefined, operator[0], operator[1], [], code);
+    return operatorOf(code);
   }
 
   #constructorOrDestructor(): Node {
@@ -630,7 +636,7 @@ export class ItaniumParser {
     const items: Node[] = [];
     while (!this.#accept("E")) items.push(this.#templateArg());
     this.#lastName = lastName;
-    return node(Kind.Pack, undefined, undefined, "", 0, items);
+    return listNode(Kind.Pack, items);
   }
 
   #templateArg(): Node {
@@ -694,7 +700,7 @@ export class ItaniumParser {
       const name = this.#sourceName();
       const items: Node[] = [];
       while (!this.#accept("E")) items.push(this.#templateArg());
-      return node(Kind.Binary, operatorNode("cl"), undefined, "", 0, [name, list(items)]);
+      return listNode(Kind.Binary, [name, list(items)], operatorOf("cl"));
     }
     const operator = this.#operatorName();
     if (operator.kind === Kind.Cast) {
@@ -728,7 +734,7 @@ export class ItaniumParser {
     if (code === "sP") {
       const items: Node[] = [];
       while (!this.#accept("E")) items.push(this.#templateArg());
-      return node(Kind.Unary, operator, node(Kind.Pack, undefined, undefined, "", 0, items));
+      return node(Kind.Unary, operator, listNode(Kind.Pack, items));
     }
     return node(Kind.Unary, operator, this.#expression());
   }
@@ -749,7 +755,7 @@ export class ItaniumParser {
         if (this.#peek() === "I") right = node(Kind.Template, right, this.#templateArgs());
       }
     } else right = this.#expression();
-    return node(Kind.Binary, operator, undefined, "", 0, [left, right]);
+    return listNode(Kind.Binary, [left, right], operator);
   }
 
   #ternary(operator: Node): Node {
@@ -764,7 +770,7 @@ export class ItaniumParser {
       items.push(code === "fL" || code === "fR" ? this.#operatorName() : this.#expression());
       items.push(this.#expression(), this.#expression());
     }
-    return node(Kind.Ternary, operator, undefined, "", 0, items);
+    return listNode(Kind.Ternary, items, operator);
   }
 
   /** After `sr`: a type, or a chain of names, and the name in it. */
@@ -876,7 +882,7 @@ function text(value: string): Node {
 }
 
 function list(items: Node[]): Node {
-  return node(Kind.List, undefined, undefined, "", 0, items);
+  return listNode(Kind.List, items);
 }
 
 function special(prefix: string, of: Node): Node {
@@ -887,9 +893,9 @@ function floatType(name: string): Node {
   return node(Kind.Builtin, undefined, undefined, name, LiteralStyle.Float);
 }
 
-function operatorNode(code: string): Node {
-  const operator = OPERATORS[code] ?? fail();
-  return node(Kind.Operator, undefined, undefined, operator[0], operator[1], [], code);
+function operatorOf(code: string): Node {
+  const [text, operands] = OPERATORS[code] ?? fail();
+  return operatorNode(code, text, operands);
 }
 
 /** Puts `inner` into the qualifiers, the first of which is the outermost. */

@@ -88,7 +88,8 @@ export class ItaniumPrinter {
     this.#depth--;
   }
 
-  /** A case for each kind of node. */
+  /** Prints a node without what is counted of it. */
+  // One function, since it is a table: a case for each kind of node, each of a few lines that share nothing.
   #printInside(node: Node): void {
     switch (node.kind) {
       case Kind.Name:

@@ -110,18 +110,20 @@ export function readNumber(c: Cursor, read: number, constant: number, format: Un
 
 /**
  * Steps over the attributes of an entry, from `p` in `b` on, and gives the position after them,
- * which can be after the end of a cut unit. `skip[from, to)` is the abbreviation's skip list.
+ * which can be after the end of a cut unit.
+ *
+ * @param a The entry's abbreviation.
  */
 export function stepOver(
   b: Uint8Array,
   p: number,
-  skip: readonly number[],
-  from: number,
-  to: number,
+  { skip, skipStart }: AbbrevTable,
+  a: number,
   c: Cursor,
   format: UnitFormat,
 ): number {
-  for (let i = from; i < to; i++) {
+  const to = skipStart[a + 1] as number;
+  for (let i = skipStart[a] as number; i < to; i++) {
     const step = skip[i] as number;
     if (step >= 0) p += step;
     else if (step === ~READ.STRING) {

@@ -127,7 +127,7 @@ export class Scopes {
     try {
       const known = this.#known(unit);
       const table = unit.abbrevs;
-      const { skip, skipStart, size: sizes, hasChildren, kind: kinds, jump: jumps } = table;
+      const { size: sizes, hasChildren, kind: kinds, jump: jumps } = table;
       const b = unit.bytes, le = unit.file.info.le;
       const c = unit.cursor(0);
       // Where what surrounds the present position begins, and its entry where that was made.
@@ -184,7 +184,7 @@ export class Scopes {
         const size = numberAt(sizes, a);
         if (size >= 0 && kinds[a] !== KIND.SKIPPED) p += size;
         else {
-          p = stepOver(b, p, skip, numberAt(skipStart, a), numberAt(skipStart, a + 1), c, unit);
+          p = stepOver(b, p, table, a, c, unit);
           if (kinds[a] === KIND.SKIPPED) {
             // Nothing in it holds functions, and what follows its DW_AT_sibling is not listed.
             c.pos = Math.min(p, b.length);

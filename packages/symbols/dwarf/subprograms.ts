@@ -70,7 +70,7 @@ export class FunctionWalk {
   #some(): number {
     const unit = this.#unit, c = this.#c;
     const table = unit.abbrevs;
-    const { dense, kind: kinds, size: sizes, skip, skipStart, jump: jumps } = table;
+    const { dense, kind: kinds, size: sizes, jump: jumps } = table;
     const overCalls = this.#overCalls, le = unit.file.info.le;
     const b = unit.bytes;
     const end = b.length;
@@ -104,7 +104,7 @@ export class FunctionWalk {
         p += size;
         continue;
       }
-      p = stepOver(b, p, skip, numberAt(skipStart, a), numberAt(skipStart, a + 1), c, unit);
+      p = stepOver(b, p, table, a, c, unit);
       if (kind === KIND.SKIPPED) p = siblingAt(unit, p, numberAt(table.sibling, a), at);
     }
     this.#p = p;
@@ -125,7 +125,7 @@ export function walkCalls(
   visit: (at: number, die: Die, parent: number) => number,
 ): void {
   const table = unit.abbrevs;
-  const { dense, kind: kinds, size: sizes, skip, skipStart, hasChildren, jump: jumps } = table;
+  const { dense, kind: kinds, size: sizes, hasChildren, jump: jumps } = table;
   const le = unit.file.info.le;
   const b = unit.bytes;
   const end = b.length;
@@ -177,7 +177,7 @@ export function walkCalls(
       const size = numberAt(sizes, a);
       if (size >= 0 && kind !== KIND.SKIPPED) p += size;
       else {
-        p = stepOver(b, p, skip, numberAt(skipStart, a), numberAt(skipStart, a + 1), c, unit);
+        p = stepOver(b, p, table, a, c, unit);
       }
       if (kind === KIND.SKIPPED) {
         p = siblingAt(unit, p, numberAt(table.sibling, a), at);

@@ -156,214 +156,240 @@ export interface SearchResult {
  * ]);
  * ```
  */
-export function* searchSymbolFiles(
+export function searchSymbolFiles(
   wanted: WantedFile,
   places: SearchPlaces = {},
 ): Generator<FileCandidate, SearchResult, OpenedCandidate | SymbolsError | undefined> {
-  const symfs = (places.symfs ?? "").replace(/\/$/, "");
-  const debugRoot = places.debugRoot ?? "/usr/lib/debug";
-  const vdso = mapKind(wanted.path) === "vdso";
-  const path = symfs + wanted.path;
-  const refused: RefusedFile[] = [];
-  let symbols: FoundFile | undefined;
-  let runtime: FoundFile | undefined;
-  let buildId = wanted.buildId;
+  return new FileSearch(wanted, places).search();
+}
 
-  /** Takes a file for what it is good for; whether all is found. */
-  function take(candidate: FileCandidate, elf: ElfFile): boolean {
-    if (symbols === undefined && hasSymtab(elf)) symbols = { ...candidate, elf };
-    if (runtime === undefined && isRuntime(elf)) runtime = { ...candidate, elf };
-    return symbols !== undefined && runtime !== undefined;
+/** A part of a search: it yields files to open, and returns what became of them. */
+type Steps<T> = Generator<FileCandidate, T, OpenedCandidate | SymbolsError | undefined>;
+
+/** One search: what it has found so far, and the steps that lead to the rest. */
+class FileSearch {
+  readonly #wanted: WantedFile;
+  readonly #places: SearchPlaces;
+  readonly #symfs: string;
+  readonly #debugRoot: string;
+  readonly #isVdso: boolean;
+  /** The mapped file itself. */
+  readonly #itself: FileCandidate;
+  readonly #refused: RefusedFile[] = [];
+  #symbols: FoundFile | undefined;
+  #runtime: FoundFile | undefined;
+  #buildId: string | undefined;
+
+  constructor(wanted: WantedFile, places: SearchPlaces) {
+    this.#wanted = wanted;
+    this.#places = places;
+    this.#symfs = (places.symfs ?? "").replace(/\/$/, "");
+    this.#debugRoot = places.debugRoot ?? "/usr/lib/debug";
+    this.#isVdso = mapKind(wanted.path) === "vdso";
+    this.#itself = { path: this.#symfs + wanted.path, origin: "path" };
+    this.#buildId = wanted.buildId;
   }
 
-  function fits(candidate: FileCandidate, elf: ElfFile): boolean {
-    if (!runsOn(wanted.arch, elf)) {
-      refused.push({ ...candidate, reason: "another architecture" });
+  *search(): Steps<SearchResult> {
+    // The mapped file itself comes late in the order, but it says where its debug file is, and
+    // which build id that must have if the recording does not.
+    const mapped = yield* this.#openItself();
+    const link = mapped === undefined ? undefined : this.#linkOf(mapped);
+    const isFound = link !== undefined && (yield* this.#followLink(link));
+    if (!isFound) yield* this.#tryOthers(mapped);
+    const debug = yield* this.#searchDebug();
+    return {
+      ...(this.#symbols === undefined ? {} : { symbols: this.#symbols }),
+      ...(debug === undefined ? {} : { debug }),
+      ...(this.#runtime === undefined ? {} : { runtime: this.#runtime }),
+      ...(this.#buildId === undefined ? {} : { buildId: this.#buildId }),
+      refused: this.#refused,
+    };
+  }
+
+  /** The mapped file, whatever its build id. */
+  *#openItself(): Steps<ElfFile | undefined> {
+    if (this.#isVdso || !this.#wanted.path.startsWith("/")) return undefined;
+    const opened = yield this.#itself;
+    if (opened === undefined) return undefined;
+    if (opened instanceof SymbolsError) return this.#refuse(this.#itself, "not readable");
+    if (runsOn(this.#wanted.arch, opened.elf)) return opened.elf;
+    return this.#refuse(this.#itself, "another architecture");
+  }
+
+  /** Where the mapped file says that its debug file is; its build id is wanted if no other is. */
+  #linkOf(mapped: ElfFile): DebugLink | undefined {
+    try {
+      this.#buildId ??= mapped.buildId();
+      return mapped.debugLink();
+    } catch (error) {
+      // A file with broken notes or links may still have symbols.
+      if (!(error instanceof SymbolsError)) throw error;
+      return undefined;
+    }
+  }
+
+  /** Tries the files that a debug link can mean; whether all is found. */
+  *#followLink(link: DebugLink): Steps<boolean> {
+    const { path: itself } = this.#itself;
+    const folder = itself.slice(0, itself.lastIndexOf("/"));
+    const paths = [
+      ...(link.name.startsWith("/") ? [link.name] : []),
+      `${folder}/${link.name}`,
+      `${folder}/.debug/${link.name}`,
+      `${this.#debugRoot}${folder}/${link.name}`,
+    ];
+    for (const path of paths) {
+      if (path === itself) continue;
+      const candidate: FileCandidate = { path, origin: "debuglink" };
+      const opened = yield candidate;
+      if (opened === undefined) continue;
+      if (opened instanceof SymbolsError) this.#refuse(candidate, "not readable");
+      else if (this.#buildId === undefined && crc32(opened.source) !== link.crc32) {
+        this.#refuse(candidate, "debug link checksum differs");
+      } else if (this.#fits(candidate, opened.elf)) return this.#take(candidate, opened.elf);
+    }
+    return false;
+  }
+
+  /** Tries all other files, until all is found. */
+  *#tryOthers(mapped: ElfFile | undefined): Steps<void> {
+    for (const candidate of this.#others()) {
+      if (candidate === "itself") {
+        if (mapped === undefined || !this.#fits(this.#itself, mapped)) continue;
+        if (this.#take(this.#itself, mapped)) return;
+        continue;
+      }
+      const opened = yield candidate;
+      if (opened === undefined) continue;
+      if (opened instanceof SymbolsError) this.#refuse(candidate, "not readable");
+      else if (this.#fits(candidate, opened.elf) && this.#take(candidate, opened.elf)) return;
+    }
+  }
+
+  *#others(): Generator<FileCandidate | "itself"> {
+    yield* this.#inPlaces();
+    // That looks through a folder, where what came before does not suffice.
+    if (this.#buildId === undefined) return;
+    for (const path of this.#places.byBuildId?.find(this.#buildId) ?? []) {
+      yield { path, origin: "folder, build id" };
+    }
+  }
+
+  #inPlaces(): (FileCandidate | "itself")[] {
+    const { path } = this.#wanted;
+    const { buildIdCache, debuginfodCache } = this.#places;
+    const [buildId, symfs, debugRoot] = [this.#buildId, this.#symfs, this.#debugRoot];
+    const found: (FileCandidate | "itself")[] = [];
+    const inFolders = buildId === undefined
+      ? undefined
+      : `${buildId.slice(0, 2)}/${buildId.slice(2)}`;
+    if (inFolders !== undefined && buildIdCache !== undefined) {
+      const entry = `${buildIdCache}/.build-id/${inFolders}`;
+      found.push({ path: `${entry}/${this.#isVdso ? "vdso" : "elf"}`, origin: "build-id cache" });
+      // Older versions of perf made the entry a link to the file itself.
+      found.push({ path: entry, origin: "build-id cache" });
+      found.push({ path: `${entry}/debug`, origin: "build-id cache, debug" });
+    }
+    const isFile = path.startsWith("/") && !this.#isVdso;
+    if (isFile) {
+      found.push({ path: `${symfs}${debugRoot}${path}.debug`, origin: "debug root" });
+      found.push({ path: `${symfs}${debugRoot}${path}`, origin: "debug root" });
+    }
+    if (inFolders !== undefined) {
+      found.push({
+        path: `${symfs}${debugRoot}/.build-id/${inFolders}.debug`,
+        origin: "debug root, build id",
+      });
+    }
+    if (isFile) {
+      found.push("itself");
+      const slash = path.lastIndexOf("/");
+      const beside = `${symfs}${path.slice(0, slash)}/.debug${path.slice(slash)}`;
+      found.push({ path: beside, origin: "debug root" });
+      // Where /usr/lib and /lib are one, debug files may be filed under the other.
+      if (path.startsWith("/usr/lib/")) {
+        found.push({ path: `${symfs}${debugRoot}${path.slice(4)}`, origin: "debug root" });
+      }
+    }
+    if (buildId !== undefined && debuginfodCache !== undefined) {
+      const entry = `${debuginfodCache}/${buildId}`;
+      found.push({ path: `${entry}/debuginfo`, origin: "debuginfod cache" });
+      found.push({ path: `${entry}/executable`, origin: "debuginfod cache" });
+    }
+    return found;
+  }
+
+  /** Looks for debug information, where it is wanted and the files that were found have none. */
+  *#searchDebug(): Steps<FoundFile | undefined> {
+    const has = [this.#symbols, this.#runtime].some((file) =>
+      file !== undefined && hasDebug(file.elf)
+    );
+    // Without a build id, nothing says that another file belongs to it.
+    const buildId = this.#buildId;
+    if (this.#wanted.wantsDebug !== true || buildId === undefined || has) return undefined;
+    for (const candidate of this.#debugCandidates(buildId)) {
+      const opened = yield candidate;
+      if (opened instanceof SymbolsError) this.#refuse(candidate, "not readable");
+      else if (
+        opened !== undefined && hasDebug(opened.elf) && this.#fits(candidate, opened.elf)
+      ) return { ...candidate, elf: opened.elf };
+    }
+    return undefined;
+  }
+
+  /** Where debug information alone may be, by build id. */
+  *#debugCandidates(buildId: string): Generator<FileCandidate> {
+    const { buildIdCache, debuginfodCache, byBuildId } = this.#places;
+    const inFolders = `${buildId.slice(0, 2)}/${buildId.slice(2)}`;
+    if (buildIdCache !== undefined) {
+      const path = `${buildIdCache}/.build-id/${inFolders}/debug`;
+      yield { path, origin: "build-id cache, debug" };
+    }
+    const path = `${this.#symfs}${this.#debugRoot}/.build-id/${inFolders}.debug`;
+    yield { path, origin: "debug root, build id" };
+    if (debuginfodCache !== undefined) {
+      yield { path: `${debuginfodCache}/${buildId}/debuginfo`, origin: "debuginfod cache" };
+    }
+    for (const path of byBuildId?.find(buildId) ?? []) yield { path, origin: "folder, build id" };
+  }
+
+  /** Whether a file is of the wanted build and architecture; refuses it otherwise. */
+  #fits(candidate: FileCandidate, elf: ElfFile): boolean {
+    if (!runsOn(this.#wanted.arch, elf)) {
+      this.#refuse(candidate, "another architecture");
       return false;
     }
-    if (buildId === undefined) return true;
+    if (this.#buildId === undefined) return true;
     let found: string | undefined;
     try {
       found = elf.buildId();
     } catch (error) {
       if (!(error instanceof SymbolsError)) throw error;
-      refused.push({ ...candidate, reason: "not readable" });
+      this.#refuse(candidate, "not readable");
       return false;
     }
-    if (found === undefined) refused.push({ ...candidate, reason: "no build id" });
-    else if (!buildIdsEqual(buildId, found)) {
-      refused.push({ ...candidate, reason: "build id differs", buildId: found });
+    if (found === undefined) this.#refuse(candidate, "no build id");
+    else if (!buildIdsEqual(this.#buildId, found)) {
+      this.#refused.push({ ...candidate, reason: "build id differs", buildId: found });
     } else return true;
     return false;
   }
 
-  const result = (debug?: FoundFile): SearchResult => ({
-    ...(symbols === undefined ? {} : { symbols }),
-    ...(debug === undefined ? {} : { debug }),
-    ...(runtime === undefined ? {} : { runtime }),
-    ...(buildId === undefined ? {} : { buildId }),
-    refused,
-  });
-
-  /** The result, after a look for debug information where there is none so far. */
-  function* ended(): Generator<
-    FileCandidate,
-    SearchResult,
-    OpenedCandidate | SymbolsError | undefined
-  > {
-    const has = [symbols, runtime].some((file) => file !== undefined && hasDebug(file.elf));
-    // Without a build id, nothing says that another file belongs to it.
-    if (wanted.wantsDebug !== true || buildId === undefined || has) return result();
-    for (const candidate of debugCandidates(symfs, debugRoot, buildId, places)) {
-      const opened = yield candidate;
-      if (opened instanceof SymbolsError) refused.push({ ...candidate, reason: "not readable" });
-      else if (opened !== undefined && hasDebug(opened.elf) && fits(candidate, opened.elf)) {
-        return result({ ...candidate, elf: opened.elf });
-      }
-    }
-    return result();
+  /** Takes a file for what it is good for; whether all is found. */
+  #take(candidate: FileCandidate, elf: ElfFile): boolean {
+    if (this.#symbols === undefined && hasSymtab(elf)) this.#symbols = { ...candidate, elf };
+    if (this.#runtime === undefined && isRuntime(elf)) this.#runtime = { ...candidate, elf };
+    return this.#symbols !== undefined && this.#runtime !== undefined;
   }
 
-  // The mapped file itself comes late in the order, but it says where its debug file is, and
-  // which build id that must have if the recording does not.
-  const itself: FileCandidate = { path, origin: "path" };
-  let mapped: ElfFile | undefined;
-  if (!vdso && wanted.path.startsWith("/")) {
-    const opened = yield itself;
-    if (opened instanceof SymbolsError) refused.push({ ...itself, reason: "not readable" });
-    else if (opened !== undefined && runsOn(wanted.arch, opened.elf)) mapped = opened.elf;
-    else if (opened !== undefined) refused.push({ ...itself, reason: "another architecture" });
+  #refuse(candidate: FileCandidate, reason: RefusedFile["reason"]): undefined {
+    this.#refused.push({ ...candidate, reason });
   }
-  let link: DebugLink | undefined;
-  if (mapped !== undefined) {
-    try {
-      buildId ??= mapped.buildId();
-      link = mapped.debugLink();
-    } catch (error) {
-      // A file with broken notes or links may still have symbols.
-      if (!(error instanceof SymbolsError)) throw error;
-    }
-  }
-  if (link !== undefined) {
-    const folder = path.slice(0, path.lastIndexOf("/"));
-    const paths = [
-      ...(link.name.startsWith("/") ? [link.name] : []),
-      `${folder}/${link.name}`,
-      `${folder}/.debug/${link.name}`,
-      `${debugRoot}${folder}/${link.name}`,
-    ];
-    for (const path of paths) {
-      const candidate: FileCandidate = { path, origin: "debuglink" };
-      if (path === itself.path) continue;
-      const opened = yield candidate;
-      if (opened === undefined) continue;
-      if (opened instanceof SymbolsError) {
-        refused.push({ ...candidate, reason: "not readable" });
-        continue;
-      }
-      if (buildId === undefined && crc32(opened.source) !== link.crc32) {
-        refused.push({ ...candidate, reason: "debug link checksum differs" });
-        continue;
-      }
-      if (!fits(candidate, opened.elf)) continue;
-      if (take(candidate, opened.elf)) return yield* ended();
-      break;
-    }
-  }
-  function* others(): Generator<FileCandidate | "itself"> {
-    yield* otherCandidates(wanted.path, symfs, debugRoot, buildId, places, vdso);
-    // That looks through a folder, where what came before does not suffice.
-    if (buildId === undefined) return;
-    for (const path of places.byBuildId?.find(buildId) ?? []) {
-      yield { path, origin: "folder, build id" };
-    }
-  }
-  for (const candidate of others()) {
-    let elf: ElfFile | undefined;
-    if (candidate === "itself") {
-      if (mapped === undefined || !fits(itself, mapped)) continue;
-      if (take(itself, mapped)) return yield* ended();
-      continue;
-    }
-    const opened = yield candidate;
-    if (opened instanceof SymbolsError) refused.push({ ...candidate, reason: "not readable" });
-    else elf = opened?.elf;
-    if (elf === undefined || !fits(candidate, elf)) continue;
-    if (take(candidate, elf)) return yield* ended();
-  }
-  return yield* ended();
-}
-
-/** Where debug information alone may be, by build id. */
-function* debugCandidates(
-  symfs: string,
-  debugRoot: string,
-  buildId: string,
-  { buildIdCache, debuginfodCache, byBuildId }: SearchPlaces,
-): Generator<FileCandidate> {
-  const inFolders = `${buildId.slice(0, 2)}/${buildId.slice(2)}`;
-  if (buildIdCache !== undefined) {
-    const path = `${buildIdCache}/.build-id/${inFolders}/debug`;
-    yield { path, origin: "build-id cache, debug" };
-  }
-  const path = `${symfs}${debugRoot}/.build-id/${inFolders}.debug`;
-  yield { path, origin: "debug root, build id" };
-  if (debuginfodCache !== undefined) {
-    yield { path: `${debuginfodCache}/${buildId}/debuginfo`, origin: "debuginfod cache" };
-  }
-  for (const path of byBuildId?.find(buildId) ?? []) yield { path, origin: "folder, build id" };
 }
 
 function hasDebug(elf: ElfFile): boolean {
   return elf.debugSection(".debug_info") !== undefined;
-}
-
-function otherCandidates(
-  path: string,
-  symfs: string,
-  debugRoot: string,
-  buildId: string | undefined,
-  places: SearchPlaces,
-  vdso: boolean,
-): (FileCandidate | "itself")[] {
-  const found: (FileCandidate | "itself")[] = [];
-  const inFolders = buildId === undefined
-    ? undefined
-    : `${buildId.slice(0, 2)}/${buildId.slice(2)}`;
-  if (inFolders !== undefined && places.buildIdCache !== undefined) {
-    const entry = `${places.buildIdCache}/.build-id/${inFolders}`;
-    found.push({ path: `${entry}/${vdso ? "vdso" : "elf"}`, origin: "build-id cache" });
-    // Older versions of perf made the entry a link to the file itself.
-    found.push({ path: entry, origin: "build-id cache" });
-    found.push({ path: `${entry}/debug`, origin: "build-id cache, debug" });
-  }
-  const file = path.startsWith("/") && !vdso;
-  if (file) {
-    found.push({ path: `${symfs}${debugRoot}${path}.debug`, origin: "debug root" });
-    found.push({ path: `${symfs}${debugRoot}${path}`, origin: "debug root" });
-  }
-  if (inFolders !== undefined) {
-    found.push({
-      path: `${symfs}${debugRoot}/.build-id/${inFolders}.debug`,
-      origin: "debug root, build id",
-    });
-  }
-  if (file) {
-    found.push("itself");
-    const slash = path.lastIndexOf("/");
-    const beside = `${symfs}${path.slice(0, slash)}/.debug${path.slice(slash)}`;
-    found.push({ path: beside, origin: "debug root" });
-    // Where /usr/lib and /lib are one, debug files may be filed under the other.
-    if (path.startsWith("/usr/lib/")) {
-      found.push({ path: `${symfs}${debugRoot}${path.slice(4)}`, origin: "debug root" });
-    }
-  }
-  if (buildId !== undefined && places.debuginfodCache !== undefined) {
-    const entry = `${places.debuginfodCache}/${buildId}`;
-    found.push({ path: `${entry}/debuginfo`, origin: "debuginfod cache" });
-    found.push({ path: `${entry}/executable`, origin: "debuginfod cache" });
-  }
-  return found;
 }
 
 function hasSymtab(elf: ElfFile): boolean {

@@ -128,11 +128,11 @@ export class RecordRows {
     switch (type) {
       case PERF_RECORD_MMAP:
       case PERF_RECORD_MMAP2:
-        return this.#map(bytes, view, start, end, hi, lo, type === PERF_RECORD_MMAP2);
+        return this.#map(bytes, view, start, end, hi, lo);
       case PERF_RECORD_COMM:
       case PERF_RECORD_FORK:
       case PERF_RECORD_EXIT:
-        return this.#task(bytes, view, start, end, hi, lo, type);
+        return this.#task(bytes, view, start, end, hi, lo);
       case PERF_RECORD_SWITCH:
       case PERF_RECORD_SWITCH_CPU_WIDE:
         return this.#switch(view, start, end, hi, lo, type);
@@ -183,9 +183,9 @@ export class RecordRows {
     end: number,
     hi: number,
     lo: number,
-    isSecond: boolean,
   ): void {
     const le = this.#reader.littleEndian;
+    const isSecond = view.getUint32(start, le) === PERF_RECORD_MMAP2;
     const at = isSecond ? MAP2 : MAP;
     if (end - start < at.filename) return;
     const misc = recordMisc(view, start, le);
@@ -228,9 +228,9 @@ export class RecordRows {
     end: number,
     hi: number,
     lo: number,
-    type: number,
   ): void {
     const le = this.#reader.littleEndian;
+    const type = view.getUint32(start, le);
     const isName = type === PERF_RECORD_COMM;
     const at = isName ? NAME : TASK;
     if (end - start < (isName ? NAME.comm : TASK.ptid + 4)) return;

@@ -72,6 +72,20 @@ interface Present {
   readonly nulls: number;
 }
 
+/** The data pages of a column. */
+interface Pages {
+  /** Which rows have a value. */
+  readonly present: Present;
+  /** How values are written; as they are by default. */
+  readonly encoding?: number;
+  /** Writes the values of the rows in `[from, to)`. */
+  readonly put: (page: PageBytes, from: number, to: number) => void;
+  /** The least and the greatest value, where they are known. */
+  readonly bounds?: Bounds | undefined;
+  /** The page before them that values are numbers in. */
+  readonly dictionary?: { readonly inflated: number; readonly size: number; readonly at: number };
+}
+
 /**
  * A Parquet file that is written group by group. What is equal gives equal bytes.
  *
@@ -207,11 +221,7 @@ export class ParquetFile implements RowSink {
   #pages(
     column: Column,
     count: number,
-    { levels, nulls }: Present,
-    encoding: number,
-    put: (page: PageBytes, from: number, to: number) => void,
-    bounds: Bounds | undefined,
-    dictionary?: { readonly inflated: number; readonly size: number; readonly at: number },
+    { present: { levels, nulls }, encoding = PLAIN, put, bounds, dictionary }: Pages,
   ): Chunk {
     const firstPage = this.#position;
     let [inflated, size] = [dictionary?.inflated ?? 0, dictionary?.size ?? 0];
@@ -243,7 +253,7 @@ export class ParquetFile implements RowSink {
       return this.#lists(column, new Int32Array(count + 1), new Int32Array(0), count);
     }
     const levels = new Uint8Array(count);
-    return this.#pages(column, count, { levels, nulls: count }, PLAIN, () => {}, undefined);
+    return this.#pages(column, count, { present: { levels, nulls: count }, put: () => {} });
   }
 
   #words(column: Column, words: Int32Array, valid: Uint8Array | undefined, count: number): Chunk {
@@ -259,7 +269,7 @@ export class ParquetFile implements RowSink {
       }
       page.length = p;
     };
-    return this.#pages(column, count, present, PLAIN, put, wordBounds(words, count, valid));
+    return this.#pages(column, count, { present, put, bounds: wordBounds(words, count, valid) });
   }
 
   #ints(column: Column, ints: Int32Array, valid: Uint8Array | undefined, count: number): Chunk {
@@ -276,7 +286,7 @@ export class ParquetFile implements RowSink {
         }
         if (used > 0) page.byte(bits);
       };
-      return this.#pages(column, count, present, PLAIN, put, undefined);
+      return this.#pages(column, count, { present, put });
     }
     const put = (page: PageBytes, from: number, to: number): void => {
       page.room(4 * (to - from));
@@ -288,7 +298,7 @@ export class ParquetFile implements RowSink {
       }
       page.length = p;
     };
-    return this.#pages(column, count, present, PLAIN, put, intBounds(ints, count, valid));
+    return this.#pages(column, count, { present, put, bounds: intBounds(ints, count, valid) });
   }
 
   #texts(column: Column, texts: readonly (string | undefined)[], count: number): Chunk {
@@ -300,7 +310,7 @@ export class ParquetFile implements RowSink {
         if (text !== undefined) putText(page, encoder.encode(text));
       }
     };
-    return this.#pages(column, count, present, PLAIN, put, undefined);
+    return this.#pages(column, count, { present, put });
   }
 
   #codes(
@@ -334,7 +344,13 @@ export class ParquetFile implements RowSink {
       page.byte(width);
       putHybrid(page, used.codes, used.before(from), used.before(to), width);
     };
-    return this.#pages(column, count, present, RLE_DICTIONARY, put, bounds, { ...written, at });
+    return this.#pages(column, count, {
+      present,
+      encoding: RLE_DICTIONARY,
+      put,
+      bounds,
+      dictionary: { ...written, at },
+    });
   }
 
   #lists(column: Column, starts: Int32Array, words: Int32Array, count: number): Chunk {
