@@ -94,7 +94,7 @@ const FILE_HEADER_FIELDS = {
   ],
   adds_features: [
     optional(array(x64, 4)) as OptionalCodec<bigint[]>,
-    "Which feature sections follow the data: 256 bits.",
+    "Bitmap of the feature sections after the data: 256 bits.",
   ],
 } as const;
 

@@ -14,7 +14,7 @@ export type Extent =
 
 /** The value of an {@link extensible} structure. */
 export type ExtensibleValue<F extends Fields> = StructValue<F> & {
-  /** Bytes of a longer structure than is known here. */
+  /** Remaining bytes of a longer structure than is known here. */
   tail?: Uint8Array;
 };
 

@@ -118,7 +118,7 @@ const priv: Codec<bigint[]> = {
 const AUXTRACE_INFO_FIELDS = {
   type: [
     enumeration(u32, PERF_AUXTRACE_NAMES) as FixedCodec<number>,
-    "What made the trace (`PERF_AUXTRACE_*`).",
+    "Source of the trace (`PERF_AUXTRACE_*`).",
   ],
   reserved__: [reserved(4) as OptionalCodec<Uint8Array>, "Zero, for alignment."],
   priv: [priv, "Words whose meaning depends on `type`."],

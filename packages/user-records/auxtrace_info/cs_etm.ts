@@ -72,7 +72,7 @@ const TS_SOURCE_FIELDS = {
         3: "physical",
       }),
     ) as OptionalCodec<bigint>,
-    "Clock of the timestamps; all bits set where it is not known.",
+    "Clock of the timestamps; all bits set if not known.",
   ],
 } as const;
 
