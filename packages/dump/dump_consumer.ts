@@ -42,7 +42,7 @@ import { RECORD_ROOM, TextOut } from "./text/text_out.ts";
 import { ThreadText } from "./text/thread_text.ts";
 import { userText } from "./text/user_text.ts";
 
-/** Text is handed on in blocks of at least so many bytes. */
+/** Text is handed on in blocks of at least this many bytes. */
 const BLOCK = 1 << 17;
 /** What a dump of a part of a recording counted. */
 export interface DumpPart {

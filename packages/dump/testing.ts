@@ -1,4 +1,4 @@
-/** What the tests of this package have in common. */
+/** Helpers for the tests of this package. */
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
 

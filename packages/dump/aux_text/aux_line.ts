@@ -1,6 +1,6 @@
 import { putAscii, putHex2, putHex4 } from "@perfdata/format/text-bytes";
 
-/** The bytes from a packet on: one object, which the next packet fills again. */
+/** The bytes from a packet on. The object is reused for the next packet. */
 export interface AuxBytes {
   /** What holds them. */
   readonly input: Uint8Array;

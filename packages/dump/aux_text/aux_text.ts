@@ -1,6 +1,6 @@
 /**
- * The lines that `perf report -D` prints of AUX data other than Intel PT's: Arm SPE, Intel BTS,
- * HiSilicon PTT. A line holds one packet: its place in the data, its bytes, and what they say.
+ * The lines of `perf report -D` for AUX data other than Intel PT: Arm SPE, Intel BTS, HiSilicon PTT.
+ * Each line has one packet: its offset in the data, its bytes, and their meaning.
  *
  * @module
  */

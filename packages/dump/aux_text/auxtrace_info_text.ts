@@ -9,7 +9,7 @@ import {
   PERF_AUXTRACE_INTEL_PT,
 } from "@perfdata/user-records/auxtrace-info";
 
-/** A word as `%#lx` prints it. */
+/** A word in the format `%#lx`. */
 export function hex(word: bigint): string {
   return word === 0n ? "0" : `0x${word.toString(16)}`;
 }

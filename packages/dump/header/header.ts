@@ -7,7 +7,7 @@ import { streamFeature } from "@perfdata/session/stream-feature";
 import { featureLines, type HeaderSession } from "./feature_lines.ts";
 import { moreFeatureLines } from "./header_more.ts";
 
-/** Largest section that is read into memory; none that perf writes comes near. */
+/** Largest section that is read into memory; sections that perf writes are far smaller. */
 const MAX_SECTION = 1 << 30;
 
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];

@@ -6,7 +6,7 @@ import type { HexParts } from "./hex_parts.ts";
 import { type HexRun, PART } from "./hex_run.ts";
 import { readUpTo } from "./hex_source.ts";
 
-/** The runs of bytes that nothing is known of. */
+/** The runs of bytes of unknown meaning. */
 export async function* byteRuns(
   parts: HexParts,
   owner: string,

@@ -23,7 +23,10 @@ import type { AnyRecordCodec } from "../records/records_json.ts";
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
-/** Without data: ends the features of a stream, with the number after that of the last one. */
+/**
+ * The record without data at the end of a stream's features. Its number is one above the last
+ * feature's.
+ */
 const LAST_FEATURE = struct("feature", { last_feature: u64 });
 const FEATURE_ID = struct("feature", { feat_id: enumeration(u64, FEATURE_NAMES) });
 

@@ -13,7 +13,7 @@ import { type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import type { HexParts } from "./hex_parts.ts";
 import { LeafTrace } from "./hex_tree.ts";
 
-/** The runs of a region that is not the data: a case for each kind. */
+/** The runs of a region other than the data section: a case for each kind. */
 export async function* regionRuns(
   parts: HexParts,
   region: Region,

@@ -7,7 +7,10 @@ import {
   type StreamSource,
 } from "@perfdata/format";
 
-/** Most bytes of a file that comes through a pipe: its sections refer to each other. */
+/**
+ * Maximum size of a file that comes through a pipe. It is held in memory, since its sections refer to
+ * each other.
+ */
 const MAX_PIPED_FILE = 1 << 30;
 
 /** Where the bytes of the file come from: kept for what no decoder hands out. */

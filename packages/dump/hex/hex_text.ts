@@ -2,7 +2,7 @@ import { type ByteSource, PerfDataError, visible } from "@perfdata/format";
 import type { HexOptions, HexRun } from "./hex_run.ts";
 import { hexRuns, hexStructures } from "./hex_runs.ts";
 
-/** How a hexdump is written, beyond which bytes it has. */
+/** Options for the text of a hexdump, beside the selection of bytes. */
 export interface HexTextOptions extends HexOptions {
   /** One JSON object a run in place of lines of text. */
   readonly json?: boolean;

@@ -1,7 +1,7 @@
 import type { Codec } from "@perfdata/format/struct";
 import type { Trace } from "@perfdata/format/cursor";
 
-/** A part of a structure: a field, an element, or bytes that the structure has of its own. */
+/** A part of a structure: a field, an element, or bytes of the structure itself. */
 export interface Leaf {
   /** Offset of the first byte, in the bytes that were decoded. */
   readonly from: number;

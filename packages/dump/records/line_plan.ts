@@ -23,7 +23,7 @@ import { type LineStyle, LineText } from "./line_text.ts";
 import { putPlainText } from "./records_bytes.ts";
 import { cpumodeName, isFeature, SAMPLE_FIRST, TRAILER } from "./records_json.ts";
 
-/** A whole stack, which stands for the call chain and for the copy of the stack. */
+/** A whole stack, which replaces the call chain and the copy of the stack. */
 export interface Stack {
   /** Halves of addresses. */
   words: Int32Array;

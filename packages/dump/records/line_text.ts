@@ -3,7 +3,7 @@ import { safeCell } from "@perfdata/format/visible";
 import type { FieldFormat } from "../text/field_text.ts";
 import type { U64Style } from "./records_json.ts";
 
-/** The columns of CSV: those that all records share, and all else as one JSON object. */
+/** The columns of CSV: members that all records share, and all others as one JSON object. */
 export const CSV_COLUMNS: readonly string[] = [
   "type",
   "offset",

@@ -6,7 +6,7 @@ import { dumpRecordName } from "./perf_record_names.ts";
 
 const encoder = new TextEncoder();
 const NO_EVENT = { id: -1n, eventName: "", readFormat: 0, symbol: undefined };
-/** Room for the text of a record beyond what it has in bytes, of which each is four characters at most. */
+/** Room for the text of a record, in addition to four characters for each of its bytes. */
 const ROOM = 1024;
 
 /** The text of kernel records as `perf script --show-mmap-events` and its like print them after the time. */

@@ -7,8 +7,8 @@ import { type NameTest, nameTest, type NameWords } from "@perfdata/session/name-
 import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
 
 /**
- * Which records are written, by what their lines say: a record without a member that is asked about is
- * left out. Only samples have the names.
+ * Selects records by the members of their lines: a record that lacks a member is excluded by a
+ * condition on it. Only samples have the names.
  */
 export interface RecordsFilter extends Omit<RecordFilter, "types"> {
   /** The event's name. */

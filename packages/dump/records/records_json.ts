@@ -20,7 +20,7 @@ import { type Residue, type Trace } from "@perfdata/format/cursor";
 import { isLastFeature } from "@perfdata/session/stream-feature";
 import { putHexBytes } from "@perfdata/format/text-bytes";
 
-/** How 64-bit values that are no addresses are written: as exact integers, or in quotes. */
+/** Form of 64-bit values other than addresses: exact integers, or integers in quotes. */
 export type U64Style = "number" | "string";
 
 /** A field as it was declared, with the fields inside of it. */

@@ -5,7 +5,7 @@ import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import type { RecordChoice } from "./records_choice.ts";
 import type { Members } from "./records_json.ts";
 
-/** Names places of a recording: `BundlePlaceSymbols` at once, `FilePlaceSymbols` after a while. */
+/** Names places of a recording: `BundlePlaceSymbols` at once, `FilePlaceSymbols` later. */
 export interface RecordSymbols {
   /** Takes the engine whose places it is asked for. */
   start(engine: Engine): void;

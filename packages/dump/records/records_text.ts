@@ -44,7 +44,7 @@ import { RecordMore } from "./records_symbols.ts";
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
-/** How many plans are kept. */
+/** Maximum number of cached plans. */
 const MOST_PLANS = 4096;
 
 const WANTED = 1;

@@ -2,7 +2,7 @@ import { type PerfDataReader, RecordCodec } from "@perfdata/format";
 import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/record-types";
 import { AUXTRACE_INFO } from "@perfdata/user-records";
 
-/** What comes before an offset at which a dump begins. */
+/** State at the offset where a dump begins, from the records before it. */
 export interface Before {
   /**
    * File offset of the record that the byte at the offset belongs to: in its own bytes, or in the

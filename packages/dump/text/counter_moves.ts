@@ -2,7 +2,7 @@ import { IdMap } from "@perfdata/format/id-map";
 import { type ReadLayout, readLayout } from "@perfdata/format/sample-layout";
 import type { DumpEvents, EventState } from "../dump_events.ts";
 
-/** The counters of samples that hold their values: perf counts a sample once for each that moved. */
+/** Counters whose values are in samples: perf counts a sample once for each counter that changed. */
 export class CounterMoves {
   /** The value of each counter at its last sample, by its id. */
   readonly #last = new IdMap<{ hi: number; lo: number }>();

@@ -1,6 +1,6 @@
 /**
- * Text with the fields of a record in it: a list of steps, each a literal and a field after it.
- * What a step needs is worked out once for all records of a shape; writing one allocates nothing.
+ * Text with fields of a record: a list of steps, each a literal followed by a field. Steps are prepared
+ * once for all records of the same layout; writing a record allocates nothing.
  *
  * @module
  */

@@ -41,7 +41,7 @@ import {
 } from "@perfdata/format/text-bytes";
 import type { FieldFormat, SourceBytes } from "./field_text.ts";
 
-/** What a record's text depends on beyond its bytes. */
+/** Context of a record's text, beside its bytes. */
 export interface KernelTextContext {
   /** Id of the event in the record's trailer; all ones where it has none. */
   readonly id: bigint;

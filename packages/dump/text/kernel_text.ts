@@ -12,7 +12,7 @@ import {
 } from "./field_text.ts";
 import { type KernelTextContext, type Part, TEXTS, type Write } from "./kernel_templates.ts";
 
-/** A {@link FieldStep}, or a function with the places of its fields. */
+/** A {@link FieldStep}, or a function with the offsets of its fields. */
 type Step = FieldStep & { readonly write?: Write; readonly fields?: readonly number[] };
 
 const DECLARATIONS: ReadonlyMap<number, Codec<unknown>> = new Map(

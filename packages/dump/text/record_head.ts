@@ -14,7 +14,7 @@ import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "../records/perf_record_names.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
-/** How many kinds of records have their text at hand; a power of two. */
+/** Number of kinds of records with cached text; a power of two. */
 const KEPT = 1 << 12;
 
 /** What the records of a type, a size and, for samples, a `misc` have in common. */

@@ -1,4 +1,4 @@
-/** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
+/** Room for the text of the longest record, whose 64 KB are printed as bytes and as addresses. */
 export const RECORD_ROOM: number = 1 << 20;
 
 const encoder = new TextEncoder();

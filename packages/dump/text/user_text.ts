@@ -3,7 +3,7 @@ import { type CpuMapData, cpusOf } from "@perfdata/user-records/cpu-map";
 import { type USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceInfoText, hex } from "../aux_text/auxtrace_info_text.ts";
 
-/** A decoded record of perf's own. */
+/** A decoded user record of perf. */
 export type UserRecord = AnyRecord<typeof USER_RECORDS[number]>;
 
 /** What `perf report` does with a record that nothing in it looks at. */

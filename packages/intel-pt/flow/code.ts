@@ -1,9 +1,9 @@
 /**
  * A piece of code at its address: for example a segment of an ELF file where it was mapped.
  *
- * What was decoded of a range is kept by its `id`. Code that changes (a new mapping, a patch of the
- * kernel, code of a JIT compiler) has to come as a range with another `id`; the same file at the same
- * address in two processes should be one range.
+ * Decoded instructions of a range are cached by its `id`. Changed code (a new mapping, a patch of the
+ * kernel, code of a JIT compiler) needs a range with another `id`; the same file at the same address in
+ * two processes should be one range.
  */
 export interface CodeRange {
   /** Number of the range, 0 to 2^28 - 1. */

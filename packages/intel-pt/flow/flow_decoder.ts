@@ -1,5 +1,5 @@
-// One module, since each kind of packet changes the same state: address, mode, branches that wait for
-// their target, what an interrupt left open.
+// One module, since all kinds of packets change the same state: address, mode, branches that wait for
+// their target, and what an interrupt left open.
 import { PacketDecoder } from "../packets/packet_decoder.ts";
 import { PacketKind } from "../packets/packet_kind.ts";
 import type { InsnMode } from "../x86/insn_decoder.ts";

@@ -1,8 +1,8 @@
 /**
- * What happens between blocks: the kinds of event of a {@linkcode FlowDecoder}.
+ * Events between blocks: the kinds of event of a {@linkcode FlowDecoder}.
  *
- * Each event has an address (`ip`), a payload of 64 bits and a small number (`detail`); the table in
- * each comment says what they are.
+ * Each event has an address (`ip`), a 64-bit payload and a small number (`detail`); the comment of each
+ * kind explains them.
  */
 export const FlowEvent = {
   /** The time has changed; no other meaning. */

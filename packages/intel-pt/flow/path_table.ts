@@ -2,7 +2,7 @@ import { InsnKind } from "../x86/insn_kind.ts";
 import { type BlockCache, BlockStop } from "./block_cache.ts";
 import type { CodeSpace } from "./code.ts";
 
-/** How a path ends, and so what comes after it. */
+/** How a path ends, which determines the next address. */
 export const PathEnd = {
   /** Block {@linkcode PathTable.next} is the next to be executed. */
   NEXT: 0,

@@ -1,4 +1,4 @@
-/** What is known of the clocks of a trace; see AUXTRACE_INFO of perf, and CPUID leaf 15h. */
+/** Parameters of the clocks of a trace; see AUXTRACE_INFO of perf, and CPUID leaf 15H. */
 export interface ClockRatios {
   /** A MTC packet comes each 2^n ticks of the crystal clock (IA32_RTIT_CTL.MTCFreq). */
   readonly mtcShift?: number;

@@ -5,7 +5,7 @@ import type { CodeSpace } from "./code.ts";
 import { FlowError } from "./flow_event.ts";
 import { isRealCall, PathEnd, pathSlot, PathTable } from "./path_table.ts";
 
-/** Blocks that are looked at without a packet at most: a circle that leads through several ranges. */
+/** Maximum number of blocks without a packet: more are a loop through several ranges. */
 const MAX_STEPS = 1 << 16;
 /** Paths without a packet at most: they are kept until one confirms them, or they are a circle. */
 const MAX_UNSURE = 1 << 11;

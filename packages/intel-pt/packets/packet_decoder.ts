@@ -1,4 +1,4 @@
-// One module, since each kind of packet reads and sets the same few fields; the loop over packets is
+// One module, since all kinds of packets read and set the same few fields. The loop over packets is
 // fast because the compiler sees the tables and the methods together.
 import { PacketKind } from "./packet_kind.ts";
 import { findPsb, PSB_SIZE } from "./psb.ts";

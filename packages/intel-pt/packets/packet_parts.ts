@@ -12,8 +12,8 @@ import type { PacketDecoder } from "./packet_decoder.ts";
 import { type Choices, type PacketField, type PacketText, PAYLOAD } from "../text/packet_texts.ts";
 
 /**
- * How a field is written: in hexadecimal, of so many digits if there is a number, in decimal, as a C-state,
- * of which C1 is 0. `by` writes what the value chooses, and `branches` a character for each branch of a TNT.
+ * Format of a field: hexadecimal, with a number of digits if given; decimal; or a C-state, where C1 is
+ * 0. `by` writes a text selected by the value, `branches` a character for each branch of a TNT.
  */
 type Format = "" | "x4" | "x8" | "x16" | "x2" | "d" | "c" | "by" | "branches";
 

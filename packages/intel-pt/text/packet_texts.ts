@@ -1,6 +1,6 @@
 import { PacketKind } from "../packets/packet_kind.ts";
 
-/** Bits of a packet: of its payload, or of another number that {@linkcode PacketDecoder} has. */
+/** Bits of a packet: of its payload, or of another number in {@linkcode PacketDecoder}. */
 export interface PacketField {
   /** The number that holds them. */
   readonly of: "payload" | "count" | "size" | "ip";

@@ -5,7 +5,7 @@ import { type PacketStep, putPacket, stepsOf } from "../packets/packet_parts.ts"
 import { float64sOf, HEX3, OVERSHOOT, wholeText } from "./packet_text_bytes.ts";
 import { PACKET_TEXTS } from "./packet_texts.ts";
 
-/** The room that {@linkcode PerfText.write} needs after the position it writes at, in bytes. */
+/** The room that {@linkcode PerfText.write} needs after its position, in bytes. */
 export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;
 
 /** perf never looks further than this from the first byte of a packet. */

@@ -13,7 +13,7 @@ import { PACKET_TEXTS, type PacketText } from "./packet_texts.ts";
 import { findPsb, PSB_SIZE } from "../packets/psb.ts";
 import { float64sOf, HEX3, OVERSHOOT, wholeText } from "./packet_text_bytes.ts";
 
-/** The room that {@linkcode PtdumpText.write} needs after the position it writes at, in bytes. */
+/** The room that {@linkcode PtdumpText.write} needs after its position, in bytes. */
 export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;
 
 /** What `ptdump` can be asked for; the names are those of its options. */

@@ -1,4 +1,4 @@
-// Used by tests only: iced-x86, the disassembler that ours is compared with.
+// Used only by tests: iced-x86, the disassembler with which ours is compared.
 
 import type * as Iced from "iced-x86";
 import { InsnKind } from "./insn_kind.ts";

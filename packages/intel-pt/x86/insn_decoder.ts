@@ -1,6 +1,6 @@
 import { InsnKind } from "./insn_kind.ts";
 
-/** Width of the code that is executed: CS.L and CS.D. */
+/** Execution mode of the code: CS.L and CS.D. */
 export type InsnMode = 64 | 32 | 16;
 
 const {

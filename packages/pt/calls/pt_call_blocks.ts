@@ -6,7 +6,7 @@ import { addressFromHalves } from "@perfdata/symbols/address";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { PENDING } from "./pt_call_stack.ts";
 
-/** Distances from the end of a call to its opcode: E8, or FF of an indirect call by its kinds of operand. */
+/** Distances from the end of a call to its opcode: E8, or FF of an indirect call by kind of operand. */
 const DIRECT_CALL = 5;
 const INDIRECT_CALLS = [2, 3, 4, 6, 7];
 

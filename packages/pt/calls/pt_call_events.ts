@@ -1,6 +1,9 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Rows that a thread hands to another one, which knows their threads and CPUs: columns of {@linkcode CallEvents}. */
+/**
+ * Rows from a worker thread to the one that knows their threads and CPUs: columns of {@linkcode
+ * CallEvents}.
+ */
 export interface CallEventPart {
   /** A call or a return: see there. */
   readonly kind: Uint8Array<ArrayBuffer>;

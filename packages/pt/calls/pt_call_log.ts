@@ -2,7 +2,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import type { OwnSums } from "./pt_call_ops.ts";
 import type { LatencyTable } from "./pt_latency.ts";
 
-/** The row that a called place is counted in. */
+/** The row for calls to a place. */
 export interface CallRows {
   /** Finds out the rows of places that are new. */
   resolve(): Promise<void> | void;

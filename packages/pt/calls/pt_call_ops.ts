@@ -2,7 +2,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import type { CallEvents } from "./pt_call_events.ts";
 import type { CallStack } from "./pt_call_stack.ts";
 
-/** What one thread leaves to who joins: it depends on calls that were made before. */
+/** Operations that a worker leaves to the joining thread, because they depend on earlier calls. */
 export const CALL_OP = {
   /** What follows is of a buffer's thread: `a` its number, `time` the buffer's position, ns. */
   STEP: 0,

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { OpenPaths } from "./pt_open_paths.ts";
 
-/** How far down a return is searched for its call: across frames that longjmp left. */
+/** Maximum number of frames in which a return searches for its call, past frames that longjmp left. */
 const MAX_SEARCH = 4096;
 
 /** How the last block of a thread ended. */

@@ -7,7 +7,7 @@ import type { CallTimeline, CallTree } from "./pt_call_tree.ts";
 import type { LatencyTable } from "./pt_latency.ts";
 import type { PtBuffer } from "../decode/pt_run.ts";
 
-/** Calls that are open at once at most; beyond that, the outer half is forgotten. */
+/** Maximum number of open calls; beyond that, the outer half is dropped. */
 export const MAX_DEPTH: number = 1 << 16;
 
 /** What is made of calls, and what they are found by. */

@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Numbers of a node that is handed out. */
+/** Number of words of a node in a result. */
 const TREE_WORDS = 5;
 /** Sums of time are of multiples of 2^-16 ns, and exact up to here. */
 const EXACT = 2 ** 37;

@@ -13,7 +13,7 @@ import { grained, PlaceSums } from "./pt_place_sums.ts";
 import type { PtCode } from "../code/pt_code.ts";
 import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
 
-/** Which part of a trace counts. */
+/** Selects the part of a trace that counts. */
 export interface CallFilter {
   /** Only these threads. */
   readonly tids?: ReadonlySet<number> | undefined;

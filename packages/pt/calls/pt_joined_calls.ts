@@ -6,7 +6,7 @@ import type { LatencyPart } from "./pt_latency.ts";
 import { EXACT } from "./pt_place_sums.ts";
 import type { PtBuffer } from "../decode/pt_run.ts";
 
-/** What a `PtCalls` found in a range of a buffer. */
+/** Result of a `PtCalls` for a range of a buffer. */
 export interface CallPart {
   /** By place: its number, instructions, ns, core clocks. */
   readonly places: Float64Array<ArrayBuffer>;

@@ -1,4 +1,4 @@
-/** Steps between two powers of two. */
+/** Number of buckets between two powers of two. */
 const STEPS = 4;
 const BUCKETS = 64 * STEPS;
 /** Below this many ns, 2^3, each has a bucket: four steps up to the next power would be the same ns. */

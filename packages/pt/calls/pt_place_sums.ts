@@ -1,8 +1,8 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
 /**
- * Sums of time and cycles are of multiples of 2^-10: as long as they are below 2^43 (ns: two hours) they are exact,
- * and the same in whichever order they are added.
+ * Times and cycles are rounded to multiples of 2^-10: sums below 2^43 (ns: two hours) are exact, and do
+ * not depend on the order of addition.
  */
 const GRAIN = 1.5 * 2 ** 42;
 

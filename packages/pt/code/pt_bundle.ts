@@ -9,7 +9,7 @@ import { type BundledFile, partsSource } from "@perfdata/symbols/bundle-code";
 import type { CodeFiles } from "@perfdata/session/code-images";
 import type { PtCode } from "./pt_code.ts";
 
-/** Bytes of a file that were read, as ranges. */
+/** The ranges of a file that were read. */
 class Read {
   readonly path: string;
   readonly buildId: string;

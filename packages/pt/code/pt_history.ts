@@ -34,7 +34,7 @@ const COMM_SIZE = prefixSize(COMM);
 const FORK_SIZE = prefixSize(FORK);
 const KSYMBOL_SIZE = prefixSize(KSYMBOL);
 
-/** Values from a time on: rows in order of time. */
+/** Values with the time from which they hold, in order of time. */
 class Versions {
   readonly #times: number[] = [];
   readonly #values: number[] = [];

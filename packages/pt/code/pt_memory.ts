@@ -9,7 +9,7 @@ import {
   type TextPoke,
 } from "@perfdata/session/code-images";
 
-/** Numbers the ranges of code of a recording, and reads them by one cache. */
+/** Numbers the ranges of code of a recording, and reads them through one cache. */
 export class CodeRanges {
   #next = 1;
   readonly #chunks = new ChunkCache();

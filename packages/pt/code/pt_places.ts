@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Addresses of objects, each of which is a number: the places where functions and branches are. */
+/** Numbers for addresses in objects: the places of functions and branches. */
 export class PtPlaces {
   /** Number of places. */
   count = 0;

@@ -37,8 +37,9 @@ const ITRACE_START_SIZE = prefixSize(ITRACE_START);
 const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
 
 /**
- * Where the raw data of sched_switch has `next_pid`: after 8 bytes that all tracepoints have, prev_comm[16],
- * prev_pid, prev_prio, prev_state (8 bytes) and next_comm[16] (include/trace/events/sched.h).
+ * Offset of `next_pid` in the raw data of sched_switch: after 8 bytes that all tracepoints have,
+ * prev_comm[16], prev_pid, prev_prio, prev_state (8 bytes) and next_comm[16]
+ * (include/trace/events/sched.h).
  */
 const NEXT_PID = 56;
 

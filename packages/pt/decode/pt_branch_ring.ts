@@ -1,6 +1,6 @@
 import { BRANCH_WORDS } from "../samples/pt_sample_rows.ts";
 
-/** The branches that a thread took last, as perf keeps them for `--itrace=l`. */
+/** The last branches of a thread, as perf keeps them for `--itrace=l`. */
 export class BranchRing {
   /** Which piece of the trace they are of: they end with it. */
   trace = -1;

@@ -7,7 +7,7 @@ import type { DecodePtOptions, PtBuffer, PtClock, PtSink } from "./pt_run.ts";
 import { PtSeeker } from "./pt_seek.ts";
 import type { PtSideband, Switches } from "../code/pt_sideband.ts";
 
-/** Bytes that are read at once. */
+/** Number of bytes for each read. */
 const READ = 1 << 18;
 /** Bytes that are fed to a decoder before `idle` is called: what they say takes a thousand times as much. */
 const FEED = 1 << 13;

@@ -7,7 +7,7 @@ import { DecodedBuffer } from "./pt_buffer.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 import { TimeOrigin } from "./pt_time.ts";
 
-/** Ticks between the first TSC that is expected and the first of the trace: three hours. */
+/** Ticks from the earliest expected TSC to the first of the trace: three hours. */
 const BEFORE = 1n << 45n;
 
 /** By how much a product of ticks and ns may be wrong: a few bits of a number below 2^45. */

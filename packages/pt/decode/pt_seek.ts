@@ -7,7 +7,7 @@ import type { PtClock } from "./pt_run.ts";
 import type { StreamPlace } from "./pt_buffer.ts";
 import { pieceEnd } from "./pt_pieces.ts";
 
-/** Bytes that are searched at once. */
+/** Number of bytes for each step of a search. */
 const CHUNK = 1 << 16;
 /** Bytes after a PSB in which its PSBEND has to come: PSB+ has at most one packet of each kind. */
 const PSB_PLUS = 256;

@@ -6,7 +6,7 @@ import { decodePt, type PtBuffer, PtClock, type PtSink } from "./pt_run.ts";
 import { PtSeeker } from "./pt_seek.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 
-/** Remembers the last time of a trace. */
+/** Finds the last time of a trace. */
 class LastTime implements PtSink {
   ns = -1;
   readonly #clock: PtClock;

@@ -1,4 +1,4 @@
-/** Whole seconds that times count from are this far before the first: half of what a number holds. */
+/** Times from here on get a later origin than 0: half of the range in which numbers are exact, in ns. */
 const BEFORE = 1n << 52n;
 const SECOND = 1_000_000_000n;
 

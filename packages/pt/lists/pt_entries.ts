@@ -4,7 +4,7 @@ import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 
-/** What a thread did in an object, as far as packets say. */
+/** Time of a thread in an object, from packets alone. */
 export interface ObjectTime {
   /** The thread. */
   readonly tid: number;

@@ -2,7 +2,7 @@ import type { PtEntries } from "./pt_entries.ts";
 import type { PtHistory } from "../code/pt_history.ts";
 import type { PtNames } from "../code/pt_names.ts";
 
-/** An object that a thread was in, as packets say. */
+/** An object in which a thread ran, from packets alone. */
 export interface ThreadObject {
   /** The thread. */
   readonly tid: number;

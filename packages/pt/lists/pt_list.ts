@@ -8,7 +8,7 @@ import { InsnTable, type InsnText } from "../decode/pt_block_insns.ts";
 import { isBranch } from "../decode/pt_path_turns.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 
-/** What a row of {@linkcode FlowRows} is. */
+/** Kinds of rows of {@linkcode FlowRows}. */
 export const ROW = {
   /** A branch from place `a` to place `b`, whose address `payload` is; `kind` is an `InsnKind`. */
   BRANCH: 0,

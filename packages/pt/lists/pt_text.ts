@@ -10,7 +10,7 @@ import type { PtFunction, PtNames } from "../code/pt_names.ts";
 import type { PtCounts } from "../decode/pt_run.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
 
-/** Words for the kinds of branches, as `perf script -F flags` has them where it has any. */
+/** Names of the kinds of branches: those of `perf script -F flags`, if it has one. */
 const BRANCH_NAMES: readonly string[] = [
   "",
   "jcc",

@@ -11,7 +11,7 @@ import {
 import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_run.ts";
 import type { PtAnswer, PtTask } from "./serve_pt.ts";
 
-/** Bytes of a range, about. */
+/** Approximate size of a range in bytes. */
 const RANGE = 2 << 20;
 /** No range is shorter than that: what is before it is decoded as well. */
 const LEAST_RANGE = 1 << 18;

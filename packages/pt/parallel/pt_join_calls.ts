@@ -9,7 +9,7 @@ import { type JoinedPt, joinRanges, type PtJoiner, type PtWorkers } from "./pt_j
 import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
 import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "../decode/pt_run.ts";
 
-/** Parts for each thread whose calls may wait for their turn, where they are listed. */
+/** Maximum number of parts per thread whose calls wait for their turn in a list. */
 const WAITING = 2;
 /** Bytes of a range of calls that are listed: there are more bytes of rows than of packets. */
 const EVENT_RANGE = 1 << 18;

@@ -5,7 +5,7 @@ import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
 import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
 import { rowLines, type RowTextOptions } from "../lists/pt_text.ts";
 
-/** Rows of a list whose text is made at once. */
+/** Number of rows for which text is made at once. */
 const BLOCK = 1024;
 /** Parts for each thread whose text may wait for its turn. */
 const WAITING = 2;

@@ -2,7 +2,7 @@ import { OutOfMemory } from "@perfdata/format/memory";
 import { buffersOf } from "@perfdata/session/workers";
 import { type PtRange, PtRangeDecoder, type PtRangePart, type PtWhole } from "./pt_ranges.ts";
 
-/** What a thread is sent: what it decodes, and then ranges. */
+/** Messages to a worker: first what to decode, then ranges. */
 export type PtTask = { readonly about: unknown } | {
   readonly number: number;
   readonly range: PtRange;

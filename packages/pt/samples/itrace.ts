@@ -1,4 +1,4 @@
-/** How many instructions, TSC ticks or ns there are from one sample to the next. */
+/** Number of instructions, TSC ticks or ns between samples. */
 export interface ItracePeriod {
   /** How many. */
   readonly period: number;

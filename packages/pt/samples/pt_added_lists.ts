@@ -2,7 +2,7 @@ import type { PtClock } from "../decode/pt_run.ts";
 import { PtSampleRows } from "./pt_sample_rows.ts";
 import type { SampleStacks } from "./pt_sample_stacks.ts";
 
-/** Samples that were recorded beside a trace, in order of time: a number each. */
+/** Samples that were recorded beside a trace, in order of time. */
 export interface RecordedSamples {
   /** How many. */
   readonly count: number;

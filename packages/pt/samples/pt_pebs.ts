@@ -1,6 +1,6 @@
 import type { CounterEvent } from "../code/pt_sideband.ts";
 
-/** Types of blocks of a PEBS record (SDM, "PEBS record fields in BIP packets"), and items of them. */
+/** Types of blocks of a PEBS record (SDM, "PEBS record fields in BIP packets"), and their items. */
 const PEBS_BASIC = 4;
 const PEBS_MEMORY = 5;
 const BASIC_IP = 0;

@@ -10,7 +10,7 @@ import { IP_FLAG, KIND_FLAGS, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import { type BranchEnds, SampleStacks } from "./pt_sample_stacks.ts";
 import type { IpcCount, SampleTrack } from "./pt_sample_track.ts";
 
-/** What `PtSamples` needs beside the options. */
+/** Inputs of `PtSamples` beside the options. */
 export interface SamplesOptions {
   /** What is made. */
   readonly itrace: ItraceOptions;

@@ -2,8 +2,8 @@ import type { ItraceOptions } from "./itrace.ts";
 import type { PtClock } from "../decode/pt_run.ts";
 
 /**
- * Which instructions are sampled: each N-th, or one each N ticks of the TSC, where perf lets an
- * instruction last a tick (`intel_pt_next_sample` and `intel_pt_sample_insn` of perf's decoder).
+ * Selects the instructions to sample: every Nth, or one every N ticks of the TSC. As in perf, an
+ * instruction takes one tick (`intel_pt_next_sample` and `intel_pt_sample_insn` of perf's decoder).
  */
 export class SamplePeriod {
   /** Whether instructions are sampled at all. */

@@ -2,7 +2,7 @@ import { FlowError } from "@perfdata/intel-pt/flow";
 import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** What a row of {@linkcode PtSampleRows} is: the events that perf makes of a trace. */
+/** Kinds of rows of {@linkcode PtSampleRows}: the events that perf synthesizes from a trace. */
 export const SAMPLE = {
   /** An instruction: `from`; `period` is how many there were since the last. */
   INSTRUCTIONS: 0,

@@ -3,7 +3,7 @@ import type { PebsRecord } from "./pt_pebs.ts";
 import type { SamplePeriod } from "./pt_sample_period.ts";
 import { type PtSampleRows, SAMPLE_WORD } from "./pt_sample_rows.ts";
 
-/** Instructions and core clocks of samples of one kind: up to the last one that had them. */
+/** Instructions and core clocks up to the last sample of a kind that had them. */
 export class IpcCount {
   insns = 0;
   cycles = 0;

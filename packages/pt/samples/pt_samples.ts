@@ -13,7 +13,7 @@ import { SamplePeriod } from "./pt_sample_period.ts";
 import { KIND_FLAGS, PtSampleRows, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import { SampleTrack } from "./pt_sample_track.ts";
 
-/** What a part of a buffer's trace leaves to the next one, and what was left out of it. */
+/** State that a part of a buffer's trace passes to the next part, and what was left out. */
 export interface PartEnd extends LeftOut {
   /** How many instructions were sampled. */
   readonly takes: number;
