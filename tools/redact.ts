@@ -1,4 +1,4 @@
-/** `redact`: removes names and data that others should not see from a recording. */
+/** `redact`: removes private names and data from a recording. */
 import { copyRecording, Redact } from "@perfdata/edit";
 import { Pseudonyms } from "@perfdata/edit/pseudonym";
 import { type Redaction, REDACTIONS } from "@perfdata/edit/redact";

@@ -1,8 +1,8 @@
 import { visible } from "./text/visible.ts";
 
 /**
- * What is wrong, for programs: `not-perf-data` where a file is none of perf's, `cut` where it ends too
- * early, `damaged` where bytes are not what the format says.
+ * Kind of error, for programs: `not-perf-data` if a file is not a `perf.data` file, `cut` if it ends
+ * too early, `damaged` if bytes contradict the format.
  */
 export type PerfDataErrorCode = "not-perf-data" | "cut" | "damaged";
 

@@ -11,7 +11,7 @@ import type { SymbolFiles } from "@perfdata/symbols";
 import { pathSource } from "./files/path_source.ts";
 import { Recording } from "./recording.ts";
 
-/** What {@linkcode open} takes. */
+/** Input of {@linkcode open}. */
 export type RecordingInput =
   | string
   | URL

@@ -22,7 +22,7 @@ import { machineFiles, machinePlaces } from "./files/machine_files.ts";
 import { type Frame, Frames } from "./sample_frames.ts";
 import type { OpenOptions, Reopenable } from "./open.ts";
 
-/** A sample with what was known of it. */
+/** A sample with its names. */
 export interface Sample {
   /** Time of the recording's clock in ns, where samples have times. */
   readonly time?: bigint;

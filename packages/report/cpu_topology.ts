@@ -1,4 +1,4 @@
-/** Where CPUs and memory of a recording are: its features NUMA_TOPOLOGY, CPU_TOPOLOGY and MEM_TOPOLOGY. */
+/** Topology of CPUs and memory, from the features NUMA_TOPOLOGY, CPU_TOPOLOGY and MEM_TOPOLOGY. */
 import {
   HEADER_CACHE,
   HEADER_CPU_TOPOLOGY,

@@ -15,7 +15,7 @@ import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
 import { USER_RECORDS } from "@perfdata/user-records";
 
 const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
-/** That of the dialect in which types 69 to 81 are features. */
+/** The dialect in which types 69 to 81 are features. */
 const GOOGLE_CODEC = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
 /** Records whose fields are looked at in any case. */

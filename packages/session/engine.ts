@@ -32,7 +32,7 @@ import type { UnwindCounts } from "./stacks/unwind_counts.ts";
 import type { CodeFinder, UnwindStep } from "./stacks/unwind.ts";
 import { DeferredChains } from "./stacks/user_chains.ts";
 
-/** What a consumer wants filled in. */
+/** Fields that a consumer needs. */
 export interface Needs {
   /**
    * `time`, the default; `file`: the order of the file will do, which needs no buffer; `any`: samples are

@@ -7,7 +7,7 @@ import {
 } from "@perfdata/format";
 import { USER_RECORDS } from "./user_records.ts";
 
-/** The declarations of all record types that are known: the kernel's and perf's own. */
+/** The declarations of all known record types: the kernel's and perf's own. */
 export const ALL_RECORDS: readonly KnownDeclaration[] = [...KERNEL_RECORDS, ...USER_RECORDS];
 
 /** A declaration out of {@link ALL_RECORDS}. */

@@ -1,7 +1,7 @@
 import type { CallTimeline, CallTree } from "@perfdata/pt/calls";
 import type { TimeBoxes } from "./time_boxes.ts";
 
-/** Which calls are laid out. */
+/** Selects the calls to lay out. */
 export interface CallBoxesQuery {
   readonly tid: number;
   /** ns, as the times of the calls. */

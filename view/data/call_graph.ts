@@ -1,7 +1,7 @@
 import type { Weight, Weights } from "./selection.ts";
 import type { StackRows } from "@perfdata/export/view-profile";
 
-/** The function of what has no stack. */
+/** The function for samples without a stack. */
 export const NO_STACK = -1;
 
 /** Rows of stacks that are one box, or one line of a tree: of one function, reached in one way. */

@@ -12,7 +12,7 @@ import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
 import type { Shown, ViewEngine } from "./view_engine.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 
-/** What is said of a comparison before anything of it is shown. */
+/** Warnings about a comparison, shown before its results. */
 export interface ComparisonFacts {
   /** What is compared with. */
   readonly title: string;

@@ -2,7 +2,7 @@ import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { inDepthFirstOrder, type StackRows, type ViewProfile } from "@perfdata/export/view-profile";
 
-/** Which samples all views show. */
+/** Selects the samples that all views show. */
 export interface Selection {
   /** Number of the event. */
   readonly event: number;

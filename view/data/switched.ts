@@ -1,4 +1,4 @@
-/** Context switches in order of the file: ns from the start of the index. */
+/** Context switches in file order: ns from the start of the index. */
 export interface Switched {
   readonly time: Float64Array;
   readonly pid: Int32Array;

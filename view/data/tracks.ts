@@ -2,7 +2,7 @@ import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { rowAt, selectedThreads, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 
-/** What the samples of a track have in common. */
+/** The key of a track: what its samples have in common. */
 export type TrackKind = "all" | "cpu" | "process" | "thread";
 
 /** Samples over time. */

@@ -25,7 +25,7 @@ import { type TimeBoxes, timeBoxes } from "./time_boxes.ts";
 import { type Track, type TrackQuery, tracks } from "./tracks.ts";
 import type { StackRows, ViewProfile } from "@perfdata/export/view-profile";
 
-/** What is selected, and how it is counted: all views show the same. */
+/** The selection and how it is counted, shared by all views. */
 export interface Shown extends Selection {
   readonly weight: Weight;
   /** Whether inlined functions are functions of their own. */

@@ -6,7 +6,7 @@ import { type ClosableSource } from "@perfdata/symbols/symbol-files";
 import { ElfFile, SymbolBundle, type SymbolFiles, SymbolsError } from "@perfdata/symbols";
 import type { CodeFiles } from "@perfdata/session/code-images";
 
-/** Most bytes that a compressed file may expand to. */
+/** Maximum size of an inflated file. */
 const MOST_EXPANDED = 2 ** 32;
 
 /** What a browser has in workers alone: reads that answer at once. */

@@ -28,7 +28,7 @@ import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { callBoxes } from "../data/call_boxes.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 
-/** What a service decodes with. */
+/** Inputs for decoding. */
 export interface PtParts {
   /** The recording. */
   readonly source: RandomAccessSource;

@@ -6,7 +6,7 @@ import type { PerfDataReader, RecordBatch } from "@perfdata/format";
 import type { IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import { RecordFacts } from "./record_facts.ts";
 
-/** Which records are listed; what is not given lists all. */
+/** Selects the records to list; all by default. */
 export interface RecordQuery {
   /** Names of types, such as `MMAP2`. */
   readonly types?: readonly string[] | undefined;

@@ -21,7 +21,7 @@ import { RecordFacts } from "./record_facts.ts";
 import { type Advice, adviceOf } from "@perfdata/report/advice";
 import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
 
-/** What of a recording is known after one look at the headers of its records. */
+/** Facts about a recording from one scan of its record headers. */
 export interface IndexAnswer {
   /** Bytes. */
   readonly size: number;

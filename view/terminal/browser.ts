@@ -12,7 +12,7 @@ import { bar, cells, cut, left, type Line, type Span, textOf } from "./lines.ts"
 import { HELP_LINES } from "./help.ts";
 import { type Row, RowList } from "./rows.ts";
 
-/** Text that is looked at by itself, with the line that it begins at. */
+/** Text on a screen of its own, with its first visible line. */
 export interface TextPage {
   readonly title: string;
   readonly lines: readonly Line[];

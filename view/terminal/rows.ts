@@ -1,7 +1,7 @@
 import { NO_STACK } from "../data/call_graph.ts";
 import type { Shown, ViewEngine } from "../data/view_engine.ts";
 
-/** A row of the list: a function, or what called it or was called by it. */
+/** A row of the list: a function, or one of its callers or callees. */
 export interface Row {
   /** The function, or `NO_STACK`. */
   readonly item: number;

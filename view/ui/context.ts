@@ -2,7 +2,7 @@ import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import type { OpenRecording, Store } from "./store.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
 
-/** What each view is given. */
+/** Input of each view. */
 export interface ViewProps {
   readonly store: Store;
   readonly open: OpenRecording;

@@ -20,7 +20,7 @@ import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_
 import type { ProfileFormat } from "./save.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 
-/** How far something is. */
+/** Progress of an operation. */
 export interface ProgressState {
   /** What goes on. */
   readonly what: string;

@@ -9,7 +9,7 @@ import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "./protocol.ts";
 
-/** What the worker has the recording from. */
+/** Source of the worker's recording. */
 export interface ViewSource {
   index(): Promise<IndexAnswer | undefined>;
   info(): Promise<InfoAnswer | undefined>;

@@ -14,7 +14,7 @@ import { clockRatios, pieceEnd, PtClock } from "@perfdata/pt/decode";
 import { AUXTRACE } from "@perfdata/user-records";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 
-/** Which bytes of the payload after an AUXTRACE record stay, and what is put around them. */
+/** The bytes to keep of the payload after an AUXTRACE record, and the bytes to write around them. */
 export interface PayloadPart {
   /** Zeros before the first byte: PAD packets. */
   readonly before: number;

@@ -17,7 +17,7 @@ import {
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
 import type { Edit } from "./copy.ts";
 
-/** What the kernel's build id is filed under; its map is called that and `_text` or `_stext`. */
+/** The file name for the kernel's build id; the name of its map is this and `_text` or `_stext`. */
 export const KERNEL = "[kernel.kallsyms]";
 
 /** Bytes of a build id in an event, whatever its own length. */

@@ -35,7 +35,7 @@ import type { PayloadPart } from "./aux_cut.ts";
 import { Pieces } from "./pieces.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./recording_output.ts";
 
-/** The record stays as it is. */
+/** Keeps the record unchanged. */
 export const KEEP = 0;
 /** The record, and the payload after it, goes. */
 export const DROP = 1;

@@ -12,7 +12,7 @@ import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import type { RecordingHead } from "./recording_output.ts";
 
-/** What a version of perf knew first. */
+/** What a version of perf introduced. */
 interface Since {
   /** Linux version, as two numbers. */
   readonly version: readonly [number, number];

@@ -28,7 +28,7 @@ import { perfEventHeader, recordSize } from "@perfdata/format/record-header";
 import { HEADER_ATTR } from "@perfdata/user-records/header-attr";
 import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
 
-/** What a recording says outside of its records, or before the first of them. */
+/** Contents of a recording outside its records, or before the first one. */
 export interface RecordingHead {
   /** Byte order of the recording. */
   readonly littleEndian: boolean;

@@ -26,7 +26,7 @@ import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
 import { AddBuildIds } from "../copy/build_ids.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 
-/** `CLOCK_MONOTONIC`, whose times compilers write into jitdump files. */
+/** `CLOCK_MONOTONIC`, the clock of the times in jitdump files. */
 const CLOCK_MONOTONIC = 1;
 /** Bit 0 of a jitdump's flags: times are those of the CPU's counter. */
 const ARCH_TIMESTAMP = 1n;

@@ -49,7 +49,7 @@ import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 import type { RecordingHead } from "../copy/recording_output.ts";
 import { accessOf, type SpeRecord } from "./spe_access.ts";
 
-/** What perf adds to the id of the first event for those that it makes. */
+/** Offset from the id of the first event to the ids of the events that perf synthesizes. */
 const ID_OFFSET = 1_000_000_000n;
 /** Bytes of AUX data that are read at once. */
 const CHUNK = 1 << 18;

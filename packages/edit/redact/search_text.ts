@@ -2,7 +2,7 @@ import type { ByteSink } from "@perfdata/format";
 
 const encoder = new TextEncoder();
 
-/** Bytes by which texts are found first. */
+/** Number of bytes for the first step of a search. */
 const HEAD = 4;
 
 /**

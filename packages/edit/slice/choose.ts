@@ -15,7 +15,7 @@ import { shortName } from "@perfdata/session/short-name";
 import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 
-/** Conditions on the names that a sample has: those that are there must all hold. */
+/** Conditions on the names of a sample: all that are given must hold. */
 export interface NameConditions {
   /** On the name of its command. */
   readonly comm?: ((name: string) => boolean) | undefined;

@@ -17,7 +17,7 @@ import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 const AUXTRACE_AT = layoutOf(AUXTRACE);
 const AUXTRACE_SIZE = prefixSize(AUXTRACE);
 
-/** Which samples a slice has. A condition that is not there lets all pass. */
+/** Selects the samples of a slice. All samples pass a missing condition. */
 export interface SliceFilter {
   /** First and last time in ns, both included. */
   readonly time?: readonly [bigint, bigint];

@@ -5,7 +5,7 @@ import type { Consumer, Needs } from "@perfdata/session/engine";
 import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 
-/** Branches that are remembered, with what ran after them: as many as stay in a CPU's cache. */
+/** Number of cached branches, with the code that ran after them: as many as fit in a CPU's cache. */
 const SLOTS = 1 << 13;
 /** Words of each: the places it leads from and to, the next branch's place, the numbers of branch and trace. */
 const WORDS = 5;

@@ -2,7 +2,7 @@ import { type ElfFile, type SymbolObject } from "@perfdata/symbols";
 import { readRawSymbols, STT } from "@perfdata/symbols/elf";
 import type { BranchCounts } from "./branch_counts.ts";
 
-/** What is asked of places: of an engine's, or of those of a trace. */
+/** Queries about places: of an engine, or of a trace. */
 export interface BranchPlaces {
   /** The objects, by number. */
   readonly objects: readonly SymbolObject[];

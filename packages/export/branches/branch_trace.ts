@@ -1,7 +1,7 @@
 import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
 import type { BranchCounts } from "./branch_counts.ts";
 
-/** Where a buffer was: the branch that was taken last, and by which thread. */
+/** State of a buffer: the last branch, and its thread. */
 interface Last {
   branch: number;
   tid: number;

@@ -2,7 +2,7 @@ import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import { type ElfFile, SymbolsError } from "@perfdata/symbols";
 import { EM, PT } from "@perfdata/symbols/elf";
 
-/** Bytes of code that are read at once, and of the longest instruction. */
+/** Bytes of code for each read, and of the longest instruction. */
 const WINDOW = 1 << 16, LONGEST = 15;
 const PF_X = 1;
 

@@ -1,7 +1,7 @@
 import type { BranchCounts } from "../branches/branch_counts.ts";
 import type { BranchPlaces } from "../branches/branch_profile.ts";
 
-/** Code that ran from one branch that was taken to the next, in one object. */
+/** Code that ran from one taken branch to the next, in one object. */
 export interface CodeRun {
   /** Where the branch before led, as the object counts. */
   readonly from: number;

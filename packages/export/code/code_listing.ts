@@ -1,7 +1,7 @@
 import type { AnnotatedCount } from "./annotate.ts";
 import { jumpLines } from "./jump_lines.ts";
 
-/** Where an instruction comes from: a function at a line. */
+/** Source of an instruction: a function and a line. */
 export interface ListedFrame {
   /** The function. */
   readonly name: string;

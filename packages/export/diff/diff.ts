@@ -10,7 +10,7 @@ import { type SameObject, sameObjects } from "./diff_objects.ts";
 export type { SameObject };
 import { normalTwoSided, rateTest, shareTest, significant, welch } from "./statistics.ts";
 
-/** What makes recordings comparable. */
+/** Properties in which recordings have to agree for a comparison. */
 export type DiffMeasure = "total" | "samples" | "time" | "period";
 
 /** What is compared, and how. */

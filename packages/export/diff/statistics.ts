@@ -1,4 +1,4 @@
-/** Below this expectation a test is exact; above, the normal distribution is close enough. */
+/** Below this expected value, a test is exact; above, the normal distribution is close enough. */
 const SMALL = 200;
 
 /**

@@ -9,7 +9,7 @@ import {
   type ProfileThread,
 } from "@perfdata/profile/profile";
 
-/** What a flame graph is drawn from: stacks of functions, and samples by thread and slice of time. */
+/** Data of a flame graph: stacks of functions, and samples by thread and slice of time. */
 export interface FlameData {
   /** What was recorded. */
   readonly title: string;

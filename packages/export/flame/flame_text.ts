@@ -2,7 +2,7 @@ import { FUNCTION_KIND, UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { FlameData } from "./flame_data.ts";
 import { type FlameTree, NO_STACK } from "./flame_tree.ts";
 
-/** The name of a function of a flame graph, with a mark where nothing verifies it. */
+/** The name of a function of a flame graph, with a mark if it is not verified. */
 export function flameFunctionName(data: FlameData, number: number): string {
   const name = data.names[number] ?? "";
   const isUnverified = ((data.functionKind[number] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;

@@ -3,7 +3,7 @@ import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import type { FlameData } from "./flame_data.ts";
 import { NodeTable } from "@perfdata/profile/node-table";
 
-/** What of a {@linkcode FlameData} is drawn, and how. */
+/** Selects the part of a {@linkcode FlameData} to draw, and how. */
 export interface FlameSelection {
   /** Number of the event. */
   readonly event: number;

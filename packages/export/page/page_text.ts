@@ -1,5 +1,5 @@
 /**
- * The page as one text: with its script, its style, its worker, and in a report the data.
+ * The page as one text: script, style, worker and, in a report, the data.
  *
  * @module
  */

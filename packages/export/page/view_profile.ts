@@ -1,5 +1,5 @@
 /**
- * A profile as pages have it: stacks of functions, samples in order of time.
+ * A profile in the form for pages: stacks of functions, samples in order of time.
  *
  * @module
  */

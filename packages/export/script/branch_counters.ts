@@ -8,7 +8,7 @@ import {
 import { PERF_SAMPLE_BRANCH_COUNTERS } from "@perfdata/format/perf-event";
 import { recordedFeatures } from "@perfdata/session/recorded-features";
 
-/** Letters of the alphabet, by which perf calls events of counters. */
+/** Letters of the alphabet, with which perf names the events of counters. */
 const LETTERS = 26;
 
 /** What the counters of branches are of. */

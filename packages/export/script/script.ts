@@ -32,7 +32,7 @@ import { EVENT_BYTES, RECORD_TEXT, ROW, ROW_WORDS, type RowBlock } from "./scrip
 import type { ScriptTraces } from "./script_traces.ts";
 import { type ClockTimes, timeOfDay } from "./time_of_day.ts";
 
-/** How {@linkcode script} writes. */
+/** Options of {@linkcode script}. */
 export interface ScriptOptions {
   /** Fields by number of the event. */
   readonly fields: readonly ReadonlySet<ScriptField>[];

@@ -16,7 +16,7 @@ import type { ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symb
 
 const encoder = new TextEncoder();
 
-/** Which fields a line of a call chain has after its address. */
+/** The fields after the address in a line of a call chain. */
 export interface FrameFields {
   /** The symbol. */
   readonly sym?: boolean;

@@ -1,5 +1,5 @@
-// One module, since the fields of a line are written one after the other into one buffer, each by what the
-// sample is of.
+// One module, since the fields of a line are written in sequence into one buffer, each depending on the
+// kind of sample.
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import { eventName, type PerfEvent } from "@perfdata/format";
 import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";

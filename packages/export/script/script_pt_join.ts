@@ -19,7 +19,7 @@ import {
 import { PERIOD_WIDTH, type PtScriptWriter } from "./script_pt.ts";
 import { PtScriptMaker, type PtScriptPart } from "./script_pt_maker.ts";
 
-/** Parts for each thread whose text may wait for its turn. */
+/** Maximum number of parts per thread whose text waits for its turn. */
 const WAITING = 2;
 /** Bytes of a range where each branch or instruction is a line: there is up to a thousand times as much text. */
 const TEXT_RANGE = 1 << 15;

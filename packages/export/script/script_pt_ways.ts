@@ -1,6 +1,6 @@
 import { SAMPLE_WORD } from "@perfdata/pt/samples";
 
-/** What a way is found by, in this order: its places and flags, then what may differ between processes. */
+/** The key of a way, in this order: places and flags, then values that may differ between processes. */
 const KEY = [SAMPLE_WORD.FROM, SAMPLE_WORD.TO, SAMPLE_WORD.FLAGS] as const;
 const REST = [
   SAMPLE_WORD.FROM_LO,

@@ -9,7 +9,7 @@ import { CHOSEN, PLACE_FRAME, type Run } from "@perfdata/session/run";
 import type { RowNeeds } from "./script_fields.ts";
 import { ScriptTraces } from "./script_traces.ts";
 
-/** Rows that are kept together. */
+/** Number of rows in a group. */
 const ROWS = 1 << 15;
 
 /** Numbers of a row: see {@linkcode RowBlock}. */

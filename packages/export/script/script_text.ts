@@ -18,7 +18,7 @@ import { type PlaceWants, ScriptPlaces } from "./script_places.ts";
 import { type RowCounts, ScriptRows, type ShownRecords } from "./script_rows.ts";
 import type { ClockTimes } from "./time_of_day.ts";
 
-/** What {@linkcode ScriptText} writes. */
+/** Options of {@linkcode ScriptText}. */
 export interface ScriptTextOptions {
   /** The fields that are asked for; those of perf without. */
   readonly wish: FieldWish | undefined;

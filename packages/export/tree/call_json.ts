@@ -5,7 +5,7 @@ import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();
 
-/** Which calls are written, and what of them. */
+/** Selects the calls to write, and their members. */
 export interface CallJsonOptions {
   /** Only calls of these functions. */
   readonly filter?: NameFilter;

@@ -8,7 +8,7 @@ import {
   type Profile,
 } from "@perfdata/profile/profile";
 
-/** What a {@linkcode CallTree} is made of. */
+/** Options of a {@linkcode CallTree}. */
 export interface CallTreeOptions {
   /** Number of the event. */
   readonly event: number;

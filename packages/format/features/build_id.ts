@@ -24,7 +24,7 @@ import {
 } from "../struct/mod.ts";
 import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "../header/perf_event.ts";
 
-/** Bytes of a SHA-1 build id, and the most that a build id event holds. */
+/** Length of a SHA-1 build id, and the maximum in a build id event. */
 export const BUILD_ID_SIZE = 20;
 
 /** Where `size` is in a `perf_event_header`. */

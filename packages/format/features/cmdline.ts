@@ -12,7 +12,7 @@ import {
 } from "../struct/mod.ts";
 import type { ByteReader } from "../struct/cursor.ts";
 
-/** The fields of CMDLINE as perf writes it. */
+/** The fields of CMDLINE, as perf writes it. */
 export const CMDLINE_ARGV_FIELDS = {
   nr: [counter(u32, "argv") as HiddenCodec, "Number of arguments, including the program's path."],
   argv: [

@@ -18,7 +18,7 @@ import {
   x64,
 } from "../struct/mod.ts";
 
-/** BRANCH_STACK and STAT: that they are there says it all. */
+/** BRANCH_STACK and STAT have no contents: only their presence matters. */
 export type EmptyFeature = Record<never, never>;
 
 /** BRANCH_STACK. */

@@ -18,7 +18,7 @@ import {
   PERF_SAMPLE_CALLCHAIN,
 } from "./perf_event.ts";
 
-/** One event of a file: its attr, its ids, and what follows from them. */
+/** One event of a file: its attr, its ids, and values derived from them. */
 export class PerfEvent implements EventContext {
   /** What is counted and sampled. */
   readonly attr: PerfEventAttr;

@@ -2,7 +2,7 @@ import type { EventTable, PerfEvent } from "../header/events.ts";
 import type { RecordContext } from "../records/record_codec.ts";
 import { recordMisc, recordSize } from "../records/record_header.ts";
 
-/** The bytes that follow an AUXTRACE or TRACING_DATA record and are not part of its size. */
+/** The bytes after an AUXTRACE or TRACING_DATA record that are not part of its size. */
 export interface Payload extends AsyncIterable<Uint8Array> {
   /** Type of the record before it. */
   readonly type: number;

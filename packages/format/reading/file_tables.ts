@@ -11,7 +11,7 @@ import {
 import { sectionRange } from "./regions.ts";
 import { array, decode, u64 } from "../struct/mod.ts";
 
-/** What the functions here need of the reader of a file. */
+/** The parts of a file's reader that these functions need. */
 export interface TablesHost {
   /** Byte order of the file. */
   readonly littleEndian: boolean;

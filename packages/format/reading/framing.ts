@@ -10,7 +10,7 @@ import {
 import type { ForwardReader } from "../sources/source.ts";
 import { recordSize } from "../records/record_header.ts";
 
-/** Bytes read at once; also bounds the memory that a batch takes. */
+/** Number of bytes for each read; also bounds the memory of a batch. */
 export const BLOCK = 1 << 19;
 /**
  * Bytes read after a payload that was stepped over: the next one may follow at once, and what is

@@ -6,8 +6,8 @@ import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_COMPRESSED } from "../records/recor
 import type { ZstdState, ZstdStream } from "../zstd/zstd.ts";
 
 /**
- * Most bytes that a COMPRESSED record, which has at most 64 KB, inflates to: a thousand times as many.
- * perf gives it the size of the ring buffer that it was filled from.
+ * Maximum inflated size of a COMPRESSED record, which has at most 64 KB: a thousand times as much. perf
+ * limits it to the size of the ring buffer.
  */
 const MAX_INFLATED = 2 ** 26;
 /** What an {@link Inflater} needs of the reader that it belongs to. */

@@ -51,7 +51,7 @@ import { recordSize } from "../records/record_header.ts";
 
 export type { FeatureSection } from "./file_tables.ts";
 
-/** Most bytes of header, attrs and ids that are read into memory from a stream. */
+/** Maximum number of bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
 /** Most bytes of features that are kept of a stream. */
 const MAX_EPILOGUE = 1 << 28;

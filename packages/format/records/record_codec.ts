@@ -16,7 +16,7 @@ import type { SampleId } from "../sample/sample.ts";
 import { bytes, type Codec, NO_SCOPE } from "../struct/mod.ts";
 import { recordMisc, recordSize, setRecordHeader } from "./record_header.ts";
 
-/** What {@link RecordCodec} needs to know about a record beyond its bytes. */
+/** Context of a record that {@link RecordCodec} needs beside its bytes. */
 export interface RecordContext {
   /** Byte order of the file; little-endian where nothing is said. */
   readonly littleEndian?: boolean;

@@ -1,4 +1,4 @@
-// Bits of `perf_mem_data_src` (include/uapi/linux/perf_event.h) and the words that perf has for them
+// Bits of `perf_mem_data_src` (include/uapi/linux/perf_event.h) and perf's names for them
 // (tools/perf/util/mem-events.c).
 
 const OPS = ["N/A", "LOAD", "STORE", "PFETCH", "EXEC"];

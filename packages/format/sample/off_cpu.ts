@@ -8,7 +8,7 @@ import {
 import { SampleFields, type SampleLayout, sampleLayout } from "./sample_layout.ts";
 import { SampleWalk } from "./sample_walk.ts";
 
-/** `PERF_COUNT_SW_BPF_OUTPUT`: samples hold what a BPF program writes. */
+/** `PERF_COUNT_SW_BPF_OUTPUT`: samples hold the output of a BPF program. */
 const PERF_COUNT_SW_BPF_OUTPUT = 10n;
 /** `OFFCPU_EVENT` of tools/perf/util/off_cpu.h. */
 const OFFCPU_EVENT = "offcpu-time";

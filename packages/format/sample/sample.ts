@@ -74,7 +74,7 @@ export {
   type StackUser,
 } from "./sample_parts.ts";
 
-/** A field that a sample has where the bit is set in `sample_type`. */
+/** A field that a sample has if the bit is set in `sample_type`. */
 function sampled<T>(bit: number, codec: Codec<T>): OptionalCodec<Exclude<T, undefined>> {
   return when({ attr: "sample_type", bits: bit }, codec);
 }

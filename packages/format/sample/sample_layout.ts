@@ -6,11 +6,11 @@ import { samplePrefixSize, SampleWalk } from "./sample_walk.ts";
 import { type Layout, layoutOf, prefixSize } from "../struct/layout.ts";
 
 /**
- * Where the fields of an event's samples lie, for loops over many records.
+ * Offsets of the fields of an event's samples, for loops over many records.
  *
- * Each number is a byte offset from the start of the record (its 8-byte header included), or -1
- * where the sample has no such field. The fields up to `period` are always at the same place; what
- * follows has to be walked (see {@link SampleFields}).
+ * Each number is a byte offset from the start of the record (including its 8-byte header), or -1 if the
+ * sample has no such field. The fields up to `period` have fixed offsets; later fields have to be
+ * walked (see {@link SampleFields}).
  */
 export interface SampleLayout {
   /** Low 32 bits of `sample_type`. */

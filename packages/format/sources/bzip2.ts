@@ -1,6 +1,6 @@
 import type { RandomAccessSource } from "./source.ts";
 
-/** Bytes that a compressed block can have: 900,001 symbols of at most 20 bits, and its tables. */
+/** Maximum size of a compressed block: 900,001 symbols of at most 20 bits, and its tables. */
 const MOST_BLOCK = 2_500_000;
 /** The two numbers that begin what follows the header of a stream, by halves. */
 const BLOCK_MAGIC = [0x314159, 0x265359] as const;

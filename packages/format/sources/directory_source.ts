@@ -9,7 +9,7 @@ import { PerfDataError } from "../error.ts";
 import { bytesSource, type SyncSource } from "./source.ts";
 import { layoutOf, prefixSize } from "../struct/layout.ts";
 
-/** Where the size of the records stands in the header. */
+/** Offset of the size of the records in the header. */
 const DATA_SIZE_AT = layoutOf(perfFileHeader)["data.size"] as number;
 const SECTION = layoutOf(perfFileSection);
 const SECTION_SIZE = prefixSize(perfFileSection);

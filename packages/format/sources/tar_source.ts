@@ -1,7 +1,7 @@
 import { PerfDataError } from "../error.ts";
 import type { StreamSource } from "./source.ts";
 
-/** Bytes of a header, and what contents are padded to. */
+/** Size of a header in bytes; contents are padded to a multiple of it. */
 const BLOCK = 512;
 /** Members of a tar archive that hold files; all others are folders, links and what describes them. */
 const REGULAR = new Set(["0", "\0", "7"]);

@@ -2,7 +2,7 @@ import { ByteReader, ByteWriter, type Residue, type StructContext, type Trace } 
 import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Shape } from "./shape.ts";
 
-/** How a value wants to be shown: in the hexdump, as JSON, in the reference documentation. */
+/** How a value is shown: in the hexdump, as JSON, in the reference documentation. */
 export interface Display {
   /** `dec` where nothing else is said. */
   readonly as: "dec" | "hex" | "flags" | "enum" | "text" | "bytes" | "struct" | "array";

@@ -1,6 +1,6 @@
 import type { ByteReader, StructContext } from "./cursor.ts";
 
-/** The fields of a structure that are decoded so far (or that are being encoded). */
+/** The fields of a structure that are already decoded (or are being encoded). */
 export interface Scope {
   /** The fields of the innermost structure by name. */
   readonly fields: Readonly<Record<string, unknown>>;

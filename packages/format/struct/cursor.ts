@@ -3,7 +3,7 @@ import { PerfDataError } from "../error.ts";
 import type { Codec } from "./codec.ts";
 import type { AttrMask } from "./condition.ts";
 
-/** What a declaration may need to know of an event. */
+/** Properties of an event that a declaration may need. */
 export interface EventContext {
   /** The parts of the event's attr that decide what its records hold. */
   readonly attr: Readonly<Record<AttrMask, bigint>>;

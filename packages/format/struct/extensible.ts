@@ -4,8 +4,8 @@ import { type Codec, codecsOf, type Fields, type StructValue } from "./codec.ts"
 import { decodeField } from "./structure.ts";
 
 /**
- * How many bytes an {@link extensible} structure takes up: a constant, a field outside of it, or a
- * u32 among its own fields, in which 0 stands for `zero`.
+ * Size of an {@link extensible} structure: a constant, a field outside it, or a u32 among its own
+ * fields, in which 0 means `zero`.
  */
 export type Extent =
   | number

@@ -7,7 +7,7 @@ import { x64 } from "./numbers.ts";
 import { array } from "./sequences.ts";
 import { struct } from "./structure.ts";
 
-/** What a declaration is specialized by: the record's event and its header's `misc`, where known. */
+/** Parameters for specializing a declaration: the record's event and its header's `misc`, if known. */
 export type EventShape = Partial<Pick<EventContext, "attr" | "arch">> & {
   readonly misc?: number | undefined;
 };

@@ -3,7 +3,7 @@ import { type Count, counterOf } from "./condition.ts";
 import type { Codec, HiddenCodec, OptionalCodec } from "./codec.ts";
 import { decodeField } from "./structure.ts";
 
-/** Bytes as they are: `count` of them. The value is a copy of its own. */
+/** Plain bytes, `count` of them. The value is a copy. */
 export function bytes(count: Count): Codec<Uint8Array> {
   const countIn = counterOf(count, 1);
   return {

@@ -3,7 +3,7 @@ import type { Count, Test } from "./condition.ts";
 
 // The steps of a walk, each STEP words: what to do, the slot that it concerns, and a number.
 const STEP = 3;
-/** The field of `slot` is here and takes up `number` bytes. */
+/** The field of `slot` is here and has `number` bytes. */
 const FIELD = 0;
 /** A u64 that counts the elements of the field of `slot`. */
 const COUNT64 = 1;

@@ -1,7 +1,7 @@
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** First byte of the range that carries undecodable bytes: byte `b` becomes `U+DC00 + b`. */
+/** Start of the range for undecodable bytes: byte `b` becomes `U+DC00 + b`. */
 const ESCAPE = 0xdc00;
 
 /**

@@ -1,6 +1,6 @@
 import { TracepointSyntaxError } from "./tokens.ts";
 
-/** Widest field, and most digits: the kernel's formats have 2 digits at most. */
+/** Maximum width of a field and number of digits: the kernel's formats have at most 2 digits. */
 const MAX_WIDTH = 1024;
 
 /** A part of a print format: text, or how an argument is printed. */

@@ -8,7 +8,7 @@ import {
   unaryValue,
 } from "./values.ts";
 
-/** How deep expressions may be nested: those of the kernel are less than 30 deep. */
+/** Maximum depth of nested expressions: those of the kernel have less than 30 levels. */
 const MAX_DEPTH = 200;
 
 /** A value of `__print_flags` or `__print_symbolic` and its name; negative where it is not known. */

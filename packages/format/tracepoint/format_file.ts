@@ -1,7 +1,7 @@
 import { type Expression, parseArguments } from "./expression.ts";
 import { Tokens, TracepointSyntaxError } from "./tokens.ts";
 
-/** Longest description that is read: the kernel's are a few KB. */
+/** Maximum length of a description: the kernel's have a few KB. */
 const MAX_DESCRIPTION = 1 << 20;
 
 /** A field of a tracepoint's raw data. */

@@ -1,6 +1,6 @@
 import { TracepointSyntaxError } from "./tokens.ts";
 
-/** Operators with two sides, and how closely they bind. */
+/** Binary operators and their precedence. */
 export const BINARY: Readonly<Record<string, number>> = {
   "*": 10,
   "/": 10,

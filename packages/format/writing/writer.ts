@@ -14,7 +14,7 @@ import type { PerfDataReader } from "../reading/reader.ts";
 import type { ByteSink, RandomAccessSink } from "../sources/sink.ts";
 import { array, encode, u64 } from "../struct/mod.ts";
 
-/** An event as a file's header has it. */
+/** An event in the form of a file's header. */
 export interface WriterEvent {
   /** What is counted and sampled. */
   readonly attr: PerfEventAttr;

@@ -10,7 +10,7 @@ import {
   readHuffmanTable,
 } from "./entropy_tables.ts";
 
-/** Bytes that one block may inflate to (`Block_Maximum_Size` of RFC 8878, 3.1.1.2.4). */
+/** Maximum inflated size of a block (`Block_Maximum_Size` of RFC 8878, 3.1.1.2.4). */
 export const MAX_BLOCK: number = 1 << 17;
 
 /** Bytes before and after the body of a block that may be read. */

@@ -45,7 +45,7 @@ import {
 export type { TimedPart } from "./timed_rows.ts";
 export type { ProfileWeight } from "../columns/profile.ts";
 
-/** What {@linkcode ProfileConsumer} keeps. */
+/** Options of {@linkcode ProfileConsumer}. */
 export interface ProfileOptions {
   /** Whether each sample is kept with its time and CPU, instead of sums of those that are alike. */
   readonly timed?: boolean;

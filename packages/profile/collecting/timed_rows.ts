@@ -1,6 +1,6 @@
 import { checkMemory } from "@perfdata/format/memory";
 
-/** Values of a block of a column. */
+/** Number of values in a block of a column. */
 const BLOCK = 1 << 16;
 
 /** A column that grows without being copied; it is taken once. */

@@ -1,8 +1,8 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
 /**
- * Nodes of a tree, each found by its parent and what it stands for: rows of columns after an
- * open-addressed hash table. A parent comes before its children.
+ * Nodes of a tree, looked up by parent and value: rows of columns behind an open-addressing hash table.
+ * A parent comes before its children.
  *
  * @example
  * ```ts

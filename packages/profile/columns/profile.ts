@@ -3,7 +3,7 @@ import type { ThreadTable } from "./thread_table.ts";
 
 export { UNVERIFIED_MARK };
 
-/** What a function is, as bits: a level, and whether the function was inlined where it was sampled. */
+/** Kind of a function, as bits: its level, and whether it was inlined where it was sampled. */
 export const FUNCTION_KIND = {
   /** Code of a process. */
   USER: 0,

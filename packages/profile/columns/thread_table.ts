@@ -4,7 +4,7 @@ import { NodeTable } from "./node_table.ts";
 import type { ProfileThread } from "./profile.ts";
 
 /**
- * Threads: rows of numbers, each process, thread and name once.
+ * Threads: one row for each combination of process, thread and name.
  *
  * @example
  * ```ts

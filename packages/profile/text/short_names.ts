@@ -1,5 +1,5 @@
 /**
- * Shortens names that are too long, by one rule in all tables, trees and pictures.
+ * Shortens names that are too long, by the same rules in all tables, trees and pictures.
  *
  * @module
  */

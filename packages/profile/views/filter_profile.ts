@@ -1,6 +1,6 @@
 import type { Profile, SampleColumns } from "../columns/profile.ts";
 
-/** Which samples of a profile are kept; what is not given keeps all. */
+/** Selects samples of a profile; all samples pass a missing condition. */
 export interface ProfileFilter {
   /** By the name of the thread. */
   readonly comm?: ((name: string) => boolean) | undefined;

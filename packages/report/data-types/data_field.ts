@@ -1,6 +1,6 @@
 import type { DataType } from "@perfdata/symbols/dwarf";
 
-/** Structures in each other that are followed: in a damaged file, one may be a part of itself. */
+/** Maximum depth of nested structures: in a damaged file, a structure may contain itself. */
 export const DEEPEST_FIELD = 32;
 
 /**

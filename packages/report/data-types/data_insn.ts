@@ -1,4 +1,4 @@
-/** What follows an instruction. */
+/** Where execution continues after an instruction. */
 export type InsnFlow = "next" | "branch" | "jump" | "call" | "end";
 
 /** An operand in memory. Registers have their numbers in DWARF. */

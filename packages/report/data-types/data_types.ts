@@ -4,7 +4,7 @@ import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import type { DataDecoder, DataInsn } from "./data_insn.ts";
 import { type FoundData, RegisterTypes } from "./register_types.ts";
 
-/** Why it is not known what an instruction accesses. */
+/** Why the type of an access is not known. */
 export const DATA_CAUSES = [
   /** It pushes, pops, calls or returns. */
   "stack operation",

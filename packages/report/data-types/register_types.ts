@@ -3,7 +3,7 @@ import type { ObjectData } from "@perfdata/symbols/object-data";
 import { DEEPEST_FIELD } from "./data_field.ts";
 import type { DataDecoder, DataInsn, MemoryOperand } from "./data_insn.ts";
 
-/** Data that a register points to. */
+/** The data to which a register points. */
 interface Pointed {
   /** Its type. */
   readonly type: DataType;

@@ -2,8 +2,8 @@ import { TidTable } from "@perfdata/session/machine-tids";
 import { textRanks, Texts } from "../numbered_texts.ts";
 
 /**
- * Commands of rows, by number: names, and threads that have none and are called `:tid`, of which there may
- * be millions. Even numbers are names.
+ * Commands of rows, by number: even numbers are names; odd ones are threads without a name, called
+ * `:tid`, of which there may be millions.
  */
 export class CommTable {
   readonly #names = new Texts();

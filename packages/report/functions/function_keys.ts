@@ -7,7 +7,7 @@ import type { SampleKeys } from "./sample_counts.ts";
 import { DETAIL_COLUMNS, type DetailColumn } from "./sample_details.ts";
 import { textRanks } from "../numbered_texts.ts";
 
-/** What rows are ordered by: a number of each. */
+/** The key for ordering rows: a number for each. */
 export type OrderColumn = (row: number) => number;
 
 /** What rows can be grouped by: an entry here is all that a new one takes. */

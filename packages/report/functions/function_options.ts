@@ -3,8 +3,8 @@ import type { DataTypes } from "../data-types/data_types.ts";
 import type { SortKey } from "./function_keys.ts";
 
 /**
- * What a row of the statistics is about, as one value: see {@link FunctionTable.row}. It has the keys that rows
- * are grouped by.
+ * Subject of a row of the statistics, as one value: see {@link FunctionTable.row}. It has the keys by
+ * which rows are grouped.
  */
 export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | number>>> {
   /** Number of the event. */

@@ -5,7 +5,7 @@ import type { FunctionTable } from "./functions.ts";
 import { jsonLine } from "../json_line.ts";
 
 /**
- * A share as percent with two digits, rounded as C rounds it: what lies in the middle, to even.
+ * A share in percent with two digits, rounded as in C: ties to even.
  *
  * @example
  * ```ts

@@ -28,7 +28,7 @@ import type { EventTotal, SampleCounts } from "./sample_counts.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
 
-/** What samples were counted of: an engine, or a profile. */
+/** Source of the counted samples: an engine, or a profile. */
 export interface CountedCode {
   /** Its places. */
   readonly places: CodePlaces;

@@ -14,7 +14,7 @@ import {
   nameNeeds,
 } from "./functions.ts";
 
-/** The functions of a profile, and what their stacks are made from. */
+/** The functions of a profile, and the source of their stacks. */
 export interface ProfileFunctions {
   /** The rows. */
   readonly table: FunctionTable;

@@ -1,8 +1,8 @@
 import type { OrderColumn } from "./function_keys.ts";
 
 /**
- * The order of rows by columns of numbers, of which the first decides first; rows that are equal in
- * all stay as they are. Columns of few values are sorted by counting, the last one first.
+ * The order of rows by columns of numbers, the first column being the most significant; equal rows keep
+ * their order. Columns with few values are sorted by counting, the last one first.
  *
  * @param rows The rows to order.
  */

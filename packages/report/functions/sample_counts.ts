@@ -30,7 +30,7 @@ import {
   SampleDetails,
 } from "./sample_details.ts";
 
-/** Where the fields of a CGROUP lie. */
+/** Offsets of the fields of a CGROUP record. */
 const CGROUP_RECORD = layoutOf(CGROUP);
 
 /** What samples are grouped by besides event, comm and place. */

@@ -22,7 +22,7 @@ import {
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Run } from "@perfdata/session/run";
 
-/** Values of 64 bits that single samples have: what few recordings have, and few rows are grouped by. */
+/** 64-bit values of single samples. Few recordings have them, and rows are rarely grouped by them. */
 export type DetailColumn =
   | "data_src"
   | "weight"

@@ -28,7 +28,7 @@ import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 // Where the field of a record lies.
 const TRACE = layoutOf(AUXTRACE);
 
-/** An event of a recording: what was asked for, and what came. */
+/** An event of a recording: requested frequency or period, and actual samples. */
 export interface EventInfo {
   /** Its name. */
   name: string;

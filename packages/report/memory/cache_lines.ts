@@ -22,7 +22,7 @@ import {
   counterOf,
 } from "./access_stats.ts";
 
-/** What accesses to one offset of a line are told apart by. */
+/** The key that distinguishes accesses to one offset of a line. */
 export const COALESCED = ["iaddr", "dso", "pid", "tid"] as const;
 
 /** Numbers of accesses, by name. */

@@ -34,7 +34,7 @@ const LOST_RECORDS = layoutOf(LOST);
 const LOST_OF_EVENT = layoutOf(LOST_SAMPLES);
 const PAUSE = layoutOf(THROTTLE);
 
-/** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
+/** Scope of a counter: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
 
 /** Something that stopped a counter, or that was lost. */

@@ -1,4 +1,4 @@
-/** How many periods one after the other have to agree before the period counts as settled. */
+/** Number of successive periods that have to agree before the period counts as settled. */
 export const SETTLED_SAMPLES = 16;
 
 /** How far apart the highest and the lowest of them may be: 1.25 is a quarter. */

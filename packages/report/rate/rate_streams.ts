@@ -2,7 +2,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
-/** What is known of the only sample of a counter. */
+/** The only sample of a counter. */
 const FIRST = { SAMPLE: 1, READ: 2, CHOSEN: 4, SOURCE_READ: 8 } as const;
 
 /**

@@ -15,7 +15,7 @@ import { SchedulerConsumer } from "./consumer.ts";
 
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
-/** Columns that are believed: more are of a damaged recording. */
+/** Maximum number of columns: more indicate a damaged recording. */
 const MOST_CPUS = 4096;
 
 /** A context switch, with what all CPUs run then. */

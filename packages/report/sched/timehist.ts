@@ -1,7 +1,7 @@
 import type { Run } from "@perfdata/session/run";
 import { SchedulerConsumer } from "./consumer.ts";
 
-/** A time on a CPU that ended, with what was before it, in ns. */
+/** A finished stretch on a CPU, with the wait before it, in ns. */
 export interface TimehistRow {
   /** When it ended, since the first event. */
   readonly time: number;

@@ -31,11 +31,11 @@ import {
   statRole,
 } from "./stat_metrics.ts";
 
-/** What counts are summed up by. */
+/** Aggregation of counts. */
 export const STAT_GROUPINGS = [
   ...["all", "cpu", "core", "cache", "die", "socket", "node", "thread"] as const,
 ] as const;
-/** What counts are summed up by. */
+/** Aggregation of counts. */
 export type StatGrouping = typeof STAT_GROUPINGS[number];
 
 /** What a row is of: one of the CPUs, cores, threads …, as what counts are summed up by says. */
@@ -82,7 +82,7 @@ export interface StatCounts {
 
 /** What is known of a recording of `perf stat record`. */
 export interface StatReport {
-  /** What counts are summed up by. */
+  /** Aggregation of counts. */
   readonly by: StatGrouping;
   /** Milliseconds of an interval; 0 where there is one count at the end. */
   readonly interval: number;

@@ -1,6 +1,6 @@
 import type { PerfEventAttr } from "@perfdata/format";
 
-/** What a metric needs to know of an event. */
+/** The properties of an event that a metric needs. */
 export interface MetricEvent {
   /** Its name. */
   readonly name: string;

@@ -7,7 +7,7 @@ import {
   type AuxTrace,
 } from "./aux_trace.ts";
 
-/** A value as JSON has it. */
+/** A JSON value. */
 export type Json =
   | string
   | number

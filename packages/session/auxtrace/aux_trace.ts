@@ -1,7 +1,7 @@
 import { PERF_AUX_FLAG_NAMES } from "@perfdata/format/perf-event";
 import type { AuxtraceInfo, IntelPtInfo } from "@perfdata/user-records";
 
-/** A run of AUX data as it lies in the file: what follows an AUXTRACE record, or part of a sample. */
+/** A run of AUX data in the file: the payload after an AUXTRACE record, or part of a sample. */
 export interface AuxPiece {
   /** The stream that it belongs to; not enumerable, so that a piece can be printed. */
   readonly stream: AuxStream;

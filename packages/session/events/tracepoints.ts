@@ -4,7 +4,7 @@ import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Engine } from "../engine.ts";
 import type { Run } from "../order/run.ts";
 
-/** Where a field is in the raw data. */
+/** Position of a field in the raw data. */
 export interface FieldPlace {
   /** Bytes from the start of the raw data. */
   readonly offset: number;

@@ -24,7 +24,7 @@ import type { SeenThreads } from "../index/seen_threads.ts";
 import type { MachineLog } from "./machine_log.ts";
 import { Versions } from "./versions.ts";
 
-/** What of a recording's index the past of its machine is made of. */
+/** The part of a recording's index from which the past of its machine is made. */
 export interface HistoryIndex {
   /** Whether records can be brought into an order of time. */
   readonly isTimed: boolean;

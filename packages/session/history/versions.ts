@@ -1,10 +1,10 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
 /**
- * Values of things over time: for each thing, rows with the moment from which on they hold.
+ * Values of things over time: each thing has rows with the moment from which they hold.
  *
- * Rows are added in the order of moments. A thing that changes twice at one moment has one row. After
- * {@link Versions.seal} the rows of a thing stand together.
+ * Rows are added in order of moments. A thing that changes twice at one moment has one row. After
+ * {@link Versions.seal}, the rows of a thing are contiguous.
  */
 export class Versions {
   /** Number of rows. */

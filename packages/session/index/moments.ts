@@ -5,7 +5,7 @@ import type { Rounds } from "./rounds.ts";
 /**
  * The step at which a record is delivered.
  *
- * @param round How many FINISHED_ROUND records stand before it.
+ * @param round Number of FINISHED_ROUND records before it.
  * @param hi Upper half of its time.
  * @param lo Lower half.
  */

@@ -25,7 +25,10 @@ import { KeptRecords, type KeptRecordsPart } from "./kept_records.ts";
 import { Rounds, type RoundsPart } from "./rounds.ts";
 import { SeenThreads, type SeenThreadsPart } from "./seen_threads.ts";
 
-/** What of an index the past of the machine is made of, as it is sent to another thread. */
+/**
+ * The part of an index from which the past of the machine is made, in the form for sending it to
+ * another thread.
+ */
 export interface HistoryPart {
   /** Whether records can be brought into an order of time. */
   readonly isTimed: boolean;

@@ -1,6 +1,6 @@
 import type { ThreadIntervals } from "./thread_intervals.ts";
 
-/** How to record what intervals are made of. */
+/** How to record the events from which intervals are made. */
 export const HOW_TO_RECORD: string =
   "perf record -g -e cpu-clock,sched:sched_switch,sched:sched_waking --switch-events -- PROGRAM";
 

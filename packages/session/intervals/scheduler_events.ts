@@ -17,7 +17,7 @@ const LOST_SAMPLES_AT = layoutOf(LOST_SAMPLES);
 const FORK_AT = layoutOf(FORK);
 const EXIT_AT = layoutOf(EXIT);
 
-/** Tracepoints of the scheduler that are read, and the fields of theirs. */
+/** The scheduler's tracepoints to read, and their fields. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "sched:sched_switch": ["prev_pid", "prev_state", "next_pid"],
   "sched:sched_waking": ["pid"],

@@ -9,7 +9,7 @@ import type { AddressSpaces } from "./machine_maps.ts";
 import type { NameTable } from "./machine_names.ts";
 import type { MapSources } from "./map_sources.ts";
 
-/** Where the fields of a KSYMBOL lie. */
+/** Offsets of the fields of a KSYMBOL record. */
 const SYMBOL = layoutOf(KSYMBOL);
 const KSYMBOL_UNREGISTER = 1;
 const ENTRY_TRAMPOLINE = "__entry_SYSCALL_64_trampoline";

@@ -1,12 +1,11 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
 /**
- * What is mapped where, in any number of address spaces.
+ * The mappings of any number of address spaces.
  *
- * An address space is a number: the root of a binary search tree over start addresses (a treap, so
- * that it stays balanced in whatever order maps come). A tree is never changed where another one
- * shares it: what lies on the way to a change is copied. A fork is therefore one number that is
- * copied.
+ * An address space is a number: the root of a binary search tree over start addresses (a treap, so that
+ * it stays balanced in whatever order maps come). Shared parts of trees are never changed: the nodes on
+ * the path to a change are copied. A fork therefore copies one number.
  *
  * Addresses are pairs of 32-bit halves, since kernel addresses do not fit into a double.
  */

@@ -3,9 +3,8 @@ import type { MapSource } from "./map_sources.ts";
 import type { NameTable } from "./machine_names.ts";
 
 /**
- * What a sample is resolved by: the threads of a machine, by number, and what each of them sees. A
- * `Machine` is as it is at the present moment; of a `History`, a number is a thread as it was at some
- * moment.
+ * Resolves samples: the threads of a machine, by number, and their mappings. For a `Machine`, a number
+ * is a thread at the present moment; for a `History`, a thread at some moment.
  */
 export interface MachineView {
   /** Paths, comms and symbols of the kernel, by number. */

@@ -12,7 +12,7 @@ import { recordMisc } from "@perfdata/format/record-header";
 const PROT_EXEC = 4;
 const MAP_HUGETLB = 0x40000;
 
-/** What a map was made from: the fields of its MMAP or MMAP2 record. */
+/** Origin of a map: the fields of its MMAP or MMAP2 record. */
 export interface MapSource {
   /** Path or bracketed name: a name. */
   readonly name: number;

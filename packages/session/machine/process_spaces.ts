@@ -5,7 +5,7 @@ import type { AddressSpaces } from "./machine_maps.ts";
 
 /**
  * The address spaces of processes, by number: a space has the root of a tree of {@link AddressSpaces},
- * and is there as long as a thread uses it.
+ * and lives as long as a thread uses it.
  */
 export class ProcessSpaces {
   readonly #trees: AddressSpaces;

@@ -13,8 +13,8 @@ const TASK = layoutOf(FORK);
 /**
  * The comms of samples, by numbers of its own.
  *
- * What a thread did before it got its first name counts under that name, as with perf
- * (`thread__set_comm` of tools/perf/util/thread.c); a thread that never gets one is `:tid`.
+ * Samples of a thread before its first name count for that name, as in perf (`thread__set_comm` of
+ * tools/perf/util/thread.c); a thread that never gets one is `:tid`.
  *
  * Even numbers are names of the engine, odd ones threads without a name, of which there may be millions.
  */

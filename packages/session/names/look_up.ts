@@ -17,7 +17,7 @@ import {
 import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
 import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 
-/** Which look-ups {@linkcode lookUpPlaces} makes. */
+/** Options of {@linkcode lookUpPlaces}. */
 export interface LookUpOptions {
   /** Whether code that a compiler made has the names of what was there last; those of its time otherwise. */
   readonly lastCode?: boolean;

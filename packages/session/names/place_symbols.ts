@@ -10,7 +10,7 @@ import {
 import { KERNEL_HIDDEN, type Places } from "../places/places.ts";
 import { type LookUpRows, PlaceLookUps } from "./look_up.ts";
 
-/** What is known of an address of a recording. */
+/** The names at an address of a recording. */
 export interface PlaceSymbol {
   /** Path or name of the object that is mapped there; `undefined` where nothing is. */
   readonly dso: string | undefined;

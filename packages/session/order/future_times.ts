@@ -7,7 +7,7 @@ import {
 import { enlarge } from "@perfdata/format/enlarge";
 import { RecordTime } from "./record_time.ts";
 
-/** As many records with a time share one bound. */
+/** Number of records with a time that share one bound. */
 const STRETCH = 1 << 12;
 
 /**

@@ -7,8 +7,8 @@ import { ReorderBuffer } from "./reorder_buffer.ts";
 import { type Run, RunWriter } from "./run.ts";
 
 /**
- * Bytes of records from which on it is looked ahead for the times to come where nothing else bounds
- * what has to wait. Less is held as it is.
+ * If nothing else bounds the records that have to wait, times are looked up ahead from this many bytes
+ * of records on. Fewer are simply held.
  */
 const LOOK_AHEAD = 1 << 26;
 

@@ -3,7 +3,7 @@ import type { EventTable, RecordBatch } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { recordSize } from "@perfdata/format/record-header";
 
-/** Times of records: a row each. */
+/** Times of records, a row for each. */
 export class TimeColumns {
   /** The upper half of the time; both halves are 0 where the record has none. */
   readonly hi: Int32Array;

@@ -8,7 +8,7 @@ import { RunHeap } from "./run_heap.ts";
 import { SortedFile } from "./sorted_file.ts";
 import { BIAS, BLOCK, Block, WaitingRows } from "./waiting_rows.ts";
 
-/** Fewest rows that are worth a look at which of them may go. */
+/** Minimum number of rows before checking which of them can be delivered. */
 const FEW = 1 << 15;
 
 /** Records of a batch that are taken in one call: see `RUN_ROWS`. */

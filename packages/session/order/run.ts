@@ -4,7 +4,7 @@ import { PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_USER } from "@perfdata/
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { recordMisc, recordSize } from "@perfdata/format/record-header";
 
-/** Rows of a {@link Run} at most: as many as stay in a CPU's second-level cache. */
+/** Maximum number of rows of a {@link Run}: as many as fit in a CPU's second-level cache. */
 export const RUN_ROWS = 1024;
 
 /** Bytes that hold records: those of a batch, or those of the re-order buffer. */

@@ -1,4 +1,4 @@
-/** The first and the last of some times, in halves of 32 bits. */
+/** The first and the last of some times, in 32-bit halves. */
 export type TimePart = readonly [firstHi: number, firstLo: number, lastHi: number, lastLo: number];
 
 /** The first and the last of some times, without an allocation for each. */

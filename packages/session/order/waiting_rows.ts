@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { RecordBytes } from "./run.ts";
 
-/** Room for those of most rounds: what is not used of it takes no memory. */
+/** Room for the rows of most rounds; unused room takes no memory. */
 const FIRST_ROWS = 1 << 16;
 
 /** Bytes of a {@link Block} of the re-order buffer; batches are shorter. */

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { Places } from "./places.ts";
 
-/** Bits of {@link AddressTable.uses}: where an address occurs. */
+/** Bits of {@link AddressTable.uses}: the kinds of occurrence of an address. */
 export const ADDRESS_USE = {
   /** The `ip` of a sample. */
   IP: 1,

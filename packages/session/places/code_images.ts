@@ -6,7 +6,7 @@ import { SymbolsError } from "@perfdata/symbols/errors";
 import { type KernelReference, kernelRelocation } from "@perfdata/symbols/address-map";
 import { addressFromHalves } from "@perfdata/symbols/address";
 
-/** Bytes that are read from a file at once: a bundle has those of the code that ran, and no more. */
+/** Number of bytes for each read from a file; a bundle has only the code that ran. */
 const CHUNK = 1 << 12;
 /** An instruction has no more bytes. */
 const OVERLAP = 16;

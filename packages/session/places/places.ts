@@ -13,7 +13,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
 import { type Run, RUN_ROWS } from "../order/run.ts";
 
-/** The object of a user's addresses where nothing was mapped. */
+/** The object of unmapped user addresses. */
 export const UNMAPPED: number = -1;
 /** The object of kernel addresses in a recording that does not say where the kernel was. */
 export const KERNEL_HIDDEN: number = -2;

@@ -24,7 +24,7 @@ import { UserChains } from "../stacks/user_chains.ts";
 import { type ResolveNeeds, type SampleShape, sampleShape } from "./sample_shape.ts";
 import { type StackTable, UserFrames } from "../stacks/stacks.ts";
 
-/** Which samples count. */
+/** Selects the samples that count. */
 export interface SampleFilter {
   /** Numbers of events. */
   readonly events?: ReadonlySet<number> | undefined;
@@ -54,7 +54,7 @@ export interface ResolverParts {
   readonly stacks: StackTable;
   /** What is filled in. */
   readonly needs: ResolveNeeds;
-  /** Which samples count. */
+  /** Selects the samples that count. */
   readonly filter: SampleFilter;
   /** What the machine was at any moment, where records do not go by in order. */
   readonly past?: History | undefined;

@@ -9,7 +9,7 @@ import {
 } from "@perfdata/format/perf-event";
 import type { SampleFields } from "@perfdata/format/sample-layout";
 
-/** What is filled in of samples, beyond thread, process, comm and period. */
+/** The fields of samples to fill in, beside thread, process, comm and period. */
 export interface ResolveNeeds {
   /** `Run.place`. */
   readonly places: boolean;

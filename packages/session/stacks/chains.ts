@@ -14,7 +14,7 @@ import {
 import type { Places } from "../places/places.ts";
 import type { StackTable } from "./stacks.ts";
 
-/** `PERF_CONTEXT_MAX`: from here on, low halves of entries say what comes after them. */
+/** `PERF_CONTEXT_MAX`: from here on, low halves of entries are context markers. */
 const CONTEXT_MAX = -4095;
 
 /** The mode of a marker that says nothing; of such a chain perf uses nothing. */

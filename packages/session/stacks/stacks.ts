@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { Places } from "../places/places.ts";
 
-/** Stacks that one thread found: see {@link StackTable.part}. */
+/** Stacks from one thread: see {@link StackTable.part}. */
 export interface StacksPart {
   /** Number of the first of them. */
   readonly first: number;

@@ -1,6 +1,6 @@
 import { type FrameWalker, WALK_END } from "@perfdata/symbols/cfi";
 
-/** How many stacks ended why. */
+/** Numbers of stacks by the reason why they ended. */
 export interface UnwindTally {
   /** Stacks that were unwound. */
   stacks: number;

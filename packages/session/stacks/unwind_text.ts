@@ -4,7 +4,7 @@ import type { Engine } from "../engine.ts";
 import type { UnwindTally } from "./unwind_counts.ts";
 
 /**
- * A share in percent as text: never 100% or 0% for what is not.
+ * A share in percent as text; 100% and 0% are never the result of rounding.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 import { stepOf } from "../index/moments.ts";
 import type { IndexBlock, RecordingIndex } from "../index/recording_index.ts";
 
-/** When a record is delivered, its position apart: step, and halves of the time (see `Moments`). */
+/** When a record is delivered, apart from its position: step, and halves of the time (see `Moments`). */
 export type Moment = readonly [step: number, hi: number, lo: number];
 
 /** A part of a recording in the order of its delivery, which can be read for itself. */

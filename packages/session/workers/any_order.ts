@@ -9,8 +9,8 @@ import { type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
 import { Run, RUN_ROWS } from "../order/run.ts";
 
 /**
- * Whether samples can be taken in any order: of a file, where no consumer asks for more, and nothing goes
- * from one sample to the next.
+ * Whether samples can be taken in any order: in a file, if no consumer needs an order and no state
+ * passes from one sample to the next.
  */
 export function takesAnyOrder(
   reader: PerfDataReader,

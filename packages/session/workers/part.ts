@@ -4,7 +4,7 @@ import type { StacksPart } from "../stacks/stacks.ts";
 import type { UnwindPart } from "../stacks/unwind_counts.ts";
 import type { Engine } from "../engine.ts";
 
-/** Numbers of what one thread found, where all of it is joined. */
+/** Numbers that the results of one thread have after joining. */
 export interface JoinedNumbers {
   /** By place of the thread. */
   readonly place: Int32Array;

@@ -7,7 +7,7 @@ import { historyIndexOf } from "./open_engine.ts";
 import { type MakeText, TextPart, type TextPartAnswer } from "./text_part.ts";
 import { TextPieces } from "./text_pieces.ts";
 
-/** What a thread is given: the file, its past, and how its text is made. */
+/** Input of a worker: the file, its past, and how to make the text. */
 export interface TextTask {
   /** The recording. */
   readonly path: string;

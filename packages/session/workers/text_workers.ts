@@ -16,7 +16,7 @@ import {
   type WriteText,
 } from "./text_part.ts";
 
-/** Windows that another thread has before its first text comes. */
+/** Number of windows that another thread gets before its first text arrives. */
 const AHEAD = 2;
 /** Windows, for each thread, that may be made before it is the turn of the first of them. */
 const WAITING = 2;

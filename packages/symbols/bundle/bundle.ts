@@ -8,8 +8,8 @@ export { BUNDLE_VERSION, BundleError } from "./bundle_format.ts";
 export { type BundleEntry, BundleObject } from "./bundle_object.ts";
 
 /**
- * A symbol bundle: the symbols of a recording's addresses, as {@linkcode SymbolBundleWriter} made
- * them where the binaries were. The format is that of docs/symbol-bundle.md.
+ * A symbol bundle: the symbols of a recording's addresses, made by {@linkcode SymbolBundleWriter} on a
+ * machine with the binaries. docs/symbol-bundle.md describes the format.
  *
  * Everything is checked when the bundle is opened; look-ups do not fail.
  *

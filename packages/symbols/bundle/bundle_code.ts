@@ -2,7 +2,7 @@ import type { BinarySource } from "../files/binary_source.ts";
 import { BundleError, HEADER } from "./bundle_format.ts";
 import { SymbolsError } from "../errors.ts";
 
-/** Parts of a file that code was read from, for another machine to decode a trace with. */
+/** Parts of a file with code, for decoding a trace on another machine. */
 export interface BundledFile {
   /** The path by which it was recorded. */
   readonly path: string;

@@ -5,8 +5,8 @@ import type { FunctionName } from "../dwarf/function_names.ts";
 import type { FrameFinder, SymbolFinder } from "../dwarf/addr2line_text.ts";
 
 /**
- * An ELF object of a bundle, asked by the addresses in the file (`st_value` of its symbols) instead
- * of byte offsets: in the place of the `DwarfContext` and the `SymbolTable` of the file itself.
+ * An ELF object of a bundle, with look-ups by address in the file (`st_value` of its symbols) instead
+ * of byte offset. It replaces the `DwarfContext` and the `SymbolTable` of the file itself.
  *
  * @example
  * ```ts

@@ -16,7 +16,7 @@ import { type BundledFile, encodeBundleCode } from "./bundle_code.ts";
 import type { Resolution, ResolvedFrame, SymbolObject } from "../resolver/resolution.ts";
 import type { SymbolInfo } from "../table/symbol_table.ts";
 
-/** How stacks are unwound through an object, without its file. */
+/** Call frame information to unwind stacks through an object without its file. */
 export interface BundleUnwinding {
   /** `e_machine` of the ELF header. */
   readonly machine: number;

@@ -3,7 +3,7 @@ import { DW_OP } from "../dwarf/dwarf_constants.ts";
 import { DwarfError } from "../dwarf/dwarf_error.ts";
 import type { ExpressionTable } from "./frame_rules.ts";
 
-/** What expressions read: the state of one frame. */
+/** Input of expressions: the state of one frame. */
 export interface FrameState {
   /** The value of a register, `NaN` if it is not known. */
   register(number: number): number;

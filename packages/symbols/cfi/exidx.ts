@@ -6,7 +6,7 @@ import type { CfiSource } from "./unwind_table.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
 
-/** `.ARM.exidx`, and what of the file its entries point to. */
+/** `.ARM.exidx`, and the parts of the file to which its entries point. */
 export interface ExidxBytes {
   /** Its bytes: pairs of words, sorted by address. */
   readonly bytes: Uint8Array;

@@ -3,7 +3,7 @@ import { DW_AT, DW_FORM, DW_TAG } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, READ, readOf, type UnitFormat } from "./forms.ts";
 
-/** What the walk over the entries of a unit does with one of that abbreviation. */
+/** Action of the walk over a unit for entries with an abbreviation. */
 export const KIND = {
   OTHER: 0,
   /** A subprogram with code addresses. */

@@ -3,7 +3,7 @@ import type { Address } from "../resolver/address.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 import type { DwarfContext } from "./dwarf_context.ts";
 
-/** What {@linkcode Addr2LineText} prints: the flags of binutils' `addr2line`. */
+/** Options of {@linkcode Addr2LineText}: the flags of binutils' `addr2line`. */
 export interface Addr2LineOptions {
   /** `-f`: the function, on a line of its own. */
   readonly functions?: boolean;

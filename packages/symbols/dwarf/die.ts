@@ -3,10 +3,10 @@ import { type Cursor, u16, u32 } from "./bytes.ts";
 import { fixedSize, indirect, READ, skipValue, type UnitFormat } from "./forms.ts";
 
 /**
- * The attributes of one entry that matter, as raw numbers; one object is used again and again.
+ * The attributes of one entry that matter, as raw numbers; the object is reused.
  *
- * `value[slot]` is meant by `form[slot]`: an index, an offset, a constant; for strings and blocks
- * in the entry itself, their position in the unit.
+ * The meaning of `value[slot]` depends on `form[slot]`: an index, an offset, a constant; for strings
+ * and blocks in the entry itself, their position in the unit.
  */
 export class Die {
   /** Bit `slot` is set where the entry has that attribute. */

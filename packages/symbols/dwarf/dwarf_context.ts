@@ -1,5 +1,5 @@
-// One module, since an address goes from the index of units to the tables of one, from there to split
-// and supplementary files, and all that is loaded on the way counts against one cache.
+// One module, since a look-up goes from the index of units to the tables of a unit, from there to split
+// and supplementary files, and everything loaded on the way shares one cache.
 import { type Address, addressFromBigInt } from "../resolver/address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
 import { DataFinder } from "./data/data_finder.ts";

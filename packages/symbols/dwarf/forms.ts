@@ -2,8 +2,8 @@ import { Cursor } from "./bytes.ts";
 import { DW_FORM } from "./dwarf_constants.ts";
 
 /**
- * How a form is read, whatever its value means. The forms are translated when an abbreviation table
- * is parsed, so that the loops over entries switch over few small literals.
+ * How a form is read, regardless of the meaning of its value. Forms are translated when an abbreviation
+ * table is parsed, so that the loops over entries switch over a few small literals.
  */
 export const READ = {
   NOTHING: 0,

@@ -8,7 +8,7 @@ import { type Declared, Scopes } from "./scopes.ts";
 import type { Section } from "./section.ts";
 import type { Unit } from "./unit.ts";
 
-/** Where the string of an attribute is; `unit` is `undefined` where there is no attribute. */
+/** Position of the string of an attribute; `unit` is `undefined` if the attribute is missing. */
 export interface StringPlace {
   unit: Unit | undefined;
   form: number;

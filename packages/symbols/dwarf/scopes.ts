@@ -7,7 +7,7 @@ import { READ } from "./forms.ts";
 import { u32 } from "./bytes.ts";
 import type { Unit } from "./unit.ts";
 
-/** Scopes around a function that are named; of more, the innermost ones. */
+/** Maximum number of scopes in the name of a function: the innermost ones. */
 const MOST_SCOPES = 32;
 /** Steps from a scope to the entry that declares it. */
 const LONGEST_CHAIN = 16;

@@ -1,9 +1,9 @@
 import type { BinarySource } from "../files/binary_source.ts";
 
 /**
- * Where DWARF comes from: the sections of one file, by name, decompressed.
+ * Source of DWARF: the decompressed sections of one file, by name.
  *
- * {@linkcode elfDwarfSections} makes it of an ELF file.
+ * {@linkcode elfDwarfSections} makes it from an ELF file.
  *
  * @example
  * ```ts

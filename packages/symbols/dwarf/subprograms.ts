@@ -8,7 +8,7 @@ import type { Unit } from "./unit.ts";
 
 const die = new Die();
 
-/** What {@link walkCalls} receives of a call: nothing in it matters. */
+/** Attributes of a call for {@link walkCalls}, which are ignored. */
 export const UNWANTED = -2;
 
 /** Position that the `DW_AT_sibling` at `p`, of the entry at `at`, leads to. */

@@ -3,7 +3,7 @@ import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";
 import { Unit } from "./unit.ts";
 
-/** The most units of a file. The largest programs have some hundred thousand. */
+/** Maximum number of units of a file. The largest programs have some hundred thousand. */
 const MOST_UNITS = 1 << 20;
 /** So many units that have fewer bytes than these each describe no program: a header has 11. */
 const MANY_UNITS = 1 << 15, SMALL = 32;

@@ -5,9 +5,9 @@ import { RangeList } from "./paint.ts";
 import type { Unit } from "./unit.ts";
 
 /**
- * The functions and inlined calls at addresses that are known beforehand. What covers none of them
- * is skipped: nothing is sorted and little is kept, and so it is several times faster than a
- * {@link FunctionTable}, which answers what is asked later.
+ * The functions and inlined calls at addresses that are known beforehand. Entries that cover none of
+ * them are skipped, nothing is sorted and little is kept. This is several times faster than a {@link
+ * FunctionTable}, which can be queried later.
  */
 export class WantedFunctions {
   readonly #unit: Unit;

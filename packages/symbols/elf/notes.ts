@@ -1,6 +1,6 @@
 import { NT_GNU_BUILD_ID } from "./elf_constants.ts";
 
-/** Longest build id that is accepted; the usual one is a SHA-1 of 20 bytes. */
+/** Maximum length of a build id; usually it is a SHA-1 of 20 bytes. */
 const MAX_BUILD_ID = 64;
 
 /**

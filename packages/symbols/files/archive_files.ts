@@ -9,7 +9,7 @@ import { bytesSource, sliceSource } from "./binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 import type { ClosableSource, FolderEntry, SymbolFiles } from "./symbol_files.ts";
 
-/** Bytes of what is held of a compressed archive; of others, nothing is. */
+/** Maximum number of bytes in memory for a compressed archive; others are not held. */
 const MOST_BYTES = 2 ** 30;
 /** Bytes by which a tar archive is known. */
 const HEADER = 512;

@@ -7,7 +7,7 @@ import type { DebugLink, ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import { mapKind } from "./map_name.ts";
 
-/** What is looked for. */
+/** Object of a search. */
 export interface WantedFile {
   /** Name of the mapping: a path, or `[vdso]`. */
   readonly path: string;

@@ -10,7 +10,10 @@ import {
 } from "./file_search.ts";
 import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 
-/** Damage can make one fault every four bytes of a file: so many are kept, the others counted. */
+/**
+ * Maximum number of faults that are kept; others are counted. A damaged file may have one every four
+ * bytes.
+ */
 const FAULTS_KEPT = 5;
 /** The most bytes of a perf map or a copy of kallsyms. A symbol takes about six times its line. */
 const TEXT_LIMIT = 2 ** 27;

@@ -1,6 +1,6 @@
 import type { BinarySource } from "./binary_source.ts";
 
-/** A file that a {@linkcode SymbolFiles} has opened, and the caller may close. */
+/** A file opened by a {@linkcode SymbolFiles}, which the caller may close. */
 export interface ClosableSource extends BinarySource {
   /** Closes it; where there is nothing to close, it may be missing. */
   close?(): void;

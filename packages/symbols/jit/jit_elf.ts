@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { JitCodeLoad, JitCodeUnwindingInfo, JitdumpHeader, JitLine } from "./jitdump.ts";
 
-/** Code of a JIT compiler with what describes it. */
+/** Code of a JIT compiler with its description. */
 export interface JitElfInput {
   /** The header of the jitdump file: machine and byte order. */
   readonly header: Pick<JitdumpHeader, "machine" | "littleEndian">;

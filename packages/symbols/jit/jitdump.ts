@@ -3,7 +3,7 @@ import { type BinarySource } from "../files/binary_source.ts";
 import { decodeName } from "../elf/strings.ts";
 import { SymbolsError } from "../errors.ts";
 
-/** A jitdump file is malformed or cut short. */
+/** A jitdump file is malformed or truncated. */
 export class JitdumpError extends SymbolsError {
   /** The name of the class. */
   override name = "JitdumpError";

@@ -7,7 +7,7 @@ import type { UnresolvedCause } from "./trust_report.ts";
 import type { KallsymsTexts } from "./kallsyms_text.ts";
 import type { ResolverOptions } from "./options.ts";
 
-/** What the look-ups of all objects of a `SymbolResolver` have in common. */
+/** Shared by the look-ups of all objects of a `SymbolResolver`. */
 export interface ResolverContext {
   /** Its options. */
   readonly options: ResolverOptions;

@@ -19,7 +19,7 @@ import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema
 
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array(0);
-/** What ends a stream. */
+/** The end marker of a stream. */
 const END = 8;
 
 /** How an Arrow stream is written. */

@@ -7,7 +7,7 @@ import type { PlaceIds } from "../ids/place_ids.ts";
 import type { RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn } from "../schema/growing.ts";
 
-/** Rows of a group. */
+/** Number of rows of a group. */
 const GROUP = 1 << 18;
 
 /** A frame, or a function that is inlined in one. */

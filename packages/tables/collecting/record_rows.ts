@@ -49,7 +49,7 @@ const GONE = layoutOf(LOST);
 const GONE_SAMPLES = layoutOf(LOST_SAMPLES);
 const OTHER = layoutOf(SWITCH_CPU_WIDE);
 
-/** Rows that are handed on at a time. */
+/** Number of rows that are handed on at a time. */
 const GROUP = 1 << 20;
 
 /**

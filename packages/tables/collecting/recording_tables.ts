@@ -35,7 +35,7 @@ import { RecordRows } from "./record_rows.ts";
 import { SampleRows } from "./sample_rows.ts";
 import { TracepointRows } from "./tracepoint_rows.ts";
 
-/** Opens a table, to write rows of it. */
+/** Opens a table for writing rows. */
 export type OpenTable = (table: Table, about: RecordingKey) => RowSink;
 
 /** By what a recording is known. */

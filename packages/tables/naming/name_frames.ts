@@ -10,7 +10,7 @@ import { objectKey } from "../ids/object_key.ts";
 import { type Decompress, readRows, type TableFile } from "../reading/table_columns.ts";
 import type { RowSink } from "../schema/column_types.ts";
 
-/** Symbols that addresses of a kernel count from; tables do not say which, but ids are made of it. */
+/** Symbols from which addresses of a kernel count; tables do not have the symbol, but ids depend on it. */
 const REFERENCES: readonly (string | undefined)[] = [undefined, "_text", "_stext"];
 const OF_KERNEL: ReadonlySet<string> = new Set(["kernel", "module"]);
 

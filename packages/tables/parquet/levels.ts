@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Equal values from which on a run of them is written as one. */
+/** Minimum number of equal values that are written as a run. */
 const RUN = 8;
 
 /**

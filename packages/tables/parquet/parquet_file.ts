@@ -26,7 +26,7 @@ const ZSTD = 6;
 const DATA_PAGE = 0;
 const DICTIONARY_PAGE = 2;
 
-/** Rows of a page: readers skip and decode by page. */
+/** Number of rows of a page: readers skip and decode by page. */
 const PAGE_ROWS = 1 << 17;
 /** Bytes of a text in statistics: a reader needs no more to leave a group out. */
 const MOST_OF_A_BOUND = 64;

@@ -7,7 +7,7 @@ import { percent } from "@perfdata/session/unwind-text";
 import { TABLES_VERSION } from "../schema/tables.ts";
 import { type Decompress, readRows, type TableFile } from "./table_columns.ts";
 
-/** What {@linkcode profileOfTables} reads, and which rows count. */
+/** Input of {@linkcode profileOfTables}, and the rows that count. */
 export interface TablesProfileOptions {
   /** The files of a table; none where there is no such table. */
   readonly files: (table: string) => readonly TableFile[];

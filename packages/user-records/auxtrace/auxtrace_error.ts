@@ -18,7 +18,7 @@ import {
 import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_AUXTRACE_ERROR } from "@perfdata/format/record-types";
 
-/** `fmt` that brought `machine_pid` and `vcpu`, and with them a message of fixed size. */
+/** First `fmt` with `machine_pid`, `vcpu`, and a message of fixed size. */
 const FMT_GUEST = 2;
 
 const message: Codec<string> = chars(64);

@@ -22,7 +22,7 @@ const ENTRY_FIELDS = {
   tid: [i64, "Thread of the counter, or -1 for all."],
 } as const;
 
-/** Which CPU and thread a counter counts on. */
+/** The CPU and thread of a counter. */
 export type IdIndexEntry = StructValue<typeof ENTRY_FIELDS>;
 
 /** `id_index_entry` of `tools/lib/perf/include/perf/event.h`. */

@@ -11,7 +11,7 @@ const INTEL_BTS_FIELDS = {
   rest: restWords,
 } as const;
 
-/** How an Intel BTS trace was made. */
+/** Settings of an Intel BTS trace. */
 export type IntelBtsInfo = StructValue<typeof INTEL_BTS_FIELDS>;
 
 /** The words of Intel BTS, in the order of the enumeration in `tools/perf/util/intel-bts.h`. */

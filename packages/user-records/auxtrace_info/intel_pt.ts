@@ -67,7 +67,7 @@ const INTEL_PT_FIELDS = {
 } as const;
 
 /**
- * How an Intel PT trace was made; words that the recording perf did not know yet are missing.
+ * Settings of an Intel PT trace; words that the recording perf did not know are missing.
  *
  * Time in ns at a TSC value: `time_zero + (tsc * time_mult >> time_shift)`.
  */

@@ -14,7 +14,7 @@ import { HEADER_BUILD_ID } from "../header/header_build_id.ts";
 import { HEADER_EVENT_TYPE } from "../header/header_event_type.ts";
 import { HEADER_TRACING_DATA } from "../header/header_tracing_data.ts";
 
-/** The names of the features that the dialect has records for. */
+/** The names of the features for which the dialect has records. */
 export type GoogleFeatureName =
   | "HOSTNAME"
   | "OSRELEASE"

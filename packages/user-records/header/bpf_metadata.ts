@@ -13,7 +13,7 @@ import {
 import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_BPF_METADATA } from "@perfdata/format/record-types";
 
-/** `BPF_PROG_NAME_LEN`: as long as a kernel symbol's name may be. */
+/** `BPF_PROG_NAME_LEN`: the maximum length of a kernel symbol's name. */
 const BPF_PROG_NAME_LEN = 512;
 const BPF_METADATA_KEY_LEN = 64;
 const BPF_METADATA_VALUE_LEN = 256;

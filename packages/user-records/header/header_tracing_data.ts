@@ -11,7 +11,7 @@ import {
 import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_HEADER_TRACING_DATA } from "@perfdata/format/record-types";
 
-/** Four bytes for alignment; not there where the data is inside of the record. */
+/** Four bytes for alignment; missing if the data is inside the record. */
 const pad: OptionalCodec<Uint8Array> = when({ left: 4, without: "data" }, padding);
 
 const HEADER_TRACING_DATA_FIELDS = {

@@ -8,7 +8,7 @@ import { SLOT } from "../abbrev.ts";
 import { RangeList } from "../paint.ts";
 import type { Unit } from "../unit.ts";
 
-/** More entries than this no unit has: LLVM with all its parts linked into one has some million. */
+/** Maximum number of entries of a unit: LLVM, linked into one unit, has some millions. */
 const MOST_ENTRIES = 1 << 24;
 
 /** An attribute of an entry. */
