@@ -57,7 +57,7 @@ export const PROFILE_HELP = `\
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --jobs N           threads that read samples (default: all processors for large files)
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 `;

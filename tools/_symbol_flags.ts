@@ -30,7 +30,7 @@ export const SYMBOL_HELP = `\
 /** What `--stitch-lbr` means. */
 export const STITCH_HELP = `\
       --stitch-lbr       continue call stacks from branch records (perf record --call-graph lbr)
-                         with those of the sample before, as perf report --stitch-lbr does
+                         with those of the previous sample, as perf report --stitch-lbr does
 `;
 
 /** What the user gave of them. */

@@ -53,7 +53,7 @@ them, and a column that names it.
   -f, --force            overwrite files that exist
 ${SAMPLE_HELP}${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 

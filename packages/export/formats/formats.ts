@@ -49,7 +49,7 @@ export type ExportFormat =
  */
 export const FORMATS: Readonly<Record<ExportFormat, ProfileFormat>> = {
   folded: {
-    about: "a line a stack, for flame-graph scripts",
+    about: "a line for each stack, for flame-graph scripts",
     extension: "folded",
     threads: false,
     write: async (profile, options) => (await import("./folded.ts")).folded(profile, options),

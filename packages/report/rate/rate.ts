@@ -421,7 +421,7 @@ function rateEvent(event: PerfEvent, name: string): RateEvent {
  * Analyses how fast the events of a file occurred, and how often they were sampled.
  *
  * From each two successive samples of a counter: the event rate λ = Δcount/Δt and the effective
- * sampling frequency λ/P. Counts are READ values where the samples have them
+ * sampling frequency λ/P. Counts are READ values if the samples have them
  * (`PERF_SAMPLE_READ`), and otherwise the period that each sample stands for. Samples are taken in
  * the order of time. Memory depends on the number of counters, and on how much of the file has to
  * be put in order.
