@@ -104,7 +104,7 @@ function opened(path: string, buildId: string): { shared: string | undefined } |
   }
 }
 
-/** Asks one server after another; why none could give it, or nothing where one did. */
+/** Asks one server after another; why none could give it, or nothing if one did. */
 async function download(
   job: DownloadJob,
   { name, buildId, kind }: { name: string; buildId: string; kind: FileKind },

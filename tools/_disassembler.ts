@@ -13,7 +13,7 @@ import { insnText } from "./_insn_text.ts";
  *
  * @param tool The command, for messages.
  * @param arch As the recording calls it; x86-64 where it does not.
- * @returns `undefined` where there is nothing for it.
+ * @returns `undefined` if there is nothing for it.
  */
 export async function disassembler(
   tool: string,

@@ -88,7 +88,7 @@ export interface ReadProfile {
  *
  * @param tool Name of the command, for messages.
  * @param options What is kept, and `debugInformation`: whether lines and inlined calls are wanted.
- * @throws {InputError} Where no sample is left.
+ * @throws {InputError} If no sample is left.
  */
 export async function readProfile(
   tool: string,
@@ -274,7 +274,7 @@ export function reportOtherEvents(
 /**
  * The number of an event of a profile by name; without one, the first that has samples.
  *
- * @throws {InputError} Where there is none of that name.
+ * @throws {InputError} If there is none of that name.
  */
 export function eventNumber({ events, samples }: Profile, name: string | undefined): number {
   if (name !== undefined) {

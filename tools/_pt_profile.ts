@@ -127,7 +127,7 @@ async function decode(
  * Makes a profile of what ran: time and instructions by stack, or, with `timeline`, which stack was
  * there when.
  *
- * @throws {InputError} Where nothing was decoded.
+ * @throws {InputError} If nothing was decoded.
  */
 export async function readPtProfile(
   tool: string,

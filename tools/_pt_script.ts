@@ -89,7 +89,7 @@ interface PtScript extends PtScriptWhole {
 /**
  * Prepares what samples are made and printed with.
  *
- * @throws {InputError} Where the recording has not what was asked for.
+ * @throws {InputError} If the recording has not what was asked for.
  */
 async function ptScriptOf(
   { name, flags, itrace, wish, nanoseconds, objectWidth, chosen }: PtScriptAbout,

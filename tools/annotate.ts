@@ -170,7 +170,7 @@ async function dataTypes(flags: AnnotateFlags): Promise<number> {
 /**
  * Prints the instructions of functions.
  *
- * @returns Whether all of the code could be read; `undefined` where none can, and nobody insists on it.
+ * @returns Whether all of the code could be read; `undefined` if none can, and nobody insists on it.
  */
 async function codeOf(
   { name, profile, event, eventName, whole, sources, traced }: Shown,

@@ -238,7 +238,7 @@ type Flags = FlagsOf<typeof FLAGS>;
 /**
  * What flags ask for.
  *
- * @throws {UsageError} Where they exclude each other.
+ * @throws {UsageError} If they exclude each other.
  */
 function questionOf(flags: Flags): Question {
   const { on, value, operands } = flags;

@@ -204,7 +204,7 @@ interface Question {
 /**
  * What flags ask for.
  *
- * @throws {UsageError} Where they exclude each other.
+ * @throws {UsageError} If they exclude each other.
  */
 function questionOf(flags: PtFlags): Question {
   const { on, value, operands } = flags;

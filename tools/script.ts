@@ -266,7 +266,7 @@ async function askNames(source: ByteSource, about: ScriptAbout, names: NameFilte
   await runEngine(reader, [script], { ...script.options, diagnostics: () => {} });
 }
 
-/** What is to be made of Intel PT; `undefined` where nothing is said of it. */
+/** What is to be made of Intel PT; `undefined` if nothing is said of it. */
 function traceWish({ on, value }: FlagsOf<typeof FLAGS>) {
   const { itrace, fields } = value;
   const isCall = on["call-trace"] || on["call-ret-trace"];

@@ -171,7 +171,7 @@ async function auxPlan(
 /**
  * Numbers of the events with these names.
  *
- * @throws {InputError} Where one of the names is of no event.
+ * @throws {InputError} If one of the names is of no event.
  */
 async function chosenEvents(
   text: string,

@@ -38,7 +38,7 @@ export class PerfDataError extends Error {
   override readonly name: string = "PerfDataError";
   /** What is wrong. */
   readonly code: PerfDataErrorCode;
-  /** Byte offset in the file, or `undefined` where the input has no offsets. */
+  /** Byte offset in the file, or `undefined` if the input has no offsets. */
   readonly offset: bigint | undefined;
   /** The record that was being read, where there is one. */
   readonly record: ErrorPlace["record"];

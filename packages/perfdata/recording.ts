@@ -32,9 +32,9 @@ export interface Sample {
   readonly period: number;
   /** CPU, where it was recorded. */
   readonly cpu?: number;
-  /** Process; -1 where it is not known. */
+  /** Process; -1 if it is not known. */
   readonly pid: number;
-  /** Thread; -1 where it is not known. */
+  /** Thread; -1 if it is not known. */
   readonly tid: number;
   /** The thread's name at that time. */
   readonly comm: string;
@@ -99,7 +99,7 @@ export class Recording implements Disposable {
   /**
    * The recording in short: machine, command, events, samples, loss.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async info(): Promise<RecordingInfo> {
     const reader = await this.#open();
@@ -111,7 +111,7 @@ export class Recording implements Disposable {
   /**
    * The functions with the largest share of each event's period first, as `perf report` counts them.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async functions(options: FunctionsOptions = {}): Promise<NamedFunctionRow[]> {
     const { children = false, filter, ...shown } = options;
@@ -135,7 +135,7 @@ export class Recording implements Disposable {
    * The samples in order of time, with names. All are read before the first is given, since names come
    * last; they are held in columns, some 30 bytes each.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    *
    * @example
    * ```ts
@@ -177,7 +177,7 @@ export class Recording implements Disposable {
    * All samples in columns with names: what trees, pictures and formats are made from. Kept, where no
    * samples are chosen.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async profile(
     { timed = false, filter }: SampleChoice & { readonly timed?: boolean } = {},
@@ -212,7 +212,7 @@ export class Recording implements Disposable {
   /**
    * Every record, in the order of the file, as `perfdata records` prints them.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async *records(): AsyncGenerator<LocatedRecord, void, void> {
     for await (const record of records(await this.#open())) {
@@ -239,7 +239,7 @@ export class Recording implements Disposable {
   /**
    * The profile in a format that other tools open, in chunks that belong to the caller.
    *
-   * @throws {RangeError} Where there is no such format.
+   * @throws {RangeError} If there is no such format.
    *
    * @example
    * ```ts
@@ -264,7 +264,7 @@ export class Recording implements Disposable {
   /**
    * A changed copy as a file: see `Edit` of `@perfdata/edit` for what may change.
    *
-   * @throws {PerfDataError} Where the recording is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged, and nothing takes diagnostics.
    */
   async edit(edit: Edit): Promise<{ readonly bytes: Uint8Array; readonly stats: CopyStats }> {
     const { copyRecording, FileOutput } = await import("@perfdata/edit");

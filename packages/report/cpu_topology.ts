@@ -118,7 +118,7 @@ function cpusIn(list: string): number[] {
  * Finds the NUMA node that physical memory is of, where the recording says so.
  *
  * @param stream Features that came as records.
- * @returns The node of an address in two halves; -1 where that is not known.
+ * @returns The node of an address in two halves; -1 if that is not known.
  */
 export async function recordedMemory(
   reader: PerfDataReader,

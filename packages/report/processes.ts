@@ -33,11 +33,11 @@ export interface OverviewRow {
   readonly nr: number;
   /** Its type by name: `SAMPLE`, `MMAP2`. */
   readonly type: string;
-  /** Process, or -1 where the record does not say. */
+  /** Process, or -1 if the record does not say. */
   readonly pid: number;
-  /** Thread, or -1 where the record does not say. */
+  /** Thread, or -1 if the record does not say. */
   readonly tid: number;
-  /** Time in ns, or `undefined` where the record does not say. */
+  /** Time in ns, or `undefined` if the record does not say. */
   readonly time: bigint | number | undefined;
   /** What else matters, in a few words. */
   readonly info: string;

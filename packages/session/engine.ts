@@ -183,7 +183,7 @@ export interface Workers {
 export interface Extent {
   /** Samples, those that do not count included. */
   readonly samples: number;
-  /** The youngest time of a record, in ns; 0 where none has a time. */
+  /** The youngest time of a record, in ns; 0 if none has a time. */
   readonly youngest: bigint;
 }
 
@@ -276,7 +276,7 @@ function extentOf({ blocks }: RecordingIndex): Extent {
  *
  * @returns What consumers made their results of.
  * @throws {PerfDataError} In strict mode, where the recording is damaged.
- * @throws {TypeError} Where several consumers want payloads.
+ * @throws {TypeError} If several consumers want payloads.
  *
  * @example
  * ```ts

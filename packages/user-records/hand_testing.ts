@@ -66,7 +66,7 @@ export function layout(): Layout {
 
 /** What a record is expected to be. */
 export interface Expected {
-  /** `misc` of the record header; 0 where not given. */
+  /** `misc` of the record header; 0 if not given. */
   misc?: number;
   /** The value of the body. */
   body: unknown;

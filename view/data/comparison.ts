@@ -96,7 +96,7 @@ export class Comparison {
   /**
    * Compares functions, as the command `diff` does.
    *
-   * @throws {RangeError} Where one of both has no samples of the event.
+   * @throws {RangeError} If one of both has no samples of the event.
    */
   functions(shown: Shown, { by, children }: ComparisonQuery): ComparedFunctions {
     const event = this.#now.profile.events[shown.event]?.name ?? "";

@@ -50,7 +50,7 @@ export function rowAt(time: Float64Array, at: number): number {
   return low;
 }
 
-/** By number of a thread of the profile: 1 where it is selected. */
+/** By number of a thread of the profile: 1 if it is selected. */
 export function selectedThreads(
   { threads }: Pick<ViewProfile, "threads">,
   { pids, tids }: Pick<Selection, "pids" | "tids">,

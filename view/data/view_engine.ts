@@ -182,7 +182,7 @@ export class ViewEngine {
     return this.#rooted = { key, rank, graph: new CallGraph(stacks, weights, shown.weight) };
   }
 
-  /** Boxes of a flame graph in order of time; `undefined` where samples have no times. */
+  /** Boxes of a flame graph in order of time; `undefined` if samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined {
     const { samples, threads } = this.profile;
     const { graph } = this.graph(shown);

@@ -82,7 +82,7 @@ export interface Dropped {
  * Finds out what was dropped.
  *
  * @param isSwapped Whether of two recordings the newer one is the base of the comparison.
- * @throws {Error} Where no recording is among it, or more than two are.
+ * @throws {Error} If no recording is among it, or more than two are.
  */
 export async function takeFiles(files: readonly File[], isSwapped = false): Promise<Dropped> {
   const recordings: { name: string; blob: Blob; time: number }[] = [];

@@ -18,7 +18,7 @@ export interface CodeCount {
 
 /** A line of source. */
 export interface CodeLine {
-  /** Its number, 0 where that is not known. */
+  /** Its number, 0 if that is not known. */
   readonly line: number;
   readonly text: string;
   readonly self: CodeCount;
@@ -72,7 +72,7 @@ export interface CodeParts extends Omit<CodeOptions, "disassembler" | "engine"> 
   readonly profile: Profile;
   /** As the page has it. */
   readonly view: ViewProfile;
-  /** Decodes code of the machine that recorded; `undefined` where nothing does. */
+  /** Decodes code of the machine that recorded; `undefined` if nothing does. */
   readonly disassembler: () => Promise<Disassembler | undefined>;
   /** Lines of a source file, if it is here. */
   readonly source: (path: string) => readonly string[] | undefined;

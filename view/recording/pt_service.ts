@@ -35,7 +35,7 @@ export interface PtParts {
   /** Where the code is. */
   readonly code: (sideband: PtSideband) => PtCode | Promise<PtCode>;
   readonly resolver: (machine: RecordedMachine | undefined) => Promise<SymbolResolver>;
-  /** Texts of instructions; `undefined` where nothing makes them. */
+  /** Texts of instructions; `undefined` if nothing makes them. */
   readonly text: () => Promise<InsnText | undefined>;
 }
 
@@ -43,7 +43,7 @@ export interface PtParts {
 export interface PtFacts {
   /** When it begins, ns as decimal text. */
   readonly start: string;
-  /** From there to its end, ns; 0 where it has no times. */
+  /** From there to its end, ns; 0 if it has no times. */
   readonly duration: number;
   /** Why it has no times. */
   readonly untimed: string | undefined;
@@ -72,9 +72,9 @@ export type PtFunctionRow = FunctionTime;
 /** Calls that ended in a part of a trace, in order of their ends. */
 export interface PtCallRows {
   readonly length: number;
-  /** When it began, ns from the start of the trace; -1 where that is not known. */
+  /** When it began, ns from the start of the trace; -1 if that is not known. */
   readonly time: Float64Array;
-  /** ns; -1 where it is not known. */
+  /** ns; -1 if it is not known. */
   readonly duration: Float64Array;
   readonly depth: Int32Array;
   readonly tid: Int32Array;
@@ -112,7 +112,7 @@ export interface PtPart {
 /** Instructions of a part of a trace. */
 export interface PtInsns {
   readonly rows: readonly {
-    /** ns from the start of the trace; -1 where that is not known. */
+    /** ns from the start of the trace; -1 if that is not known. */
     readonly time: number;
     readonly tid: number;
     /** In hex. */
@@ -181,7 +181,7 @@ export class PtService {
     this.#parts = parts;
   }
 
-  /** The trace as a whole; `undefined` where the recording has none. */
+  /** The trace as a whole; `undefined` if the recording has none. */
   async facts(): Promise<PtFacts | undefined> {
     return (await this.#open())?.facts;
   }

@@ -30,7 +30,7 @@ export interface BrowserHost {
    * Reads a range of time.
    *
    * @returns Nanoseconds from the first sample; `undefined` for an end that is open.
-   * @throws {Error} Where it is none, with the reason.
+   * @throws {Error} If it is none, with the reason.
    */
   parseTime(text: string): Promise<readonly [number | undefined, number | undefined]>;
 }

@@ -26,7 +26,7 @@ export interface ListQuery {
   readonly sort: "total" | "self";
   /** Whether callers are below a row, instead of callees. */
   readonly callers: boolean;
-  /** By function: 1 where it is shown. */
+  /** By function: 1 if it is shown. */
   readonly matched: Uint8Array | undefined;
 }
 

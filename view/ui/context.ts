@@ -35,7 +35,7 @@ export function nameOf({ functions }: ProfileFacts, fn: number): string {
   return functions.name[fn] ?? "[no stack]";
 }
 
-/** The line of a function that has most samples, as `file:line`; `""` where that is not known. */
+/** The line of a function that has most samples, as `file:line`; `""` if that is not known. */
 export function lineOf({ functions, files }: ProfileFacts, fn: number): string {
   const path = files?.[functions.file?.[fn] ?? -1];
   return path === undefined ? "" : `${path}:${functions.line?.[fn]}`;

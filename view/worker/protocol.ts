@@ -70,7 +70,7 @@ export interface Calls {
   /** `undefined` where the recording itself is not there. */
   index(): IndexAnswer | undefined;
   info(): InfoAnswer | undefined;
-  /** When threads got a CPU and left it; `undefined` where the recording itself is not there. */
+  /** When threads got a CPU and left it; `undefined` if the recording itself is not there. */
   switched(): Switched | undefined;
   profile(): ProfileFacts;
   flame(shown: Shown, query: FlameQuery): FlameBoxes;

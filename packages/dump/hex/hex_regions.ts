@@ -91,7 +91,7 @@ export async function* regionRuns(
  * Decodes a feature section for its trace. A section that is a single value has no field: it gets
  * one.
  *
- * @throws {PerfDataError} Where the bytes are not such a section.
+ * @throws {PerfDataError} If the bytes are not such a section.
  */
 export function decodeSection(
   id: number,

@@ -15,7 +15,7 @@ const MAX_PIPED_FILE = 1 << 30;
 
 /** Where the bytes of the file come from: kept for what no decoder hands out. */
 export class Origin {
-  /** The file; `undefined` where it is a stream. */
+  /** The file; `undefined` if it is a stream. */
   readonly source: RandomAccessSource | undefined;
 
   /** Reads from a file; a stream keeps nothing. */

@@ -175,7 +175,7 @@ async function* around(
  * @param source The file or stream.
  * @param options Which bytes, and how they are written.
  * @returns Text of whole lines, that of a structure together.
- * @throws {PerfDataError} Where `at` is outside of the file.
+ * @throws {PerfDataError} If `at` is outside of the file.
  *
  * @example
  * ```ts

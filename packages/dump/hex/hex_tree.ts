@@ -137,7 +137,7 @@ function bitsText(value: object): string {
   return `{${set.map(([name, bit]) => bit === true ? name : `${name}=${bit}`).join(" ")}}`;
 }
 
-/** The value of a leaf as the dump shows it, or `undefined` where its bytes say it all. */
+/** The value of a leaf as the dump shows it, or `undefined` if its bytes say it all. */
 export function leafValueText(leaf: Leaf): string | undefined {
   const { value, codec } = leaf;
   if (typeof value === "string") return JSON.stringify(value);

@@ -73,7 +73,7 @@ export class LinePlan {
   readonly #end: Piece;
   /** Finds the fields that have no fixed place. */
   readonly #walk: Walk;
-  /** Bytes of the records without their trailer; 0 where they differ. */
+  /** Bytes of the records without their trailer; 0 if they differ. */
   readonly #size: number;
   readonly #slots: ReadonlyMap<string, number>;
   readonly #trailerSize: number;
@@ -121,7 +121,7 @@ export class LinePlan {
     this.#end = (more && isSample ? line.member("comm") : line.finish()).piece();
   }
 
-  /** A plan for records of this declaration, or `undefined` where each has to be decoded. */
+  /** A plan for records of this declaration, or `undefined` if each has to be decoded. */
   static for(
     declaration: RecordDeclaration<string, unknown>,
     about: PlanOf,

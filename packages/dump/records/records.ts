@@ -72,7 +72,7 @@ export interface RecordsOptions {
  * @param options Which records, in which order, and how they are written.
  * @returns What was found on the way: how unwinding went.
  * @throws {PerfDataError} In strict mode, where the data is damaged.
- * @throws {TypeError} Where a filter by function has no symbols, or CSV no `csvLine`.
+ * @throws {TypeError} If a filter by function has no symbols, or CSV no `csvLine`.
  *
  * @example
  * ```ts

@@ -30,7 +30,7 @@ export type FilterWords = { readonly [what in typeof SENT[number]]?: NameWords }
 /** Names that a thread's filters were asked about. */
 export type AskedNames = { readonly [what in typeof SENT[number]]?: readonly string[] };
 
-/** The words of filters by name; `undefined` where one of them cannot be sent. */
+/** The words of filters by name; `undefined` if one of them cannot be sent. */
 export function filterWords(filter: RecordsFilter): FilterWords | undefined {
   if (filter.symbol !== undefined) return undefined;
   const words: { [what in typeof SENT[number]]?: NameWords } = {};

@@ -113,7 +113,7 @@ function fail(error: Error): never {
   throw error;
 }
 
-/** What another thread has to know; nothing where one thread has to do all. */
+/** What another thread has to know; nothing if one thread has to do all. */
 function aboutOf(
   { format, u64, types, from, order, filter, limit, symbols, unwind }: RecordsOptions,
 ): RecordsAbout | undefined {

@@ -21,7 +21,7 @@ export interface RecordSymbols {
 
 /** Places of a sample's addresses. */
 interface SamplePlaces {
-  /** That of its `ip`; -1 where it has none. */
+  /** That of its `ip`; -1 if it has none. */
   readonly own: number;
   /** Those of its call chain, which are `[first, end)`; -1 for markers. */
   readonly chain: Int32Array | undefined;

@@ -94,7 +94,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   readonly #tree = new FieldTree();
   /** By type, `misc` and event; null where records are decoded. */
   readonly #plans = new Map<number, LinePlan | null>();
-  /** By type: WANTED, UNWANTED, or 0 where that is not known yet. */
+  /** By type: WANTED, UNWANTED, or 0 if that is not known yet. */
   readonly #wanted = new Uint8Array(256);
   /** Byte order of the file. */
   readonly littleEndian: boolean;

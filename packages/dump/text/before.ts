@@ -9,7 +9,7 @@ export interface Before {
    * payload that follows it. The offset itself where it is outside of the data, or in a stream.
    */
   readonly start: number;
-  /** The format of AUX data, as AUXTRACE_INFO says; 0 where it does not. */
+  /** The format of AUX data, as AUXTRACE_INFO says; 0 if it does not. */
   readonly auxtraceType: number;
 }
 

@@ -31,7 +31,7 @@ const PLACES = new Map<number, Map<string, FieldPlace>>();
 /**
  * Where a field of a kernel record lies that is at the same place whatever its `misc`.
  *
- * @throws {RangeError} Where the type has no such field.
+ * @throws {RangeError} If the type has no such field.
  */
 export function kernelField(type: number, name: string): FieldPlace {
   let places = PLACES.get(type);

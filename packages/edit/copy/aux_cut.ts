@@ -31,7 +31,7 @@ export interface AuxPlan {
   /** By file offset of a payload, what stays of it; what is not there goes. */
   readonly parts: ReadonlyMap<number, PayloadPart>;
   /**
-   * Time up to which records of the kernel are needed to decode what stays, ns; `undefined` where all of
+   * Time up to which records of the kernel are needed to decode what stays, ns; `undefined` if all of
    * them are.
    */
   readonly until: bigint | undefined;
@@ -121,7 +121,7 @@ export async function planAuxCut(
 interface StreamRange {
   readonly from: number;
   readonly to: number;
-  /** Time of the PSB at `to`, ns; `undefined` where the data ends first. */
+  /** Time of the PSB at `to`, ns; `undefined` if the data ends first. */
   readonly end: bigint | undefined;
   /** Whether any time was found. */
   readonly timed: boolean;

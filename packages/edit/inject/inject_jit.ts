@@ -118,7 +118,7 @@ export interface JittedMap {
  * @param dump Who mapped it, and its path.
  * @param recording What the recording says: how times of the CPU's counter convert, and which machine ran
  * the code, where the jitdump file does not say so.
- * @throws {JitdumpError} Where the file is malformed, its times cannot be converted, or its code is not of
+ * @throws {JitdumpError} If the file is malformed, its times cannot be converted, or its code is not of
  * the recorded machine.
  */
 export async function* jittedFiles(

@@ -171,8 +171,8 @@ export class SpeSamples implements Edit {
    * Looks through a recording for what its AUX data do not say.
    *
    * @param reader The recording: a file, since it is read twice.
-   * @returns `undefined` where it has no AUX data of Arm SPE.
-   * @throws {PerfDataError} Where samples of several events could not be told apart.
+   * @returns `undefined` if it has no AUX data of Arm SPE.
+   * @throws {PerfDataError} If samples of several events could not be told apart.
    */
   static async of(reader: PerfDataReader): Promise<SpeSamples | undefined> {
     let timeConv: TimeConv | undefined;
@@ -334,7 +334,7 @@ export class SpeSamples implements Edit {
     }
   }
 
-  /** The sample of a record; none where it is no load or store. */
+  /** The sample of a record; none if it is no load or store. */
   #sample(record: SpeRecord, cpu: number, tid: number): Uint8Array | undefined {
     const { context, ip } = record;
     if (context !== undefined) {

@@ -79,8 +79,8 @@ export interface MergeReport {
  *
  * Memory grows with the number of inputs, their events and blocks only.
  *
- * @throws {RangeError} Where there are more hosts, or more inputs, than fit.
- * @throws {PerfDataError} Where an input is damaged, or of another byte order.
+ * @throws {RangeError} If there are more hosts, or more inputs, than fit.
+ * @throws {PerfDataError} If an input is damaged, or of another byte order.
  */
 export async function mergeRecordings(
   inputs: readonly MergeInput[],

@@ -50,7 +50,7 @@ export class Turns {
     view.setUint16(6, PERF_EVENT_HEADER_SIZE, littleEndian);
   }
 
-  /** Looks through all inputs; `undefined` where one of them has no order of time. */
+  /** Looks through all inputs; `undefined` if one of them has no order of time. */
   static async of(
     parts: readonly Part[],
     output: RecordingOutput,

@@ -49,7 +49,7 @@ class Walk {
  *
  * Layout: `tracing_data_get` of tools/perf/util/trace-event-info.c.
  *
- * @returns `undefined` where the bytes are not what they should be.
+ * @returns `undefined` if the bytes are not what they should be.
  *
  * @example
  * ```ts

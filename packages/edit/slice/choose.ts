@@ -102,7 +102,7 @@ class Chosen implements Consumer {
   readonly needs: Needs;
   readonly offsets = new OffsetSet();
   readonly #conditions: NameConditions;
-  /** By place: 1 where its function is one that is asked for. */
+  /** By place: 1 if its function is one that is asked for. */
   readonly #named: Uint8Array | undefined;
   readonly #byPlace: boolean;
   #engine: Engine | undefined;
@@ -242,7 +242,7 @@ export async function chooseSamples(
   return { records: offsets, count: offsets.count };
 }
 
-/** By place: 1 where its function is one that is asked for. */
+/** By place: 1 if its function is one that is asked for. */
 async function namedPlaces(
   reader: PerfDataReader,
   symbol: (name: string) => boolean,

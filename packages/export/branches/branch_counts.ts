@@ -207,7 +207,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   /**
    * Counts what ran from where a branch led to up to a place.
    *
-   * @param cycles How many it took; 0 where that is not known.
+   * @param cycles How many it took; 0 if that is not known.
    */
   ranUntil(branch: number, place: number, cycles: number = 0): void {
     const trace = this.#trace(branch, place);

@@ -101,7 +101,7 @@ export function binaryBranches(
   };
 }
 
-/** Where the byte at an offset of a file was linked to be; 0 where it is not of its code. */
+/** Where the byte at an offset of a file was linked to be; 0 if it is not of its code. */
 export function linkedAddress({ segments }: ElfFile, offset: number): number {
   const PT_LOAD = 1;
   const PF_X = 1;
@@ -113,7 +113,7 @@ export function linkedAddress({ segments }: ElfFile, offset: number): number {
   return 0;
 }
 
-/** Finds the start of the function that an address is in; -1 where there is none. */
+/** Finds the start of the function that an address is in; -1 if there is none. */
 function functionFinder(elf: ElfFile): (address: number) => number {
   const found = new Map<number, number>();
   for (const name of [".symtab", ".dynsym"]) {

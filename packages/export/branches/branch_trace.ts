@@ -29,7 +29,7 @@ export class TraceBranches {
       const tid = words[at + SAMPLE_WORD.TID] as number;
       const cpu = words[at + SAMPLE_WORD.CPU] as number;
       const last = this.#of(cpu < 0 ? -2 - tid : cpu);
-      // After an error, or where another thread goes on, nothing is known of what ran before.
+      // After an error, or where another thread continues, nothing is known of what ran before.
       const branch = last.tid === tid ? last.branch : -1;
       // Those of this branch are of what ran since the last one that had some.
       const cycles = last.isClocked ? words[at + SAMPLE_WORD.IPC_CYCLES] ?? 0 : 0;

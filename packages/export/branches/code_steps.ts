@@ -45,7 +45,7 @@ export class CodeSteps {
   /**
    * Reads nothing yet.
    *
-   * @throws {SymbolsError} Where the file is of another processor.
+   * @throws {SymbolsError} If the file is of another processor.
    */
   constructor(elf: ElfFile) {
     this.#elf = elf;
@@ -61,7 +61,7 @@ export class CodeSteps {
     return this.#segment(address) !== undefined;
   }
 
-  /** Bytes of the instruction at an address; 0 where none is. */
+  /** Bytes of the instruction at an address; 0 if none is. */
   step(address: number): number {
     this.ends = false;
     let at = address - this.#first;

@@ -11,9 +11,9 @@ export interface AnnotatedCount {
 
 /** A line of source that was sampled in a function, or in what is inlined into it. */
 export interface AnnotatedLine {
-  /** Source file; `undefined` where it is not known. */
+  /** Source file; `undefined` if it is not known. */
   readonly file: string | undefined;
-  /** Line, 0 where it is not known. */
+  /** Line, 0 if it is not known. */
   readonly line: number;
   /** Samples of the line itself. */
   readonly self: AnnotatedCount;

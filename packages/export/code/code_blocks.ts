@@ -49,7 +49,7 @@ export interface InsnRuns {
   readonly executions: number;
   /**
    * How many cycles it took on average from where a branch led up to this instruction, a branch that was
-   * taken then; `undefined` where none was, or the processor does not say.
+   * taken then; `undefined` if none was, or the processor does not say.
    */
   readonly cycles: number | undefined;
 }

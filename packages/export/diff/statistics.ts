@@ -156,7 +156,7 @@ export interface MeanDifference {
 /**
  * Welch's test of two means: for sides of several measurements, whose spread need not be the same.
  *
- * @returns `undefined` where a side has fewer than two values
+ * @returns `undefined` if a side has fewer than two values
  */
 export function welch(
   before: readonly number[],

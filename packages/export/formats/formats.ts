@@ -102,7 +102,7 @@ export const FORMATS: Readonly<Record<ExportFormat, ProfileFormat>> = {
   },
 };
 
-/** A format by its name; `undefined` where there is none of that name. */
+/** A format by its name; `undefined` if there is none of that name. */
 export function formatOf(name: string): ProfileFormat | undefined {
   return Object.hasOwn(FORMATS, name) ? FORMATS[name as ExportFormat] : undefined;
 }

@@ -20,7 +20,7 @@ export interface PageParts {
 
 /** What a report has inside. */
 export interface ReportParts {
-  /** What it shows; `undefined` where there are no samples. */
+  /** What it shows; `undefined` if there are no samples. */
   readonly profile: ViewProfile | undefined;
   /** What that is compared with. */
   readonly base?: ViewProfile | undefined;

@@ -69,7 +69,7 @@ export interface ViewProfile {
     readonly period: Float64Array;
     /** Nanoseconds since {@linkcode ViewProfile.start}. */
     readonly time?: Float64Array;
-    /** The CPU, -1 where it is not known. */
+    /** The CPU, -1 if it is not known. */
     readonly cpu?: Int32Array;
   };
   /** Time of the first sample in nanoseconds, as decimal text, where samples have times. */

@@ -230,7 +230,7 @@ export class BranchBlocks {
   }
 
   /**
-   * The instructions from a place on up to an address, and some more; `undefined` where there is no code.
+   * The instructions from a place on up to an address, and some more; `undefined` if there is no code.
    */
   #block(place: number, start: number, end: number): readonly Insn[] | undefined {
     if (start === 0 || end === 0 || start < 0 !== end < 0) return undefined;

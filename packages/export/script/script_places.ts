@@ -49,7 +49,7 @@ export class ScriptPlaces {
   /** By place: the number of its name, plus one. */
   #names = new Int32Array(1 << 10);
   readonly #texts: string[] = [];
-  /** By place: 1 where a file that nothing verifies gives the name. */
+  /** By place: 1 if a file that nothing verifies gives the name. */
   #unverified = new Uint8Array(1 << 10);
   /** By place: where its function starts. */
   #starts = new Float64Array(1 << 10);

@@ -78,7 +78,7 @@ export interface WrittenPtScript extends LeftOut {
   readonly counts: PtCounts;
   /** How many samples. */
   readonly printed: number;
-  /** 1 for each place that is in a line; `undefined` where that is not known. */
+  /** 1 for each place that is in a line; `undefined` if that is not known. */
   readonly met: Uint8Array | undefined;
   /** By several threads: how many ranges there were, and how many were decoded again. */
   readonly joined?: { readonly ranges: number; readonly again: number };

@@ -9,7 +9,7 @@ const REST = [
   SAMPLE_WORD.TO_HI,
   SAMPLE_WORD.INSN,
 ] as const;
-/** Numbers of an entry: that of its text + 1, or 0 where it is free; KEY; REST. */
+/** Numbers of an entry: that of its text + 1, or 0 if it is free; KEY; REST. */
 const WORDS = 1 + KEY.length + REST.length;
 
 /** What {@linkcode WayTexts.find} returns where there is no text. */

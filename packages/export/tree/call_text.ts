@@ -98,7 +98,7 @@ export class CallText {
     }
   }
 
-  /** How far a line is indented; -1 where it is not shown. */
+  /** How far a line is indented; -1 if it is not shown. */
   #level(thread: Thread, events: CallEvents, i: number): number {
     const depth = events.depth[i] ?? 0;
     if (this.#filter === undefined) return Math.min(depth, LEVELS - 1);

@@ -214,7 +214,7 @@ export interface BpfProgArrays {
  *
  * @param prog A program of the BPF_PROG_INFO section.
  * @param options Byte order of the file; little-endian where nothing is said.
- * @throws {PerfDataError} Where an array does not lie inside of `data`.
+ * @throws {PerfDataError} If an array does not lie inside of `data`.
  *
  * @example
  * ```ts

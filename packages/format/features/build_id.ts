@@ -129,7 +129,7 @@ export const buildIds: Codec<BuildIdEvent[]> = unwrapped(
  * The build id of an event in hexadecimal, without the zeros that pad it.
  *
  * @param event An event of the BUILD_ID section.
- * @returns Two lower-case digits a byte, 40 where the event does not say how long its build id is.
+ * @returns Two lower-case digits a byte, 40 if the event does not say how long its build id is.
  *
  * @example
  * ```ts

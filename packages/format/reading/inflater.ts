@@ -25,7 +25,7 @@ export interface InflaterHost {
  * themselves. It can be sent to another thread.
  */
 export interface InflaterState {
-  /** Where the stream is; `undefined` where it has not begun. */
+  /** Where the stream is; `undefined` if it has not begun. */
   readonly stream: ZstdState | undefined;
   /** The beginning of a record that the next one goes on with. */
   readonly left: Uint8Array<ArrayBuffer>;
@@ -72,7 +72,7 @@ export class Inflater {
     return this.#batch ??= new RecordBatch(CAPACITY, this.#littleEndian, this.#reader.events);
   }
 
-  /** Where it is between two records; `undefined` where the stream cannot say. */
+  /** Where it is between two records; `undefined` if the stream cannot say. */
   state(): InflaterState | undefined {
     const stream = this.#stream?.state?.();
     if (this.#stream !== undefined && stream === undefined && !this.#broken) return undefined;

@@ -191,7 +191,7 @@ export class PerfDataReader {
    * A file that arrives as a stream is read forward: its attrs come before the data, as perf writes
    * them, and its features are known after the last batch.
    *
-   * @throws {PerfDataError} Where this is no perf.data file, or its headers cannot be read.
+   * @throws {PerfDataError} If this is no perf.data file, or its headers cannot be read.
    */
   static async open(source: ByteSource, options: ReaderOptions = {}): Promise<PerfDataReader> {
     const forward = new ForwardReader(source);
@@ -281,7 +281,7 @@ export class PerfDataReader {
    * What the pass over the records has inflated before the present batch, which is none that came out of a
    * COMPRESSED record: with it, records from here on are read for themselves.
    *
-   * @returns `undefined` where that is not possible.
+   * @returns `undefined` if that is not possible.
    */
   inflaterState(): InflaterState | undefined {
     return this.#inflater?.state();
@@ -298,7 +298,7 @@ export class PerfDataReader {
   /**
    * Reads a run of bytes of the file: a section that is not part of the data.
    *
-   * @throws {PerfDataError} Where the file, or what is left of the stream, does not have them.
+   * @throws {PerfDataError} If the file, or what is left of the stream, does not have them.
    */
   async readSection(offset: number, size: number, what: string): Promise<Uint8Array<ArrayBuffer>> {
     if (this.fileSize !== undefined && offset + size > this.fileSize) {

@@ -62,7 +62,7 @@ export class OffCpuFields extends SampleFields {
   tid: number = -1;
   /** Where the u64 of the period is: the time that was waited. */
   period: number = -1;
-  /** Where the u64 of the address is: the innermost of the call chain; -1 where none was collected. */
+  /** Where the u64 of the address is: the innermost of the call chain; -1 if none was collected. */
   ip: number = -1;
   /** Whether another sample is meant; otherwise the values are the sample's own. */
   isMeant: boolean = false;

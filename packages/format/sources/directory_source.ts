@@ -29,7 +29,7 @@ interface Piece {
  *
  * @param data The file `data`.
  * @param parts The other files, which have nothing but records.
- * @throws {PerfDataError} Where `data` does not begin with the header of a perf.data file.
+ * @throws {PerfDataError} If `data` does not begin with the header of a perf.data file.
  *
  * @example
  * ```ts
@@ -124,7 +124,7 @@ export interface ClosableSyncSource extends SyncSource {
  * header, and `data.0`, `data.1`, …
  *
  * @param names All names in it.
- * @throws {PerfDataError} Where there is no `data`.
+ * @throws {PerfDataError} If there is no `data`.
  *
  * @example
  * ```ts
@@ -151,7 +151,7 @@ export function recordingParts(names: readonly string[]): [string, ...string[]] 
  *
  * @param names All names in it.
  * @param open Opens one.
- * @throws {PerfDataError} Where it is no recording.
+ * @throws {PerfDataError} If it is no recording.
  *
  * @example
  * ```ts

@@ -200,7 +200,7 @@ export class TarReader {
   /**
    * Goes on to the next member; `undefined` after the last one.
    *
-   * @throws {PerfDataError} Where the archive is cut within the one before, or damaged.
+   * @throws {PerfDataError} If the archive is cut within the one before, or damaged.
    */
   async next(): Promise<TarMember | undefined> {
     let longName: string | undefined;
@@ -235,7 +235,7 @@ export class TarReader {
   /**
    * Reads on in the contents of the member: as much as `into` holds, or less at their end.
    *
-   * @throws {PerfDataError} Where the archive is cut.
+   * @throws {PerfDataError} If the archive is cut.
    */
   async read(into: Uint8Array): Promise<number> {
     const wanted = Math.min(into.length, this.#left);

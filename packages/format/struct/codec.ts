@@ -193,7 +193,7 @@ export interface CodecOptions {
 /**
  * Decodes `bytes` by a declaration; what is left after the declared fields is the `tail`.
  *
- * @throws {PerfDataError} Where the bytes do not hold such a value.
+ * @throws {PerfDataError} If the bytes do not hold such a value.
  */
 export function decode<T>(
   codec: Codec<T>,

@@ -81,7 +81,7 @@ export class ByteReader {
   /**
    * Steps over `size` bytes and returns where they start.
    *
-   * @throws {PerfDataError} Where fewer than `size` bytes are left.
+   * @throws {PerfDataError} If fewer than `size` bytes are left.
    */
   take(size: number, what: string): number {
     const at = this.pos;

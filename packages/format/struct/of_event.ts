@@ -74,7 +74,7 @@ function registersOf(
  *
  * @param codec The declaration.
  * @param event The parts of the attr that matter, the machine for the names of registers, `misc`.
- * @returns The declaration, or `undefined` where nothing is left of it.
+ * @returns The declaration, or `undefined` if nothing is left of it.
  */
 export function specialized<T>(codec: Codec<T>, event: EventShape): Codec<T> | undefined {
   const found = specialize(codec as Codec<unknown>, event);

@@ -41,7 +41,7 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Length of the valid UTF-8 sequence at `at`, or 0 where there is none. */
+/** Length of the valid UTF-8 sequence at `at`, or 0 if there is none. */
 function sequenceLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] as number;
   const length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;

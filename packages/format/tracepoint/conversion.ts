@@ -26,9 +26,9 @@ export interface Conversion {
   readonly plus: boolean;
   /** A space before what is not negative. */
   readonly space: boolean;
-  /** Least characters; `undefined` where an argument says them. */
+  /** Least characters; `undefined` if an argument says them. */
   readonly width: number | undefined;
-  /** Least digits, or most characters; -1 for none, `undefined` where an argument says it. */
+  /** Least digits, or most characters; -1 for none, `undefined` if an argument says it. */
   readonly precision: number | undefined;
 }
 
@@ -41,7 +41,7 @@ const POINTER =
 /**
  * Reads a print format.
  *
- * @throws {TracepointSyntaxError} Where it has a conversion that is not understood.
+ * @throws {TracepointSyntaxError} If it has a conversion that is not understood.
  *
  * @example
  * ```ts

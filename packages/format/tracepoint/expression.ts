@@ -95,7 +95,7 @@ const KNOWN_NAMES: Readonly<Record<string, bigint>> = {
 /**
  * Reads the arguments after a format: `, REC->x, …`.
  *
- * @throws {TracepointSyntaxError} Where one is not understood.
+ * @throws {TracepointSyntaxError} If one is not understood.
  */
 export function parseArguments(tokens: Tokens): Expression[] {
   const args: Expression[] = [];

@@ -51,7 +51,7 @@ export function castTo(type: string, value: bigint): bigint {
   return bits === undefined ? value : BigInt.asUintN(bits, value);
 }
 
-/** Bits that a type keeps of a value; `undefined` where it keeps all. */
+/** Bits that a type keeps of a value; `undefined` if it keeps all. */
 export function castBits(type: string): number | undefined {
   return CAST_BITS[type.replace(/^unsigned /, "")];
 }

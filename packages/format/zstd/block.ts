@@ -118,7 +118,7 @@ export class BlockDecoder {
    * in and goes out: what would exceed a block ends it.
    *
    * @param view Of the same bytes, with {@link MARGIN} bytes before and after the body.
-   * @throws {Error} Where it breaks the rules of the format.
+   * @throws {Error} If it breaks the rules of the format.
    */
   inflate(bytes: Uint8Array, view: DataView, start: number, end: number, out: BlockOutput): void {
     if (end - start < 2) corrupt("a block without sections");

@@ -12,7 +12,7 @@ export const NoBlock = {
 
 /** How a block ends that does not end with a branch. */
 export const BlockStop = {
-  /** It ends with a branch, or the next block goes on. */
+  /** It ends with a branch, or the next block continues. */
   NONE: 0,
   /** The bytes after it are not at hand. */
   NO_CODE: 1,
@@ -189,7 +189,7 @@ export class BlockCache {
     return block;
   }
 
-  /** Block at the target of a direct branch; -2 where that is in another range. */
+  /** Block at the target of a direct branch; -2 if that is in another range. */
   takenOf(space: CodeSpace, block: number): number {
     const known = this.taken[block] as number;
     if (known !== -1) return known;
@@ -197,7 +197,7 @@ export class BlockCache {
     return this.taken[block] = this.link(space, block, low, this.targetHigh[block] as number);
   }
 
-  /** Block after another in memory; -2 where that is in another range. */
+  /** Block after another in memory; -2 if that is in another range. */
   nextOf(space: CodeSpace, block: number): number {
     const known = this.next[block] as number;
     if (known !== -1) return known;
@@ -212,7 +212,7 @@ export class BlockCache {
     return low + (this.size[block] as number) > 0xffffffff ? high + 1 | 0 : high;
   }
 
-  /** The block at an address of the same range; -2 where there is none. */
+  /** The block at an address of the same range; -2 if there is none. */
   private link(space: CodeSpace, block: number, low: number, high: number): number {
     const range = this.rangeOf(block);
     if (offsetIn(range, low, high) < 0) return -2;
@@ -224,7 +224,7 @@ export class BlockCache {
    * Where in a block an instruction begins, counted in instructions.
    *
    * @param offset Offset in bytes from the block's first address.
-   * @returns The number of instructions before it, or -1 where none begins there.
+   * @returns The number of instructions before it, or -1 if none begins there.
    */
   insnsBefore(space: CodeSpace, block: number, offset: number): number {
     let n = 0;
@@ -280,7 +280,7 @@ export class BlockCache {
     return made;
   }
 
-  /** Bytes of an instruction, also where it goes on in the next range; as `InsnDecoder.decode`. */
+  /** Bytes of an instruction, also where it continues in the next range; as `InsnDecoder.decode`. */
   private insnAt(space: CodeSpace, range: CodeRange, offset: number, mode: InsnMode): number {
     const window = range.window(offset);
     if (window === undefined) return 0;

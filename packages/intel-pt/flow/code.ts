@@ -80,7 +80,7 @@ export function compareAddress(aLow: number, aHigh: number, bLow: number, bHigh:
   return (aHigh >>> 0) - (bHigh >>> 0) || (aLow >>> 0) - (bLow >>> 0);
 }
 
-/** Offset of an address in a range, or -1 where it is outside. */
+/** Offset of an address in a range, or -1 if it is outside. */
 export function offsetIn(range: CodeRange, low: number, high: number): number {
   // The range is shorter than 2^31, so that the difference of the lower halves decides.
   const offset = (low - range.low) >>> 0;

@@ -136,7 +136,7 @@ export interface FlowCounts {
  * {@linkcode PathTable}) and events to its sink, in order of execution. Behaviour follows the Intel SDM,
  * Volume 3, chapter "Intel Processor Trace".
  *
- * An error is an event. Decoding goes on at the next packet that says where execution is (TIP, TIP.PGE,
+ * An error is an event. Decoding continues at the next packet that says where execution is (TIP, TIP.PGE,
  * FUP, PSB+); what came between is counted.
  *
  * @example
@@ -187,7 +187,7 @@ export class FlowDecoder {
   readonly low: Int32Array = new Int32Array(EVENTS);
   /** Payload of each event, bits 63:32. */
   readonly high: Int32Array = new Int32Array(EVENTS);
-  /** Where execution was when the packet of each event came, bits 31:0; 0 where that is not known. */
+  /** Where execution was when the packet of each event came, bits 31:0; 0 if that is not known. */
   readonly hereLow: Int32Array = new Int32Array(EVENTS);
   /** Bits 63:32 of it. */
   readonly hereHigh: Int32Array = new Int32Array(EVENTS);
@@ -325,7 +325,7 @@ export class FlowDecoder {
     this.packets.end();
   }
 
-  /** Data is missing from the stream here: decoding goes on at the next PSB. */
+  /** Data is missing from the stream here: decoding continues at the next PSB. */
   gap(): void {
     this.packets.resync();
     if (!this.synced) return;

@@ -12,7 +12,7 @@ export const PathEnd = {
   OUT_NEXT: 2,
   /** A compressed return whose call is not in the path. */
   RETURN: 3,
-  /** A TIP packet says where it goes on. */
+  /** A TIP packet says where it continues. */
   INDIRECT: 4,
   /** The same, by a return whose call is not in the path. */
   INDIRECT_RETURN: 11,
@@ -77,7 +77,7 @@ export class PathTable {
    */
   plain: Int32Array = new Int32Array(1024);
   /**
-   * By hash of the key: pairs of a key and the number of its path + 1; 0 where there is none. See
+   * By hash of the key: pairs of a key and the number of its path + 1; 0 if there is none. See
    * {@linkcode pathSlot}.
    */
   table: Int32Array = new Int32Array(1 << 14);
@@ -105,7 +105,7 @@ export class PathTable {
     this.pushStart[0] = 0;
   }
 
-  /** The last block of a path; -1 where it has none. */
+  /** The last block of a path; -1 if it has none. */
   lastBlock(path: number): number {
     const end = this.start[path + 1] ?? 0;
     return end === this.start[path] ? -1 : this.blocks[end - 1] ?? -1;

@@ -23,7 +23,7 @@ const WRAP = 2 ** 56;
 export class TimeKeeper {
   /**
    * TSC ticks since {@linkcode TimeKeeper.base}, estimated where CYC packets say more than exact times
-   * do; -1 where none is known.
+   * do; -1 if none is known.
    */
   time: number = -1;
   /** Ticks that may have passed since `time` without a packet, or by which it may be wrong. */

@@ -37,7 +37,7 @@ class ReturnStack {
   low = 0;
   /** Bits 63:32 of the address taken last. */
   high = 0;
-  /** The block of the call taken last, or -1 where it has to be looked up by its address. */
+  /** The block of the call taken last, or -1 if it has to be looked up by its address. */
   block: number = -1;
 
   readonly #low = new Int32Array(RETURN_DEPTH);
@@ -81,7 +81,7 @@ class ReturnStack {
 /**
  * Goes through code: from where execution is to where packets lead, path after path.
  *
- * {@linkcode Walker.cur} is the block to be executed next, or -1 where only its address is known.
+ * {@linkcode Walker.cur} is the block to be executed next, or -1 if only its address is known.
  */
 export class Walker {
   /** Where paths go to: entries of {@linkcode PathTable}. */

@@ -143,7 +143,7 @@ const NO_SHORT = new Uint8Array(256);
 /** How {@linkcode PacketDecoder} treats its stream. */
 export interface PacketDecoderOptions {
   /**
-   * Where decoding goes on after a BAD_OPCODE or BAD_PACKET: at the next PSB (`"psb"`, the
+   * Where decoding continues after a BAD_OPCODE or BAD_PACKET: at the next PSB (`"psb"`, the
    * default; what lies between is returned as SKIPPED), or at the very next byte (`"byte"`; a
    * packet cut short by the end of the stream is then given back byte by byte as well).
    */

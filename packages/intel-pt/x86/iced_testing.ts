@@ -3,7 +3,7 @@
 import type * as Iced from "iced-x86";
 import { InsnKind } from "./insn_kind.ts";
 
-/** iced-x86, or `undefined` where the package cannot be loaded. */
+/** iced-x86, or `undefined` if the package cannot be loaded. */
 export async function loadIced(): Promise<typeof Iced | undefined> {
   try {
     return await import("iced-x86");

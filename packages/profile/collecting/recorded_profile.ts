@@ -327,7 +327,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /**
    * Names what was collected; to be called after the run, once: the samples are handed over, not copied.
    *
-   * @throws {Error} Where it is called again.
+   * @throws {Error} If it is called again.
    * @returns The profile, and how far its names can be trusted.
    */
   async profile(names: ProfileNames): Promise<{ profile: Profile; trust: SymbolTrust }> {

@@ -50,7 +50,7 @@ export interface TimedPart {
   readonly stack: Int32Array<ArrayBuffer>;
   /** Event, command, process and thread. */
   readonly context: Int32Array<ArrayBuffer>;
-  /** CPU, -1 where it is not known. */
+  /** CPU, -1 if it is not known. */
   readonly cpu: Int32Array<ArrayBuffer>;
   /** Events it stands for. */
   readonly period: Float64Array<ArrayBuffer>;

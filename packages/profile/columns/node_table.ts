@@ -41,7 +41,7 @@ export class NodeTable {
     return added;
   }
 
-  /** The node for `item` under `parent`; -1 where there is none. */
+  /** The node for `item` under `parent`; -1 if there is none. */
   find(parent: number, item: number): number {
     return this.#slots[this.#slot(parent, item)] as number;
   }

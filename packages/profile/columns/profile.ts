@@ -31,9 +31,9 @@ export interface ProfileEvent {
 
 /** A thread that was sampled, under one of its names. */
 export interface ProfileThread {
-  /** Process; -1 where it is not known. */
+  /** Process; -1 if it is not known. */
   readonly pid: number;
-  /** Thread; -1 where it is not known. */
+  /** Thread; -1 if it is not known. */
   readonly tid: number;
   /** Its name while it was sampled. */
   readonly comm: string;
@@ -51,9 +51,9 @@ export interface ProfileObject {
 
 /** Functions of a {@linkcode Profile}: a row each. */
 export interface FunctionColumns {
-  /** Names; `""` where nothing names the code. */
+  /** Names; `""` if nothing names the code. */
   readonly name: readonly string[];
-  /** Object, -1 where nothing was mapped. */
+  /** Object, -1 if nothing was mapped. */
   readonly object: Int32Array;
   /** {@linkcode FUNCTION_KIND} bits. */
   readonly kind: Uint8Array;
@@ -63,15 +63,15 @@ export interface FunctionColumns {
 export interface FrameColumns {
   /** The function. */
   readonly function: Int32Array;
-  /** Source file, -1 where it is not known. */
+  /** Source file, -1 if it is not known. */
   readonly file: Int32Array;
-  /** Line, 0 where it is not known. */
+  /** Line, 0 if it is not known. */
   readonly line: Int32Array;
 }
 
 /** Places of a {@linkcode Profile}: an address in an object, with the frames that are there. */
 export interface PlaceColumns {
-  /** Object, -1 where nothing was mapped. */
+  /** Object, -1 if nothing was mapped. */
   readonly object: Int32Array;
   /** Address as the object's symbol table counts it. */
   readonly address: Float64Array;
@@ -108,7 +108,7 @@ export interface SampleColumns {
   readonly period: Float64Array;
   /** Time in nanoseconds, relative to {@link Profile.epoch}. */
   readonly time?: Float64Array;
-  /** CPU, -1 where it is not known. */
+  /** CPU, -1 if it is not known. */
   readonly cpu?: Int32Array;
 }
 
@@ -118,7 +118,7 @@ export interface ProfileSwitch {
   readonly thread: number;
   /** Time in nanoseconds, relative to {@link Profile.epoch}. */
   readonly time: number;
-  /** CPU, -1 where it is not known. */
+  /** CPU, -1 if it is not known. */
   readonly cpu: number;
   /** Whether the thread left the CPU. */
   readonly out: boolean;
@@ -161,7 +161,7 @@ export interface Profile {
   /** The samples. */
   readonly samples: SampleColumns;
   /**
-   * The time of the recording's clock, in nanoseconds, that the profile's times are relative to: 0 where they
+   * The time of the recording's clock, in nanoseconds, that the profile's times are relative to: 0 if they
    * fit into a double, as those of a clock that began with the machine do; that of the first sample where they
    * do not, as those of CLOCK_REALTIME.
    */
@@ -207,7 +207,7 @@ export function functionName({ functions, objects }: Profile, number: number): s
   return object.startsWith("[") ? object : `[${object}]`;
 }
 
-/** The name by which a function is shown: its {@linkcode functionName}, with a mark where nothing verifies it. */
+/** The name by which a function is shown: its {@linkcode functionName}, with a mark if nothing verifies it. */
 export function functionLabel(profile: Profile, number: number): string {
   const isUnverified = ((profile.functions.kind[number] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
   return functionName(profile, number) + (isUnverified ? UNVERIFIED_MARK : "");
@@ -236,7 +236,7 @@ export const PROFILE_WEIGHTS: readonly ["period", "latency", "off-cpu", "wall"] 
 /** What a profile counts. */
 export type ProfileWeight = typeof PROFILE_WEIGHTS[number];
 
-/** What a word says that a profile counts; `undefined` where it is none. */
+/** What a word says that a profile counts; `undefined` if it is none. */
 export function profileWeight(text: string | null | undefined): ProfileWeight | undefined {
   return PROFILE_WEIGHTS.find((weight) => weight === text);
 }

@@ -36,8 +36,8 @@ export class ThreadTable implements Iterable<ProfileThread> {
   /**
    * The number of a thread; it is added where it is new.
    *
-   * @param pid Its process; -1 where it is not known.
-   * @param tid The thread; -1 where it is not known.
+   * @param pid Its process; -1 if it is not known.
+   * @param tid The thread; -1 if it is not known.
    * @param comm Its name; without one it goes by its number.
    */
   add(pid: number, tid: number, comm?: string): number {
@@ -49,12 +49,12 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return this.#named.node(this.#ids.node(pid, tid), number);
   }
 
-  /** Process of a thread; -1 where it is not known. */
+  /** Process of a thread; -1 if it is not known. */
   pid(thread: number): number {
     return this.#ids.parents()[this.#named.parents()[thread] as number] as number;
   }
 
-  /** Number of a thread; -1 where it is not known. */
+  /** Number of a thread; -1 if it is not known. */
   tid(thread: number): number {
     return this.#ids.items()[this.#named.parents()[thread] as number] as number;
   }
@@ -64,7 +64,7 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return this.#comms[this.#named.items()[thread] as number] ?? `:${this.tid(thread)}`;
   }
 
-  /** A thread as one value; `undefined` where there is none of that number. */
+  /** A thread as one value; `undefined` if there is none of that number. */
   at(thread: number): ProfileThread | undefined {
     return thread >= 0 && thread < this.length
       ? { pid: this.pid(thread), tid: this.tid(thread), comm: this.comm(thread) }

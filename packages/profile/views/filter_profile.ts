@@ -44,7 +44,7 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
     }
     return false;
   };
-  // By place: 1 + whether it passes; 0 where it was not asked for.
+  // By place: 1 + whether it passes; 0 if it was not asked for.
   const known = new Uint8Array(places.object.length);
   const kept = new Int32Array(samples.length);
   let count = 0;

@@ -147,7 +147,7 @@ export class CallBlocks {
     return site;
   }
 
-  /** The number of the call that returns to an address; `undefined` where none was made. */
+  /** The number of the call that returns to an address; `undefined` if none was made. */
   siteReturningTo(low: number, high: number): number | undefined {
     return this.#sites.get(addressFromHalves(high, low));
   }

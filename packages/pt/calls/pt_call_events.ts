@@ -38,9 +38,9 @@ export class CallEvents {
   depth: Int32Array = new Int32Array(256);
   /** What is called: a place of `PtCode.table`. */
   place: Int32Array = new Int32Array(256);
-  /** When, ns; -1 where there is no time. */
+  /** When, ns; -1 if there is no time. */
   time: Float64Array = new Float64Array(256);
-  /** Of a return: ns since the call; -1 where it is not known. */
+  /** Of a return: ns since the call; -1 if it is not known. */
   duration: Float64Array = new Float64Array(256);
   /** Of a return: instructions since the call, of this and what it called. */
   insns: Float64Array = new Float64Array(256);

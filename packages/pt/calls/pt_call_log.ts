@@ -6,7 +6,7 @@ import type { LatencyTable } from "./pt_latency.ts";
 export interface CallRows {
   /** Finds out the rows of places that are new. */
   resolve(): Promise<void> | void;
-  /** The row of a place, `undefined` until it is found out; -1 where its calls do not count. */
+  /** The row of a place, `undefined` until it is found out; -1 if its calls do not count. */
   of(place: number): number | undefined;
 }
 
@@ -26,9 +26,9 @@ export class EndedCall {
   kind: number;
   /** What was called. */
   place: number;
-  /** When it began, ns; -1 where that is not known. */
+  /** When it began, ns; -1 if that is not known. */
   since: number = -1;
-  /** When it ended, ns; -1 where that is not known. */
+  /** When it ended, ns; -1 if that is not known. */
   end: number = -1;
   /** Instructions since it began. */
   insns = 0;
@@ -42,7 +42,7 @@ export class EndedCall {
     this.counts = counts;
   }
 
-  /** ns; -1 where it is not known. */
+  /** ns; -1 if it is not known. */
   get duration(): number {
     return this.since < 0 || this.end < 0 ? -1 : this.end - this.since;
   }

@@ -12,7 +12,7 @@ export const CALL_OP = {
   SITE: 2,
   /** A call of the place `a` is open that returns to `address`. */
   FRAME: 3,
-  /** Execution goes on at `address`, after what nobody knows yet. */
+  /** Execution continues at `address`, after what nobody knows yet. */
   GO_ON: 4,
   /** A return to `address`. */
   RETURN: 5,
@@ -51,7 +51,7 @@ export class CallOps {
   /**
    * Begins with none.
    *
-   * @param events Calls one by one, between which the operations are; none where there are sums.
+   * @param events Calls one by one, between which the operations are; none if there are sums.
    */
   constructor(events?: Pick<CallEvents, "count">) {
     this.#events = events;
@@ -128,7 +128,7 @@ export class CallOpReader {
     return (this.#at += WORDS) < this.#words.length;
   }
 
-  /** The kind of the next one; -1 where there is none. */
+  /** The kind of the next one; -1 if there is none. */
   get following(): number {
     return this.#words[this.#at + WORDS] ?? -1;
   }

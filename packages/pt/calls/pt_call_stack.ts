@@ -16,7 +16,7 @@ export const PENDING = {
   UNKNOWN: 6,
 } as const;
 
-/** Whether it is known where execution goes on after user space was left. */
+/** Whether it is known where execution continues after user space was left. */
 export const RESUMES = { NO: 0, YES: 1, UNKNOWN: 2 } as const;
 
 /** The calls of a thread. */
@@ -28,7 +28,7 @@ export class CallStack {
   node = -1;
   /** Instructions that were given to a node. */
   noted = 0;
-  /** Since when `node` is innermost, ns; -1 where the thread does not run. */
+  /** Since when `node` is innermost, ns; -1 if the thread does not run. */
   nodeSince = -1;
   depth = 0;
   place: Int32Array = new Int32Array(64);
@@ -45,7 +45,7 @@ export class CallStack {
   pendingBlock = 0;
   pendingLow = 0;
   pendingHigh = 0;
-  /** Where execution goes on after user space was left; only `resumes` says whether it is known. */
+  /** Where execution continues after user space was left; only `resumes` says whether it is known. */
   resumes: number = RESUMES.NO;
   resumeLow = 0;
   resumeHigh = 0;
@@ -77,7 +77,7 @@ export class CallStack {
     this.#siteEpoch[site] = this.#epoch;
   }
 
-  /** How many calls were around a call when it was made last; -1 where it was not. */
+  /** How many calls were around a call when it was made last; -1 if it was not. */
   depthOf(site: number): number {
     return this.#siteEpoch[site] === this.#epoch ? this.#siteDepth[site] as number : -1;
   }
@@ -141,7 +141,7 @@ export class CallStack {
     return this.depth < MAX_SEARCH;
   }
 
-  /** How many frames a return to an address ends; 0 where none returns there. */
+  /** How many frames a return to an address ends; 0 if none returns there. */
   returnsTo(low: number, high: number): number {
     const bottom = Math.max(0, this.depth - MAX_SEARCH);
     for (let i = this.depth - 1; i >= bottom; i--) {

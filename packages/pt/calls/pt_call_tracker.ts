@@ -73,13 +73,13 @@ export class CallTracker {
     stack.pendingHigh = blocks.endHigh(block);
   }
 
-  /** Execution goes on at a block after a call, return or jump. */
+  /** Execution continues at a block after a call, return or jump. */
   goOnAt(block: number): void {
     const { low, high } = this.#out.blocks.blocks;
     this.goOn(low[block] as number, high[block] as number, block);
   }
 
-  /** Execution goes on at an address after a call, return or jump; `block` is -1 where none begins. */
+  /** Execution continues at an address after a call, return or jump; `block` is -1 where none begins. */
   goOn(low: number, high: number, block = -1): void {
     const stack = this.#stack;
     const { blocks } = this.#out;

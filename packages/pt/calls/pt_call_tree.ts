@@ -74,7 +74,7 @@ export class CallTree {
   /**
    * Joins nodes that another one has handed out.
    *
-   * @param rootOf The node here of one there that has no parent, by its place; -1 where there is none.
+   * @param rootOf The node here of one there that has no parent, by its place; -1 if there is none.
    */
   join(words: Float64Array, rootOf: (place: number) => number, placeOf: Int32Array): void {
     const here = new Int32Array(words.length / TREE_WORDS);
@@ -138,7 +138,7 @@ export class CallTimeline {
   count = 0;
   /** The thread. */
   tid: Int32Array = new Int32Array(256);
-  /** The node; -1 where the thread does not run. */
+  /** The node; -1 if the thread does not run. */
   node: Int32Array = new Int32Array(256);
   /** From when, ns. */
   from: Float64Array = new Float64Array(256);

@@ -22,7 +22,7 @@ export interface CallPart {
   readonly ops: Float64Array<ArrayBuffer>;
   /** What was executed by stack, from where each operation SUMS was on; `undefined` where more is to come. */
   readonly tree: Float64Array<ArrayBuffer> | undefined;
-  /** Calls one by one, between operations ROWS, in place of sums; `undefined` where there are sums. */
+  /** Calls one by one, between operations ROWS, in place of sums; `undefined` if there are sums. */
   readonly events: CallEventPart | undefined;
   /** Whether a guest ran: operations do not say whose code it is. */
   readonly hasGuest: boolean;
@@ -40,14 +40,14 @@ export class OneThreadOnly extends Error {}
 
 /** A part whose sums were added, on the way to its operations being applied. */
 export interface JoinedCalls {
-  /** Goes to the step that comes next: who runs, and since when, ns; `undefined` where there is none. */
+  /** Goes to the step that comes next: who runs, and since when, ns; `undefined` if there is none. */
   nextStep(): { readonly tid: number; readonly position: number } | undefined;
 
   /**
    * Applies the operations of a step to the calls that are open.
    *
    * @param buffer Who runs, where and when.
-   * @throws {OneThreadOnly} Where one thread has to do all.
+   * @throws {OneThreadOnly} If one thread has to do all.
    */
   apply(buffer: PtBuffer): void;
 
@@ -61,7 +61,7 @@ export interface JoiningCalls {
   readonly out: CallOutputs;
   /** Follows the calls that are open. */
   readonly tracker: CallTracker;
-  /** The calls of who runs; `undefined` where its calls are not asked for. */
+  /** The calls of who runs; `undefined` if its calls are not asked for. */
   readonly stackOf: (buffer: PtBuffer) => CallStack | undefined;
 }
 

@@ -93,7 +93,7 @@ export class LatencyTable {
    * Adds a call that ended.
    *
    * @param since When it began, ns.
-   * @param duration ns, or -1 where it is not known.
+   * @param duration ns, or -1 if it is not known.
    * @param ended Whether its return was seen.
    */
   add(
@@ -166,7 +166,7 @@ export class LatencyTable {
     }
   }
 
-  /** What is known of a row; `undefined` where it was not called. */
+  /** What is known of a row; `undefined` if it was not called. */
   of(number: number): CallStats | undefined {
     return this.#rows[number];
   }

@@ -12,7 +12,7 @@ const SHARE_GRAIN = 1.5 * 2 ** 36;
 
 /** Paths that a buffer took since its last time. They share the time up to the next one when that is known. */
 export class OpenPaths {
-  /** The last time, ns; -1 where it is not known. */
+  /** The last time, ns; -1 if it is not known. */
   time = -1;
   /** Core clocks up to that time, and whether the thread runs. */
   cycles = 0;

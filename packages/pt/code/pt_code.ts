@@ -47,7 +47,7 @@ export class PtCode {
   readonly #guest: CodeMemory;
   /** Whether the kernel's file was looked for. */
   #kernelSearched = false;
-  /** The file that the kernel's code is from; `undefined` where it is from a copy of its memory. */
+  /** The file that the kernel's code is from; `undefined` if it is from a copy of its memory. */
   kernelFile: string | undefined;
   readonly #rangesOfFiles = new Map<string, CodeRange>();
   /** The range of each map that was asked for last. */
@@ -92,7 +92,7 @@ export class PtCode {
     return new ThreadCode(this, this.#history, tid, time, isGuest);
   }
 
-  /** The code of a guest at an address; `undefined` where it is not at hand. */
+  /** The code of a guest at an address; `undefined` if it is not at hand. */
   guest(low: number, high: number, time: number): CodeRange | undefined {
     const range = this.#guest.code(low, high, time);
     if (range === undefined) this.missing.set(GUEST, "what ran in it (--guest-image)");
@@ -113,7 +113,7 @@ export class PtCode {
     return false;
   }
 
-  /** The code of a mapping at an address, or `undefined` where it cannot be had. */
+  /** The code of a mapping at an address, or `undefined` if it cannot be had. */
   mapped(map: number, low: number, high: number, time: number): CodeRange | undefined {
     const known = this.#rangeOfMap[map];
     if (known !== undefined && offsetIn(known, low, high) >= 0) return known;

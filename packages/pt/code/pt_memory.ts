@@ -78,7 +78,7 @@ export class CodeMemory {
     return found && { image: found.image, distance: distanceIn(found, low, high) };
   }
 
-  /** The code at an address, as it was at a time; `undefined` where no image has it. */
+  /** The code at an address, as it was at a time; `undefined` if no image has it. */
   code(low: number, high: number, time: number): CodeRange | undefined {
     const found = this.#find(low, high);
     if (found === undefined) return undefined;

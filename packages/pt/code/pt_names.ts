@@ -23,13 +23,13 @@ export interface PtFunction {
 export class PtNames {
   /** Function of each place. */
   readonly names: string[] = [];
-  /** The same as text shows it: with a mark where nothing verifies it. */
+  /** The same as text shows it: with a mark if nothing verifies it. */
   readonly labels: string[] = [];
-  /** Symbol of each place, as perf shows it, with a mark where nothing verifies it; `undefined` where it has none. */
+  /** Symbol of each place, as perf shows it, with a mark if nothing verifies it; `undefined` if it has none. */
   readonly symbols: (string | undefined)[] = [];
-  /** Distance of each place from the start of its function; -1 where it has none. */
+  /** Distance of each place from the start of its function; -1 if it has none. */
   readonly offsets: number[] = [];
-  /** Where the symbol of each place ends, as its object counts; -1 where it has none. */
+  /** Where the symbol of each place ends, as its object counts; -1 if it has none. */
   readonly ends: number[] = [];
   /** Number of the function of each place: those of the same name and object are one. */
   readonly functions: number[] = [];
@@ -194,12 +194,12 @@ export class PtNames {
     return this.functionNames[this.functions[place] as number];
   }
 
-  /** `{ verified: false }` where nothing verifies the name of a place. */
+  /** `{ verified: false }` if nothing verifies the name of a place. */
   trust(place: number): Pick<PtFunction, "verified"> {
     return this.function(place)?.verified === false ? { verified: false } : {};
   }
 
-  /** `{ verified: false }` where nothing verifies a function of this name. */
+  /** `{ verified: false }` if nothing verifies a function of this name. */
   trustOf(name: string): Pick<PtFunction, "verified"> {
     const isUnverified = this.functionNames.some((of) => of.name === name && of.verified === false);
     return isUnverified ? { verified: false } : {};

@@ -4,7 +4,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 export class PtPlaces {
   /** Number of places. */
   count = 0;
-  /** The object of each place; -1 where nothing is mapped, -2 in a kernel that is not known. */
+  /** The object of each place; -1 if nothing is mapped, -2 in a kernel that is not known. */
   object: Int32Array = new Int32Array(1024);
   /** Address of each place, as its object counts. */
   address: Float64Array = new Float64Array(1024);

@@ -47,7 +47,7 @@ const NEXT_PID = 56;
 export interface CounterEvent {
   /** When, ns. */
   readonly time: number;
-  /** The CPU, or -1 where the record has none. */
+  /** The CPU, or -1 if the record has none. */
   readonly cpu: number;
   /** The thread that ran. */
   readonly tid: number;
@@ -59,7 +59,7 @@ export interface CounterEvent {
 
 /** Who ran on a CPU from when on: columns in order of time. */
 export class Switches {
-  /** The thread that ran before the first row; -1 where it is not known. */
+  /** The thread that ran before the first row; -1 if it is not known. */
   first: number = -1;
   /** Number of rows. */
   count = 0;
@@ -127,7 +127,7 @@ export class PtSideband implements Consumer {
   }
 
   /**
-   * The thread that a CPU's trace begins with; -1 where it is not known.
+   * The thread that a CPU's trace begins with; -1 if it is not known.
    *
    * perf writes the process that it has started, or was told of, into each AUXTRACE record of a CPU, whoever
    * runs there: that one is `otherwise`, for recordings that say nothing else of who ran.

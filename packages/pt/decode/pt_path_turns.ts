@@ -33,7 +33,7 @@ export class PathTurns {
    * was used on the path up to there.
    */
   words: Int32Array<ArrayBuffer> = new Int32Array(1024);
-  /** Where those of each path begin, + 1; 0 where that is not known yet. */
+  /** Where those of each path begin, + 1; 0 if that is not known yet. */
   #from = new Int32Array(0);
   #to = new Int32Array(0);
   /** Of each path whether a packet is used on it. */

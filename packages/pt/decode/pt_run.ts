@@ -19,13 +19,13 @@ export interface PtBuffer {
   readonly stream: AuxStream;
   /** Its number, from 0. */
   readonly index: number;
-  /** The thread that runs; -1 where it is not known. */
+  /** The thread that runs; -1 if it is not known. */
   readonly tid: number;
   /** The code that it sees. */
   readonly code: ThreadCode;
   /** The code where the next address of a packet leads to: another where a guest is entered or left. */
   readonly toCode: ThreadCode;
-  /** Time up to which it is decoded, ns; -Infinity or -1 where it is not known. */
+  /** Time up to which it is decoded, ns; -Infinity or -1 if it is not known. */
   readonly position: number;
   /** Core clocks that its CYC packets have counted. */
   readonly cycles: number;
@@ -159,7 +159,7 @@ export class PtClock {
     this.#baseNs = Number(baseNs - this.origin.ns);
   }
 
-  /** perf's time in ns since the origin of a decoder's time; -1 where there is none. */
+  /** perf's time in ns since the origin of a decoder's time; -1 if there is none. */
   ns(ticks: number): number {
     if (ticks < 0 || !this.known) return -1;
     const passed = ticks * this.#nsPerTick;
@@ -181,7 +181,7 @@ export class PtClock {
     return this.known ? ticks * this.#nsPerTick : 0;
   }
 
-  /** Ticks of a period in ns, rounded down as perf does; 0 where the recording does not say. */
+  /** Ticks of a period in ns, rounded down as perf does; 0 if the recording does not say. */
   period(ns: number): number {
     return this.#mult === 0n ? 0 : Number((BigInt(Math.round(ns)) << this.#shift) / this.#mult);
   }

@@ -85,7 +85,7 @@ export class PtSeeker {
     return this.#size;
   }
 
-  /** When the stream begins, ns; `undefined` where no PSB has a time. */
+  /** When the stream begins, ns; `undefined` if no PSB has a time. */
   async first(): Promise<number | undefined> {
     return (await this.#next(0, this.#size))?.time;
   }

@@ -21,7 +21,7 @@ class LastTime implements PtSink {
 }
 
 /**
- * When a trace begins and ends, ns; `undefined` where its packets have no times. Only its first and last PSBs
+ * When a trace begins and ends, ns; `undefined` if its packets have no times. Only its first and last PSBs
  * are looked for, and what comes after the last ones.
  */
 export async function ptSpan(

@@ -74,7 +74,7 @@ export class TimeOrigin {
     return Math.floor(since - Math.floor(since / 1e9) * 1e9);
   }
 
-  /** Seconds with nine digits, as `perf script --ns` prints times; nothing where there is no time. */
+  /** Seconds with nine digits, as `perf script --ns` prints times; nothing if there is no time. */
   secondsText(since: number): string {
     if (since < 0) return "";
     return `${this.secondsOf(since)}.${String(this.restOf(since)).padStart(9, "0")}`;

@@ -8,7 +8,7 @@ import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 export interface ObjectTime {
   /** The thread. */
   readonly tid: number;
-  /** Number of the object in `PtCode.objects`; -1 where nothing is mapped, -2 in a kernel that is not known. */
+  /** Number of the object in `PtCode.objects`; -1 if nothing is mapped, -2 in a kernel that is not known. */
   readonly object: number;
   /** ns from addresses in it to the next address. */
   time: number;
@@ -25,7 +25,7 @@ class Whereabouts {
   place = -1;
   /** Its object, also while tracing is off. */
   object = NaN;
-  /** Since when, ns; -1 where that is not known. */
+  /** Since when, ns; -1 if that is not known. */
   since = -1;
   /** The kind of the event before, other than a time. */
   before = -1;

@@ -30,7 +30,7 @@ export class FlowRows {
   tid: Int32Array = new Int32Array(1024);
   /** The CPU, or -1. */
   cpu: Int32Array = new Int32Array(1024);
-  /** When, ns; -1 where there is no time. */
+  /** When, ns; -1 if there is no time. */
   time: Float64Array = new Float64Array(1024);
   /** By how much the time may be wrong, ns. */
   uncertainty: Float64Array = new Float64Array(1024);
@@ -38,7 +38,7 @@ export class FlowRows {
   a: Int32Array = new Int32Array(1024);
   /** See {@linkcode ROW}. */
   b: Int32Array = new Int32Array(1024);
-  /** Upper and lower half of the address where place `a` is mapped; 0 where there is none. */
+  /** Upper and lower half of the address where place `a` is mapped; 0 if there is none. */
   high: Int32Array = new Int32Array(1024);
   /** See `high`. */
   low: Int32Array = new Int32Array(1024);

@@ -345,7 +345,7 @@ export function packetsText({ addresses, branches, lostBranches }: PtCounts): st
   }% of ${all} branches have an address`;
 }
 
-/** What was not decoded, in one line; `undefined` where all was. */
+/** What was not decoded, in one line; `undefined` if all was. */
 export function lossText(counts: PtCounts): string | undefined {
   const { bytes, lostBytes, lostBranches, branches, insns, insnBranches, unsureInsns, errors } =
     counts;

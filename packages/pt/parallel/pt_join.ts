@@ -52,7 +52,7 @@ export interface PtJoiner<Found, Joined> {
   /**
    * Applies what is joined of a buffer up to its next step.
    *
-   * @returns The position of that step, ns; `undefined` where nothing is left.
+   * @returns The position of that step, ns; `undefined` if nothing is left.
    */
   apply(index: number, joined: Joined): number | undefined;
   /** Where a buffer is when all of a part is applied, ns; where its last step was without it. */
@@ -82,7 +82,7 @@ export interface JoinedPt {
  * A thread begins a little before its range, so that clocks and mode are known where that begins; where they
  * are not the same as at the end of the range before, it is decoded again from there.
  *
- * @returns `undefined` where one thread has to do all: there is one range, or code of JIT compilers is found by when it was
+ * @returns `undefined` if one thread has to do all: there is one range, or code of JIT compilers is found by when it was
  *   met first.
  */
 export async function joinRanges<Found, Joined>(
@@ -305,7 +305,7 @@ class PtJoin<Found, Joined> {
         await this.#join(lane, last);
         lane.last = found;
       } else {
-        // Where one ended is not where the other began: this thread goes on from there.
+        // Where one ended is not where the other began: this thread continues from there.
         lane.repair ??= new PtRangeDecoder(this.#whole);
         const repaired = lane.repaired === lane.next
           ? last
@@ -417,7 +417,7 @@ class OtherThread<Found, Joined> {
   /**
    * Deals it what there is room for.
    *
-   * @throws {Error} Where it has failed.
+   * @throws {Error} If it has failed.
    */
   check(): void {
     if (this.#failed !== undefined) throw this.#failed;

@@ -48,7 +48,7 @@ export interface JoinedPtCalls extends JoinedPt {
  * Sums up the calls of a recording by several threads; see {@linkcode joinRanges}. Calls that are open at either end of
  * a range are operations on the calls of a thread (`CallOps`), which are applied in order of time.
  *
- * @returns `undefined` where one thread has to do all; see {@linkcode OneThreadOnly}, too.
+ * @returns `undefined` if one thread has to do all; see {@linkcode OneThreadOnly}, too.
  */
 export async function joinCalls(
   whole: PtCallWhole,
@@ -75,7 +75,7 @@ async function joined(
 export interface ListedPtCalls {
   /** Figures. */
   readonly counts: PtCounts;
-  /** 1 for each place that was met; `undefined` where that is each one. */
+  /** 1 for each place that was met; `undefined` if that is each one. */
   readonly met: Uint8Array | undefined;
   /** By several threads: how many ranges there were, and how many were decoded again. */
   readonly joined: Omit<JoinedPt, "counts"> | undefined;

@@ -52,7 +52,7 @@ export interface JoinedPtList extends JoinedPt {
  * it in the order in which one thread would have made it.
  *
  * @param write Takes text.
- * @returns `undefined` where one thread has to do all; nothing was written then.
+ * @returns `undefined` if one thread has to do all; nothing was written then.
  */
 export async function joinList(
   whole: PtListWhole,

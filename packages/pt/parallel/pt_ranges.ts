@@ -53,7 +53,7 @@ export interface PtRangePart<Found> {
   readonly end: readonly number[] | undefined;
   /** Its last time, ns. */
   readonly time: number;
-  /** New places of the thread; `undefined` where it is the one that joins. */
+  /** New places of the thread; `undefined` if it is the one that joins. */
   places: PlacesFound | undefined;
   /** Code that could not be had, by path, and why. */
   readonly missing: readonly (readonly [string, string])[];

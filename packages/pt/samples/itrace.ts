@@ -88,7 +88,7 @@ const UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6 };
 /**
  * Reads the options of `--itrace`: letters, some with a number, as perf-script(1) has them.
  *
- * @throws {RangeError} Where a letter has no meaning; the message says which have.
+ * @throws {RangeError} If a letter has no meaning; the message says which have.
  *
  * @example
  * ```ts

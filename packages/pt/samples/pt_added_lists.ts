@@ -27,7 +27,7 @@ export class AddedLists {
   readonly #stacks: SampleStacks;
   /** When samples were taken, ticks of the decoder's clock: several are one ns. */
   readonly #ticks: Float64Array;
-  /** Where the lists of each sample begin, + 1; 0 where they were not made yet. */
+  /** Where the lists of each sample begin, + 1; 0 if they were not made yet. */
   readonly #at: Int32Array;
   /** By thread: its samples, and which of them is next. */
   readonly #waiting = new Map<number, { readonly samples: number[]; next: number }>();

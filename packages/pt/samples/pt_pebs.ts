@@ -40,7 +40,7 @@ export class PebsRecord {
   readonly #single: number;
   readonly #changes: readonly CounterEvent[];
   #nextChange = 0;
-  /** Number of the event, by counter; -1 where it is not known. */
+  /** Number of the event, by counter; -1 if it is not known. */
   readonly #eventOf = new Int32Array(COUNTERS).fill(-1);
   readonly #events: number[] = [];
 

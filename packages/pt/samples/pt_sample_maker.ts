@@ -14,7 +14,7 @@ import type { IpcCount, SampleTrack } from "./pt_sample_track.ts";
 export interface SamplesOptions {
   /** What is made. */
   readonly itrace: ItraceOptions;
-  /** Ratio of the TSC to the bus clock; 0 where it is not known. */
+  /** Ratio of the TSC to the bus clock; 0 if it is not known. */
   readonly maxNonTurboRatio: number;
   /** Whether the bytes of instructions are wanted: see `PtSamples.insnTexts`. */
   readonly bytes?: boolean;
@@ -67,7 +67,7 @@ export class SampleMaker {
   readonly insns: InsnTable;
   /** Calls that are open, and the last branches. */
   readonly stacks: SampleStacks;
-  /** Flags of branches one of which a wanted one has; 0 where each is wanted. */
+  /** Flags of branches one of which a wanted one has; 0 if each is wanted. */
   readonly branchesFilter: number;
   /** Whether it is wanted how deep the calls are. */
   readonly depths: boolean;
@@ -88,7 +88,7 @@ export class SampleMaker {
     toHigh: 0,
     toPlace: -1,
   };
-  /** The block that a branch goes to, or -1 where it is not known. */
+  /** The block that a branch goes to, or -1 if it is not known. */
   #target = -1;
   #skip: number;
   #pieces = 0;
@@ -135,7 +135,7 @@ export class SampleMaker {
     return true;
   }
 
-  /** A row with what all rows of a track have; -1 where the filter leaves it out. */
+  /** A row with what all rows of a track have; -1 if the filter leaves it out. */
   row(
     track: SampleTrack,
     kind: number,

@@ -12,7 +12,7 @@ export class SamplePeriod {
   readonly #period: number;
   /** What the times of the decoder have to be moved by, so that multiples of the period are round. */
   readonly #phase: number = 0;
-  /** Instructions up to the next sample, this one included; 0 where it has to be worked out. */
+  /** Instructions up to the next sample, this one included; 0 if it has to be worked out. */
   #left = 0;
   /** Instructions since the last sample. */
   #passed = 0;

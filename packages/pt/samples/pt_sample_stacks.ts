@@ -238,7 +238,7 @@ export class SampleStacks {
  *
  * @param size Entries at most, as perf counts them.
  * @param used Those that are used already.
- * @param inKernel Whether the last of those is in the kernel; `undefined` where there is none.
+ * @param inKernel Whether the last of those is in the kernel; `undefined` if there is none.
  * @returns The end of what was put.
  */
 function putCallers(

@@ -67,7 +67,7 @@ export class SampleTrack {
   pendingJump = -1;
   /** Whether it is not known to the calls yet which piece this is. */
   isNew = true;
-  /** The instructions that the sample of its own instruction stands for; 0 where there is none. */
+  /** The instructions that the sample of its own instruction stands for; 0 if there is none. */
   pendingPeriod = 0;
   /** Whether that sample is the first that was taken in a part. */
   pendingIsFirst = false;

@@ -4,7 +4,7 @@ import type { DataType } from "@perfdata/symbols/dwarf";
 export const DEEPEST_FIELD = 32;
 
 /**
- * The name of the field at an offset: `stats.hits`, `in[].x`; `""` where there is none.
+ * The name of the field at an offset: `stats.hits`, `in[].x`; `""` if there is none.
  *
  * @example
  * ```ts

@@ -174,7 +174,7 @@ function withOneName(accesses: readonly DataAccess[]): DataAccess[] {
   });
 }
 
-/** Why an instruction accesses no data; `undefined` where it does. */
+/** Why an instruction accesses no data; `undefined` if it does. */
 function accessOf({ memory, isStackOperation }: DataInsn): DataCause | undefined {
   if (isStackOperation) return "stack operation";
   return memory?.isAccessed === true ? undefined : "no memory operand";

@@ -21,7 +21,7 @@ export interface FoundData {
   readonly offset: number;
 }
 
-/** By register: what it points to, `undefined` where that is not known. */
+/** By register: what it points to, `undefined` if that is not known. */
 type Registers = readonly (Pointed | undefined)[];
 
 const REGISTERS = 17;
@@ -73,7 +73,7 @@ export class RegisterTypes {
     this.#follow();
   }
 
-  /** What an instruction accesses in memory; `undefined` where that is not known. */
+  /** What an instruction accesses in memory; `undefined` if that is not known. */
   access(number: number): FoundData | undefined {
     const insn = this.#insns[number];
     if (insn?.memory === undefined) return undefined;

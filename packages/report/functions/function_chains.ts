@@ -16,7 +16,7 @@ export interface FunctionChain {
   readonly samples: number;
   /** The sum of their periods. */
   readonly period: number;
-  /** Names of the functions, with a mark where nothing verifies them. */
+  /** Names of the functions, with a mark if nothing verifies them. */
   readonly frames: readonly string[];
 }
 

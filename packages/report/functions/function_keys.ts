@@ -97,7 +97,7 @@ export function areOfTypes(sort: readonly SortKey[]): boolean {
   return keysOf(sort).some(({ needs }) => needs?.startsWith("type") === true);
 }
 
-/** The name of a function, with a mark where nothing verifies it. */
+/** The name of a function, with a mark if nothing verifies it. */
 export function markedText({ names }: FunctionTable, number: number): string {
   const text = names.functions.text(number);
   return names.unverified.has(number) ? text + UNVERIFIED_MARK : text;

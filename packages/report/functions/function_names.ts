@@ -49,13 +49,13 @@ export type CodePlaces = Pick<
 
 /** What became of the addresses of places. */
 export interface LookedUpPlaces {
-  /** By place; `undefined` where it was not looked up. */
+  /** By place; `undefined` if it was not looked up. */
   readonly resolutions: readonly (Resolution | undefined)[];
   /** By place: the object that it was looked up in, -1 for none. */
   readonly object: Int32Array;
   /** By place: whether that is not known to be the file that was recorded. */
   readonly unverified: Uint8Array;
-  /** Which addresses have names and why others have none; `undefined` where nothing was looked up. */
+  /** Which addresses have names and why others have none; `undefined` if nothing was looked up. */
   readonly trust: SymbolTrust | undefined;
 }
 
@@ -184,7 +184,7 @@ export class PlaceNames {
   #count = 0;
   /** Addresses where nothing is mapped that look like a process's, in another mode than that. */
   readonly #elsewhere = new Set<number>();
-  /** By place: its innermost entry, or -1 where it was not asked for. */
+  /** By place: its innermost entry, or -1 if it was not asked for. */
   readonly #inner: Int32Array;
   readonly #all: (Int32Array | undefined)[] = [];
 
@@ -230,7 +230,7 @@ export class PlaceNames {
   /**
    * The numbers of an entry's names, by entry.
    *
-   * @throws {Error} Where the names were not needed: there is nothing in the column.
+   * @throws {Error} If the names were not needed: there is nothing in the column.
    */
   column(name: NameColumn): Int32Array {
     if (!(this.#needs[name] ?? false)) {

@@ -46,7 +46,7 @@ export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | n
   readonly pid?: number;
   /** Thread, where rows are grouped by it. */
   readonly tid?: number;
-  /** CPU, where rows are grouped by it; -1 where samples do not say. */
+  /** CPU, where rows are grouped by it; -1 if samples do not say. */
   readonly cpu?: number;
   /** Object that a branch leads from, where rows are grouped by it. */
   readonly dso_from?: string;
@@ -66,7 +66,7 @@ export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | n
   readonly srcline_to?: string;
   /** Whether it was mispredicted: `Y` or `N`, or `N/A` where the processor does not say. */
   readonly mispredict?: string;
-  /** Cycles since the branch before it; 0 where they are not known. */
+  /** Cycles since the branch before it; 0 if they are not known. */
   readonly cycles?: number;
   /** `T` for a branch in a transaction, `.` for others. */
   readonly in_tx?: string;

@@ -218,7 +218,7 @@ export class FunctionTable {
   /**
    * A value of the context of a row.
    *
-   * @throws {Error} Where no key says that it reads this: rows are not grouped by it.
+   * @throws {Error} If no key says that it reads this: rows are not grouped by it.
    */
   context(row: number, column: ContextColumn): number {
     if (!this.#grouped.has(column)) {
@@ -232,7 +232,7 @@ export class FunctionTable {
    * The number of a name of what a row is about.
    *
    * @param end Which end of a branch or an access, where rows are about these.
-   * @throws {Error} Where no key says that it needs this.
+   * @throws {Error} If no key says that it needs this.
    */
   name(row: number, column: NameColumn, end: End = "to"): number {
     return this.names.column(column)[this.entry(row, end)] as number;

@@ -29,7 +29,7 @@ export interface ProfileFunctions {
  * object are one, since a profile does not say where they begin.
  *
  * @param options Which rows; callees count where they are asked for.
- * @throws {Error} Where rows are grouped by CPUs that the profile does not have, by branches or by data.
+ * @throws {Error} If rows are grouped by CPUs that the profile does not have, by branches or by data.
  *
  * @example
  * ```ts

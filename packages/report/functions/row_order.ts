@@ -42,7 +42,7 @@ export function stableOrder(
 }
 
 /**
- * Gives each value a number that is in its order; returns one more than the highest, 1 where all values
+ * Gives each value a number that is in its order; returns one more than the highest, 1 if all values
  * are equal.
  */
 function rank(values: Float64Array, rankOf: Uint32Array): number {

@@ -454,7 +454,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     this.#histogram.addLater(context, node, period);
   }
 
-  /** The place of the data of an access; -1 where its address is 0: it was not known. */
+  /** The place of the data of an access; -1 if its address is 0: it was not known. */
   #data(run: Run, i: number): number {
     const { layout } = this.#events[run.event[i] as number] as PerfEvent;
     if (layout.addr < 0) return -1;

@@ -262,7 +262,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     if (fields.branchStackLength > 0) stacks.branches++;
   }
 
-  /** What finds the stacks of an event's samples; `null` where they have none. */
+  /** What finds the stacks of an event's samples; `null` if they have none. */
   #fieldsOf(number: number): SampleFields | null {
     const event = (this.#reader as PerfDataReader).events.all[number];
     if (event === undefined) return null;

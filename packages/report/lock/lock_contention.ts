@@ -172,7 +172,7 @@ class ThreadSums extends Sums {
 interface Waiting {
   hi: number;
   lo: number;
-  /** ns; -1 where it does not wait. */
+  /** ns; -1 if it does not wait. */
   since: number;
   caller: CallerSums;
 }

@@ -52,7 +52,7 @@ export interface LineAccess {
   readonly nodes: readonly number[];
   /** How many of which kind. */
   readonly counts: AccessSums;
-  /** Average weights, of each in {@link ACCESS_WEIGHTS}; 0 where there were none. */
+  /** Average weights, of each in {@link ACCESS_WEIGHTS}; 0 if there were none. */
   readonly weights: Readonly<Record<typeof ACCESS_WEIGHTS[number], number>>;
 }
 
@@ -66,7 +66,7 @@ export interface CacheLine {
   readonly pid: number | undefined;
   /** NUMA nodes of its memory; empty where physical addresses or the nodes were not recorded. */
   readonly memoryNodes: readonly number[];
-  /** How many lines of physical memory it was, for each process or after it moved; 0 where that is not known. */
+  /** How many lines of physical memory it was, for each process or after it moved; 0 if that is not known. */
   readonly physicalLines: number;
   /** How many accesses of which kind. */
   readonly counts: AccessSums;

@@ -41,11 +41,11 @@ export type RateBy = "cpu" | "thread";
 export interface RateIncident {
   /** What happened. */
   readonly what: "throttle" | "unthrottle" | "lost" | "lost_samples";
-  /** Number of the event, or -1 where the record does not say. */
+  /** Number of the event, or -1 if the record does not say. */
   readonly event: number;
-  /** CPU, or -1 where the record does not say. */
+  /** CPU, or -1 if the record does not say. */
   readonly cpu: number;
-  /** Nanoseconds since the start of the analysis, or `undefined` where the record does not say. */
+  /** Nanoseconds since the start of the analysis, or `undefined` if the record does not say. */
   readonly time: number | undefined;
   /** Records or samples that were lost. */
   readonly lost: number;
@@ -79,9 +79,9 @@ export interface RateOptions {
 export interface RateEvent {
   /** Its name. */
   readonly name: string;
-  /** Samples per second that were asked for, or `undefined` where the period is fixed. */
+  /** Samples per second that were asked for, or `undefined` if the period is fixed. */
   readonly requestedFrequency: number | undefined;
-  /** Events per sample that were asked for, or `undefined` where the frequency is fixed. */
+  /** Events per sample that were asked for, or `undefined` if the frequency is fixed. */
   readonly requestedPeriod: number | undefined;
 }
 

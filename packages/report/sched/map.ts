@@ -24,7 +24,7 @@ export interface SchedulerMapRow {
   readonly time: bigint;
   /** The CPU that switched. */
   readonly cpu: number;
-  /** What each CPU runs: short names as of the map, `.` where it idles, "" where it is not known. */
+  /** What each CPU runs: short names as of the map, `.` where it idles, "" if it is not known. */
   readonly cpus: readonly string[];
   /** The thread that came. */
   readonly tid: number;

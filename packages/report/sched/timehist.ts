@@ -7,7 +7,7 @@ export interface TimehistRow {
   readonly time: number;
   /** The CPU. */
   readonly cpu: number;
-  /** The number of the thread's name; -1 where it is not known. */
+  /** The number of the thread's name; -1 if it is not known. */
   readonly name: number;
   /** Whether there was no thread. */
   readonly isIdle: boolean;

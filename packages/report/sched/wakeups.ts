@@ -10,7 +10,7 @@ export interface WakeupRow {
   readonly waiter_tid?: number;
   /** Name of the thread that woke it; `<idle>` for a CPU that had none, `<interrupt>` for one that was interrupted. */
   readonly waker: string;
-  /** The thread, where rows are of threads instead of names; 0 where it is none. */
+  /** The thread, where rows are of threads instead of names; 0 if it is none. */
   readonly waker_tid?: number;
   /** How often. */
   readonly waits: number;
@@ -24,9 +24,9 @@ export interface WakeupRow {
 
 interface Thread {
   comm: number;
-  /** Since when it sleeps; -1 where it does not. */
+  /** Since when it sleeps; -1 if it does not. */
   since: number;
-  /** When it was woken; -1 where it was not. */
+  /** When it was woken; -1 if it was not. */
   woken: number;
   /** What its last wait was counted to. */
   pair: Pair | undefined;

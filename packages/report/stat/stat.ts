@@ -84,7 +84,7 @@ export interface StatCounts {
 export interface StatReport {
   /** Aggregation of counts. */
   readonly by: StatGrouping;
-  /** Milliseconds of an interval; 0 where there is one count at the end. */
+  /** Milliseconds of an interval; 0 if there is one count at the end. */
   readonly interval: number;
   /** What was counted: the command line of perf, where that is known. */
   readonly command: readonly string[] | undefined;

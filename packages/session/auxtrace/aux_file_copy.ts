@@ -38,7 +38,7 @@ export interface CopyToFilesOptions {
  *
  * @param from Path of the recording.
  * @param copies The streams and their files.
- * @throws {Error} Where a file cannot be read or written, as with a full disk.
+ * @throws {Error} If a file cannot be read or written, as with a full disk.
  *
  * @example
  * ```ts

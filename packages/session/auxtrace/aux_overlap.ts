@@ -41,7 +41,7 @@ export interface AuxOverlapOptions {
  *
  * Memory and time are linear in the sizes; nothing is allocated.
  *
- * @returns Bytes of `after` to leave out: 0 where it follows on `before` directly, all of them
+ * @returns Bytes of `after` to leave out: 0 if it follows on `before` directly, all of them
  *   where it has nothing new. `undefined` where no connection was found: there is a gap of unknown
  *   size between the two.
  *

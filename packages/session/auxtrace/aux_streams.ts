@@ -176,7 +176,7 @@ export class AuxCollector {
   /**
    * Ends the pass over the records: reads the features, and gives the pieces their flags.
    *
-   * @throws {PerfDataError} Where a feature cannot be read and nobody takes diagnostics.
+   * @throws {PerfDataError} If a feature cannot be read and nobody takes diagnostics.
    */
   async finish(): Promise<AuxTrace> {
     for (const { id, section } of this.#reader.features) {

@@ -21,7 +21,7 @@ export interface AuxPiece {
   /** Bytes at its start that the piece before has already; they are no part of the stream. */
   overlap: number;
   /**
-   * Bytes lost between the piece before and this one; `undefined` where that is not known. Padding
+   * Bytes lost between the piece before and this one; `undefined` if that is not known. Padding
    * of the piece before cannot be distinguished from data, so that up to 7 bytes more may be lost.
    */
   gap: bigint | undefined;
@@ -34,7 +34,7 @@ export interface AuxPiece {
 
 /** The AUX data of a CPU, or of a thread. */
 export interface AuxStream {
-  /** The CPU that was traced; `undefined` where a thread was. */
+  /** The CPU that was traced; `undefined` if a thread was. */
   readonly cpu: number | undefined;
   /**
    * The thread that was traced. In the buffer of a CPU, it is the process that perf has started or was told
@@ -53,7 +53,7 @@ export interface AuxStream {
 
 /** All AUX data of a file, and what a decoder has to know of it. */
 export interface AuxTrace {
-  /** What made the data (`PERF_AUXTRACE_*`); 0 where the file does not say. */
+  /** What made the data (`PERF_AUXTRACE_*`); 0 if the file does not say. */
   readonly type: number;
   /** The name of the type in lower case: `intel_pt`, `cs_etm`, … */
   readonly typeName: string;
@@ -81,11 +81,11 @@ export interface IntelPtConfig {
   readonly tsc: boolean;
   /** Whether returns are compressed. */
   readonly retComp: boolean;
-  /** Whether there are MTC packets; `undefined` where the recording perf did not know of them. */
+  /** Whether there are MTC packets; `undefined` if the recording perf did not know of them. */
   readonly mtc: boolean | undefined;
   /** A MTC packet comes each 2^n ticks of the crystal clock. */
   readonly mtcPeriod: number | undefined;
-  /** Whether there are CYC packets; `undefined` where the recording perf did not know of them. */
+  /** Whether there are CYC packets; `undefined` if the recording perf did not know of them. */
   readonly cyc: boolean | undefined;
 }
 

@@ -25,7 +25,7 @@ export class Versions {
     this.values = Array.from({ length: columns }, () => new Int32Array(64));
   }
 
-  /** The moment of the last row of a thing; -1 where it has none. */
+  /** The moment of the last row of a thing; -1 if it has none. */
   lastFrom(thing: number): number {
     const row = thing < this.#last.length ? this.#last[thing] as number : -1;
     return row < 0 ? -1 : this.from[row] as number;

@@ -88,7 +88,7 @@ export interface IndexBlock {
   readonly timed: number;
   /** The oldest time in it, in ns; all ones where no record has a time. */
   readonly oldest: bigint;
-  /** The youngest; 0 where no record has a time. */
+  /** The youngest; 0 if no record has a time. */
   readonly youngest: bigint;
 }
 

@@ -8,7 +8,7 @@ export const HOW_TO_RECORD: string =
 export const HOW_TO_RECORD_SWITCHES: string = "perf record --switch-events -- PROGRAM";
 
 /**
- * Says that tracepoints were recorded and cannot be read: nothing where all can.
+ * Says that tracepoints were recorded and cannot be read: nothing if all can.
  *
  * @param names As {@linkcode ThreadIntervals.undescribed} has them.
  */

@@ -11,11 +11,11 @@ export interface MachineView {
   readonly names: NameTable;
   /** What is mapped where. */
   readonly spaces: AddressSpaces;
-  /** By thread: its process, -1 where that is not known. */
+  /** By thread: its process, -1 if that is not known. */
   readonly pids: Int32Array;
   /** By thread: its id. */
   readonly tids: Int32Array;
-  /** By thread: its name, a number of the names; -1 where none was recorded. */
+  /** By thread: its name, a number of the names; -1 if none was recorded. */
   readonly comms: Int32Array;
   /** The map that holds an address as a thread sees it, or -1. */
   map(thread: number, cpumode: number, hi: number, lo: number): number;

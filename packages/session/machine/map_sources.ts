@@ -16,7 +16,7 @@ const MAP_HUGETLB = 0x40000;
 export interface MapSource {
   /** Path or bracketed name: a name. */
   readonly name: number;
-  /** Bytes of the build id, as a name; -1 where the record has none. */
+  /** Bytes of the build id, as a name; -1 if the record has none. */
   readonly buildId: number;
   /** `PROT_*` bits. */
   readonly prot: number;
@@ -84,7 +84,7 @@ export class MapSources {
   readonly #view = new DataView(this.#key.buffer);
   /** By source, as records have it: what is mapped. */
   readonly #kinds: (number | undefined)[] = [];
-  /** The same as it is called here; -1 where that depends on the process. */
+  /** The same as it is called here; -1 if that depends on the process. */
   readonly #calledHere: number[] = [];
 
   /**

@@ -35,7 +35,7 @@ export class ProcessSpaces {
   /**
    * Makes a space in which nothing is mapped, and that nobody uses.
    *
-   * @param pid The process that it is for, or -1 where that is not known.
+   * @param pid The process that it is for, or -1 if that is not known.
    */
   add(pid: number): number {
     const space = this.#free.pop() ?? this.#count++;

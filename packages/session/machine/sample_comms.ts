@@ -63,7 +63,7 @@ export class SampleComms {
     return (comm & 1) === 0 ? comm : this.#unnamedOf(part[comm >> 1] as number, -1);
   }
 
-  /** A name; `undefined` where the thread never got one. */
+  /** A name; `undefined` if the thread never got one. */
   name(comm: number): string | undefined {
     return (comm & 1) === 0 ? this.#engine.names.text(comm >> 1) : this.#late.get(comm);
   }

@@ -257,7 +257,7 @@ export interface OutcomesPart {
 
 /** What became of addresses that are looked up a part at a time; counted when all are. */
 export class LookUpOutcomes {
-  /** By row: 0 where it was not looked up. */
+  /** By row: 0 if it was not looked up. */
   #outcomes = new Uint8Array(1 << 10);
   readonly #objects: (ObjectOutcome | undefined)[] = [];
 

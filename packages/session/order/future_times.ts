@@ -27,7 +27,7 @@ export class FutureTimes {
    * Looks through a file that can be read more than once. Damage is not reported: that is for the pass
    * in which the records are used.
    *
-   * @returns `undefined` where the file has a FINISHED_ROUND: reading stops there.
+   * @returns `undefined` if the file has a FINISHED_ROUND: reading stops there.
    * @throws {PerfDataError} In strict mode, where the file is damaged.
    */
   static async read(

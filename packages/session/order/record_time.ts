@@ -9,7 +9,7 @@ export class TimeColumns {
   readonly hi: Int32Array;
   /** The lower half. */
   readonly lo: Int32Array;
-  /** Number of the event that the record belongs to, or -1 where its id is not known. */
+  /** Number of the event that the record belongs to, or -1 if its id is not known. */
   readonly event: Int32Array;
 
   /** Makes room for so many. */
@@ -29,7 +29,7 @@ export class RecordTime {
   hi: number = 0;
   /** The lower half. */
   lo: number = 0;
-  /** Number of the event that the record belongs to, or -1 where its id is not known. */
+  /** Number of the event that the record belongs to, or -1 if its id is not known. */
   event: number = -1;
   readonly #events: EventTable;
 

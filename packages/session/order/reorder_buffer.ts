@@ -331,7 +331,7 @@ export class ReorderBuffer {
   /**
    * Takes rows of all runs as the next ones, as many as fit, or until two runs are left.
    *
-   * @returns How many: none where all runs are at the limit.
+   * @returns How many: none if all runs are at the limit.
    */
   #takeFromAll(runs: RunHeap, limitHi: number, limitLo: number): number {
     const { timeHi, timeLo } = this.#waiting;

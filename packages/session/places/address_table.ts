@@ -30,7 +30,7 @@ export interface AddressTable {
   readonly samples: Float64Array;
   /** The sum of their periods; exact up to 2⁵³. */
   readonly periods: Float64Array;
-  /** Time of the first record that has it, nanoseconds; 0 where records have no time. */
+  /** Time of the first record that has it, nanoseconds; 0 if records have no time. */
   readonly times: Float64Array;
 }
 

@@ -84,7 +84,7 @@ const MEMORY =
 export class Places {
   /** Number of places. */
   count: number = 0;
-  /** Time in ns of the first record that has it; 0 where records have no time. */
+  /** Time in ns of the first record that has it; 0 if records have no time. */
   times: Float64Array<ArrayBuffer> = new Float64Array(1 << 10);
   /** The objects; what is known late, such as build ids in a pipe, is there after {@link Places.finish}. */
   readonly objects: SymbolObject[] = [];
@@ -150,7 +150,7 @@ export class Places {
     return this.row(this.#object, this.#hi, this.#lo);
   }
 
-  /** {@link Places.find} where something is mapped; -1 where nothing is, and no place is added. */
+  /** {@link Places.find} where something is mapped; -1 if nothing is, and no place is added. */
   findMapped(thread: number, cpumode: number, hi: number, lo: number): number {
     this.#locate(thread, cpumode, hi, lo);
     return this.#object < 0 ? -1 : this.row(this.#object, this.#hi, this.#lo);

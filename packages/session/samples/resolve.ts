@@ -275,7 +275,7 @@ export class Resolver {
     if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
   }
 
-  /** What is mapped at an address; -1 where there is none. */
+  /** What is mapped at an address; -1 if there is none. */
   #map(thread: number, mode: number, view: DataView, at: number): number {
     const le = this.#le;
     const hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
@@ -506,7 +506,7 @@ function fromFirstBit(word: number): number {
     (word >>> 2 & 15) << 26;
 }
 
-/** Where the address of a sample at `start`, whose fields were located, is; -1 where it has none. */
+/** Where the address of a sample at `start`, whose fields were located, is; -1 if it has none. */
 function ipOf({ ip, offCpu }: SampleShape, start: number): number {
   if (offCpu !== undefined) return offCpu.ip;
   return ip < 0 ? -1 : start + ip;

@@ -147,7 +147,7 @@ export class UserFrames {
   }
 
   /**
-   * Interns them; -1 where there are none.
+   * Interns them; -1 if there are none.
    *
    * @param calls Of these places, callers are interned at their calls; without, at what was recorded.
    */

@@ -61,7 +61,7 @@ export interface UnwindPart {
 
 /** How deep a thread's stack is known to be. */
 export interface ThreadStack {
-  /** The stack pointer at the thread's start, from a stack that reached it; 0 where none did. */
+  /** The stack pointer at the thread's start, from a stack that reached it; 0 if none did. */
   top: number;
   /** The lowest stack pointer of stacks whose copy was too short. */
   lowest: number;

@@ -39,7 +39,7 @@ const REASONS: readonly (readonly [end: number, text: (engine: Engine) => string
 ];
 
 /**
- * How unwinding went, in one line; `undefined` where nothing was unwound or nearly all went well.
+ * How unwinding went, in one line; `undefined` if nothing was unwound or nearly all went well.
  *
  * @param all Says it also where all went well.
  *

@@ -56,7 +56,7 @@ interface Span {
  * A cut is where a block begins and few others go on, so that little is read twice. Where records
  * happen as the file has them, windows are blocks.
  *
- * @returns `undefined` where a window would be too large to be held: there is no order in the file.
+ * @returns `undefined` if a window would be too large to be held: there is no order in the file.
  */
 export function windowsOf(
   index: RecordingIndex,

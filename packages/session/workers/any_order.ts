@@ -50,7 +50,7 @@ function isFree(
     reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
 }
 
-/** The windows that a time meets; nothing where the whole file has to be gone through. */
+/** The windows that a time meets; nothing if the whole file has to be gone through. */
 export function windowsIn(
   index: RecordingIndex,
   time: readonly [bigint, bigint] | undefined,

@@ -21,7 +21,7 @@ export interface TextTask {
   readonly past: HistoryPart | undefined;
 }
 
-/** A window to make text of; nothing where there are no more. */
+/** A window to make text of; nothing if there are no more. */
 export interface TextOrder {
   /** Its number. */
   readonly number: number;

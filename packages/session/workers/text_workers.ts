@@ -112,7 +112,7 @@ export async function textOfFile<About>(work: TextWork<About>): Promise<TextMade
   }
 }
 
-/** Looks through a file; `undefined` where one thread has to go through it. */
+/** Looks through a file; `undefined` if one thread has to go through it. */
 async function indexOf<About>(
   { reader, notWith, order, from, progress }: TextWork<About>,
   blockBytes: number,

@@ -64,9 +64,9 @@ export function encodeBundleCode(
  * Reads the CODE section of a bundle.
  *
  * @param bytes The whole bundle.
- * @param at Where the section begins; 0 where there is none.
+ * @param at Where the section begins; 0 if there is none.
  * @param string The string of a number.
- * @throws {BundleError} Where it does not fit into the file.
+ * @throws {BundleError} If it does not fit into the file.
  */
 export function decodeBundleCode(
   bytes: Uint8Array,

@@ -21,7 +21,7 @@ export const HEADER = {
   VERSION: 8,
   CRC: 12,
   SIZE: 16,
-  /** Where the CODE section is; 0 where there is none. */
+  /** Where the CODE section is; 0 if there is none. */
   CODE: 20,
   SECTIONS: 24,
   END: 88,

@@ -37,7 +37,7 @@ export class ExidxTable implements CfiSource {
   readonly #view: DataView;
   readonly #rows: RowTable;
   readonly #onDamage: (error: SymbolsError) => void;
-  /** For each entry 1 + its row, or a negative answer; 0 where it was not asked for. */
+  /** For each entry 1 + its row, or a negative answer; 0 if it was not asked for. */
   readonly #entries: Int32Array;
 
   /** Reads `source` as it is asked for; what is damaged is reported to `onDamage`. */

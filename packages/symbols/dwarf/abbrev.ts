@@ -124,7 +124,7 @@ export class AbbrevTable {
   readonly tag: number[] = [];
   readonly kind: number[] = [];
   readonly hasChildren: boolean[] = [];
-  /** Bytes of all attributes, or -1 where that varies. */
+  /** Bytes of all attributes, or -1 if that varies. */
   readonly size: number[] = [];
   /** `skip[skipStart[a] .. skipStart[a + 1]]`: bytes to step over, or `~READ` of a variable value. */
   readonly skip: number[] = [];
@@ -133,7 +133,7 @@ export class AbbrevTable {
   readonly sibling: number[] = [];
   /**
    * Bytes from the first attribute to a `DW_AT_sibling` of four bytes, for inlined calls and for
-   * entries whose children cannot hold code; -1 where that varies and for all others.
+   * entries whose children cannot hold code; -1 if that varies and for all others.
    */
   readonly jump: number[] = [];
   /**

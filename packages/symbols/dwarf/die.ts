@@ -19,7 +19,7 @@ export class Die {
     return (this.mask & (1 << slot)) !== 0;
   }
 
-  /** Value of a constant attribute, 0 where it is absent. */
+  /** Value of a constant attribute, 0 if it is absent. */
   constant(slot: number): number {
     return this.has(slot) ? this.value[slot] as number : 0;
   }

@@ -29,7 +29,7 @@ export const READ = {
 
 const FIXED = [0, 1, 2, 3, 4, 8, 8, -1, -1, -1, -1, -1, -1, -1, 0, -1, 16, -1];
 
-/** Size in bytes of what is read that way, or -1 where it varies. */
+/** Size in bytes of what is read that way, or -1 if it varies. */
 export function fixedSize(read: number): number {
   return FIXED[read] ?? -1;
 }

@@ -47,7 +47,7 @@ export interface FoundName {
  */
 export class FunctionNames {
   readonly #strings = new Strings();
-  /** Of each function, the numbers of its two strings, -1 where there is none. */
+  /** Of each function, the numbers of its two strings, -1 if there is none. */
   #name = new Int32Array(256);
   #linkageName = new Int32Array(256);
   #count = 0;
@@ -68,7 +68,7 @@ export class FunctionNames {
     return this.#count;
   }
 
-  /** Number of the function of these names, or -1 where it has none. */
+  /** Number of the function of these names, or -1 if it has none. */
   number(found: FoundName): number {
     const { name, linkageName, unit, at, external, artificial } = found;
     const number = linkageName.unit === undefined ? -1 : this.#number(name, linkageName);
@@ -217,7 +217,7 @@ class Strings {
   readonly #pending = new Map<Section, Pending>();
   #block = new Uint8Array(0);
 
-  /** Number of the string at that place, or -1 where there is none. */
+  /** Number of the string at that place, or -1 if there is none. */
   number(place: StringPlace): number {
     const { unit, form, value } = place;
     if (unit === undefined) return -1;

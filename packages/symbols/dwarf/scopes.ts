@@ -34,7 +34,7 @@ interface Scope {
   readonly kind: "namespace" | "type" | "function" | "nothing";
   /** `""` for a type that has no name. */
   readonly text: string;
-  /** Line and column of a type without a name: `24:9`, `""` where they are not known. */
+  /** Line and column of a type without a name: `24:9`, `""` if they are not known. */
   readonly where: string;
   readonly artificial: boolean;
   /** The entry that declares it, whose parents count. */
@@ -65,7 +65,7 @@ export class Scopes {
   readonly #textsOfLambdas = new Map<Entry, string>();
   #room = MOST_TEXT;
 
-  /** The scope of each function, `""` where it has none; says where a part cannot be read. */
+  /** The scope of each function, `""` if it has none; says where a part cannot be read. */
   of(declared: readonly Declared[], report: (error: DwarfError) => void): string[] {
     const wanted = declared.map(({ unit, at }) => this.#entry(unit, at));
     for (let round = 0; round < MOST_ROUNDS && this.#unknown.length > 0; round++) {

@@ -20,6 +20,6 @@ export interface DwarfSections {
   readonly littleEndian: boolean;
   /** The whole section, decompressed (and relocated, in a relocatable file), or `undefined`. */
   get(name: string): Uint8Array | undefined;
-  /** The section for reading in parts, or `undefined` where only `get` can give it. */
+  /** The section for reading in parts, or `undefined` if only `get` can give it. */
   open?(name: string): BinarySource | undefined;
 }

@@ -261,7 +261,7 @@ export class Unit implements UnitFormat, LineUnit {
     return this.root.compDir ?? this.skeleton?.root.compDir;
   }
 
-  /** String of an attribute, or `undefined` where it is absent. */
+  /** String of an attribute, or `undefined` if it is absent. */
   attributeString(die: Die, slot: number): string | undefined {
     if (!die.has(slot)) return undefined;
     const form = die.form[slot] as number, value = die.value[slot] as number;
@@ -269,7 +269,7 @@ export class Unit implements UnitFormat, LineUnit {
   }
 
   /**
-   * The string of a form and its value, `undefined` where its file is missing; `at` holds inline
+   * The string of a form and its value, `undefined` if its file is missing; `at` holds inline
    * strings where they are not in the unit.
    */
   string(form: number, value: number, at?: Uint8Array): string | undefined {

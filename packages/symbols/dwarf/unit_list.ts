@@ -63,7 +63,7 @@ export class UnitList {
     }
   }
 
-  /** Reads the header at an offset; `undefined` where its length is zero. */
+  /** Reads the header at an offset; `undefined` if its length is zero. */
   #at(offset: number): Unit | undefined {
     const { info } = this.#file;
     const c = info.cursor(offset, Math.min(48, info.size - offset));
@@ -84,7 +84,7 @@ export class UnitList {
     return unit;
   }
 
-  /** The number of the unit whose header is at or before an offset; -1 where there is none. */
+  /** The number of the unit whose header is at or before an offset; -1 if there is none. */
   before(offset: number): number {
     let low = 0, high = this.length;
     while (low < high) {
@@ -95,7 +95,7 @@ export class UnitList {
     return low - 1;
   }
 
-  /** The number of the unit whose header is at an offset; -1 where there is none. */
+  /** The number of the unit whose header is at an offset; -1 if there is none. */
   exactly(offset: number): number {
     const number = this.before(offset);
     return number >= 0 && this.offset[number] === offset ? number : -1;

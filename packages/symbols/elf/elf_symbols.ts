@@ -88,7 +88,7 @@ export function readElfSymbols(elf: ElfFile, options: ElfSymbolsOptions = {}): E
 interface Candidates {
   readonly elf: ElfFile;
   readonly symbols: RawSymbols;
-  /** Addresses; NaN where a symbol does not count. */
+  /** Addresses; NaN if a symbol does not count. */
   readonly starts: Float64Array;
   readonly malformed: number;
 }

@@ -25,8 +25,8 @@ export interface ArchiveOptions {
  * `perf.data.tar.bz2/usr/bin/a`. It may be compressed by gzip, bzip2, xz or zstd; its ELF files and copies of
  * kallsyms are then held in memory. All other paths are those of `files`.
  *
- * @returns `undefined` where there is no such file, or it is no archive.
- * @throws {SymbolsError} Where it is damaged, or expands to too much.
+ * @returns `undefined` if there is no such file, or it is no archive.
+ * @throws {SymbolsError} If it is damaged, or expands to too much.
  *
  * @example
  * ```ts

@@ -37,7 +37,7 @@ export interface SearchPlaces {
  * The places where `perf` and clients of debuginfod look by default, by the environment: `HOME`,
  * `PERF_BUILDID_DIR`, `DEBUGINFOD_CACHE_PATH`, `XDG_CACHE_HOME`.
  *
- * @param environment A variable, `undefined` where it is not set or may not be read.
+ * @param environment A variable, `undefined` if it is not set or may not be read.
  *
  * @example
  * ```ts

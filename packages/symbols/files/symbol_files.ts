@@ -31,7 +31,7 @@ export interface SymbolFiles {
    */
   read(path: string, limit?: number): Uint8Array | undefined;
   /**
-   * What is in a folder, without what is linked from elsewhere; nothing where it is none, or cannot be read.
+   * What is in a folder, without what is linked from elsewhere; nothing if it is none, or cannot be read.
    * Without this, files are found by their paths alone.
    */
   list?(folder: string): readonly FolderEntry[];

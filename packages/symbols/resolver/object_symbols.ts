@@ -30,7 +30,7 @@ export interface ObjectSymbols {
   readonly faults: readonly SymbolsError[];
   /** How many such parts there are. */
   readonly faultCount: number;
-  /** What debug information says of variables and types; `undefined` where there is none. */
+  /** What debug information says of variables and types; `undefined` if there is none. */
   data(): Promise<ObjectData | undefined>;
   /**
    * Looks addresses up.
@@ -103,7 +103,7 @@ export class FileSymbols implements ObjectSymbols {
   }
 }
 
-/** What a bundle says of an address of an object; `undefined` where it does not have it. */
+/** What a bundle says of an address of an object; `undefined` if it does not have it. */
 export function bundledResolution(
   bundled: BundleObject | undefined,
   address: number,

@@ -194,7 +194,7 @@ function plainLines(
   return { starts, offsets, count };
 }
 
-/** The number of eight hex digits; negative or NaN where there are none. */
+/** The number of eight hex digits; negative or NaN if there are none. */
 function eightDigits(bytes: Uint8Array, at: number): number {
   const a = HEX_DIGITS[bytes[at] as number] as number;
   const b = HEX_DIGITS[bytes[at + 1] as number] as number;

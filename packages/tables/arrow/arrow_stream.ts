@@ -33,7 +33,7 @@ interface Parts {
   readonly values: Uint8Array | Int32Array;
   readonly offsets?: Int32Array;
   readonly children?: Batch<unknown>[];
-  /** 1 for each row that has a value; `undefined` where all have. */
+  /** 1 for each row that has a value; `undefined` if all have. */
   readonly valid?: Uint8Array | undefined;
 }
 
@@ -99,7 +99,7 @@ export class ArrowStream implements RowSink {
   /**
    * Writes a batch of rows.
    *
-   * @throws {TypeError} Where a column that each row has is left out.
+   * @throws {TypeError} If a column that each row has is left out.
    */
   rows(count: number, columns: RowColumns): void {
     if (count === 0) return;

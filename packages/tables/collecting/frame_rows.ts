@@ -16,7 +16,7 @@ interface Row {
   readonly hi: number;
   readonly offsetLo: number;
   readonly offsetHi: number;
-  /** The object; `undefined` where nothing is mapped. */
+  /** The object; `undefined` if nothing is mapped. */
   readonly object: SymbolObject | undefined;
   readonly name?: string | undefined;
   readonly file?: string | undefined;

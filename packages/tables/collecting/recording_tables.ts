@@ -42,7 +42,7 @@ export type OpenTable = (table: Table, about: RecordingKey) => RowSink;
 export interface RecordingKey {
   /** Its id in 16 hex digits. */
   readonly id: string;
-  /** The day of its first sample, in UTC, such as `2026-11-23`; `undefined` where no clock gives it. */
+  /** The day of its first sample, in UTC, such as `2026-11-23`; `undefined` if no clock gives it. */
   readonly date: string | undefined;
 }
 

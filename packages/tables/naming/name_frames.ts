@@ -62,7 +62,7 @@ export interface UnnamedFrames {
  * Finds the frames of tables that no file has a name for.
  *
  * @param files Files of `frames`.
- * @throws {PerfDataError} Where one is no such table, or damaged.
+ * @throws {PerfDataError} If one is no such table, or damaged.
  *
  * @example
  * ```ts
@@ -160,7 +160,7 @@ export async function unnamedFrames(
  * The releases of the kernels of recordings.
  *
  * @param files Files of `recordings`.
- * @throws {PerfDataError} Where one is no such table, or damaged.
+ * @throws {PerfDataError} If one is no such table, or damaged.
  */
 export async function kernelReleases(
   files: readonly TableFile[],
@@ -185,7 +185,7 @@ class Builds {
   readonly #numbers = new Map<string, { readonly number: number; readonly hash: ContentHash }>();
   readonly #hash = new ContentHash();
 
-  /** The number of the object that a frame is of; `undefined` where its id is not made of that. */
+  /** The number of the object that a frame is of; `undefined` if its id is not made of that. */
   of(
     object: Required<Pick<SymbolObject, "kind" | "buildId" | "path">>,
     id: bigint,

@@ -67,7 +67,7 @@ export function bitWidth(most: number): number {
  * packed: varint (groups << 1 | 1)   groups of 8 values, each in `width` bits, the lowest first
  * ```
  *
- * @param width Bits of a value; 0 where all are 0.
+ * @param width Bits of a value; 0 if all are 0.
  *
  * @example
  * ```ts

@@ -129,7 +129,7 @@ export class ParquetFile implements RowSink {
   /**
    * Writes a group of rows.
    *
-   * @throws {TypeError} Where a column that each row has is left out, or has values of another kind.
+   * @throws {TypeError} If a column that each row has is left out, or has values of another kind.
    */
   rows(count: number, columns: RowColumns): void {
     if (count === 0) return;

@@ -9,7 +9,7 @@ import { type Decompress, readRows, type TableFile } from "./table_columns.ts";
 
 /** Input of {@linkcode profileOfTables}, and the rows that count. */
 export interface TablesProfileOptions {
-  /** The files of a table; none where there is no such table. */
+  /** The files of a table; none if there is no such table. */
   readonly files: (table: string) => readonly TableFile[];
   /** Makes a block of Zstandard plain. */
   readonly decompress: Decompress;
@@ -50,7 +50,7 @@ interface Code {
  * The profile of tables: of samples, or of `weights`, in which many samples of many recordings are summed up.
  * Of several recordings, threads are commands, since numbers of processes say nothing there.
  *
- * @throws {PerfDataError} Where tables are missing, damaged, or of another version.
+ * @throws {PerfDataError} If tables are missing, damaged, or of another version.
  */
 export async function profileOfTables(options: TablesProfileOptions): Promise<Profile> {
   const { files, timed = false } = options;
@@ -334,7 +334,7 @@ class SampleReader {
     }
   }
 
-  /** The number of the stack of a sample; -1 where it has none. */
+  /** The number of the stack of a sample; -1 if it has none. */
   #stackOf(id: bigint | undefined, samples: number): number {
     this.#read.samples += samples;
     if (id === undefined) return -1;

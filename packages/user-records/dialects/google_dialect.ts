@@ -37,7 +37,7 @@ type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
 >;
 
 /**
- * The feature that a record of the dialect is, by its type; `undefined` where it is none.
+ * The feature that a record of the dialect is, by its type; `undefined` if it is none.
  *
  * @example
  * ```ts

@@ -27,7 +27,7 @@ interface Abbrev {
   readonly forms: readonly number[];
   readonly reads: readonly number[];
   readonly constants: readonly number[];
-  /** Bytes of all of them; -1 where that varies. */
+  /** Bytes of all of them; -1 if that varies. */
   readonly size: number;
 }
 
@@ -103,7 +103,7 @@ export class Entries {
     this.#abbrev = abbrev.subarray(0, count);
   }
 
-  /** The entry at a position in the unit, -1 where none begins. */
+  /** The entry at a position in the unit, -1 if none begins. */
   indexOf(position: number): number {
     let low = 0, high = this.count - 1;
     while (low <= high) {
@@ -127,7 +127,7 @@ export class Entries {
     for (let i = entry + 1; i < end; i = this.after[i] as number) yield i;
   }
 
-  /** An attribute of an entry, `undefined` where it has none of that kind. */
+  /** An attribute of an entry, `undefined` if it has none of that kind. */
   attribute(entry: number, wanted: number): AttributeValue | undefined {
     const abbrev = this.#abbrevOf(entry);
     const number = abbrev.attributes.indexOf(wanted);
@@ -145,13 +145,13 @@ export class Entries {
     return { form, value: readNumber(c, read, abbrev.constants[number] as number, this.unit) };
   }
 
-  /** A constant attribute, `undefined` where it is absent or no constant. */
+  /** A constant attribute, `undefined` if it is absent or no constant. */
   constant(entry: number, wanted: number): number | undefined {
     const found = this.attribute(entry, wanted);
     return found === undefined || isBlock(found.form) ? undefined : found.value;
   }
 
-  /** A text, `undefined` where it is absent. */
+  /** A text, `undefined` if it is absent. */
   text(entry: number, wanted: number): string | undefined {
     const found = this.attribute(entry, wanted);
     return found === undefined ? undefined : this.unit.string(found.form, found.value);
