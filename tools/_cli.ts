@@ -602,7 +602,7 @@ export class Progress {
     this.#total = total;
   }
 
-  /** Notes that so many more bytes are done, and so many more are to do than was known. */
+  /** Notes how many more bytes are done, and how many more there are to do than was known. */
   readonly add = (bytes: number, more: number = 0): void => {
     this.#done += bytes;
     if (this.#total !== undefined) this.#total += more;

@@ -16,7 +16,7 @@ export interface DownloadJob {
   readonly cache: string;
   /** Objects, the most wanted first. */
   readonly wanted: readonly WantedObject[];
-  /** 100 KB at least have to come in so many seconds. */
+  /** 100 KB at least have to come in this many seconds. */
   readonly seconds: number;
   /** The most bytes of a file. */
   readonly mostBytes: number;

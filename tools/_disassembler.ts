@@ -86,7 +86,7 @@ async function aarch64(tool: string): Promise<Disassembler> {
 
 /** How far a branch of AArch64 goes: Arm ARM, C4.1.65 "Branches, Exception Generating and System instructions". */
 function branchDistance(word: number): number | undefined {
-  /** A signed field of so many bits from a place on, in instructions. */
+  /** A signed field of this many bits from a place on, in instructions. */
   const field = (at: number, bits: number) => (word << (32 - at - bits) >> (32 - bits)) * WORD;
   // B, BL
   if ((word >>> 26 & 0b11111) === 0b00101) return field(0, 26);

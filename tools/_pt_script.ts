@@ -53,7 +53,7 @@ export interface PtScriptWish {
   readonly nanoseconds: boolean;
   /** Width of objects in a call trace, or 0. */
   readonly objectWidth: number;
-  /** Records that are no samples, to be printed as well. */
+  /** Records that are not samples, to be printed as well. */
   readonly shown: ShownRecords | undefined;
 }
 
@@ -297,7 +297,7 @@ function recordedSamples(
   { blocks, count: sampled, shown }: ScriptRows,
   origin: TimeOrigin,
 ): RecordedSamples {
-  // A row that is no sample is one more; nobody asks for its lists.
+  // A row that is not a sample is one more; nobody asks for its lists.
   const count = sampled + shown;
   const samples = {
     count,

@@ -21,7 +21,7 @@ export function parseOffset(flag: string, text: string | undefined): number | un
 /**
  * How many there are to be at most.
  *
- * @throws {UsageError} If it is no number from 0 on.
+ * @throws {UsageError} If it is not a number from 0 on.
  */
 export function parseCount(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;

@@ -225,7 +225,7 @@ interface Question {
   readonly order: "caller" | "callee" | undefined;
   /** Whether rows have their latency as well. */
   readonly isLatency: boolean;
-  /** Only samples while so many threads had a CPU. */
+  /** Only samples while this many threads had a CPU. */
   readonly parallelism: ReturnType<typeof parseNumbers> | undefined;
   /** Nanoseconds that times are rounded to. */
   readonly quantum: number | undefined;

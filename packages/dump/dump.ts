@@ -18,7 +18,7 @@ export interface DumpOptions extends RecordFilter {
    * File offset of a byte of the first record. What comes before that record is not known then.
    */
   readonly from?: number;
-  /** Stop after so many records. */
+  /** Stop after this many records. */
   readonly limit?: number;
   /** Whether to print the bytes of records; true by default. */
   readonly hex?: boolean;

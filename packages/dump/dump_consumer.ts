@@ -308,7 +308,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     out.p = head.putName(out.view, p, record);
   }
 
-  /** A kernel record that is no sample, or one of an event that is not known. */
+  /** A kernel record that is not a sample, or one of an event that is not known. */
   #kernelRecord(state: EventState | undefined, run: Run, row: number): void {
     this.#shown = !this.#filtered || isWanted(this.#options, run, row, this.#le);
     if (!this.#shown) return;

@@ -42,7 +42,7 @@ export interface OpenOptions {
  * @param input A path (in Deno, Node and Bun), a `file:` URL, a `File`, bytes, or a stream; compressed by
  * gzip, bzip2, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded.
  * @throws {TypeError} If it is none of these.
- * @throws {PerfDataError} If it is no recording.
+ * @throws {PerfDataError} If it is not a recording.
  * @throws {Error} Of the operating system, where a file cannot be opened.
  *
  * @example

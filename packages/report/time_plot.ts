@@ -7,7 +7,7 @@ const RIGHT = 180;
 const TOP = 40;
 const GAP = 50;
 const COLORS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b"];
-/** Most lines that the legend names. */
+/** Maximum number of lines that the legend names. */
 const MOST_NAMES = 24;
 /** Steps of a scale that is not logarithmic. */
 const STEPS = 4;

@@ -36,7 +36,7 @@ import { DeferredChains } from "./stacks/user_chains.ts";
 export interface Needs {
   /**
    * `time`, the default; `file`: the order of the file will do, which needs no buffer; `any`: samples are
-   * taken as they come, and records that are no samples only if they come by chance. What a thread was
+   * taken as they come, and records that are not samples only if they come by chance. What a thread was
    * called and saw is the same in all of them.
    */
   readonly order?: "time" | "file" | "any";
@@ -98,7 +98,7 @@ export interface Consumer {
   /** Called for each run, which is valid during the call only. */
   rows(run: Run): void;
   /**
-   * Called, before `rows`, for each record of a run that is no sample, once it is applied to the
+   * Called, before `rows`, for each record of a run that is not a sample, once it is applied to the
    * machine: for what needs the state of the machine at that moment.
    */
   applied?(run: Run, row: number): void;

@@ -81,7 +81,7 @@ export interface PtCallRows {
   /** Number of the function in {@linkcode PtPart.names}. */
   readonly fn: Int32Array;
   readonly insns: Float64Array;
-  /** 1 where its return was seen. */
+  /** 1 if its return was seen. */
   readonly returned: Uint8Array;
 }
 
@@ -129,9 +129,9 @@ export interface PtInsns {
 
 /** Points of the histogram, of all buffers together. */
 const POINTS = 2048;
-/** Most calls that are listed. */
+/** Maximum number of calls that are listed. */
 const MOST_CALLS = 100_000;
-/** Most instructions that are listed. */
+/** Maximum number of instructions that are listed. */
 const MOST_INSNS = 20_000;
 
 /** A sink that is several. */

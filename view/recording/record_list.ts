@@ -64,7 +64,7 @@ export interface RecordRows {
   readonly rows: readonly RecordRow[];
 }
 
-/** Most records that are handed out at once. */
+/** Maximum number of records that are handed out at once. */
 const MOST_ROWS = 1000;
 
 /** The records that fit, by block. */
@@ -287,7 +287,7 @@ function fieldOf(
   };
 }
 
-/** Most fields that a line has. */
+/** Maximum number of fields that a line has. */
 const MOST_FIELDS = 12;
 /** What has columns of its own, or says nothing in a line. */
 const LEFT_OUT =

@@ -69,9 +69,9 @@ export interface SliceQuery {
 
 /** Most bytes of a slice, which is held until it is saved. */
 const MOST_SLICED = 1 << 30;
-/** Most faults that are handed out. */
+/** Maximum number of faults that are handed out. */
 const MOST_FAULTS = 100;
-/** Most marks that are kept. */
+/** Maximum number of marks that are kept. */
 const MOST_MARKS = 100_000;
 /** Most context switches that are kept. */
 const MOST_SWITCHES = 100_000;

@@ -459,7 +459,7 @@ export class Browser {
     this.#set({ objects: [object] });
   }
 
-  /** By thread of the profile: the weight of what is selected, but for threads. */
+  /** By thread of the profile: the weight of what is selected, except threads. */
   #threadWeights(): Float64Array {
     const { profile } = this.#engine;
     const selection = { ...this.shown, pids: undefined, tids: undefined };

@@ -30,7 +30,7 @@ export interface ListQuery {
   readonly matched: Uint8Array | undefined;
 }
 
-/** Most rows that open at once, where each has one row below it. */
+/** Maximum number of rows that open at once, where each has one row below it. */
 const MOST_OPENED = 64;
 
 /** The rows of a list: functions, with what is open below them. */

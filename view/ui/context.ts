@@ -57,7 +57,7 @@ export function isInlined({ functions }: ProfileFacts, fn: number): boolean {
   return ((functions.kind[fn] ?? 0) & FUNCTION_KIND.INLINED) !== 0;
 }
 
-/** Whether the name of a function is of a file that nothing verifies. */
+/** Whether the name of a function comes from an unverified file. */
 export function isUnverified({ functions }: ProfileFacts, fn: number): boolean {
   return ((functions.kind[fn] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
 }

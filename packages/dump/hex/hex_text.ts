@@ -25,7 +25,7 @@ const CHARACTERS = Array.from(
   { length: 256 },
   (_, byte) => byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".",
 );
-/** What fills the columns of a line with so many bytes. */
+/** What fills the columns of a line with this many bytes. */
 const HEX_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(3 * (WIDTH - n)));
 const ASCII_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(WIDTH - n));
 const INDENTS = Array.from({ length: 12 }, (_, depth) => "  ".repeat(depth));
@@ -136,7 +136,7 @@ async function* around(
   options: HexTextOptions,
 ): AsyncGenerator<string, void, void> {
   const { context = 8, color = false, json = false, problem = () => {} } = options;
-  // A line shows at most so many bytes, so what lies farther away is not needed.
+  // A line shows at most this many bytes, so what lies farther away is not needed.
   const runs = hexRuns(source, {
     ...options,
     from: Math.max(options.from ?? 0, at - WIDTH * (context + 1)),

@@ -139,7 +139,7 @@ export class LinePlan {
     }
   }
 
-  /** Most bytes that the line of a record of `size` bytes takes, without a whole stack. */
+  /** Maximum number of bytes that the line of a record of `size` bytes takes, without a whole stack. */
   bound(size: number): number {
     return this.#line.room + size * this.#ratio;
   }

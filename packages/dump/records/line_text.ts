@@ -25,7 +25,7 @@ const MORE = CSV_COLUMNS.length - 1;
 
 /** How lines are written. */
 export interface LineStyle {
-  /** How 64-bit values that are no addresses are written. */
+  /** How 64-bit values that are not addresses are written. */
   readonly u64: U64Style;
   /** Makes a row of cells, where lines are rows of CSV. */
   readonly csv: ((row: readonly string[]) => string) | undefined;
@@ -52,7 +52,7 @@ export class LineText {
   #isFirst = true;
   /** Where the row of CSV is. */
   #column = 0;
-  /** Most bytes that the line takes up so far: what is between its values, and its numbers. */
+  /** Maximum number of bytes that the line takes up so far: what is between its values, and its numbers. */
   room = 0;
 
   constructor(style: LineStyle) {

@@ -14,7 +14,7 @@ export class RecordLines {
   #bytes = new Uint8Array(ROOM);
   #view = new DataView(this.#bytes.buffer);
 
-  /** Name and fields of a record that is no sample, with the end of the line; valid up to the next call. */
+  /** Name and fields of a record that is not a sample, with the end of the line; valid up to the next call. */
   text(record: RecordBytes, start: number, end: number, littleEndian: boolean): Uint8Array {
     const room = ROOM + 4 * (end - start);
     if (room > this.#bytes.length) {

@@ -18,7 +18,7 @@ export interface RecordsOptions {
   readonly format?: "ndjson" | "csv";
   /** Makes rows of CSV, which needs it; such as `(row) => stringify([row], { headers: false })` of @std/csv. */
   readonly csvLine?: CsvLine;
-  /** How 64-bit values that are no addresses are written; exact JSON integers by default. */
+  /** How 64-bit values that are not addresses are written; exact JSON integers by default. */
   readonly u64?: U64Style;
   /** Names of the record types that are written, without `PERF_RECORD_`; all by default. */
   readonly types?: ReadonlySet<string>;

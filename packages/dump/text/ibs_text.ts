@@ -29,7 +29,7 @@ function hex({ lo, hi }: Register): string {
   return half(hi) + half(lo);
 }
 
-/** A number on the right of so many columns. */
+/** A number on the right of this many columns. */
 function right(value: number, width: number): string {
   return String(value).padStart(width);
 }

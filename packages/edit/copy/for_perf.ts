@@ -74,7 +74,7 @@ export interface PerfKnowledge {
  * What the perf of a Linux version knows.
  *
  * @param version Such as `4.14`.
- * @throws {RangeError} If that is no version, or older than Linux 3.4.
+ * @throws {RangeError} If that is not a version, or older than Linux 3.4.
  *
  * @example
  * ```ts

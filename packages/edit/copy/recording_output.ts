@@ -70,7 +70,7 @@ export interface RecordingOutput {
 /**
  * Writes a file: header, ids, attrs, records, features, as perf lays it out.
  *
- * The AUXTRACE feature, an index with the place of each AUXTRACE record, is made anew, since those
+ * The AUXTRACE feature, an index with the place of each AUXTRACE record, is rebuilt, since those
  * places change (`auxtrace_index` of tools/perf/util/auxtrace.h: u64 file_offset, u64 sz an entry).
  */
 export class FileOutput implements RecordingOutput {
@@ -191,7 +191,7 @@ export class PipeOutput implements RecordingOutput {
     const codec = new RecordCodec([HEADER_ATTR]);
     for (const [i, { attr, ids = [] }] of events.entries()) {
       const { type, name } = HEADER_ATTR;
-      // A damaged attr may claim any size. perf looks for the ids after so many bytes.
+      // A damaged attr may claim any size. perf looks for the ids after this many bytes.
       const size = Math.max(PERF_ATTR_SIZE_VER0, Math.min(attr.size, attrSize, MOST_ATTR));
       const room = Math.floor((0xffff - PERF_EVENT_HEADER_SIZE - size) / 8);
       if (ids.length > room) {

@@ -124,9 +124,9 @@ function dataAddress(hi: number, lo: number): bigint {
 export class SpeSamples implements Edit {
   /** Samples that were made. */
   samples = 0;
-  /** Records that are no loads and stores. */
+  /** Records that are not loads or stores. */
   others = 0;
-  /** Bytes that are no packets. */
+  /** Bytes that are not packets. */
   damaged = 0;
   readonly #reader: PerfDataReader;
   readonly #known: Known;
@@ -172,7 +172,7 @@ export class SpeSamples implements Edit {
    *
    * @param reader The recording: a file, since it is read twice.
    * @returns `undefined` if it has no AUX data of Arm SPE.
-   * @throws {PerfDataError} If samples of several events could not be told apart.
+   * @throws {PerfDataError} If samples of several events could not be distinguished.
    */
   static async of(reader: PerfDataReader): Promise<SpeSamples | undefined> {
     let timeConv: TimeConv | undefined;
@@ -334,7 +334,7 @@ export class SpeSamples implements Edit {
     }
   }
 
-  /** The sample of a record; none if it is no load or store. */
+  /** The sample of a record; none if it is not a load or store. */
   #sample(record: SpeRecord, cpu: number, tid: number): Uint8Array | undefined {
     const { context, ip } = record;
     if (context !== undefined) {

@@ -17,7 +17,7 @@ export const PIDS_OF_A_HOST: number = 1 << 22;
 /** Most hosts whose process ids fit into 32 signed bits side by side. */
 const MOST_HOSTS = 511;
 
-/** Most inputs that are copied side by side: each takes some memory. */
+/** Maximum number of inputs that are copied side by side: each takes some memory. */
 const MOST_SIDE_BY_SIDE = 64;
 
 export type { MergeInput } from "./merge_part.ts";

@@ -34,7 +34,7 @@ export interface RepairReport {
   readonly lost: readonly LostRange[];
   /** What else was wrong, a line each. */
   readonly findings: readonly string[];
-  /** Whether the file header, or the attr table, was made anew. */
+  /** Whether the file header, or the attr table, was rebuilt. */
   readonly headerRebuilt: boolean;
   /** What was copied. */
   readonly copied: CopyStats;

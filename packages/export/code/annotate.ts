@@ -27,7 +27,7 @@ export interface AnnotatedLine {
 export interface AnnotatedCall extends AnnotatedCount {
   /** Its name. */
   readonly name: string;
-  /** `false` where a file that nothing verifies gives the name. */
+  /** `false` if a file that nothing verifies gives the name. */
   readonly verified?: false;
   /** Whether it is inlined. */
   readonly inlined: boolean;
@@ -37,7 +37,7 @@ export interface AnnotatedCall extends AnnotatedCount {
 export interface Annotation {
   /** Its name. */
   readonly name: string;
-  /** `false` where a file that nothing verifies gives the name. */
+  /** `false` if a file that nothing verifies gives the name. */
   readonly verified?: false;
   /** Its object. */
   readonly object: string;
@@ -206,7 +206,7 @@ function sum(to: AnnotatedCount, more: AnnotatedCount): void {
 export interface CodeCounts {
   /** Its name. */
   readonly name: string;
-  /** `false` where a file that nothing verifies gives the name. */
+  /** `false` if a file that nothing verifies gives the name. */
   readonly verified?: false;
   /** Number of its object in the profile. */
   readonly object: number;

@@ -13,7 +13,7 @@ const MISSING_BRANCH = 128;
 /** Pieces of code that are kept. */
 const KEPT = 1 << 16;
 
-/** Instructions that are no branches. */
+/** Instructions that are not branches. */
 const PLAIN: ReadonlySet<number> = new Set([
   InsnKind.OTHER,
   InsnKind.PTWRITE,
@@ -25,7 +25,7 @@ const PLAIN: ReadonlySet<number> = new Set([
 interface Insn {
   /** Distance from the start. */
   readonly at: number;
-  /** 0 where it is none. */
+  /** 0 if it is none. */
   readonly length: number;
   /** As perf prints its bytes. */
   readonly text: string;

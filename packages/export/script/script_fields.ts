@@ -139,7 +139,7 @@ const NO_CHANGE: FieldWish = { isChange: true, add: new Set(), remove: new Set()
 
 /** A list of fields that is none; the message says which word, and which there are. */
 export class FieldError extends Error {
-  /** The word that is no field. */
+  /** The word that is not a field. */
   readonly word: string;
 
   /** Names the word. */

@@ -38,7 +38,7 @@ export interface PtScriptWhole extends PtWhole<PtScriptPart> {
   readonly options: ScriptSamplesOptions;
 }
 
-/** How samples are made, but for how they are handed on. */
+/** How samples are made, except how they are handed on. */
 export type ScriptSamplesOptions = Omit<SamplesOptions, "merge" | "idle" | "recorded">;
 
 /** A recording whose samples are written, with what takes its ranges. */

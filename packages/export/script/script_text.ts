@@ -38,7 +38,7 @@ export interface ScriptTextOptions {
   readonly resolver: (engine: Engine) => Promise<SymbolResolver>;
   /** Reads code, where fields need it. */
   readonly code?: ((engine: Engine) => Promise<ObjectCodeReader>) | undefined;
-  /** Records that are no samples, which are printed among them; not by windows. */
+  /** Records that are not samples, which are printed among them; not by windows. */
   readonly shown?: ShownRecords | undefined;
   /** Whether a sample is printed. */
   readonly keep?: ((places: ScriptPlaces, comm: string, place: number) => boolean) | undefined;

@@ -78,7 +78,7 @@ export interface ReaderStats {
   recordBytes: number;
   /** Bytes of payloads that follow records. */
   payloadBytes: number;
-  /** Bytes of the data section that are no whole record. */
+  /** Bytes of the data section that are not a whole record. */
   skippedBytes: number;
   /** Bytes that came out of COMPRESSED records. */
   inflatedBytes: number;
@@ -191,7 +191,7 @@ export class PerfDataReader {
    * A file that arrives as a stream is read forward: its attrs come before the data, as perf writes
    * them, and its features are known after the last batch.
    *
-   * @throws {PerfDataError} If this is no perf.data file, or its headers cannot be read.
+   * @throws {PerfDataError} If this is not a perf.data file, or its headers cannot be read.
    */
   static async open(source: ByteSource, options: ReaderOptions = {}): Promise<PerfDataReader> {
     const forward = new ForwardReader(source);
@@ -484,7 +484,7 @@ export class PerfDataReader {
     }
   }
 
-  /** Reports the bytes at the end of the data that are no whole record. */
+  /** Reports the bytes at the end of the data that are not a whole record. */
   #reportLeft(batch: RecordBatch, offset: number, left: number): void {
     this.stats.skippedBytes += left;
     const whole = left >= PERF_EVENT_HEADER_SIZE;

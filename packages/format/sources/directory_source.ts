@@ -151,7 +151,7 @@ export function recordingParts(names: readonly string[]): [string, ...string[]] 
  *
  * @param names All names in it.
  * @param open Opens one.
- * @throws {PerfDataError} If it is no recording.
+ * @throws {PerfDataError} If it is not a recording.
  *
  * @example
  * ```ts

@@ -9,7 +9,7 @@ const REGULAR = new Set(["0", "\0", "7"]);
 const NAMES = new Set(["L", "x"]);
 const LONGEST_NAME = 1 << 16;
 const RECORDING = /^(?:PERFILE2|2ELIFREP|PERFFILE)/;
-/** Most names that a message lists. */
+/** Maximum number of names that a message lists. */
 const LISTED = 5;
 
 /**
@@ -164,7 +164,7 @@ export interface TarMember {
 
 /** A stream some of which need not be read. */
 export interface SkippableSource extends StreamSource {
-  /** Leaves out so many bytes, or those that are left. */
+  /** Leaves out this many bytes, or those that are left. */
   skip?(size: number): void;
 }
 

@@ -148,7 +148,7 @@ export function repeated<T>(element: Codec<T>, least: number = element.size ?? 1
 }
 
 /**
- * A length field, then a value that takes up exactly so many bytes.
+ * A length field, then a value that takes up exactly this many bytes.
  *
  * @param length The length in bytes, itself not counted.
  * @param codec The value; its `"rest"` ends where the length says.

@@ -238,7 +238,7 @@ export class BlockDecoder {
   }
 
   /**
-   * Follows the sequences: so many literals, then so many bytes from so far back.
+   * Follows the sequences: copies a number of literals, then a number of bytes from a distance back.
    *
    * Each produces at least three bytes, and the sum must fit into a block: so the loop ends after as many
    * turns as a block has bytes, whatever the input says.

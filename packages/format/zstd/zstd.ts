@@ -7,7 +7,7 @@ export interface ZstdStream {
    * Takes the next piece; gives what it inflates to, a block or so at a time. Each is valid until the
    * next one is asked for.
    *
-   * @throws {Error} If this is no zstd stream, or wants more memory than is given to one.
+   * @throws {Error} If this is not a zstd stream, or wants more memory than is given to one.
    */
   push(compressed: Uint8Array): Iterable<Uint8Array>;
   /** Whether what came so far is whole frames: at the end of the input, that it was not cut. */

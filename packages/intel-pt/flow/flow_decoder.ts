@@ -18,7 +18,7 @@ export interface FlowSink {
    * (`~n`) of the number of an event. They are valid during the call only.
    */
   flow(run: FlowDecoder): void;
-  /** The numbers of blocks and paths are about to be used anew: what is kept by them has to go. */
+  /** The numbers of blocks and paths are about to be reused: what is kept by them has to go. */
   forget?(): void;
 }
 
@@ -258,7 +258,7 @@ export class FlowDecoder {
   private interrupts = -1;
   /** Branches after an indirect one whose TIP is still to come, as `lead` of {@linkcode Walker.tnt}. */
   private deferred: number[] = [];
-  /** After bytes that are no packet, nothing is believed up to an address of 32 bits or more, or a PSB. */
+  /** After bytes that are not a packet, nothing is believed up to an address of 32 bits or more, or a PSB. */
   private astray = false;
   private boundEvent: Int32Array = new Int32Array(8);
   private boundCount = 0;

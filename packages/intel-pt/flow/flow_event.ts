@@ -79,7 +79,7 @@ export const FlowError = {
   LOOP: 4,
   /** The processor lost packets (OVF). */
   OVERFLOW: 5,
-  /** Bytes that are no packet. */
+  /** Bytes that are not a packet. */
   BAD_PACKET: 6,
   /** Data was lost between two pieces of the trace. */
   GAP: 7,

@@ -168,7 +168,7 @@ export class TimeKeeper {
   }
 
   /**
-   * All that decides the times of what follows, but for how many cycles were counted: where two keepers have the
+   * All that decides the times of what follows, except how many cycles were counted: where two keepers have the
    * same, they go on the same way.
    */
   state(): number[] {

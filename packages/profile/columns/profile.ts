@@ -17,7 +17,7 @@ export const FUNCTION_KIND = {
   LEVEL: 3,
   /** Bit of a function that was inlined into its caller. */
   INLINED: 4,
-  /** Bit of a function whose name is of a file that nothing verifies: no build id was recorded. */
+  /** Bit of a function whose name comes from an unverified file: no build id was recorded. */
   UNVERIFIED: 8,
 } as const;
 

@@ -72,7 +72,7 @@ export class CallBlocks {
     return this.#code.table.count;
   }
 
-  /** The numbers of blocks and paths are about to be used anew. */
+  /** The numbers of blocks and paths are about to be reused. */
   forget(): void {
     this.place.fill(-1);
     this.#site.fill(0);

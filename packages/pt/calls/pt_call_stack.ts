@@ -49,7 +49,7 @@ export class CallStack {
   resumes: number = RESUMES.NO;
   resumeLow = 0;
   resumeHigh = 0;
-  /** Most calls that were open at once since {@linkcode CallStack.empty}. */
+  /** Maximum number of calls that were open at once since {@linkcode CallStack.empty}. */
   peak = 0;
   /** Calls that were made since then, by the number of the call. */
   readonly sites: number[] = [];

@@ -43,7 +43,7 @@ export class CallTree {
     return n;
   }
 
-  /** Adds instructions to a node, each of which took so many ns. */
+  /** Adds instructions to a node, each of which took this many ns. */
   addTo(node: number, insns: number, nsEach: number): void {
     this.insns[node] = (this.insns[node] as number) + insns;
     this.time[node] = (this.time[node] as number) + insns * nsEach;

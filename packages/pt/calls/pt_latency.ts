@@ -120,7 +120,7 @@ export class LatencyTable {
     row.insns += insns;
   }
 
-  /** Hands out what was added, but for {@linkcode LatencyTable.addOwn}, and is empty then. */
+  /** Hands out what was added, except {@linkcode LatencyTable.addOwn}, and is empty then. */
   take(): LatencyPart {
     const rows: number[] = [];
     const buckets: number[] = [];

@@ -30,7 +30,7 @@ export class PlaceSums {
   /** Time in all that was given to instructions, ns. */
   time = 0;
 
-  /** Makes room for so many places. */
+  /** Makes room for this many places. */
   room(places: number): void {
     if (this.insnsOf.length >= places) return;
     this.insnsOf = enlarge(this.insnsOf, places);
@@ -38,7 +38,7 @@ export class PlaceSums {
     this.cyclesOf = enlarge(this.cyclesOf, places);
   }
 
-  /** Adds instructions of a place, each of which took so many ns and core clocks. */
+  /** Adds instructions of a place, each of which took this many ns and core clocks. */
   add(place: number, insns: number, nsEach: number, clocksEach: number): void {
     this.insnsOf[place] = (this.insnsOf[place] as number) + insns;
     this.timeOf[place] = (this.timeOf[place] as number) + grained(insns * nsEach);

@@ -104,7 +104,7 @@ export class PtCode {
     return this.#memory.code(low, high, time);
   }
 
-  /** Whether code was changed that begins at most so many bytes before an address. */
+  /** Whether code was changed that begins at most this many bytes before an address. */
   isPokedBefore(address: number, most: number): boolean {
     const { pokes } = this.#sideband;
     if (pokes.length === 0) return false;

@@ -15,7 +15,7 @@ export interface PtFunction {
   readonly name: string;
   /** Path of the object. */
   readonly object: string;
-  /** `false` where the name is of a file that nothing verifies: no build id was recorded. */
+  /** `false` if the name comes from an unverified file: no build id was recorded. */
   readonly verified?: false;
 }
 
@@ -37,7 +37,7 @@ export class PtNames {
   readonly functionNames: PtFunction[] = [];
   /** Why places have no function. */
   readonly #causes: (UnresolvedCause | undefined)[] = [];
-  /** Whether the name of a place is of a file that nothing verifies, and the path of its object. */
+  /** Whether the name of a place comes from an unverified file, and the path of its object. */
   readonly #unverified: (string | undefined)[] = [];
   /** 1 for each place that counts, where not all do. */
   #met: Uint8Array | undefined;

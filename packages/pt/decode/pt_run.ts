@@ -39,7 +39,7 @@ export interface PtSink {
   thread?(buffer: PtBuffer): void;
   /** What comes next of a buffer comes after what other buffers have before its `position`. */
   step?(buffer: PtBuffer): void;
-  /** The numbers of blocks and paths are about to be used anew. */
+  /** The numbers of blocks and paths are about to be reused. */
   forget?(): void;
   /** Called now and then, between packets: time for what cannot be done in the calls above. */
   idle?(): Promise<void> | void;

@@ -90,7 +90,7 @@ export class PtSeeker {
     return (await this.#next(0, this.#size))?.time;
   }
 
-  /** How the stream grew: the times of at most so many PSBs, at even distances. Only these are read. */
+  /** How the stream grew: the times of at most this many PSBs, at even distances. Only these are read. */
   async growth(most: number): Promise<PtGrowth> {
     const at: number[] = [];
     const time: number[] = [];
@@ -136,7 +136,7 @@ export class PtSeeker {
       : { piece: place.piece, at: older - place.start };
   }
 
-  /** PSBs that are about so many bytes apart; each has others before it that belong to no other part. */
+  /** PSBs that are about this many bytes apart; each has others before it that belong to no other part. */
   async cuts(bytes: number): Promise<PtCut[]> {
     const cuts: PtCut[] = [];
     for (let last = 0; last + bytes < this.#size;) {

@@ -24,7 +24,7 @@ export interface EntryPoint {
   readonly function: string;
   /** Path of its object. */
   readonly object: string;
-  /** `false` where the name is of a file that nothing verifies. */
+  /** `false` if the name comes from an unverified file. */
   readonly verified?: false;
   /** ns from there to the next address. */
   readonly time: number;

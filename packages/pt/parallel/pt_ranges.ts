@@ -77,7 +77,7 @@ export interface PtWhole<Found> {
   readonly sink: (clock: PtClock) => PtPartSink<Found>;
 }
 
-/** The ranges of all buffers, each about so many bytes, in order of time. */
+/** The ranges of all buffers, each about this many bytes, in order of time. */
 export async function ptRanges(
   { trace, source, wants }: Pick<PtWhole<never>, "trace" | "source" | "wants">,
   bytes: number,

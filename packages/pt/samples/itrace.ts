@@ -34,7 +34,7 @@ export interface ItraceOptions {
   readonly noOverflows?: boolean;
   /** Of errors, none of data that was lost. */
   readonly noLosses?: boolean;
-  /** The most entries of a call chain of samples that are no branches; without it there is none. */
+  /** The most entries of a call chain of samples that are not branches; without it there is none. */
   readonly callChain?: number;
   /** The most entries of their branch stack; without it there is none. */
   readonly branchStack?: number;

@@ -146,7 +146,7 @@ export interface FunctionOptions {
   readonly dataTypes?: Pick<DataTypes, "find">;
   /** Numbers of the events that have rows; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
-  /** At most so many rows of each event; only these are named and put in order. */
+  /** At most this many rows of each event; only these are named and put in order. */
   readonly limit?: number;
   /** Only rows of at least this share of their event, 0 to 1: of its latency, where rows have that. */
   readonly least?: number;

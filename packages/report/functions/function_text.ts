@@ -266,7 +266,7 @@ const FITTED = 1000, WIDEST = 40;
 /** Characters of a bar, and the blank after it. */
 const BAR = 10, BAR_COLUMN = BAR + 1;
 /**
- * A bar must leave so many characters for the last column, which says what a row is of. Where even
+ * A bar must leave this many characters for the last column, which says what a row is of. Where even
  * {@link LEAST} do not fit, the terminal breaks the lines.
  */
 const ENOUGH = 40, LEAST = 16;

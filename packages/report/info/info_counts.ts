@@ -88,7 +88,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   readonly #hasCpu = new Uint8Array(CPUS);
   #isAnyOrder = false;
 
-  /** @param reader The recording, where records that are no samples are taken before the start. */
+  /** @param reader The recording, where records that are not samples are taken before the start. */
   constructor(reader?: PerfDataReader) {
     this.#reader = reader;
   }
@@ -113,7 +113,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     }
   }
 
-  /** Takes a record that is no sample, while the file is looked through. */
+  /** Takes a record that is not a sample, while the file is looked through. */
   other(batch: RecordBatch, i: number, hi: number, lo: number): void {
     const start = batch.start(i);
     this.#other(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
@@ -153,7 +153,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.byPlace[at] = (this.byPlace[at] as number) + samples;
   }
 
-  /** Takes a record that is no sample. */
+  /** Takes a record that is not a sample. */
   #other(
     bytes: Uint8Array,
     view: DataView,

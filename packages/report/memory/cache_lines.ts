@@ -34,15 +34,15 @@ export interface LineAccess {
   readonly offset: number;
   /** Variable and offset in it, or address in the object. */
   readonly data: string;
-  /** Address in the object of the code; where it is told apart by that. */
+  /** Address in the object of the code; where it is distinguished by that. */
   readonly address: string | undefined;
   /** Function of the code, likewise. */
   readonly sym: string | undefined;
   /** Source line of the code, where that was asked for. */
   readonly srcline: string | undefined;
-  /** Object of the code, where it is told apart by code or object. */
+  /** Object of the code, where it is distinguished by code or object. */
   readonly dso: string | undefined;
-  /** Process, where it is told apart by that. */
+  /** Process, where it is distinguished by that. */
   readonly pid: number | undefined;
   /** Thread, likewise. */
   readonly tid: number | undefined;
@@ -104,7 +104,7 @@ export interface CacheLineOptions {
   readonly by: keyof typeof CONTENTION;
   /** Only lines with at least this share of it, 0 to 1; of 0 also those without any. */
   readonly least: number;
-  /** At most so many lines. */
+  /** At most this many lines. */
   readonly limit: number;
   /** Whether lines of source code are wanted. */
   readonly lines: boolean;
@@ -270,7 +270,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   /**
    * Has counted nothing.
    *
-   * @param by What accesses to one offset are told apart by.
+   * @param by What accesses to one offset are distinguished by.
    */
   constructor(by: Iterable<typeof COALESCED[number]> = ["iaddr"]) {
     this.#by = new Set(by);

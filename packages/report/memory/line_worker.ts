@@ -6,7 +6,7 @@ import { CacheLines, type COALESCED } from "./cache_lines.ts";
 
 /** What it is given. */
 export interface LineAbout {
-  /** What accesses to one offset are told apart by. */
+  /** What accesses to one offset are distinguished by. */
   readonly by: readonly typeof COALESCED[number][];
 }
 

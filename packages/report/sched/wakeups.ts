@@ -43,7 +43,7 @@ interface Pair {
   delay: number;
 }
 
-/** Numbers of wakers that are no threads, beside those of names. */
+/** Numbers of wakers that are not threads, beside those of names. */
 const IDLE = -2;
 const INTERRUPT = -3;
 

@@ -20,7 +20,7 @@ export class Versions {
   #last = new Int32Array(64).fill(-1);
   #things = 0;
 
-  /** Begins without rows, of so many values each. */
+  /** Begins without rows, of this many values each. */
   constructor(columns: number) {
     this.values = Array.from({ length: columns }, () => new Int32Array(64));
   }

@@ -158,7 +158,7 @@ export class SchedulerEvents {
     return view.getInt32(at + (le ? 4 : 0), le) * 2 ** 32 + low;
   }
 
-  /** Hands on a record that is no sample. */
+  /** Hands on a record that is not a sample. */
   #record(run: Run, i: number, listener: SchedulerListener): void {
     const type = run.type[i];
     const start = run.start[i] as number;

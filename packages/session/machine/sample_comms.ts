@@ -78,7 +78,7 @@ export class SampleComms {
     return this.name(comm) ?? `:${this.tid(comm)}`;
   }
 
-  /** Takes record `i` of a run that is no sample: a thread may get a name, or its id is used again. */
+  /** Takes record `i` of a run that is not a sample: a thread may get a name, or its id is used again. */
   record(run: Run, i: number): void {
     // The past knows which names come later.
     if (this.#unnamedCount === 0 || this.#engine.past !== undefined) return;

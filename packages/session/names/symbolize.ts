@@ -163,7 +163,7 @@ export interface ObjectTrust {
   readonly unverified: TrustCount;
   /** The others, by cause. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
-  /** Files that were there but are of another build, or cannot be read. */
+  /** Files that were there but are from another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
   /** Paths of ELF files that were looked for, whether they were there or not. */
   readonly looked: readonly string[];

@@ -55,7 +55,7 @@ export interface OrderStats {
   queued: number;
   /** Records that were older than one that had been delivered before them. */
   violations: number;
-  /** Most bytes that the re-order buffer held. */
+  /** Maximum number of bytes that the re-order buffer held. */
   peakBytes: number;
   /** Bytes that were written to a temporary file. */
   spilledBytes: number;

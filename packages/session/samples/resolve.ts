@@ -69,7 +69,7 @@ export class Resolver {
   leftOut: number = 0;
   /** Unwinds copied stacks; to be set before the first run. */
   unwind: UnwindStep | undefined;
-  /** Called after each record that is no sample, with the machine as it is then. */
+  /** Called after each record that is not a sample, with the machine as it is then. */
   applied: ((run: Run, row: number) => void) | undefined;
   /** Finds user parts of stacks that are not in the chain. */
   readonly userChains: UserChains;

@@ -11,7 +11,7 @@ export interface FrameState {
   memory(address: number, size: number): number;
 }
 
-/** An expression that loops is given up after so many operations. */
+/** An expression that loops is given up after this many operations. */
 const MAX_STEPS = 2000;
 /** Deeper stacks than this no compiler makes. */
 const MAX_DEPTH = 256;

@@ -9,7 +9,7 @@ import { WALK_END } from "./walk_end.ts";
 
 /** Instead of a row: the object has no call frame information. */
 export const NO_CFI: number = -3;
-/** Instead of a row: the file of the object is not here, or is of another build. */
+/** Instead of a row: the file of the object is not here, or is from another build. */
 export const NO_OBJECT: number = -4;
 /** Instead of a row: nothing is mapped at the address, or nothing that can be executed. */
 export const NOT_MAPPED: number = -5;

@@ -60,7 +60,7 @@ export interface Frame extends FunctionName {
   readonly column: number;
   /** Number of the block on this line; 0 if there is only one. */
   readonly discriminator: number;
-  /** True where the code was inlined into that of the next frame. */
+  /** True if the code was inlined into that of the next frame. */
   readonly inlined: boolean;
 }
 
@@ -121,7 +121,7 @@ class FrameSink {
   declLine: Int32Array | undefined;
   count = 0;
 
-  /** Begins with room for so many frames. */
+  /** Begins with room for this many frames. */
   constructor(room: number, declLines = false) {
     if (declLines) this.declLine = new Int32Array(room);
     this.function = new Int32Array(room);

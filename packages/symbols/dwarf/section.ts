@@ -91,7 +91,7 @@ export class Section {
     return bytes;
   }
 
-  /** True where windows are copies that cost memory. */
+  /** True if windows are copies that cost memory. */
   get copies(): boolean {
     return this.#source !== undefined;
   }

@@ -284,7 +284,7 @@ export class FunctionTable {
     return this.#unit.offset + (this.#entry[f] as number);
   }
 
-  /** True where the inlined calls of function `f` have been read. */
+  /** True if the inlined calls of function `f` have been read. */
   hasCalls(f: number): boolean {
     return (this.#cellStart[f] as number) >= 0;
   }

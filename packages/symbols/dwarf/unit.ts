@@ -119,12 +119,12 @@ export class Unit implements UnitFormat, LineUnit {
       this.type === DW_UT.split_compile;
   }
 
-  /** True where the unit says that its source is C++. */
+  /** True if the unit says that its source is C++. */
   get isCPlusPlus(): boolean {
     return DW_LANG_C_PLUS_PLUS.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
 
-  /** False where the unit says that its source is of a language without scopes. */
+  /** False if the unit says that its source is of a language without scopes. */
   get hasScopes(): boolean {
     return !DW_LANG_UNSCOPED.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
@@ -364,7 +364,7 @@ export class Unit implements UnitFormat, LineUnit {
     return NaN;
   }
 
-  /** True where no code is: the value that a linker writes for code that it has dropped. */
+  /** True if no code is: the value that a linker writes for code that it has dropped. */
   #dropped(low: number): boolean {
     return this.addressSize === 8
       ? low === -1 || low === -2

@@ -121,7 +121,7 @@ class Hits {
   readonly #ranges = new RangeList();
   #unit: Unit | undefined;
 
-  /** Begins anew, for entries of `unit`. */
+  /** Starts over, for entries of `unit`. */
   begin(unit: Unit): void {
     this.#unit = unit;
     this.#count = 0;

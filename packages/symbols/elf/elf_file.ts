@@ -95,7 +95,7 @@ const MAX_SECTION_NAME = 4096;
 const FREE_BYTES = 2 ** 26;
 const MOST_RATIO = 24;
 
-/** What the sections of a file of so many bytes may expand to together. */
+/** What the sections of a file of this many bytes may expand to together. */
 export function sectionBudget(size: number): number {
   return Math.min(2 ** 31, FREE_BYTES + MOST_RATIO * size);
 }

@@ -25,7 +25,7 @@ export interface ArchiveOptions {
  * `perf.data.tar.bz2/usr/bin/a`. It may be compressed by gzip, bzip2, xz or zstd; its ELF files and copies of
  * kallsyms are then held in memory. All other paths are those of `files`.
  *
- * @returns `undefined` if there is no such file, or it is no archive.
+ * @returns `undefined` if there is no such file, or it is not an archive.
  * @throws {SymbolsError} If it is damaged, or expands to too much.
  *
  * @example

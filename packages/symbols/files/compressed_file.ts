@@ -11,7 +11,7 @@ export { type FileCompression, fileCompression } from "@perfdata/format/compress
  */
 const FREE_BYTES = 2 ** 24;
 const MOST_RATIO = 24;
-/** Output is kept in blocks of at least so many bytes: an array that doubles would take three times its size. */
+/** Output is kept in blocks of at least this many bytes: an array that doubles would take three times its size. */
 const BLOCK = 1 << 18;
 /** Bytes of a header of ELF, of the larger class. */
 const ELF_HEADER = 64;

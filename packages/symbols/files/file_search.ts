@@ -124,7 +124,7 @@ export interface SearchResult {
   readonly runtime?: FoundFile;
   /** The build id that files had to have. */
   readonly buildId?: string;
-  /** Files that were there but are of another build, or cannot be read. */
+  /** Files that were there but are from another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
 }
 

@@ -20,7 +20,7 @@ const TEXT_LIMIT = 2 ** 27;
 
 /** The files that are opened for one object, what is wrong with them, and their closing. */
 export class OpenedFiles {
-  /** Files that were there but are of another build, or cannot be read. */
+  /** Files that were there but are from another build, or cannot be read. */
   readonly refused: RefusedFile[] = [];
   /** Paths of ELF files that were looked for, in that order, whether they were there or not. */
   readonly looked: Set<string> = new Set();

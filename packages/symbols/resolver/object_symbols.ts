@@ -22,7 +22,7 @@ export interface ObjectSymbols {
   readonly verified: boolean;
   /** What of an ELF file is loaded from where; empty for others. */
   readonly segments: readonly LoadSegment[];
-  /** Files that were there but are of another build, or cannot be read. */
+  /** Files that were there but are from another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
   /** Paths of ELF files that were looked for, whether they were there or not. */
   readonly looked: readonly string[];

@@ -170,13 +170,13 @@ export class RecordingTables implements Consumer {
     return this.#key;
   }
 
-  /** Takes a record that is no sample, where samples come in any order. */
+  /** Takes a record that is not a sample, where samples come in any order. */
   other(batch: RecordBatch, i: number, hi: number, lo: number): void {
     const start = batch.start(i);
     this.#records.take(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
   }
 
-  /** Begins: of a file, all that are no samples have been taken. */
+  /** Begins: of a file, all that are not samples have been taken. */
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#samples = new SampleRows(engine);

@@ -12,7 +12,7 @@ export class PageBytes {
   /** How many are used. */
   length: number = 0;
 
-  /** Makes room for so many more. */
+  /** Makes room for this many more. */
   room(more: number): void {
     const needed = this.length + more;
     if (needed > this.bytes.length) this.bytes = enlarge(this.bytes, needed);

@@ -202,7 +202,7 @@ export class ParquetFile implements RowSink {
     return { inflated: before.length + plain.length, size: before.length + packed.length };
   }
 
-  /** Writes the data pages of a column that is no list. */
+  /** Writes the data pages of a column that is not a list. */
   #pages(
     column: Column,
     count: number,
