@@ -371,7 +371,7 @@ export interface Command {
   readonly help: string;
   /** Its flags. */
   readonly flags: FlagSpec<string, string>;
-  /** Words that follow the name, where it has commands of its own. */
+  /** Words that follow the name, if it has commands of its own. */
   readonly verbs?: readonly string[];
   /** Reads the command line, does the job and returns the exit code. */
   run(args: readonly string[]): number | Promise<number>;
@@ -583,7 +583,7 @@ export function progressText(done: number, total: number | undefined, seconds: n
   return `${Math.min(100, Math.floor(100 * done / total))}%, ${speed}, ${text} left`;
 }
 
-/** Shows on standard error how far long work is; only where that is a terminal. */
+/** Shows on standard error how far long work is; only if that is a terminal. */
 export class Progress {
   readonly #what: string;
   #total: number | undefined;

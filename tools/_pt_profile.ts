@@ -42,7 +42,7 @@ async function decode(
   options: {
     readonly tree?: boolean;
     readonly timeline?: boolean;
-    /** How many threads, where it is said. */
+    /** How many threads, if it is said. */
     readonly jobs?: number | undefined;
     readonly progress?: DecodeProgress | undefined;
     /** Takes calls that ended, between packets; their names are known. */

@@ -65,7 +65,7 @@ type ScriptFlags =
     readonly value: Readonly<Record<"jobs", string | undefined>>;
   };
 
-/** Which threads, times and CPUs are wanted; all where nothing is said. */
+/** Which threads, times and CPUs are wanted; all if nothing is said. */
 type Chosen = Awaited<ReturnType<typeof sampleFilter>> | undefined;
 
 /** What another thread is told of what is printed. */

@@ -162,7 +162,7 @@ const FLAGS = {
   alias: { o: "output", f: "force" },
 } as const;
 
-/** Adds the columns of rows by event, where there are several. */
+/** Adds the columns of rows by event, if there are several. */
 class EventCells {
   readonly #names: readonly string[];
   readonly #isShown: boolean;

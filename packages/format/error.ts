@@ -10,7 +10,7 @@ export type PerfDataErrorCode = "not-perf-data" | "cut" | "damaged";
 export interface ErrorPlace {
   /** What is wrong; `damaged` where it is not given. */
   readonly code?: PerfDataErrorCode;
-  /** Byte offset in the file, where it is known. */
+  /** Byte offset in the file, if it is known. */
   readonly offset?: bigint | number;
   /** The record that was being read: its type and its index in file order, where there is one. */
   readonly record?: { readonly type: number; readonly index?: number };
@@ -40,7 +40,7 @@ export class PerfDataError extends Error {
   readonly code: PerfDataErrorCode;
   /** Byte offset in the file, or `undefined` if the input has no offsets. */
   readonly offset: bigint | undefined;
-  /** The record that was being read, where there is one. */
+  /** The record that was being read, if there is one. */
   readonly record: ErrorPlace["record"];
 
   /** Makes an error; `place` says where in the file it happened. */

@@ -24,7 +24,7 @@ import type { OpenOptions, Reopenable } from "./open.ts";
 
 /** A sample with its names. */
 export interface Sample {
-  /** Time of the recording's clock in ns, where samples have times. */
+  /** Time of the recording's clock in ns, if samples have times. */
   readonly time?: bigint;
   /** The event, as given to `perf record -e`. */
   readonly event: string;
@@ -44,7 +44,7 @@ export interface Sample {
 
 /** Which samples count. */
 export interface SampleChoice {
-  /** Which samples count; all where it is missing. */
+  /** Which samples count; all if it is missing. */
   readonly filter?: EngineOptions["filter"];
 }
 
@@ -56,9 +56,9 @@ export interface FunctionsOptions extends FunctionOptions, SampleChoice {
 
 /** AUX data of a CPU or a thread, such as Intel PT. */
 export interface AuxData {
-  /** The CPU; missing where the data is that of a thread on all of them. */
+  /** The CPU; missing if the data is that of a thread on all of them. */
   readonly cpu?: number;
-  /** The thread; missing where the data is that of a CPU. */
+  /** The thread; missing if the data is that of a CPU. */
   readonly tid?: number;
   /** Bytes in all. */
   readonly size: number;
@@ -201,7 +201,7 @@ export class Recording implements Disposable {
     return profile;
   }
 
-  /** Who called whom; of the first event, where none is named. */
+  /** Who called whom; of the first event, if none is named. */
   async callTree(options: Partial<CallTreeOptions> & SampleChoice = {}): Promise<CallTree> {
     const { filter, ...how } = options;
     const profile = await this.profile(filter === undefined ? {} : { filter });

@@ -42,7 +42,7 @@ export async function recordedNodes(
 }
 
 /**
- * By CPU: its core, die and socket, where the recording says so. Machines with one die in a socket have die 0.
+ * By CPU: its core, die and socket, if the recording says so. Machines with one die in a socket have die 0.
  *
  * @param stream Features that came as records.
  */

@@ -8,7 +8,7 @@ export class Texts {
     return this.#texts.length;
   }
 
-  /** The number of a text; it is added where it is new. */
+  /** The number of a text; it is added if it is new. */
   of(text: string): number {
     let number = this.#numbers.get(text);
     if (number === undefined) {

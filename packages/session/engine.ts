@@ -275,7 +275,7 @@ function extentOf({ blocks }: RecordingIndex): Extent {
  * One function, so that the order of all steps can be read in one place.
  *
  * @returns What consumers made their results of.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  * @throws {TypeError} If several consumers want payloads.
  *
  * @example

@@ -27,7 +27,7 @@ export type LocatedRecord = AnyRecord<KnownDeclaration> & {
  * This is the simplest way to look at records, not the fastest: a program that counts millions of samples
  * takes {@link PerfDataReader.batches}, or the engine of `@perfdata/session`.
  *
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
  * ```ts

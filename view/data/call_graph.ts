@@ -49,7 +49,7 @@ export class CallGraph {
     }
   }
 
-  /** Where a walk begins; of one function, if one is given, where it is outermost. */
+  /** Where a walk begins; of one function, if one is given, if it is outermost. */
   roots(direction: Direction, focus?: number): Group[] {
     const { parent, item, end } = this.stacks;
     const groups = new GroupMaker(this, direction);

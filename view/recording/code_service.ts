@@ -30,7 +30,7 @@ export interface CodeLine {
 
 /** Lines of one file. */
 export interface CodeFile {
-  /** Its path; empty where that is not known. */
+  /** Its path; empty if that is not known. */
   readonly file: string;
   /** Whether its text is here. */
   readonly hasText: boolean;
@@ -45,7 +45,7 @@ export interface CodeInsn extends CodeCount {
   readonly bytes: string;
   /** Empty where there is no disassembler. */
   readonly text: string;
-  /** Place in the source, `file:line`; empty where that is not known. */
+  /** Place in the source, `file:line`; empty if that is not known. */
   readonly place: string;
   /** What is inlined there, the innermost last. */
   readonly inlined: readonly string[];

@@ -28,7 +28,7 @@ export interface RecordRow {
   readonly offset: number;
   readonly size: number;
   readonly type: string;
-  /** Seconds with nine digits, exact; empty where it has none. */
+  /** Seconds with nine digits, exact; empty if it has none. */
   readonly time: string;
   readonly pid: number;
   readonly tid: number;

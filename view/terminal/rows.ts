@@ -102,7 +102,7 @@ export class RowList {
     return true;
   }
 
-  /** The row that a row is below of; itself where it is on the first level. */
+  /** The row that a row is below of; itself if it is on the first level. */
   above(at: number): number {
     const depth = this.rows[at]?.depth ?? 0;
     if (depth === 0) return at;

@@ -53,7 +53,7 @@ export type Opening =
 export interface FilesOpening {
   readonly from: "files";
   readonly files: readonly File[];
-  /** Of two recordings the older one is the base of a comparison; set where it is the other one. */
+  /** Of two recordings the older one is the base of a comparison; set if it is the other one. */
   readonly swapped?: boolean;
   /** Whether samples are not read, since somebody cancelled that. */
   readonly unread?: boolean;

@@ -127,7 +127,7 @@ export interface HeaderSession {
   readonly littleEndian: boolean;
   /** The events. */
   readonly events: readonly PerfEvent[];
-  /** Names of the events, where the file says them. */
+  /** Names of the events, if the file says them. */
   names: EventDescs | undefined;
   /** How many CPUs there are. */
   cpus: number | undefined;

@@ -77,7 +77,7 @@ async function* fileFeatures(reader: PerfDataReader): AsyncGenerator<Feature, vo
  * stream to its end. Text that is no UTF-8 is kept as `decodeText` keeps it; write it with
  * `encodeText`.
  *
- * @param reader The file; its records are read where it is a stream.
+ * @param reader The file; its records are read if it is a stream.
  * @param options When it was written, and how much to print.
  * @returns Lines, without their ends.
  *

@@ -220,7 +220,7 @@ export class LinePlan {
     }
   }
 
-  /** A field with its name, where it has a value to be shown. */
+  /** A field with its name, if it has a value to be shown. */
   #field(codec: Codec<unknown>, path: string, place: Place, name: () => void): void {
     const { shape, presence, size = 0 } = codec;
     if (shape?.kind === "counter") return;
@@ -237,7 +237,7 @@ export class LinePlan {
         at(start, end) < 0 ? pos : putSteps(steps, source, start, end, out, pos)
       );
     } else if (presence === "optional") {
-      // Reserved bytes, which are shown where they are not zero.
+      // Reserved bytes, which are shown if they are not zero.
       if (shape?.kind !== "bytes" || codec.size === undefined) throw new NoWalk(path);
       const at = this.#at(place);
       this.#put(({ bytes }, start, end, _out, pos) => {

@@ -71,7 +71,7 @@ export interface RecordsOptions {
  * any. A block is overwritten after the call.
  * @param options Which records, in which order, and how they are written.
  * @returns What was found on the way: how unwinding went.
- * @throws {PerfDataError} In strict mode, where the data is damaged.
+ * @throws {PerfDataError} In strict mode, if the data is damaged.
  * @throws {TypeError} If a filter by function has no symbols, or CSV no `csvLine`.
  *
  * @example

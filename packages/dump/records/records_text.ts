@@ -108,7 +108,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   readonly #more: RecordMore | undefined;
   /** The whole stack of the sample that is written, where that stands for its call chain. */
   readonly #stack: Stack | undefined;
-  /** Which records are written, where that is asked. */
+  /** Which records are written, if that is asked. */
   readonly #choice: RecordChoice | undefined;
   /** How many lines may still be written. */
   #left: number;
@@ -234,7 +234,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     if (asked !== undefined) askAgain(this.#options.filter ?? {}, asked);
   }
 
-  /** Writes the line of a record where it is wanted. */
+  /** Writes the line of a record if it is wanted. */
   #record(run: Run, row: number): void {
     const offset = run.offset[row] as number;
     const type = (run.type[row] as number) >>> 0;

@@ -6,7 +6,7 @@ import { AUXTRACE_INFO } from "@perfdata/user-records";
 export interface Before {
   /**
    * File offset of the record that the byte at the offset belongs to: in its own bytes, or in the
-   * payload that follows it. The offset itself where it is outside of the data, or in a stream.
+   * payload that follows it. The offset itself if it is outside of the data, or in a stream.
    */
   readonly start: number;
   /** The format of AUX data, as AUXTRACE_INFO says; 0 if it does not. */

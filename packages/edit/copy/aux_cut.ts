@@ -60,7 +60,7 @@ const MARGIN = 4;
  * Whether a recording has AUX data in AUXTRACE records: perf writes AUXTRACE_INFO before the first of the
  * kernel's records, though not always as the first one (`record__synthesize` of builtin-record.c).
  *
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function hasAuxtrace(reader: PerfDataReader): Promise<boolean> {
   for await (const batch of reader.batches({ quiet: true })) {
@@ -85,7 +85,7 @@ export async function hasAuxtrace(reader: PerfDataReader): Promise<boolean> {
  * @param reader The recording, which is read once.
  * @param source Its bytes.
  * @param time First and last time, ns.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function planAuxCut(
   reader: PerfDataReader,

@@ -28,7 +28,7 @@ const ROOM = 20;
  * in the records of the mappings nor in the table of build ids.
  *
  * @param reader The recording: a file, since it is read twice.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function filesWithoutBuildId(reader: PerfDataReader): Promise<string[]> {
   const files = new Set<string>();

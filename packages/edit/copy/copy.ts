@@ -110,7 +110,7 @@ const CHUNK = 1 << 18;
  *
  * @param reader The recording; what is damaged goes to its diagnostics, or throws.
  * @param output Where it goes.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
  * ```ts

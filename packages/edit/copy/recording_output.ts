@@ -34,9 +34,9 @@ export interface RecordingHead {
   readonly littleEndian: boolean;
   /** The events, in the order of the attr table. */
   readonly events: readonly WriterEvent[];
-  /** Bytes that each attr takes in the table of a file; that of the longest attr where not given. */
+  /** Bytes that each attr takes in the table of a file; that of the longest attr if not given. */
   readonly attrSize?: number;
-  /** Where the data of a file began; right after the attrs where not given. */
+  /** Where the data of a file began; right after the attrs if not given. */
   readonly dataOffset?: number;
   /** The file, where all of this is as it is there: a file is laid out as that. */
   readonly like?: PerfDataReader;
@@ -47,7 +47,7 @@ export type Loss = (message: string) => void;
 
 /**
  * Where an edited recording goes: a file or a pipe stream. Both take the same calls, in this order:
- * `begin`, `features` where they are known before the records, `write`, `auxtrace` and `payload`,
+ * `begin`, `features` if they are known before the records, `write`, `auxtrace` and `payload`,
  * `end`.
  */
 export interface RecordingOutput {

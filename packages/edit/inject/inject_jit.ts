@@ -58,7 +58,7 @@ export interface JitdumpsOf {
  * The jitdump files that a recording names: mapping one is how a compiler says that it writes it.
  *
  * @param reader The recording: a file, since it is read twice.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function findJitdumps(reader: PerfDataReader): Promise<JitdumpsOf> {
   const files = new Map<string, NamedJitdump>();

@@ -224,7 +224,7 @@ class Chosen implements Consumer {
  * @param resolver Finds functions; called for `symbol` only, when the recorded machine is known.
  * @param options Which samples are looked at.
  * @returns A bit of memory for eight bytes of the recording, where a sample was chosen nearby.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function chooseSamples(
   reader: PerfDataReader,

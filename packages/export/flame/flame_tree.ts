@@ -41,7 +41,7 @@ export interface FlameTree {
   readonly samples: Float64Array;
   /** Sum of their periods. */
   readonly periods: Float64Array;
-  /** Weight of the base of a comparison; zeros where nothing is compared. */
+  /** Weight of the base of a comparison; zeros if nothing is compared. */
   readonly base: Float64Array;
   /** Weight of all that was selected. */
   readonly total: number;

@@ -37,7 +37,7 @@ export type ExportFormat =
   | "callgrind";
 
 /**
- * All formats, by name. Each is loaded where it is asked for.
+ * All formats, by name. Each is loaded if it is asked for.
  *
  * @example
  * ```ts

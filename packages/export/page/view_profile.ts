@@ -72,7 +72,7 @@ export interface ViewProfile {
     /** The CPU, -1 if it is not known. */
     readonly cpu?: Int32Array;
   };
-  /** Time of the first sample in nanoseconds, as decimal text, where samples have times. */
+  /** Time of the first sample in nanoseconds, as decimal text, if samples have times. */
   readonly start: string;
   /** From there to the last one. */
   readonly duration: number;

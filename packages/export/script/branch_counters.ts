@@ -17,7 +17,7 @@ export interface BranchCounters {
   readonly width: number;
   /** By event: the short names of those of its group that are counted, the lowest bits first. */
   readonly names: readonly (readonly string[])[];
-  /** By event: its own short name, where it is counted. */
+  /** By event: its own short name, if it is counted. */
   readonly own: readonly (string | undefined)[];
 }
 

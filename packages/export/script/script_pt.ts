@@ -299,7 +299,7 @@ export class PtScriptWriter {
     this.#recordedTexts = options.eventNames.map(text);
   }
 
-  /** Pieces of code between branches, where they are printed. */
+  /** Pieces of code between branches, if they are printed. */
   get code(): CodePieces | undefined {
     return this.#blocks;
   }

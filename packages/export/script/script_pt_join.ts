@@ -90,7 +90,7 @@ export function hasManyLines({ branches, instructions }: ItraceOptions): boolean
 }
 
 /**
- * Writes the samples of a trace: by several threads, or by this one alone where that is not possible (see `areLocal`,
+ * Writes the samples of a trace: by several threads, or by this one alone if that is not possible (see `areLocal`,
  * `joinRanges`). The lines are the same: in order of time, and of buffers where times are the same.
  *
  * @param workers The threads, if any.

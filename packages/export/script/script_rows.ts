@@ -52,7 +52,7 @@ export interface ShownRecords {
   cpus?: ReadonlySet<number> | undefined;
   /** The text of one, after its time, with the end of the line; valid up to the next call. */
   text(run: Run, row: number, littleEndian: boolean): Uint8Array;
-  /** The thread that one is about by its own fields, where it has some, and where its time is, or -1. */
+  /** The thread that one is about by its own fields, if it has some, and where its time is, or -1. */
   thread(
     run: Run,
     row: number,

@@ -74,7 +74,7 @@ export class CallJson {
     }
   }
 
-  /** The thread, and its CPU where that is known. */
+  /** The thread, and its CPU if that is known. */
   #putHead(events: CallEvents, i: number): void {
     const tid = events.tid[i] as number;
     const cpu = events.cpu[i] ?? -1;

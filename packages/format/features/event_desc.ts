@@ -21,7 +21,7 @@ export interface EventDesc {
   attr: PerfEventAttr;
   /** The event as given with `-e`, or the name that perf gave it. */
   name: string;
-  /** Padding of `name` where it is not the usual zeros. */
+  /** Padding of `name` if it is not the usual zeros. */
   name_pad?: Residue;
   /** Ids of its samples, one for each CPU or thread. */
   ids: bigint[];

@@ -82,7 +82,7 @@ export class RecordBatch {
    * is so in all files but those in which a tool wrote records of odd sizes.
    */
   aligned: boolean = true;
-  /** The payload that follows the last record, where there is one. */
+  /** The payload that follows the last record, if there is one. */
   payload: Payload | undefined = undefined;
 
   /** Makes an empty batch over a buffer of `capacity` bytes. */

@@ -139,7 +139,7 @@ export class PerfDataReader {
   readonly headerSize: number;
   /** The header of a file; a pipe stream has none. */
   readonly header: PerfFileHeader | undefined;
-  /** Size of the file, where it is known. */
+  /** Size of the file, if it is known. */
   readonly fileSize: number | undefined;
   /** The events. In a pipe stream they come with the records. */
   readonly events: EventTable = new EventTable();
@@ -351,7 +351,7 @@ export class PerfDataReader {
     try {
       this.arch = decode(headerString, bytes, { littleEndian: this.littleEndian }).value;
     } catch (error) {
-      // Only names of registers depend on it; the feature itself is reported where it is read.
+      // Only names of registers depend on it; the feature itself is reported if it is read.
       if (!(error instanceof PerfDataError)) throw error;
     }
   }
@@ -364,7 +364,7 @@ export class PerfDataReader {
    *
    * A stream can be read once. The batch is overwritten when the next one is asked for.
    *
-   * @throws {PerfDataError} In strict mode, where the data is damaged.
+   * @throws {PerfDataError} In strict mode, if the data is damaged.
    */
   async *batches(options: BatchOptions = {}): AsyncGenerator<RecordBatch, void, void> {
     const random = isRandomAccess(this.#source);

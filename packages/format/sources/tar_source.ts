@@ -189,7 +189,7 @@ export class TarReader {
   #left = 0;
   #padding = 0;
   #name = "";
-  /** What was read where no archive begins; `undefined` in one. */
+  /** What was read if no archive begins; `undefined` in one. */
   ahead: Uint8Array | undefined;
 
   /** Reads nothing yet. */

@@ -174,7 +174,7 @@ export interface Decoded<T> {
   readonly value: T;
   /** Padding of the value that is not the usual zeros; see {@link chars}. */
   readonly pad?: Residue;
-  /** Bytes after the declared fields, where there are any. */
+  /** Bytes after the declared fields, if there are any. */
   readonly tail?: Uint8Array;
 }
 

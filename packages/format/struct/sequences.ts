@@ -22,7 +22,7 @@ export function bytes(count: Count): Codec<Uint8Array> {
 }
 
 /**
- * Bytes that are zero by convention. They appear in the value only where they are not.
+ * Bytes that are zero by convention. They appear in the value only if they are not.
  */
 export function reserved(count: Exclude<Count, "rest">): OptionalCodec<Uint8Array> {
   const fixed = typeof count === "number";
@@ -47,7 +47,7 @@ export function reserved(count: Exclude<Count, "rest">): OptionalCodec<Uint8Arra
 
 /**
  * Zeros up to the next multiple of 8 bytes, as they end a record whose last field has any length.
- * They appear in the value only where they are not zeros, or fewer: what a record's writer did not
+ * They appear in the value only if they are not zeros, or fewer: what a record's writer did not
  * pad has an empty array here.
  *
  * The position counts from the start of the bytes that are decoded: of the record, or of its body.

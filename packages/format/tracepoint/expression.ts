@@ -11,7 +11,7 @@ import {
 /** Maximum depth of nested expressions: those of the kernel have less than 30 levels. */
 const MAX_DEPTH = 200;
 
-/** A value of `__print_flags` or `__print_symbolic` and its name; negative where it is not known. */
+/** A value of `__print_flags` or `__print_symbolic` and its name; negative if it is not known. */
 export type NamedValue = readonly [value: bigint, name: string];
 
 /** An argument of a tracepoint's print format, which is C with some functions of the kernel. */

@@ -36,9 +36,9 @@ export interface FileWriterOptions {
   readonly littleEndian?: boolean;
   /** The events, in the order of the attr table. */
   readonly events: readonly WriterEvent[];
-  /** Bytes that each attr takes in the table; that of the longest attr where not given. */
+  /** Bytes that each attr takes in the table; that of the longest attr if not given. */
   readonly attrSize?: number;
-  /** Where the data is to begin; right after the attrs where not given. */
+  /** Where the data is to begin; right after the attrs if not given. */
   readonly dataOffset?: number;
 }
 

@@ -143,7 +143,7 @@ export class BlockCache {
   }
 
   /**
-   * The block that begins at an address, decoded where it is new.
+   * The block that begins at an address, decoded if it is new.
    *
    * @returns Its number, or one of {@linkcode NoBlock}.
    */

@@ -55,7 +55,7 @@ class ReturnStack {
     if (this.#depth < RETURN_DEPTH) this.#depth++;
   }
 
-  /** Takes the last call; false where there is none. */
+  /** Takes the last call; false if there is none. */
   pop(): boolean {
     if (this.#depth === 0) return false;
     const top = this.#top;
@@ -174,7 +174,7 @@ export class Walker {
     this.stack.push(low, blocks.endHigh(block), block);
   }
 
-  /** Goes back to the last call; false where there is none. */
+  /** Goes back to the last call; false if there is none. */
   private return(): boolean {
     const { stack } = this;
     if (!stack.pop()) return false;

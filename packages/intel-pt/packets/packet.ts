@@ -126,7 +126,7 @@ export interface CycPacket {
   readonly type: "CYC";
   /** The count. */
   readonly cycles: bigint;
-  /** Length in bytes, where it is longer than the value needs. */
+  /** Length in bytes, if it is longer than the value needs. */
   readonly size?: number;
 }
 

@@ -20,7 +20,7 @@ export interface PacketText {
   readonly choices?: Readonly<Record<string, Choices>>;
   /**
    * As `perf report -D` prints the packet. `{name}` is a field in hexadecimal, and `{}` all of the payload;
-   * `{name:format}` is one in another format or of `choices`, `{name?text}` a text where it is not 0.
+   * `{name:format}` is one in another format or of `choices`, `{name?text}` a text if it is not 0.
    */
   readonly perf?: string;
   /** As `ptdump` prints it: a name, and after a space the payload. */

@@ -336,7 +336,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const engine = this.#engine as Engine;
     const { stacks } = engine;
     const { threads, threadOf } = this.#threads(engine);
-    // The clock's own times where they are exact, else times since the first sample.
+    // The clock's own times if they are exact, else times since the first sample.
     const { first, last } = this.#span;
     const epoch = first === undefined || first < EXACT ? 0n : first;
     const samples = this.#timed ? this.#timedSamples(threadOf, epoch) : this.#sumSamples(threadOf);

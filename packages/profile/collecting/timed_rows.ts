@@ -133,7 +133,7 @@ export class TimedRows {
 
 /**
  * The rows in the order of their times, which are whole numbers; rows of one time stay as they are.
- * `undefined` where they are in it.
+ * `undefined` if they are in it.
  *
  * They are sorted by 16 bits at a time, the lowest first.
  */

@@ -23,7 +23,7 @@ export class NodeTable {
   #item = new Int32Array(1 << 10);
   #slots = new Int32Array(1 << 11).fill(-1);
 
-  /** The node for `item` under `parent`, -1 for a root; it is added where it is new. */
+  /** The node for `item` under `parent`, -1 for a root; it is added if it is new. */
   node(parent: number, item: number): number {
     const mask = this.#slots.length - 1;
     const slot = this.#slot(parent, item);

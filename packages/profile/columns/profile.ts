@@ -45,7 +45,7 @@ export interface ProfileObject {
   readonly name: string;
   /** Path, or the name in brackets. */
   readonly path: string;
-  /** Build id in lower-case hex, where it is known. */
+  /** Build id in lower-case hex, if it is known. */
   readonly buildId?: string;
 }
 

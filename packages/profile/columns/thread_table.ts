@@ -34,7 +34,7 @@ export class ThreadTable implements Iterable<ProfileThread> {
   }
 
   /**
-   * The number of a thread; it is added where it is new.
+   * The number of a thread; it is added if it is new.
    *
    * @param pid Its process; -1 if it is not known.
    * @param tid The thread; -1 if it is not known.

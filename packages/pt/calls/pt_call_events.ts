@@ -17,7 +17,7 @@ export interface CallEventPart {
   readonly duration: Float64Array<ArrayBuffer>;
   /** Of a return: instructions since the call. */
   readonly insns: Float64Array<ArrayBuffer>;
-  /** Of a return: core clocks since the call; empty where all are 0. */
+  /** Of a return: core clocks since the call; empty if all are 0. */
   readonly cycles: Float64Array<ArrayBuffer>;
 }
 

@@ -24,7 +24,7 @@ export interface CallOutputs {
   readonly tree: CallTree | undefined;
   /** Which node was innermost when. */
   readonly timeline: CallTimeline | undefined;
-  /** What others have to decide who know what came before; only where there are others. */
+  /** What others have to decide who know what came before; only if there are others. */
   readonly ops: CallOps | undefined;
 }
 

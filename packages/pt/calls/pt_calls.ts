@@ -54,7 +54,7 @@ export interface CallOptions {
 export class PtCalls implements PtPartSink<CallPart> {
   /** Calls and returns since they were cleared last, where they are asked for: then there are no sums. */
   readonly events: CallEvents | undefined;
-  /** What was executed by stack, where it is asked for. */
+  /** What was executed by stack, if it is asked for. */
   readonly tree: CallTree | undefined;
   /** Which node was innermost when, where it is asked for. */
   readonly timeline: CallTimeline | undefined;
@@ -73,7 +73,7 @@ export class PtCalls implements PtPartSink<CallPart> {
   readonly #tracker: CallTracker;
   readonly #stacks = new Map<number, CallStack>();
   readonly #open = new Map<number, OpenPaths>();
-  /** What others have to decide who know what came before; only where there are others. */
+  /** What others have to decide who know what came before; only if there are others. */
   readonly #ops: CallOps | undefined;
   readonly #own: OwnSums | undefined;
   /** Whose calls the operations are of. */

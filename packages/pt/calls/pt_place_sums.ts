@@ -23,7 +23,7 @@ export class PlaceSums {
   insnsOf: Float64Array = new Float64Array(1024);
   /** Time spent in the place itself, ns. */
   timeOf: Float64Array = new Float64Array(1024);
-  /** Core clocks of the place itself, where the trace has CYC packets. */
+  /** Core clocks of the place itself, if the trace has CYC packets. */
   cyclesOf: Float64Array = new Float64Array(1024);
   /** Instructions in all. */
   insns = 0;

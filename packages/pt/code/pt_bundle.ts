@@ -93,7 +93,7 @@ export class CodeRecorder implements CodeFiles {
 }
 
 /**
- * Code from a symbol bundle that was made with `--code`, and from other files where it has none.
+ * Code from a symbol bundle that was made with `--code`, and from other files if it has none.
  *
  * @example
  * ```ts

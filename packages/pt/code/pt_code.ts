@@ -146,7 +146,7 @@ export class PtCode {
     return this.#rangeOfMap[map] = range;
   }
 
-  /** The kernel's code from its file, where no copy of its memory has it. */
+  /** The kernel's code from its file, if no copy of its memory has it. */
   #kernelCode(
     object: SymbolObject,
     low: number,
@@ -249,7 +249,7 @@ export class PtCode {
     }
   }
 
-  /** The place of an address of a guest: in a file where it is one of the guest's kernel. */
+  /** The place of an address of a guest: in a file if it is one of the guest's kernel. */
   #guestPlace({ time }: ThreadCode, low: number, high: number): number {
     const found = this.#guest.at(low, high);
     const path = found?.image.path;

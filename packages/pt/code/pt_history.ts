@@ -146,7 +146,7 @@ export class PtHistory {
     return this.#threadComms.get(tid)?.at(time, -1) ?? -1;
   }
 
-  /** Process of a thread at a time; the thread itself where nothing is known. */
+  /** Process of a thread at a time; the thread itself if nothing is known. */
   pid(tid: number, time: number): number {
     return this.#pids.get(tid)?.at(time, tid) ?? tid;
   }

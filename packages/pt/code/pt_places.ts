@@ -13,7 +13,7 @@ export class PtPlaces {
 
   readonly #byObject = new Map<number, Map<number, number>>();
 
-  /** The place of an address of an object; it is added where it is new. */
+  /** The place of an address of an object; it is added if it is new. */
   of(object: number, address: number, time: number): number {
     let places = this.#byObject.get(object);
     if (places === undefined) this.#byObject.set(object, places = new Map());

@@ -229,7 +229,7 @@ export interface DecodePtOptions {
  * Buffers of several CPUs take turns in order of time, so that a thread that moves from one to another
  * is seen in order. Memory does not grow with the trace.
  *
- * @param trace What `readAuxTrace` found; stitched, where its pieces may have data in common.
+ * @param trace What `readAuxTrace` found; stitched, if its pieces may have data in common.
  * @param source The file.
  * @param sideband What the records said, read to the end.
  * @param code Where the code is.

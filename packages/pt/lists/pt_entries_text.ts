@@ -6,7 +6,7 @@ import type { PtNames } from "../code/pt_names.ts";
 export interface ThreadObject {
   /** The thread. */
   readonly tid: number;
-  /** Its name, where it has one. */
+  /** Its name, if it has one. */
   readonly comm: string | undefined;
   /** Path of the object. */
   readonly object: string;

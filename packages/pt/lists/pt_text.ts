@@ -222,7 +222,7 @@ export interface FunctionTime extends PtFunction {
   readonly self: number;
   /** Instructions of the function itself. */
   readonly insns: number;
-  /** Core clocks of the function itself, where the trace counts them. */
+  /** Core clocks of the function itself, if the trace counts them. */
   readonly cycles?: number;
   /** How often it was called. */
   readonly calls: number;

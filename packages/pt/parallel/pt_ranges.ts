@@ -63,7 +63,7 @@ export interface PtRangePart<Found> {
 
 /** What ranges are parts of. */
 export interface PtWhole<Found> {
-  /** The trace; stitched, where its pieces may have data in common. */
+  /** The trace; stitched, if its pieces may have data in common. */
   readonly trace: AuxTrace;
   /** The file. */
   readonly source: RandomAccessSource;

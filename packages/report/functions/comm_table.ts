@@ -12,7 +12,7 @@ export class CommTable {
   /**
    * The number of a command: one for each text.
    *
-   * @param name Its name, where it has one.
+   * @param name Its name, if it has one.
    * @param tid The thread that has none.
    */
   of(name: string | undefined, tid: number): number {

@@ -40,13 +40,13 @@ export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | n
   readonly level?: string;
   /** File name and line; function and offset where they are not known. */
   readonly srcline?: string;
-  /** Source file's name; empty where it is not known. */
+  /** Source file's name; empty if it is not known. */
   readonly srcfile?: string;
   /** Process, where rows are grouped by it. */
   readonly pid?: number;
   /** Thread, where rows are grouped by it. */
   readonly tid?: number;
-  /** CPU, where rows are grouped by it; -1 if samples do not say. */
+  /** CPU, if rows are grouped by it; -1 if samples do not say. */
   readonly cpu?: number;
   /** Object that a branch leads from, where rows are grouped by it. */
   readonly dso_from?: string;
@@ -142,12 +142,12 @@ export interface FunctionOptions {
   readonly chains?: boolean;
   /** Which commands, objects and functions are kept, by name. */
   readonly only?: NameFilter;
-  /** Finds types of data, where rows are about these. */
+  /** Finds types of data, if rows are about these. */
   readonly dataTypes?: Pick<DataTypes, "find">;
   /** Numbers of the events that have rows; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
   /** At most this many rows of each event; only these are named and put in order. */
   readonly limit?: number;
-  /** Only rows of at least this share of their event, 0 to 1: of its latency, where rows have that. */
+  /** Only rows of at least this share of their event, 0 to 1: of its latency, if rows have that. */
   readonly least?: number;
 }

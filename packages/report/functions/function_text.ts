@@ -61,7 +61,7 @@ function numberColumns(table: FunctionTable): NumberColumn[] {
   ];
 }
 
-/** The columns of latency, where rows have it: the first ones, since rows are in their order. */
+/** The columns of latency, if rows have it: the first ones, since rows are in their order. */
 function latencyColumns(table: FunctionTable): NumberColumn[] {
   if (!table.withLatency) return [];
   const column = (name: string, title: string, latency: (row: number) => number): NumberColumn => ({

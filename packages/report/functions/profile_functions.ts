@@ -28,7 +28,7 @@ export interface ProfileFunctions {
  * The functions of a profile that has names already, as those of a recording. Functions of one name in an
  * object are one, since a profile does not say where they begin.
  *
- * @param options Which rows; callees count where they are asked for.
+ * @param options Which rows; callees count if they are asked for.
  * @throws {Error} If rows are grouped by CPUs that the profile does not have, by branches or by data.
  *
  * @example

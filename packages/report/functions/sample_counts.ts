@@ -86,7 +86,7 @@ export interface EventTotal {
   samples: number;
   /** Sum of their periods. */
   period: number;
-  /** The same, each divided by the number of threads that had a CPU, where that is counted. */
+  /** The same, each divided by the number of threads that had a CPU, if that is counted. */
   latency?: number;
 }
 
@@ -130,11 +130,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly pairs: NodeTable | undefined;
   /** What the pairs are. */
   readonly kind: "samples" | "branches" | "accesses";
-  /** Other values of samples, where rows are grouped by some. */
+  /** Other values of samples, if rows are grouped by some. */
   readonly details: SampleDetails | undefined;
   /** Paths of cgroups by id, as far as they were recorded. */
   readonly cgroups: Map<bigint, string> = new Map();
-  /** By CPU: its socket, where rows are grouped by that and the recording says it. */
+  /** By CPU: its socket, if rows are grouped by that and the recording says it. */
   sockets: readonly number[] | undefined;
   readonly #features = new Map<number, Uint8Array>();
   /** Where memory is asked for: samples whose event has data sources. */

@@ -48,7 +48,7 @@ export interface LineAccess {
   readonly tid: number | undefined;
   /** The CPUs. */
   readonly cpus: readonly number[];
-  /** Their NUMA nodes; empty where the recording does not say. */
+  /** Their NUMA nodes; empty if the recording does not say. */
   readonly nodes: readonly number[];
   /** How many of which kind. */
   readonly counts: AccessSums;
@@ -133,7 +133,7 @@ export interface CacheLinesPart {
   readonly lines: SumsPart;
   /** By line: the first place that was met in it. */
   readonly linePlaces: Int32Array<ArrayBuffer>;
-  /** By line: its process, where no other one sees it; else -1. */
+  /** By line: its process, if no other one sees it; else -1. */
   readonly linePids: Int32Array<ArrayBuffer>;
   /** Those of each line, offset and code. */
   readonly accesses: SumsPart;

@@ -426,7 +426,7 @@ function rateEvent(event: PerfEvent, name: string): RateEvent {
  * the order of time. Memory depends on the number of counters, and on how much of the file has to
  * be put in order.
  *
- * @throws {PerfDataError} In strict mode, where the file is damaged.
+ * @throws {PerfDataError} In strict mode, if the file is damaged.
  *
  * @example
  * ```ts

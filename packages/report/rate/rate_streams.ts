@@ -27,7 +27,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
   }
 
   /**
-   * The number of a counter; it is added where it is new.
+   * The number of a counter; it is added if it is new.
    *
    * @param event Number of the event.
    * @param cpu CPU that counts, or -1.

@@ -6,11 +6,11 @@ import { SchedulerConsumer } from "./consumer.ts";
 export interface WakeupRow {
   /** Name of the thread that waited. */
   readonly waiter: string;
-  /** The thread, where rows are of threads instead of names. */
+  /** The thread, if rows are of threads instead of names. */
   readonly waiter_tid?: number;
   /** Name of the thread that woke it; `<idle>` for a CPU that had none, `<interrupt>` for one that was interrupted. */
   readonly waker: string;
-  /** The thread, where rows are of threads instead of names; 0 if it is none. */
+  /** The thread, if rows are of threads instead of names; 0 if it is none. */
   readonly waker_tid?: number;
   /** How often. */
   readonly waits: number;

@@ -52,7 +52,7 @@ export interface StatRow {
   readonly event: number;
   /** Its name. */
   readonly name: string;
-  /** The unit of values: `msec`, `Joules`; empty where they are numbers of events. */
+  /** The unit of values: `msec`, `Joules`; empty if they are numbers of events. */
   readonly unit: string;
   /** The CPUs or the thread that it is of. */
   readonly group: StatGroup;
@@ -60,7 +60,7 @@ export interface StatRow {
   readonly state: "counted" | "not counted" | "not supported";
   /** What was counted, extrapolated where the event had a counter for a part of the time only. */
   readonly count: bigint;
-  /** The count in its unit; the count itself where it has none. */
+  /** The count in its unit; the count itself if it has none. */
   readonly value: number | bigint;
   /** Time in ns that the event was enabled. */
   readonly enabled: bigint;
@@ -118,7 +118,7 @@ interface Counted extends MetricEvent {
   readonly event: PerfEvent;
   unit: string;
   scale: number;
-  /** CPUs of the event alone, where it has such. */
+  /** CPUs of the event alone, if it has such. */
   cpus: readonly number[] | undefined;
   /** By CPU and thread: what the counter stands at. */
   readonly now: Map<string, { cpu: number; thread: number; count: Count }>;

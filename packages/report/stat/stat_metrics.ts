@@ -148,7 +148,7 @@ const RATIOS: ReadonlyMap<string, Ratio> = new Map<string, Ratio>([
  *
  * @param count What it has counted.
  * @param sums What the same CPUs have counted: {@link metricSums}.
- * @param wall How long was counted, in ns, where that is known.
+ * @param wall How long was counted, in ns, if that is known.
  *
  * @example
  * ```ts

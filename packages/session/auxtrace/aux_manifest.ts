@@ -22,7 +22,7 @@ export interface AuxManifestInput {
   readonly input: string;
   /** What was found. */
   readonly trace: AuxTrace;
-  /** The streams that were asked for, each with the name of its file, where it has one. */
+  /** The streams that were asked for, each with the name of its file, if it has one. */
   readonly outputs: readonly { readonly stream: AuxStream; readonly file: string | undefined }[];
 }
 

@@ -42,7 +42,7 @@ export interface AuxOverlapOptions {
  * Memory and time are linear in the sizes; nothing is allocated.
  *
  * @returns Bytes of `after` to leave out: 0 if it follows on `before` directly, all of them
- *   where it has nothing new. `undefined` where no connection was found: there is a gap of unknown
+ *   where it has nothing new. `undefined` if no connection was found: there is a gap of unknown
  *   size between the two.
  *
  * @example

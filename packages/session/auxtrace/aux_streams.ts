@@ -449,7 +449,7 @@ function isSnapshot(info: AuxtraceInfo | undefined): boolean {
  *
  * @param reader A reader whose source can be read at any place.
  * @param options `diagnostics` makes it tolerant; the reader has an option of the same name.
- * @throws {PerfDataError} In strict mode, where the file is damaged.
+ * @throws {PerfDataError} In strict mode, if the file is damaged.
  */
 export async function readAuxTrace(
   reader: PerfDataReader,

@@ -57,9 +57,9 @@ export interface AuxTrace {
   readonly type: number;
   /** The name of the type in lower case: `intel_pt`, `cs_etm`, … */
   readonly typeName: string;
-  /** Body of the AUXTRACE_INFO record, where there is one. */
+  /** Body of the AUXTRACE_INFO record, if there is one. */
   readonly info: AuxtraceInfo | undefined;
-  /** Its words by name, where the data is Intel PT. */
+  /** Its words by name, if the data is Intel PT. */
   readonly intelPt: IntelPtInfo | undefined;
   /** What the attr of the Intel PT event turned on, where the file has that event. */
   readonly intelPtConfig: IntelPtConfig | undefined;
@@ -69,7 +69,7 @@ export interface AuxTrace {
   readonly streams: readonly AuxStream[];
   /** The command line of the recording perf, where the file has it. */
   readonly cmdline: readonly string[] | undefined;
-  /** Vendor, family, model and stepping of the CPU, where the file has them. */
+  /** Vendor, family, model and stepping of the CPU, if the file has them. */
   readonly cpuid: string | undefined;
 }
 

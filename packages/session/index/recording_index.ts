@@ -231,7 +231,7 @@ export class RecordingIndex {
    *
    * @param reader The file; a stream cannot be read again.
    * @param blockBytes Bytes of a block, about; 1 MB by default.
-   * @throws {PerfDataError} In strict mode, where the file is damaged; a tolerant reader reports it.
+   * @throws {PerfDataError} In strict mode, if the file is damaged; a tolerant reader reports it.
    */
   static async read(
     reader: PerfDataReader,

@@ -313,7 +313,7 @@ export class AddressSpaces {
     return id;
   }
 
-  /** A node that may be altered: itself where it is ours, otherwise a copy. */
+  /** A node that may be altered: itself if it is ours, otherwise a copy. */
   #mine(node: number): number {
     if (this.#owner[node] === this.#me) return node;
     const copy = this.#node(this.map[node] as number);

@@ -94,7 +94,7 @@ export interface LookUpRows {
   readonly count: number;
   /** The objects that they are in. */
   readonly objects: readonly SymbolObject[];
-  /** The object of a row; negative where there is none. */
+  /** The object of a row; negative if there is none. */
   object(row: number): number;
   /** Its address, as the object counts. */
   address(row: number): number;

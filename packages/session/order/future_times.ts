@@ -28,7 +28,7 @@ export class FutureTimes {
    * in which the records are used.
    *
    * @returns `undefined` if the file has a FINISHED_ROUND: reading stops there.
-   * @throws {PerfDataError} In strict mode, where the file is damaged.
+   * @throws {PerfDataError} In strict mode, if the file is damaged.
    */
   static async read(
     reader: PerfDataReader,

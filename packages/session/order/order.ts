@@ -85,7 +85,7 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
  * `options.hold`, and merged when it may go: where the source has no temporary file, more than 2 GB are
  * refused.
  *
- * @throws {PerfDataError} In strict mode, where the file is damaged; where too much would have to be held.
+ * @throws {PerfDataError} In strict mode, if the file is damaged; where too much would have to be held.
  *
  * @example
  * ```ts

@@ -20,7 +20,7 @@ export const ADDRESS_USE = {
 export interface AddressTable {
   /** Number of rows. */
   readonly count: number;
-  /** Number of the object; negative where nothing is mapped: `UNMAPPED`, `KERNEL_HIDDEN`, … */
+  /** Number of the object; negative if nothing is mapped: `UNMAPPED`, `KERNEL_HIDDEN`, … */
   readonly object: Int32Array;
   /** Address, as the object's kind counts; signed, as `Address` of `@perfdata/symbols`. */
   readonly address: Float64Array;

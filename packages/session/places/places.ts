@@ -40,7 +40,7 @@ export interface PlacesPart {
   readonly mapped: readonly MappedObject[];
   /** How each counts addresses. */
   readonly rules: readonly number[];
-  /** By place: its object; negative where nothing is mapped. */
+  /** By place: its object; negative if nothing is mapped. */
   readonly object: Int32Array<ArrayBuffer>;
   /** By place: upper half of its address. */
   readonly hi: Int32Array<ArrayBuffer>;
@@ -95,7 +95,7 @@ export class Places {
   /** Lower half. */
   nowLo: number = 0;
   /**
-   * Whether all addresses of a CPU mode where nothing is mapped are one place, at address 0: what
+   * Whether all unmapped addresses of a CPU mode are one place, at address 0: what
    * `Needs.unmapped` says. To be set before the first one is looked for.
    */
   joinsUnmapped: boolean = false;
@@ -255,7 +255,7 @@ export class Places {
     return this.object(place) < 0 ? place : this.before(place);
   }
 
-  /** The place of an address of an object; it is added where it is new. */
+  /** The place of an address of an object; it is added if it is new. */
   row(object: number, hi: number, lo: number): number {
     hi |= 0;
     lo |= 0;
@@ -295,7 +295,7 @@ export class Places {
     slots[at + 3] = place + 1;
   }
 
-  /** Number of the object of a place; negative where nothing is mapped. */
+  /** Number of the object of a place; negative if nothing is mapped. */
   object(place: number): number {
     return this.#objects[place] as number;
   }
@@ -425,7 +425,7 @@ export class Places {
     return number;
   }
 
-  /** The number of an object; it is added where it is new. */
+  /** The number of an object; it is added if it is new. */
   #objectNumber(object: SymbolObject, mapped: MappedObject, rule: number): number {
     const { path, kind, buildId, loadAddress, referenceAddress } = object;
     const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress].join("\0");

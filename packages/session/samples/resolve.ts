@@ -85,7 +85,7 @@ export class Resolver {
   readonly #chains: ChainStep;
   readonly #stacks: StackTable;
   readonly #frames: FrameStep;
-  /** The user part of the present sample's stack, where it is not in the chain. */
+  /** The user part of the present sample's stack, if it is not in the chain. */
   readonly #user = new UserFrames();
   /** The present sample, where its stack is looked for. */
   readonly #sample: SampledChain = {
@@ -335,7 +335,7 @@ export class Resolver {
   }
 
   /**
-   * Finds the user part of a sample's stack where it is not in the chain: `#user`.
+   * Finds the user part of a sample's stack if it is not in the chain: `#user`.
    *
    * @returns How many entries the chain has without it.
    */

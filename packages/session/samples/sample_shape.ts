@@ -29,7 +29,7 @@ export interface ResolveNeeds {
   readonly frames: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
-  /** Of which samples places and stacks are looked at; of all where there is none. */
+  /** Of which samples places and stacks are looked at; of all if there is none. */
   readonly looksAt?: ((run: Run, i: number) => boolean) | undefined;
 }
 

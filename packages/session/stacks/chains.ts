@@ -40,7 +40,7 @@ export function isContextMarker(hi: number, lo: number): boolean {
 }
 
 /**
- * The CPU mode of the entries after a marker, by its low half; negative where they are no addresses,
+ * The CPU mode of the entries after a marker, by its low half; negative if they are no addresses,
  * or nothing is known of them.
  */
 export function contextMode(lo: number): number {

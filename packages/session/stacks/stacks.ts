@@ -40,7 +40,7 @@ export class StackTable {
   #slots = new Int32Array(1 << 12).fill(-1);
 
   /**
-   * The node of a place that was called from `parent`; it is added where it is new.
+   * The node of a place that was called from `parent`; it is added if it is new.
    *
    * @param parent A node, or -1.
    */

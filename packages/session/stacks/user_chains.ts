@@ -114,7 +114,7 @@ export class UserChains {
   }
 
   /**
-   * Finds the user part of a sample's stack, where it is not in the chain.
+   * Finds the user part of a sample's stack, if it is not in the chain.
    *
    * @param thread A number of the machine.
    * @param tid Its thread id.

@@ -82,7 +82,7 @@ export interface TextMade {
  * others    0     2     4  5     …  ─┴▶ 0 1 2 3 4 …  written by this one
  * ```
  *
- * @returns `undefined`, with nothing written, where the file has to be gone through by one thread: it is
+ * @returns `undefined`, with nothing written, if the file has to be gone through by one thread: it is
  *   damaged, compressed, in no order at all, or has records of the types that do not go with it.
  * @throws {Error} What went wrong in one of the threads.
  */

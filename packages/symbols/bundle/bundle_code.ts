@@ -6,7 +6,7 @@ import { SymbolsError } from "../errors.ts";
 export interface BundledFile {
   /** The path by which it was recorded. */
   readonly path: string;
-  /** Its build id in hex; empty where it has none. */
+  /** Its build id in hex; empty if it has none. */
   readonly buildId: string;
   /** Bytes of the whole file. */
   readonly size: number;

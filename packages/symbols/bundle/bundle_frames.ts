@@ -108,7 +108,7 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
   }
 }
 
-/** The number of what a key stands for; it is added where it is new. */
+/** The number of what a key stands for; it is added if it is new. */
 function idOf<T>(all: T[], ids: Map<string, number>, key: string, value: T): number {
   let id = ids.get(key);
   if (id === undefined) {

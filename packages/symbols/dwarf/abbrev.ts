@@ -147,7 +147,7 @@ export class AbbrevTable {
   readonly #byCode: Map<number, number> | undefined;
 
   /**
-   * Parses the table at `offset`, for units of `format`; only up to and with `only` where that is
+   * Parses the table at `offset`, for units of `format`; only up to and with `only` if that is
    * given, since the entry of a unit itself comes first in nearly every table.
    */
   constructor(

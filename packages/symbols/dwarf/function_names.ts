@@ -19,7 +19,7 @@ export interface StringPlace {
 export interface FunctionName {
   /** `DW_AT_name`: `push_back`, without scopes. */
   readonly function: string | undefined;
-  /** `DW_AT_linkage_name`: the mangled name, where there is one. */
+  /** `DW_AT_linkage_name`: the mangled name, if there is one. */
   readonly linkageName: string | undefined;
   /**
    * What is around it, `shop::(anonymous namespace)`, where it has no linkage name, which would say

@@ -230,7 +230,7 @@ export class Scopes {
   }
 }
 
-/** What adds to the names of functions that are in it, and its name where it has none. */
+/** What adds to the names of functions that are in it, and its name if it has none. */
 const KIND_OF = new Map<number, { readonly kind: Scope["kind"]; readonly unnamed: string }>([
   [DW_TAG.namespace, { kind: "namespace", unnamed: "(anonymous namespace)" }],
   [DW_TAG.subprogram, { kind: "function", unnamed: "{unnamed function}" }],

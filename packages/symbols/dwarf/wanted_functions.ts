@@ -128,7 +128,7 @@ class Hits {
     unit.resetRangeBudget();
   }
 
-  /** Adds what the entry covers of `addresses[0, n)`; false where that is nothing. */
+  /** Adds what the entry covers of `addresses[0, n)`; false if that is nothing. */
   add(die: Die, addresses: Float64Array, n: number, owner: number): boolean {
     const ranges = this.#ranges;
     ranges.count = 0;

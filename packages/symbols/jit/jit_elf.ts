@@ -9,7 +9,7 @@ export interface JitElfInput {
   readonly load: Pick<JitCodeLoad, "name" | "codeAddr" | "codeSize">;
   /** Its bytes. */
   readonly code: Uint8Array;
-  /** Its lines, where there are any. */
+  /** Its lines, if there are any. */
   readonly lines?: readonly JitLine[] | undefined;
   /** Its unwind tables, where there are any. */
   readonly unwinding?: Pick<JitCodeUnwindingInfo, "ehFrameHdrSize" | "unwindingData"> | undefined;

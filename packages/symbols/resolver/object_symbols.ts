@@ -134,7 +134,7 @@ export class BundledSymbols implements ObjectSymbols {
   #lookup: Lookup | undefined;
 
   /**
-   * Symbols of a bundle, with those of files where it has none.
+   * Symbols of a bundle, with those of files if it has none.
    *
    * @param inFiles opens the files
    */

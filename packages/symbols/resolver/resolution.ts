@@ -29,7 +29,7 @@ export interface SymbolObject {
   readonly path: string;
   /** What it is. */
   readonly kind: ObjectKind;
-  /** Its build id in lower-case hex, where it is known. */
+  /** Its build id in lower-case hex, if it is known. */
   readonly buildId?: string;
   /** Name of the kernel's reference symbol: `_text`. Without one, addresses are those at run time. */
   readonly reference?: string;

@@ -15,7 +15,7 @@ export interface TablesProfileOptions {
   readonly decompress: Decompress;
   /** What was recorded. */
   readonly title: string;
-  /** Whether each sample keeps its time and CPU, where all are of one recording. */
+  /** Whether each sample keeps its time and CPU, if all are of one recording. */
   readonly timed?: boolean;
   /** Which samples count, by what their columns say; all without it. */
   readonly filter?: {
