@@ -22,7 +22,7 @@ export async function recordings(): Promise<string[]> {
   return found;
 }
 
-/** Opens a recording; not one of which not even the headers can be read. */
+/** Opens a recording, unless even its headers cannot be read. */
 export async function open(path: string): Promise<PerfDataReader | undefined> {
   try {
     return await PerfDataReader.open(fileSource(path), { diagnostics: () => {} });

@@ -16,7 +16,7 @@ export interface AuxBytes {
 export interface AuxText {
   /** Bytes that have to be there for any packet, unless it is the last of the data. */
   readonly reach: number;
-  /** How many bytes the last line was of. */
+  /** Number of bytes in the last line. */
   consumed: number;
   /**
    * The line before the packets.

@@ -15,7 +15,7 @@ import { IntelBtsText } from "./aux_intel_bts.ts";
 import type { AuxText } from "./aux_line.ts";
 
 /**
- * What writes AUX data of a type, as an AUXTRACE_INFO record has it, if it is known here.
+ * The writer for AUX data of a type, as in an AUXTRACE_INFO record, if the type is known.
  *
  * @param offset Place of the data, on which the place of lines depends for Arm SPE.
  */

@@ -105,10 +105,10 @@ export function decodeSection(
   decode(fields as Codec<unknown>, bytes, options);
 }
 
-/** Where the header says where a section is. */
+/** Place in the header with the position of a section. */
 const DECLARED_AT: Readonly<Record<string, number>> = { attrs: 24, data: 40, event_types: 56 };
 
-/** What is wrong with where the sections lie, at the place that says where they are. */
+/** Errors in the positions of sections, at the places in the header that state them. */
 export function layoutProblems(reader: PerfDataReader): { offset: number; message: string }[] {
   const { header, layout } = reader;
   if (header === undefined) return [];

@@ -25,7 +25,7 @@ const CHARACTERS = Array.from(
   { length: 256 },
   (_, byte) => byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".",
 );
-/** What fills the columns of a line with this many bytes. */
+/** Padding for the columns of a line with this many bytes. */
 const HEX_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(3 * (WIDTH - n)));
 const ASCII_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(WIDTH - n));
 const INDENTS = Array.from({ length: 12 }, (_, depth) => "  ".repeat(depth));

@@ -51,7 +51,7 @@ export class LeafTrace implements Trace {
     node.value = value;
   }
 
-  /** Where this trace writes what a decode of bytes that begin `by` later finds. */
+  /** The trace for a decode of bytes that begin `by` bytes later. */
   shifted(by: number): Trace {
     return {
       begin: (name, codec, offset) => this.begin(name, codec, offset + by),

@@ -38,17 +38,17 @@ const STACKS: ReadonlySet<string> = new Set(["callchain", "stack_user"]);
 
 const NOTHING = piece("");
 
-/** Where a field begins: bytes from the start of the record, or from a field that the walk finds. */
+/** Start of a field: offset from the start of the record, or from a field that the walk locates. */
 interface Place {
   readonly offset: number;
   readonly slot: number;
 }
 
-/** What the lines of a plan have in common. */
+/** The common part of the lines of a plan. */
 export interface PlanOf {
   /** The records' event. */
   readonly event: PerfEvent | undefined;
-  /** What a sample's event is called. */
+  /** Name of a sample's event. */
   readonly eventName: string;
   /** `misc` of their headers. */
   readonly misc: number;
@@ -280,7 +280,7 @@ export class LinePlan {
     throw new NoWalk(`${path}: ${type} is decoded`);
   }
 
-  /** Where the fields of a structure are: at offsets, or where the walk finds them. */
+  /** Positions of the fields of a structure: at offsets, or located by the walk. */
   #inside(
     { size, parts = {} }: Codec<unknown>,
     path: string,

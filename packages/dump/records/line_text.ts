@@ -31,7 +31,7 @@ export interface LineStyle {
   readonly csv: ((row: readonly string[]) => string) | undefined;
 }
 
-/** What stands before the digits of a value. */
+/** Text before the digits of a value. */
 function openOf(format: FieldFormat, size: number, u64: U64Style): string {
   if (format === "u" || format === "d") return size === 8 && u64 === "string" ? '"' : "";
   return format === "x" ? '"0x' : '"';
@@ -47,7 +47,7 @@ const NUMBER = 20;
  */
 export class LineText {
   readonly #style: LineStyle;
-  /** What is between the value before and the next one. */
+  /** Text between the previous value and the next one. */
   #text = "";
   #isFirst = true;
   /** Where the row of CSV is. */
@@ -119,21 +119,21 @@ export class LineText {
     return before;
   }
 
-  /** What leads to the next value so far, in bytes. */
+  /** Length in bytes of the text before the next value, so far. */
   piece(): Piece {
     const text = this.pieceWith("");
     this.#text = "";
     return text;
   }
 
-  /** The same with text after it; the line goes on as if it had not been asked. */
+  /** The same with text after it; the state of the line does not change. */
   pieceWith(json: string): Piece {
     const text = piece(this.#text + this.styled(json));
     this.room += text.length;
     return text;
   }
 
-  /** What leads to the next value so far; that begins with what comes next. */
+  /** The text before the next value so far, which is then reset. */
   take(): string {
     const text = this.#text;
     this.#text = "";

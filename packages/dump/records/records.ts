@@ -24,13 +24,13 @@ export interface RecordsOptions {
   readonly types?: ReadonlySet<string>;
   /** File offset of the first record that is written. */
   readonly from?: number;
-  /** Which of them are written, by what they say; all by default. */
+  /** Selects records by their fields; all by default. */
   readonly filter?: RecordsFilter;
   /** How many records are written at most. */
   readonly limit?: number;
   /**
-   * `file`, the default: as the records stand in the file. `time`: as perf delivers them, which
-   * needs memory for as many as the FINISHED_ROUND records make it hold.
+   * `file`, the default: the order of the file. `time`: as perf delivers them, which needs memory for
+   * the records between FINISHED_ROUND records.
    */
   readonly order?: "file" | "time";
   /**

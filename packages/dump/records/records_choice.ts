@@ -81,7 +81,7 @@ export function asksMachine({ comm, dso, symbol }: RecordsFilter): boolean {
   return (comm ?? dso ?? symbol) !== undefined;
 }
 
-/** What is asked of each record: names are tested once each. */
+/** Tests records; each name is tested only once. */
 export class RecordChoice {
   /** Whether objects are asked for, so that places are needed. */
   readonly byPlace: boolean;

@@ -119,7 +119,7 @@ export interface MeantSample {
   readonly callchain: readonly bigint[];
 }
 
-/** What an off-CPU sample in `[start, end)` of `view` means; `undefined` for all others. */
+/** The real sample of an off-CPU sample in `[start, end)` of `view`; `undefined` for all others. */
 export function meantSample(
   event: PerfEvent,
   view: DataView,
@@ -142,7 +142,7 @@ export function meantSample(
   };
 }
 
-/** What a line says beyond the record itself. */
+/** Contents of a line besides the record itself. */
 export interface LineContext {
   /** Name of the record's type. */
   readonly name: string;
@@ -152,7 +152,7 @@ export interface LineContext {
   readonly event: string | undefined;
   /** Period of a sample that does not have its own. */
   readonly period?: bigint | undefined;
-  /** What a sample means, where that is not what its own fields say. */
+  /** The real sample, if it differs from the fields of the record. */
   readonly meant?: MeantSample | undefined;
   /** Byte order of the file. */
   readonly littleEndian: boolean;

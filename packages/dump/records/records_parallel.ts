@@ -113,7 +113,7 @@ function fail(error: Error): never {
   throw error;
 }
 
-/** What another thread has to know; nothing if one thread has to do all. */
+/** Inputs of another thread; `undefined` if one thread has to do everything. */
 function aboutOf(
   { format, u64, types, from, order, filter, limit, symbols, unwind }: RecordsOptions,
 ): RecordsAbout | undefined {

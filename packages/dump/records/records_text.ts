@@ -50,14 +50,14 @@ const MOST_PLANS = 4096;
 const WANTED = 1;
 const UNWANTED = 2;
 
-/** What lines depend on, besides the file: what can be sent to another thread. */
+/** Inputs of lines besides the file, in a form that can be sent to another thread. */
 export type RecordsAbout = Pick<RecordsOptions, "format" | "u64" | "types" | "from" | "order"> & {
   readonly filter?: RecordFilter | undefined;
   /** Names that are asked for. */
   readonly words?: FilterWords | undefined;
 };
 
-/** What another thread counted. */
+/** Counts of another thread. */
 export interface RecordsPart {
   /** Lines. */
   readonly count: number;

@@ -12,8 +12,8 @@ export class CounterMoves {
   /**
    * Calls `deliver` for the event of each counter that moved since its last sample.
    *
-   * @param recorded The event that the sample is of: it is all that counts where there are no ids.
-   * @param read Where the values are in `view`.
+   * @param recorded The event of the sample, which alone counts if there are no ids.
+   * @param read Offset of the values in `view`.
    */
   each(
     recorded: EventState,

@@ -119,7 +119,7 @@ const SWITCHED: Part = misc(
   " IN         ",
 );
 
-/** What `perf report -D` (6.1) prints of each type after its name. */
+/** The text of `perf report -D` (6.1) after the name of each type. */
 export const TEXTS: Readonly<Record<number, readonly Part[]>> = {
   [PERF_RECORD_MMAP]: [
     ...MAP,

@@ -19,7 +19,7 @@ const DECLARATIONS: ReadonlyMap<number, Codec<unknown>> = new Map(
   KERNEL_RECORDS.map(({ type, body }) => [type, body as Codec<unknown>]),
 );
 
-/** Where the fields of the records of a type and `misc` lie, by the declaration. */
+/** Offsets of the fields of records of a type and `misc`, from the declaration. */
 function bodyPlaces(type: number, misc: number): Map<string, FieldPlace> {
   const body = DECLARATIONS.get(type);
   const { parts = {} } = body === undefined ? {} : specialized(body, { misc }) ?? body;
@@ -29,7 +29,7 @@ function bodyPlaces(type: number, misc: number): Map<string, FieldPlace> {
 const PLACES = new Map<number, Map<string, FieldPlace>>();
 
 /**
- * Where a field of a kernel record lies that is at the same place whatever its `misc`.
+ * Offset of a field of a kernel record that does not depend on `misc`.
  *
  * @throws {RangeError} If the type has no such field.
  */

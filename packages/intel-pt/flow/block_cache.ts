@@ -10,7 +10,7 @@ export const NoBlock = {
   BAD_CODE: -2,
 } as const;
 
-/** How a block ends that does not end with a branch. */
+/** End of a block without a branch. */
 export const BlockStop = {
   /** It ends with a branch, or the next block continues. */
   NONE: 0,
@@ -20,13 +20,13 @@ export const BlockStop = {
   BAD_CODE: 2,
 } as const;
 
-/** Instructions in a block at most: the work of a decoder for one wild target is bounded. */
+/** Maximum number of instructions in a block, which bounds the work for a wild target. */
 const MAX_INSNS = 256;
 
 /** Addresses that {@linkcode BlockCache.at} remembers, a power of two: targets of calls and returns come again. */
 const KNOWN = 1 << 12;
 
-/** Blocks at most, after which {@linkcode BlockCache.full} is true. */
+/** Maximum number of blocks, after which {@linkcode BlockCache.full} is true. */
 const MAX_BLOCKS = 1 << 21;
 
 /** Number of each mode in keys. */
@@ -36,8 +36,8 @@ const MODES: readonly InsnMode[] = [64, 32, 16];
 /**
  * Basic blocks of code, decoded once and kept in typed arrays; a block is a number.
  *
- * A block begins where execution was led to, and ends with the first branch, PTWRITE or MOV to CR3, or
- * after 256 instructions, or where the bytes end. Blocks may overlap.
+ * A block begins at a target of execution, and ends with the first branch, PTWRITE or MOV to CR3, after
+ * 256 instructions, or at the end of the bytes. Blocks may overlap.
  *
  * @example
  * ```ts
@@ -372,7 +372,7 @@ export class BlockCache {
     return block;
   }
 
-  /** Fills in where a direct branch goes, just after it was decoded. */
+  /** Sets the target of a direct branch that was just decoded. */
   private setTarget(block: number, mode: InsnMode): void {
     const insn = this.#insn;
     const endLow = (this.low[block] as number) + (this.size[block] as number) | 0;

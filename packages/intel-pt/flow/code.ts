@@ -31,7 +31,7 @@ export interface CodeWindow {
   readonly from: number;
 }
 
-/** What a thread sees of code: finds the range at an address. */
+/** The code that a thread sees: finds the range at an address. */
 export interface CodeSpace {
   /**
    * The range that holds an address.

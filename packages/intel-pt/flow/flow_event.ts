@@ -7,7 +7,7 @@
 export const FlowEvent = {
   /** The time has changed; no other meaning. */
   TIME: 0,
-  /** Decoding begins, or goes on after a loss; ip: where. */
+  /** Decoding begins, or continues after a loss; ip: where. */
   SYNC: 1,
   /** Tracing is on; ip: where. */
   ENABLED: 2,
@@ -15,7 +15,7 @@ export const FlowEvent = {
   DISABLED: 3,
   /** An interrupt, exception or other event; ip: the instruction not executed, payload: the handler. */
   ASYNC: 4,
-  /** Something was not decoded; ip: where, as far as known; detail: {@linkcode FlowError}. */
+  /** Data was not decoded; ip: where, if known; detail: {@linkcode FlowError}. */
   ERROR: 5,
   /** CR3 was written; payload: its value, detail bit 0: VMX non-root. */
   PIP: 6,

@@ -75,7 +75,7 @@ export const PacketKind = {
   PWRX: 27,
   /** Block begin. */
   BBP: 28,
-  /** Block item; only between a BBP and what ends its block. */
+  /** Block item; only between a BBP and the end of its block. */
   BIP: 29,
   /** Block end. */
   BEP: 30,

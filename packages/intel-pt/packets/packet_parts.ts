@@ -20,12 +20,12 @@ type Format = "" | "x4" | "x8" | "x16" | "x2" | "d" | "c" | "by" | "branches";
 /** A literal, and a field after it. */
 export interface PacketStep {
   readonly before: Piece;
-  /** Nothing is where this is not there. */
+  /** Without this, nothing is printed. */
   readonly format: Format | undefined;
   readonly field: PacketField;
   /** The low bits of the value that count. */
   readonly mask: number;
-  /** What each value chooses. */
+  /** Text for each value. */
   readonly choices: readonly (readonly PacketStep[])[];
   /** The characters of branches that were not taken, and taken. */
   readonly characters: readonly number[];

@@ -20,7 +20,7 @@ export function float64sOf(text: string): number[] {
   return Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
 }
 
-/** What writes the text of a stream piece by piece, as {@linkcode PerfText} and {@linkcode PtdumpText}. */
+/** Writes the text of a stream piece by piece, as {@linkcode PerfText} and {@linkcode PtdumpText} do. */
 export interface StreamText {
   readonly consumed: number;
   write(

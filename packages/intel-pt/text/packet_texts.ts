@@ -44,7 +44,7 @@ function count(from: number, bits: number): PacketField {
 /** All of the payload. */
 export const PAYLOAD: PacketField = bits(0, 64);
 
-/** What was not sent is question marks in ptdump. */
+/** Bytes that were not sent are question marks in ptdump. */
 const IP = {
   fields: {
     compression: count(0, 3),
@@ -221,6 +221,6 @@ export const PACKET_TEXTS: Readonly<Record<number, PacketText>> = {
     choices: { counted: { 5: ", icnt: {instructionCount:d}" } },
     ptdump: "trig {triggers:x2}{ip?, ip}{multiple?, mult}{bytes:counted}",
   },
-  // What perf cannot read.
+  // Packets that perf cannot read.
   [PacketKind.BAD_OPCODE]: { perf: "Bad packet!" },
 };

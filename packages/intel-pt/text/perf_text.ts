@@ -223,7 +223,7 @@ export class PerfText {
   }
 
   /**
-   * What perf takes for something else than the SDM says: returns the kind that it prints and sets
+   * Packets that perf reads differently from the SDM: returns the kind that perf prints and sets
    * `size`; the decoder continues after it.
    */
   private asPerf(

@@ -12,7 +12,7 @@ export async function loadIced(): Promise<typeof Iced | undefined> {
   }
 }
 
-/** The kind of an instruction by what iced says of it. */
+/** The kind of an instruction, from iced's description. */
 export function icedKind(iced: typeof Iced, insn: Iced.Instruction): InsnKind {
   const { FlowControl, Mnemonic } = iced;
   switch (insn.mnemonic) {

@@ -13,7 +13,7 @@ export class CallDepth {
   place: Int32Array = new Int32Array(64);
   /** How many calls are open. */
   count = 0;
-  /** Which piece of the trace the calls are of: they end with it. */
+  /** The piece of the trace with these calls, which end with it. */
   trace = -1;
   #traceEnd = new Uint8Array(64);
   #last = 0;

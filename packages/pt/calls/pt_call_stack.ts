@@ -22,7 +22,7 @@ export const RESUMES = { NO: 0, YES: 1, UNKNOWN: 2 } as const;
 /** The calls of a thread. */
 export class CallStack {
   readonly tid: number;
-  /** What ran first, and is not known to have been called. */
+  /** The code that ran first, without a known call. */
   base = -1;
   /** The node of the innermost call, or -1. */
   node = -1;
@@ -53,7 +53,7 @@ export class CallStack {
   peak = 0;
   /** Calls that were made since then, by the number of the call. */
   readonly sites: number[] = [];
-  /** How many calls were around each call when it was made last, and in which epoch that was. */
+  /** Number of calls around each call when it was made last, and the epoch. */
   #siteDepth = new Int32Array(0);
   #siteEpoch = new Int32Array(0);
   #epoch = 1;
@@ -77,7 +77,7 @@ export class CallStack {
     this.#siteEpoch[site] = this.#epoch;
   }
 
-  /** How many calls were around a call when it was made last; -1 if it was not. */
+  /** Number of calls around a call when it was made last; -1 if it was not made. */
   depthOf(site: number): number {
     return this.#siteEpoch[site] === this.#epoch ? this.#siteDepth[site] as number : -1;
   }
@@ -141,7 +141,7 @@ export class CallStack {
     return this.depth < MAX_SEARCH;
   }
 
-  /** How many frames a return to an address ends; 0 if none returns there. */
+  /** Number of frames that a return to an address ends; 0 if none returns there. */
   returnsTo(low: number, high: number): number {
     const bottom = Math.max(0, this.depth - MAX_SEARCH);
     for (let i = this.depth - 1; i >= bottom; i--) {

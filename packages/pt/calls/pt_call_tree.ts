@@ -5,13 +5,13 @@ const TREE_WORDS = 5;
 /** Sums of time are of multiples of 2^-16 ns, and exact up to here. */
 const EXACT = 2 ** 37;
 
-/** What was executed by stack: nodes of a tree, each a place and the node that called it. */
+/** Executed code by stack: nodes of a tree, each with a place and its caller's node. */
 export class CallTree {
   /** Number of nodes. */
   count = 0;
   /** The node that called, or -1. */
   parent: Int32Array = new Int32Array(256);
-  /** What was called: a place. */
+  /** The called place. */
   place: Int32Array = new Int32Array(256);
   /** The thread. */
   tid: Int32Array = new Int32Array(256);
@@ -132,7 +132,7 @@ export class CallTree {
   }
 }
 
-/** Which node of a {@linkcode CallTree} was innermost from when to when: rows in order of time, by thread. */
+/** Intervals in which a node of a {@linkcode CallTree} was innermost: rows in order of time, by thread. */
 export class CallTimeline {
   /** Number of rows. */
   count = 0;

@@ -12,13 +12,13 @@ export interface CallPart {
   readonly places: Float64Array<ArrayBuffer>;
   /** Places that were met. */
   readonly met: Int32Array<ArrayBuffer>;
-  /** What was counted of calls, by row. */
+  /** Counts of calls, by row. */
   readonly latency: LatencyPart;
   /** A place of each row that is named in it: row, place. */
   readonly rows: Float64Array<ArrayBuffer>;
   /** Time and instructions that depend on what is open; see {@linkcode OwnSums}. */
   readonly own: Float64Array<ArrayBuffer>;
-  /** What depends on what came before; see {@linkcode CallOps}. */
+  /** Operations that depend on earlier code; see {@linkcode CallOps}. */
   readonly ops: Float64Array<ArrayBuffer>;
   /** What was executed by stack, from where each operation SUMS was on; `undefined` where more is to come. */
   readonly tree: Float64Array<ArrayBuffer> | undefined;
@@ -55,7 +55,7 @@ export interface JoinedCalls {
   joinTree(): void;
 }
 
-/** What {@linkcode PartJoiner} joins to. */
+/** Target of {@linkcode PartJoiner}. */
 export interface JoiningCalls {
   /** Takes what is made of calls. */
   readonly out: CallOutputs;
@@ -65,7 +65,7 @@ export interface JoiningCalls {
   readonly stackOf: (buffer: PtBuffer) => CallStack | undefined;
 }
 
-/** How numbers of a part are those here. */
+/** Maps numbers of a part to numbers here. */
 export interface PartNumbers {
   /** The place here of one there. */
   readonly placeOf: Int32Array;
@@ -75,7 +75,7 @@ export interface PartNumbers {
   readonly roots: Map<number, number>;
 }
 
-/** Applies what a part leaves to who knows what came before it. */
+/** Applies the operations that a part left to the joining thread. */
 export class PartJoiner implements JoinedCalls {
   readonly #to: JoiningCalls;
   readonly #part: CallPart;

@@ -55,7 +55,7 @@ class Read {
   }
 }
 
-/** Gives code files, and remembers what of them a trace ran through. */
+/** Opens code files, and records the parts that a trace ran through. */
 export class CodeRecorder implements CodeFiles {
   readonly #files: CodeFiles;
   readonly #read = new Map<string, Read>();
@@ -78,7 +78,7 @@ export class CodeRecorder implements CodeFiles {
     return found && this.note(path, "", found);
   }
 
-  /** A source that remembers what is read of it, under a name. */
+  /** A source that records the ranges read from it, under a name. */
   note(path: string, buildId: string, source: BinarySource): BinarySource {
     const key = `${path}\0${buildId}`;
     let read = this.#read.get(key);
@@ -86,7 +86,7 @@ export class CodeRecorder implements CodeFiles {
     return read.noting();
   }
 
-  /** What was read. */
+  /** The ranges that were read. */
   *bundled(): Generator<BundledFile> {
     for (const read of this.#read.values()) if (read.ranges.length > 0) yield read.bundled();
   }

@@ -26,10 +26,10 @@ interface JitPiece {
   readonly range: CodeRange;
 }
 
-/** The object of what ran in a guest of which nothing is known. */
+/** The object for code of an unknown guest. */
 const GUEST = "[guest]";
 
-/** Where the code of each thread is, at each time: files, images, a jitdump. */
+/** The sources of each thread's code at each time: files, images, a jitdump. */
 export class PtCode {
   /** The objects that code was found in, as symbols know them. */
   readonly objects: SymbolObject[] = [];
@@ -59,7 +59,7 @@ export class PtCode {
   #poked: Set<number> | undefined;
 
   /**
-   * Prepares for what the sideband says.
+   * Prepares the mappings of the sideband.
    *
    * @param images Copies of memory, which come before files.
    * @param guestImages Copies of the memory of a guest.
@@ -78,7 +78,7 @@ export class PtCode {
     this.#guest = new CodeMemory(this.#ranges, guestImages);
   }
 
-  /** What times count from. */
+  /** Origin of times. */
   get origin(): TimeOrigin {
     return this.#sideband.origin;
   }
@@ -276,7 +276,7 @@ export class PtCode {
     let best: JitPiece | undefined;
     for (const piece of pieces) {
       if (address < piece.address || address >= piece.address + piece.size) continue;
-      // The newest that was there; of what came later, the first.
+      // The newest one at the time, otherwise the first later one.
       if (best === undefined || (piece.since <= time && piece.since >= best.since)) best = piece;
     }
     return best?.range;

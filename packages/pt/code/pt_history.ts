@@ -152,8 +152,8 @@ export class PtHistory {
   }
 
   /**
-   * The map that holds an address of a process at a time, or -1. Times of packets may be coarse: where
-   * nothing is mapped then, it is what is mapped at the end.
+   * The map that holds an address of a process at a time, or -1. Times of packets may be coarse: if
+   * nothing is mapped then, the mapping at the end is used.
    */
   map(pid: number, time: number, hi: number, lo: number): number {
     if (hi < 0) return this.spaces.find(this.#kernel.root, hi >>> 0, lo >>> 0);
@@ -163,7 +163,7 @@ export class PtHistory {
     return found >= 0 ? found : this.spaces.find(roots.last(0), hi, lo >>> 0);
   }
 
-  /** What a map was made from. */
+  /** Origin of a map. */
   source(map: number): MapSource {
     return this.#sources.get(this.spaces.source[map] as number);
   }

@@ -29,7 +29,7 @@ export class PtNames {
   readonly symbols: (string | undefined)[] = [];
   /** Distance of each place from the start of its function; -1 if it has none. */
   readonly offsets: number[] = [];
-  /** Where the symbol of each place ends, as its object counts; -1 if it has none. */
+  /** End of the symbol of each place, as its object counts; -1 if it has none. */
   readonly ends: number[] = [];
   /** Number of the function of each place: those of the same name and object are one. */
   readonly functions: number[] = [];
@@ -44,7 +44,7 @@ export class PtNames {
   readonly #code: PtCode;
   readonly #resolver: SymbolResolver;
   readonly #lookUps: PlaceLookUps;
-  /** What became of the places since the last call, by their distance from the first of them. */
+  /** New places since the last call, by their distance from the first of them. */
   #found: ([Resolution, boolean] | undefined)[] = [];
   readonly #described: string[] = [];
   readonly #json: string[] = [];
@@ -78,7 +78,7 @@ export class PtNames {
     );
   }
 
-  /** What times of the trace count from. */
+  /** Origin of the trace's times. */
   get origin(): TimeOrigin {
     return this.#code.origin;
   }
@@ -159,7 +159,7 @@ export class PtNames {
     return this.#described[place] ??= visible(`${this.text(place)} (${this.object(place)})`);
   }
 
-  /** What JSON says of a place: members of an object. */
+  /** Members of a JSON object for a place. */
   jsonOf(place: number): string {
     return this.#json[place] ??= this.#members(place, this.plainText(place));
   }
@@ -277,7 +277,7 @@ function hex(address: number): string {
   return BigInt.asUintN(64, BigInt(address)).toString(16);
 }
 
-/** What an object is called in a table: the file's name. */
+/** Name of an object in a table: the file's name. */
 export function shortObject({ path }: Pick<SymbolObject, "path">): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }

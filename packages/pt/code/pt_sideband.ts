@@ -43,7 +43,7 @@ const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
  */
 const NEXT_PID = 56;
 
-/** Which event a counter of the processor counts from a moment on: AUX_OUTPUT_HW_ID. */
+/** The event of a processor's counter, from a moment on: AUX_OUTPUT_HW_ID. */
 export interface CounterEvent {
   /** When, ns. */
   readonly time: number;
@@ -57,7 +57,7 @@ export interface CounterEvent {
   readonly event: number;
 }
 
-/** Who ran on a CPU from when on: columns in order of time. */
+/** The threads that ran on a CPU: columns in order of time. */
 export class Switches {
   /** The thread that ran before the first row; -1 if it is not known. */
   first: number = -1;
@@ -82,8 +82,8 @@ export class Switches {
 }
 
 /**
- * What the records of a recording say that the packets of Intel PT do not: which thread ran on which
- * CPU, what was mapped where, how the kernel's code changed. All with its time.
+ * Information from records that Intel PT packets lack: which thread ran on which CPU, what was mapped
+ * where, how the kernel's code changed, all with times.
  *
  * Memory grows with the number of those records.
  */
@@ -98,9 +98,9 @@ export class PtSideband implements Consumer {
   readonly counters: CounterEvent[] = [];
   /** The first thread that an ITRACE_START names, by CPU; -1 is a record without CPU. */
   readonly started: Map<number, number> = new Map();
-  /** What the recording says of its objects. */
+  /** Objects of the recording. */
   recorded: RecordedObjects | undefined;
-  /** What times count from: as those of the trace. */
+  /** Origin of times, the same as for the trace. */
   readonly origin: TimeOrigin;
 
   #history: PtHistory | undefined;

@@ -24,8 +24,8 @@ export function isBranch(kind: number): boolean {
 export const TURN_WORDS = 2;
 
 /**
- * Where the calls and returns of paths are: whoever wants nothing else need not look at each block of
- * a path again whenever it is gone, and most end with a jump.
+ * Positions of the calls and returns of paths. Most blocks end with a jump, so they need not be
+ * examined again whenever a path is taken.
  */
 export class PathTurns {
   /**

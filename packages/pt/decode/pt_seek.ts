@@ -14,7 +14,7 @@ const PSB_PLUS = 256;
 
 /** A PSB that has a time. */
 interface TimedPsb {
-  /** Where it is: bytes from the beginning of the stream, without what pieces have in common. */
+  /** Position: bytes from the beginning of the stream, without overlaps of pieces. */
   readonly at: number;
   /** ns since the clock's origin. */
   readonly time: number;
@@ -53,8 +53,8 @@ interface Placed {
 }
 
 /**
- * Finds moments in a stream of Intel PT without reading all of it: times of PSBs only grow, so that some
- * twenty of them, each where half of what is left is, say where a moment is.
+ * Finds moments in an Intel PT stream without reading all of it: times of PSBs only increase, so that a
+ * binary search finds a moment with some twenty of them.
  */
 export class PtSeeker {
   readonly #source: RandomAccessSource;
@@ -90,7 +90,7 @@ export class PtSeeker {
     return (await this.#next(0, this.#size))?.time;
   }
 
-  /** How the stream grew: the times of at most this many PSBs, at even distances. Only these are read. */
+  /** Growth of the stream: the times of at most this many PSBs, evenly spaced. Only these are read. */
   async growth(most: number): Promise<PtGrowth> {
     const at: number[] = [];
     const time: number[] = [];

@@ -3,10 +3,10 @@ const BEFORE = 1n << 52n;
 const SECOND = 1_000_000_000n;
 
 /**
- * What the times of a decoded trace count from.
+ * Origin of the times of a decoded trace.
  *
- * Times are numbers, exact up to 2^53 ns: 104 days. Clocks that say more (that of the day, an uptime of
- * months) are counted from a second that all times of the recording are near to.
+ * Times are numbers, exact up to 2^53 ns: 104 days. Larger times (time of day, an uptime of months)
+ * count from a second close to all times of the recording.
  *
  * @example
  * ```ts
@@ -20,7 +20,7 @@ const SECOND = 1_000_000_000n;
  * ```
  */
 export class TimeOrigin {
-  /** What times count from, whole seconds. */
+  /** The origin in whole seconds. */
   readonly seconds: number;
   readonly #high: number;
   readonly #low: number;
@@ -31,12 +31,12 @@ export class TimeOrigin {
     this.#low = Number(ns & 0xffff_ffffn);
   }
 
-  /** Where times near to `ns` count from: 0, as long as those are exact. */
+  /** The origin for times close to `ns`: 0 if such times are exact. */
   static before(ns: bigint): TimeOrigin {
     return new TimeOrigin(ns < BEFORE ? 0n : (ns - (BEFORE >> 1n)) / SECOND * SECOND);
   }
 
-  /** What times count from, ns. */
+  /** The origin in ns. */
   get ns(): bigint {
     return BigInt(this.seconds) * SECOND;
   }

@@ -32,8 +32,8 @@ class Whereabouts {
 }
 
 /**
- * What ran, from packets alone: which addresses of which objects packets have, when, and how long it took to
- * the next. For `decodePt` with `quick: 1`.
+ * Execution from packets alone: the addresses in packets with their objects, their times, and the time
+ * to the next address. For `decodePt` with `quick: 1`.
  *
  * Addresses are those of indirect branches, of returns where these are not compressed, of interrupts, and of
  * where tracing began; conditional and direct branches have none.
@@ -135,7 +135,7 @@ export class PtEntries implements PtSink {
     }
   }
 
-  /** A packet says that a thread is at an address. */
+  /** According to a packet, a thread is at an address. */
   #see(
     buffer: PtBuffer,
     thread: Whereabouts,

@@ -72,7 +72,7 @@ export class FlowRows {
   }
 }
 
-/** What {@linkcode PtList} lists. */
+/** Options of {@linkcode PtList}. */
 export interface ListOptions {
   /** Branches that were taken. */
   readonly branches?: boolean;
@@ -129,7 +129,7 @@ const KEPT_BLOCK = -2;
 
 /** Lists what was executed: branches, instructions, events. */
 export class PtList implements PtSink {
-  /** What came since it was cleared last. */
+  /** Rows since the last clearing. */
   readonly rows: FlowRows = new FlowRows();
   /** Whether nothing is listed: where others list it, and only what follows is to be known. */
   isQuiet = false;
@@ -170,7 +170,7 @@ export class PtList implements PtSink {
     this.#buffers.delete(index);
   }
 
-  /** All of a buffer that decides what is listed next: where two have the same, they list the same. */
+  /** The state of a buffer that determines the next rows: two with the same state list the same. */
   stateOf({ index }: PtBuffer): number[] {
     const at = this.#bufferOf(index);
     if (at.block >= 0) at.keep(this.#blocks as BlockCache, this.#insns);
@@ -330,7 +330,7 @@ export class PtList implements PtSink {
   }
 }
 
-/** Whether an event says where execution goes on or ends. */
+/** Whether an event has the address at which execution continues or ends. */
 function isFlow(kind: number): boolean {
   return kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED || kind === FlowEvent.ASYNC ||
     kind === FlowEvent.SYNC || kind === FlowEvent.HOP;

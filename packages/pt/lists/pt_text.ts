@@ -56,10 +56,10 @@ export function durationText(ns: number): string {
   return `${(ns / 1e9).toPrecision(3)} s`;
 }
 
-/** Who is called and what is executed: only functions of these names, all if there are none. */
+/** Only calls of, and code in, functions with these names; all if there are none. */
 export type NameFilter = ReadonlySet<string> | undefined;
 
-/** How {@linkcode rowLines} prints. */
+/** Options of {@linkcode rowLines}. */
 export interface RowTextOptions {
   /** Lines of JSON. */
   readonly json: boolean;
@@ -162,7 +162,7 @@ function jsonRow(rows: FlowRows, i: number, names: PtNames, texts: readonly stri
   }
 }
 
-/** Where a row is: the address, and what is there. */
+/** Position of a row: the address, with its function or object. */
 function placeText(rows: FlowRows, i: number, names: PtNames): string {
   return `${addressText(rows, i).padStart(12)} ${names.described(rows.a[i] as number)}`;
 }
@@ -178,7 +178,7 @@ function hex(value: bigint): string {
   return value.toString(16);
 }
 
-/** What an event says. */
+/** Text of an event. */
 function eventText(rows: FlowRows, i: number, names: PtNames): string {
   const kind = rows.kind[i] as number;
   const detail = rows.b[i] as number;
@@ -337,7 +337,7 @@ export function latencyJson(
   });
 }
 
-/** What packets alone say, in one line. */
+/** Summary of a decode from packets alone, in one line. */
 export function packetsText({ addresses, branches, lostBranches }: PtCounts): string {
   const all = addresses + branches + lostBranches;
   return `from packets: ${

@@ -17,7 +17,7 @@ const RANGE = 2 << 20;
 const LEAST_RANGE = 1 << 18;
 /** Ranges for each thread, so that all end at about the same time. */
 const SHARES = 8;
-/** Ranges that a thread has at a time, so that there is one to go on with. */
+/** Number of ranges that a thread has at a time, so that it can continue with one. */
 const AHEAD = 2;
 
 /** Threads that decode ranges side by side. */
@@ -26,7 +26,7 @@ export interface PtWorkers {
   readonly jobs: number;
   /** Starts another one: a module that calls `servePt`. */
   readonly start: () => WorkerThread;
-  /** What that opens the recording with: what can be sent to another thread. */
+  /** Inputs for opening the recording, in a form that can be sent to another thread. */
   readonly about: unknown;
   /** Bytes of a range, about; by the size of the trace without it. */
   readonly rangeBytes?: number | undefined;
@@ -34,7 +34,7 @@ export interface PtWorkers {
   readonly progress?: (bytes: number) => Promise<void> | void;
 }
 
-/** Puts together what was found in ranges. */
+/** Joins the results of ranges. */
 export interface PtJoiner<Found, Joined> {
   /** Ranges for each thread that may wait for their turn, where what they hold is large. */
   readonly waiting?: number;
@@ -129,7 +129,7 @@ export async function joinRanges<Found, Joined>(
   }
 }
 
-/** Which ranges nobody has taken yet. */
+/** Ranges that no thread has taken yet. */
 class RangeQueue {
   readonly #ranges: readonly PtRange[];
   readonly #hasRoom: () => boolean;
@@ -205,7 +205,7 @@ interface Lane<Found, Joined> {
   position: number;
 }
 
-/** Joins what all threads found. */
+/** Joins the results of all threads. */
 class PtJoin<Found, Joined> {
   /** Decodes ranges in this thread. */
   readonly decoder: PtRangeDecoder<Found>;

@@ -18,7 +18,7 @@ const EVENT_RANGE = 1 << 18;
 export interface PtCallWhole extends PtWhole<CallPart> {
   /** Which part of it counts. */
   readonly filter: CallFilter;
-  /** What calls are counted by. */
+  /** Key for counting calls. */
   readonly rows: CallRows;
   /** Whether to find what was executed by stack. */
   readonly tree: boolean;
@@ -38,7 +38,7 @@ export function callWhole(
   return { ...whole, tree, events, sink };
 }
 
-/** What was decoded of calls. */
+/** Result of decoding calls. */
 export interface JoinedPtCalls extends JoinedPt {
   /** The calls, finished. */
   readonly calls: PtCalls;
@@ -71,7 +71,7 @@ async function joined(
   }
 }
 
-/** What was decoded of calls that were listed. */
+/** Result of listing calls. */
 export interface ListedPtCalls {
   /** Figures. */
   readonly counts: PtCounts;

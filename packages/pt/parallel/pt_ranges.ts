@@ -39,7 +39,7 @@ export interface PlacesFound {
   readonly time: Float64Array<ArrayBuffer>;
 }
 
-/** What was found in a range. */
+/** Result for a range. */
 export interface PtRangePart<Found> {
   /** The range. */
   readonly range: PtRange;
@@ -61,19 +61,19 @@ export interface PtRangePart<Found> {
   readonly kernelFile: string | undefined;
 }
 
-/** What ranges are parts of. */
+/** The whole of which ranges are parts. */
 export interface PtWhole<Found> {
   /** The trace; stitched, if its pieces may have data in common. */
   readonly trace: AuxTrace;
   /** The file. */
   readonly source: RandomAccessSource;
-  /** What the records said, read to the end. */
+  /** The sideband, read to the end. */
   readonly sideband: PtSideband;
   /** Where the code is. */
   readonly code: PtCode;
   /** Only these buffers. */
   readonly wants: (stream: AuxStream) => boolean;
-  /** Makes what takes the ranges. */
+  /** Makes the receiver of ranges. */
   readonly sink: (clock: PtClock) => PtPartSink<Found>;
 }
 

@@ -8,14 +8,14 @@ export type PtTask = { readonly about: unknown } | {
   readonly range: PtRange;
 };
 
-/** What it answers. */
+/** Its answers. */
 export type PtAnswer =
   | { readonly kind: "ready" }
   | { readonly kind: "part"; readonly number: number; readonly part: PtRangePart<unknown> }
   | { readonly kind: "error"; readonly message: string; readonly memory: boolean };
 
 /**
- * What the module of a thread calls: decodes ranges of a recording as they are dealt out.
+ * Called by a worker's module: decodes ranges of a recording as they are assigned.
  *
  * @param open Opens the recording, with what it is to be decoded with.
  */

@@ -6,7 +6,7 @@ export interface ItracePeriod {
   readonly unit: "instructions" | "ticks" | "ns";
 }
 
-/** What samples are to be made of a trace: the options of `perf script --itrace`. */
+/** The samples to make from a trace: the options of `perf script --itrace`. */
 export interface ItraceOptions {
   /** Samples of instructions: one each `period` instructions, TSC ticks or ns. */
   readonly instructions?: ItracePeriod;
@@ -50,7 +50,7 @@ export interface ItraceOptions {
   readonly quick?: 0 | 1 | 2;
 }
 
-/** What `perf script` makes where nothing is said: calls and all that is no instruction. */
+/** The default of `perf script`: calls, and all samples except instructions. */
 export const DEFAULT_ITRACE: ItraceOptions = {
   branches: true,
   calls: true,
@@ -135,7 +135,7 @@ export function parseItrace(text: string): ItraceOptions {
       if (!(entries >= 1 && entries <= MAX_ENTRIES)) {
         throw new RangeError(`itrace: ${word}: expected 1 to ${MAX_ENTRIES} entries`);
       }
-      // What is said last counts for both letters, as in perf.
+      // The last setting counts for both letters, as in perf.
       if (isChain) callChain = entries;
       else branchStack = entries;
       letters.add(sized);

@@ -17,8 +17,8 @@ export interface RecordedSamples {
 }
 
 /**
- * Call chains and branch stacks for samples that were recorded without: what the trace says of their
- * thread up to their time (`--itrace=G`, `L`).
+ * Call chains and branch stacks for samples that were recorded without them: those of their thread in
+ * the trace up to their time (`--itrace=G`, `L`).
  */
 export class AddedLists {
   /** The lists, from {@linkcode AddedLists.of} on, as `PtSampleRows.lists` has them. */

@@ -123,7 +123,7 @@ export class EventSamples implements LeftOut {
       case FlowEvent.ENABLED:
       case FlowEvent.SYNC:
         track.isOn = true;
-        // A PSB+ that says where execution is is no branch to there.
+        // A PSB+ with the address of execution is not a branch to it.
         if (atPsb && kind === FlowEvent.SYNC) this.#maker.takeTime(track);
         else {
           this.#begin(track, low, high);
@@ -187,7 +187,7 @@ export class EventSamples implements LeftOut {
         if (!track.isOn) break;
         track.isAborted = (detail & 2) !== 0;
         this.#maker.frequency(track, low, high);
-        // An abort is sampled with where it leads to, which is known next.
+        // An abort is sampled with its target, which comes next.
         if (itrace.transactions && was !== track.inTx && !track.isAborted) {
           this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1);
         }

@@ -11,11 +11,11 @@ const MEMORY_ADDRESS = 0;
 /** Counters that a record can name: a bit each. */
 const COUNTERS = 64;
 
-/** Which events the records of PEBS of a trace are samples of. */
+/** The events whose samples are the PEBS records of a trace. */
 export interface PebsEvents {
   /** The number of the event, if only one writes records of PEBS. */
   readonly single?: number | undefined;
-  /** Which counters have counted which events from when on, in order of time. */
+  /** The events of counters, with the time from which each holds, in order of time. */
   readonly counters: readonly CounterEvent[];
 }
 

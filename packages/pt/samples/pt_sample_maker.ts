@@ -12,7 +12,7 @@ import type { IpcCount, SampleTrack } from "./pt_sample_track.ts";
 
 /** Inputs of `PtSamples` beside the options. */
 export interface SamplesOptions {
-  /** What is made. */
+  /** Options of the samples. */
   readonly itrace: ItraceOptions;
   /** Ratio of the TSC to the bus clock; 0 if it is not known. */
   readonly maxNonTurboRatio: number;
@@ -34,7 +34,7 @@ export interface SamplesOptions {
   };
   /** Samples that were recorded, if they get lists. */
   readonly recorded?: RecordedSamples;
-  /** Which events records of PEBS are samples of. */
+  /** The events whose samples are PEBS records. */
   readonly pebs?: PebsEvents;
   /** Whether the kernel is traced. */
   readonly hasKernel: boolean;
@@ -61,13 +61,13 @@ export class SampleMaker {
   readonly code: PtCode;
   /** How times convert. */
   readonly clock: PtClock;
-  /** What is wanted. */
+  /** The requested samples. */
   readonly options: SamplesOptions;
   /** Instructions of blocks. */
   readonly insns: InsnTable;
   /** Calls that are open, and the last branches. */
   readonly stacks: SampleStacks;
-  /** Flags of branches one of which a wanted one has; 0 if each is wanted. */
+  /** Flags of which a requested branch has at least one; 0 if all branches are requested. */
   readonly branchesFilter: number;
   /** Whether it is wanted how deep the calls are. */
   readonly depths: boolean;

@@ -10,7 +10,7 @@ export class SamplePeriod {
   readonly isOn: boolean;
   readonly #isTicks: boolean;
   readonly #period: number;
-  /** What the times of the decoder have to be moved by, so that multiples of the period are round. */
+  /** Shift of the decoder's times that makes multiples of the period round. */
   readonly #phase: number = 0;
   /** Instructions up to the next sample, this one included; 0 if it has to be worked out. */
   #left = 0;
@@ -44,7 +44,7 @@ export class SamplePeriod {
     this.#insns = 0;
   }
 
-  /** A branch or an event ends what perf walks through at once. */
+  /** A branch or an event ends a walk of perf. */
   branch(): void {
     if (this.#isTicks) this.#left = 0;
   }
