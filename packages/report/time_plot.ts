@@ -32,7 +32,7 @@ export interface PlotPanel {
   readonly lines?: readonly { readonly value: number; readonly text: string }[];
 }
 
-/** What is drawn. */
+/** Contents of a plot. */
 export interface TimePlot {
   /** From the top. */
   readonly panels: readonly PlotPanel[];

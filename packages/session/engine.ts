@@ -151,7 +151,7 @@ export interface EngineOptions extends OrderOptions {
   readonly diagnostics?: Diagnostics;
 }
 
-/** What is needed of a `Worker`, of whichever runtime. */
+/** The needed part of a `Worker`, in any runtime. */
 export interface WorkerThread {
   /** Sends a message, and hands over the memory in it that is named. */
   postMessage(message: unknown, options?: { readonly transfer?: ArrayBuffer[] }): void;
@@ -187,7 +187,7 @@ export interface Extent {
   readonly youngest: bigint;
 }
 
-/** What all consumers of a pass share. */
+/** Shared state of all consumers of a pass. */
 export class Engine {
   /** The recording. */
   readonly reader: PerfDataReader;

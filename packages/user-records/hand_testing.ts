@@ -64,7 +64,7 @@ export function layout(): Layout {
   return new Layout();
 }
 
-/** What a record is expected to be. */
+/** The expected record. */
 export interface Expected {
   /** `misc` of the record header; 0 if not given. */
   misc?: number;

@@ -26,7 +26,7 @@ export interface PayloadPart {
   readonly after: number;
 }
 
-/** What stays of the AUX data of a recording. */
+/** The AUX data of a recording to keep. */
 export interface AuxPlan {
   /** By file offset of a payload, what stays of it; what is not there goes. */
   readonly parts: ReadonlyMap<number, PayloadPart>;

@@ -40,7 +40,7 @@ export const KEEP = 0;
 /** The record, and the payload after it, goes. */
 export const DROP = 1;
 
-/** What becomes of a record: it stays, it goes, or these bytes, which are copied, take its place. */
+/** Decision about a record: keep it, drop it, or replace it with a copy of these bytes. */
 export type Verdict = typeof KEEP | typeof DROP | Uint8Array;
 
 /**

@@ -71,7 +71,7 @@ export interface PerfKnowledge {
 }
 
 /**
- * What the perf of a Linux version knows.
+ * Records, features and attrs that the perf of a Linux version knows.
  *
  * @param version Such as `4.14`.
  * @throws {RangeError} If that is not a version, or older than Linux 3.4.

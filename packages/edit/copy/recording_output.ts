@@ -42,7 +42,7 @@ export interface RecordingHead {
   readonly like?: PerfDataReader;
 }
 
-/** What could not be written in the form that was asked for. */
+/** Receives a message about data that could not be written in the requested form. */
 export type Loss = (message: string) => void;
 
 /**

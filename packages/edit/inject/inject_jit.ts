@@ -42,7 +42,7 @@ export interface NamedJitdump {
   readonly path: string;
 }
 
-/** What a recording says of compilers that made code at run time. */
+/** The jitdump files of a recording, and the facts about them. */
 export interface JitdumpsOf {
   /** The files. */
   readonly files: readonly NamedJitdump[];

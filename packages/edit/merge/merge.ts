@@ -34,7 +34,7 @@ export interface MergeOptions {
   readonly progress?: (bytes: number) => void;
 }
 
-/** What was done to an input. */
+/** Changes to an input. */
 export interface MergedInput {
   /** As in {@link MergeInput}. */
   readonly name: string;

@@ -11,7 +11,7 @@ export interface MovedPart {
   readonly shift: bigint;
 }
 
-/** What becomes of the AUX data of an input. */
+/** Treatment of the AUX data of an input. */
 export interface PartAux {
   /** Whether its AUXTRACE_INFO is the one of the result. */
   readonly isFirst: boolean;

@@ -28,7 +28,7 @@ export interface LostRange {
   readonly reason: string;
 }
 
-/** What a repair found and did. */
+/** Findings and changes of a repair. */
 export interface RepairReport {
   /** Bytes among the records that are lost, in file order. */
   readonly lost: readonly LostRange[];

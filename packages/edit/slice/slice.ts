@@ -40,7 +40,7 @@ export interface SliceFilter {
   readonly aux?: AuxPlan;
 }
 
-/** What a slice left out. */
+/** Counts of data that a slice left out. */
 export interface SliceStats {
   /** Samples of the recording. */
   samples: number;

@@ -34,7 +34,7 @@ export interface BinaryBranches {
 }
 
 /**
- * What was counted of one binary.
+ * Counts of one binary.
  *
  * @param isBinary Whether an object, by its number in `places`, is the binary.
  */

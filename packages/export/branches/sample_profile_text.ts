@@ -72,7 +72,7 @@ export function inOrder(places: ReadonlyMap<number, unknown>): Float64Array {
   return Float64Array.from(places.keys()).sort();
 }
 
-/** What was called, the most frequent first. */
+/** The called functions, the most frequent first. */
 export function sortedTargets(
   targets: ReadonlyMap<number, number> | undefined,
   names: readonly string[],

@@ -15,7 +15,7 @@ export interface CodeRun {
   readonly cycles: number;
 }
 
-/** What ran without a branch in the objects that `isWanted` accepts by their numbers in `places`. */
+/** Code that ran without a branch, in the objects that `isWanted` accepts by their numbers in `places`. */
 export function codeRuns(
   { branches, traces, ran, timed, cycles }: BranchCounts,
   places: BranchPlaces,
@@ -41,7 +41,7 @@ export function codeRuns(
   return runs;
 }
 
-/** What is known of how often an instruction ran. */
+/** How often an instruction ran, if known. */
 export interface InsnRuns {
   /** Number of the first instruction of its basic block. */
   readonly block: number;

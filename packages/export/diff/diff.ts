@@ -13,7 +13,7 @@ import { normalTwoSided, rateTest, shareTest, significant, welch } from "./stati
 /** Properties in which recordings have to agree for a comparison. */
 export type DiffMeasure = "total" | "samples" | "time" | "period";
 
-/** What is compared, and how. */
+/** Options of a comparison. */
 export interface DiffOptions {
   /** Name of the event. */
   readonly event: string;

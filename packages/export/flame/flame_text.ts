@@ -51,7 +51,7 @@ export function amount(value: number, unit: "nanoseconds" | "count"): string {
   return `${value} ns`;
 }
 
-/** What there is to say about a box, a line each. */
+/** Facts about a box, a line for each. */
 export function boxFacts(data: FlameData, tree: FlameTree, box: number, event: number): string[] {
   const { unit = "count", name = "" } = data.events[event] ?? {};
   const up = tree.parent[box] as number;

@@ -18,7 +18,7 @@ export interface PageParts {
   readonly worker: string;
 }
 
-/** What a report has inside. */
+/** The data in a report. */
 export interface ReportParts {
   /** What it shows; `undefined` if there are no samples. */
   readonly profile: ViewProfile | undefined;

@@ -21,7 +21,7 @@ export interface BranchCounters {
   readonly own: readonly (string | undefined)[];
 }
 
-/** What a recording says of the counters of its branches; `undefined` if it has none. */
+/** The branch counters of a recording; `undefined` if it has none. */
 export async function branchCounters(reader: PerfDataReader): Promise<BranchCounters | undefined> {
   const events = reader.events.all;
   const counted = events.map(({ attr }) =>

@@ -46,7 +46,7 @@ export interface RecordedBranch {
   readonly counters?: string;
 }
 
-/** What is known of the places that branches lead from and to: of an engine, or of a trace. */
+/** Sources and targets of branches: places of an engine, or of a trace. */
 export interface BlockPlaces {
   /** The object of a place; `undefined` for none. */
   object(place: number): SymbolObject | undefined;

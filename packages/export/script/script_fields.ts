@@ -263,7 +263,7 @@ export interface RowNeeds {
   readonly records: (event: PerfEvent) => boolean;
 }
 
-/** What is needed of samples, so that the fields that are asked for can be printed. */
+/** Data of samples that the requested fields need. */
 export function rowNeeds(
   events: readonly PerfEvent[],
   wish: FieldWish | undefined,

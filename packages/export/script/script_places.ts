@@ -40,8 +40,8 @@ export interface PlaceWants {
 }
 
 /**
- * What `perf script` prints of places, which are looked up as they are met. A text is made once, as bytes, and
- * copied from then on.
+ * Text of `perf script` for places, which are looked up when they occur. A text is made once, as bytes,
+ * and then copied.
  */
 export class ScriptPlaces {
   readonly #engine: Engine;

@@ -72,7 +72,7 @@ export interface PtScriptOrder {
   readonly begins?: (samples: PtSamples) => void;
 }
 
-/** What was written. */
+/** Counts of the output. */
 export interface WrittenPtScript extends LeftOut {
   /** Figures. */
   readonly counts: PtCounts;

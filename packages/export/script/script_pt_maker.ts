@@ -17,7 +17,7 @@ export interface FirstPeriod {
   readonly period: number;
 }
 
-/** What a part of a buffer's trace is as text. */
+/** Text of a part of a buffer's trace. */
 export interface PtScriptPart extends PartEnd {
   /** The text, in pieces of whole lines. */
   readonly text: Uint8Array<ArrayBuffer>[];

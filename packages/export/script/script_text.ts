@@ -44,7 +44,7 @@ export interface ScriptTextOptions {
   readonly keep?: ((places: ScriptPlaces, comm: string, place: number) => boolean) | undefined;
 }
 
-/** What one thread printed. */
+/** Output of one thread. */
 export interface ScriptPart {
   /** Samples that were printed. */
   readonly printed: number;

@@ -26,7 +26,7 @@ export interface CallTreeOptions {
   readonly leastShare?: number;
 }
 
-/** Who called whom, with what was sampled there: a row a node, a parent before its children. */
+/** Callers and callees with their samples: a row for each node, a parent before its children. */
 export interface CallTree {
   /** Number of nodes. */
   readonly length: number;

@@ -31,8 +31,8 @@ export async function* payloadBlocks(
 }
 
 /**
- * What there is of the first `size` bytes of a payload. Memory grows with what comes: a damaged record
- * may announce any size.
+ * The available bytes of the first `size` bytes of a payload. Memory grows with the actual bytes, since
+ * a damaged record may claim any size.
  */
 export async function payloadBytes(
   payload: Pick<Payload, "read">,

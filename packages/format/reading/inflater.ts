@@ -21,8 +21,8 @@ export interface InflaterHost {
 }
 
 /**
- * What came out of the COMPRESSED records before a record: with it, those after it can be inflated for
- * themselves. It can be sent to another thread.
+ * Output of the COMPRESSED records before a record, with which later ones can be inflated
+ * independently. It can be sent to another thread.
  */
 export interface InflaterState {
   /** Where the stream is; `undefined` if it has not begun. */

@@ -70,7 +70,7 @@ export interface ReaderOptions {
   readonly zstd?: (from?: ZstdState) => ZstdStream;
 }
 
-/** What a pass over the records found. */
+/** Counts of a pass over the records. */
 export interface ReaderStats {
   /** Records, COMPRESSED ones and what came out of them included. */
   records: number;

@@ -11,7 +11,7 @@ export interface TempFile {
   close(): void;
 }
 
-/** What sources have in common. */
+/** Common members of sources. */
 export interface AnySource {
   /**
    * Makes a file for records that have to wait for their order, where they are more than memory should

@@ -168,7 +168,7 @@ export function enumeration<C extends Codec<number> | Codec<bigint>>(
   return { ...codec, display: { as: "enum", names } };
 }
 
-/** What {@link decode} found. */
+/** Result of {@link decode}. */
 export interface Decoded<T> {
   /** The value. */
   readonly value: T;

@@ -41,7 +41,7 @@ export interface PrintFormat {
   readonly args: readonly Expression[];
 }
 
-/** What a file `events/SYSTEM/NAME/format` of the kernel says. */
+/** Contents of a file `events/SYSTEM/NAME/format` of the kernel. */
 export interface TracepointFormat {
   /** Name of the event. */
   readonly name: string;

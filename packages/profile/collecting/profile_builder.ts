@@ -34,7 +34,7 @@ export interface BuilderSample {
   readonly cpu?: number;
 }
 
-/** What a profile says about itself. */
+/** Metadata of a profile. */
 export interface ProfileAbout {
   /** The events. */
   readonly events: readonly ProfileEvent[];

@@ -86,7 +86,7 @@ export interface ProfileNames {
   readonly progress?: LookUpProgress;
 }
 
-/** What one thread collected. */
+/** Result of one thread. */
 export interface ProfilePart {
   /** Samples by context and stack; of timed ones, the contexts only. */
   readonly sums: HistogramPart;

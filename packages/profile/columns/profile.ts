@@ -225,7 +225,7 @@ export function functionLabels(profile: Profile): string[] {
   return profile.functions.name.map((_, number) => functionLabel(profile, number));
 }
 
-/** What profiles can count. */
+/** Weights that profiles can count. */
 export const PROFILE_WEIGHTS: readonly ["period", "latency", "off-cpu", "wall"] = [
   "period",
   "latency",
@@ -233,10 +233,10 @@ export const PROFILE_WEIGHTS: readonly ["period", "latency", "off-cpu", "wall"] 
   "wall",
 ];
 
-/** What a profile counts. */
+/** The weight that a profile counts. */
 export type ProfileWeight = typeof PROFILE_WEIGHTS[number];
 
-/** What a word says that a profile counts; `undefined` if it is none. */
+/** The weight with a name; `undefined` if there is none. */
 export function profileWeight(text: string | null | undefined): ProfileWeight | undefined {
   return PROFILE_WEIGHTS.find((weight) => weight === text);
 }

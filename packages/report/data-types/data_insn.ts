@@ -17,7 +17,7 @@ export interface MemoryOperand {
   readonly isSegment: boolean;
 }
 
-/** What an instruction does with the address that a register may hold. */
+/** Effect of an instruction on the address that a register may hold. */
 export type InsnEffect =
   /** It copies a register. */
   | { readonly kind: "move"; readonly to: number; readonly from: number }

@@ -23,7 +23,7 @@ export const DATA_CAUSES = [
 /** One of {@link DATA_CAUSES}. */
 export type DataCause = typeof DATA_CAUSES[number];
 
-/** What an instruction accesses, or why that is not known. */
+/** The data that an instruction accesses, or why it is not known. */
 export type DataAccess =
   | {
     /** Its type; an element of an array counts as that. */

@@ -13,7 +13,7 @@ import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
 import { Texts } from "../numbered_texts.ts";
 
-/** What few keys are about, and makes several entries of one function: see `PlaceNames.#FINE`. */
+/** Columns that few keys need, and that split a function into several entries: see `PlaceNames.#FINE`. */
 export type FineColumn = "offset" | "size" | "type" | "typeoff" | "typecln";
 
 /** A place whose function has several entries. */
@@ -41,13 +41,13 @@ export interface NameNeeds extends Readonly<Partial<Record<FineColumn, boolean>>
   readonly inline: boolean;
 }
 
-/** What names are of: the places of an engine, or those of a profile that has names already. */
+/** Places with names: those of an engine, or those of a profile that already has names. */
 export type CodePlaces = Pick<
   Places,
   "count" | "mapped" | "objects" | "object" | "address" | "lo" | "hi" | "cpumode"
 >;
 
-/** What became of the addresses of places. */
+/** Results of looking up the addresses of places. */
 export interface LookedUpPlaces {
   /** By place; `undefined` if it was not looked up. */
   readonly resolutions: readonly (Resolution | undefined)[];
@@ -59,7 +59,7 @@ export interface LookedUpPlaces {
   readonly trust: SymbolTrust | undefined;
 }
 
-/** What places are looked up of: an engine, or the code of a trace. */
+/** Source of places to look up: an engine, or the code of a trace. */
 export interface LookedUpCode {
   /** The places. */
   readonly places: AddressedPlaces;
@@ -131,8 +131,8 @@ export async function lookUpUses(
 }
 
 /**
- * What rows say of places, as numbers: object, function, line and file. An entry is a distinct
- * combination of those that are needed.
+ * Numbers for the names of places in rows: object, function, line and file. An entry is a distinct
+ * combination of the needed ones.
  */
 export class PlaceNames {
   /** Names of objects. */

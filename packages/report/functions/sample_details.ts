@@ -45,7 +45,7 @@ export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   "parallelism",
 ];
 
-/** What a sample itself has; the rest is of the moment at which it was taken. */
+/** Columns from the sample itself; others depend on the time of the sample. */
 export type RecordedColumn = Exclude<DetailColumn, "parallelism">;
 
 /** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
@@ -88,7 +88,7 @@ export interface TraceTexts {
   text(id: number, bytes: Uint8Array, view: DataView, start: number, end: number): Uint8Array;
 }
 
-/** What of the samples of one thread was collected. */
+/** Columns collected by one thread. */
 export interface DetailsPart {
   /** Values by number, two words each. */
   readonly words: Int32Array<ArrayBuffer>;

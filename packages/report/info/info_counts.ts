@@ -42,7 +42,7 @@ export interface EventInfo {
   readonly fixedPeriod: number | undefined;
 }
 
-/** What the stacks of a recording are made of. */
+/** Sources of the stacks of a recording. */
 export interface StackInfo {
   /** Samples with a call chain. */
   chains: number;

@@ -65,7 +65,7 @@ export interface LockThread extends WaitSums {
   readonly comm: string;
 }
 
-/** What waited for locks, the longest waits in all first. */
+/** Waits for locks, the longest total first. */
 export interface LockReport {
   /** The longest waits in all first. */
   readonly callers: readonly LockCaller[];

@@ -17,7 +17,7 @@ function numbers({ contended, ended, total, max, min }: WaitSums): string {
 const HEAD = "CONTENDED  TOTAL WAIT         MAX         MIN         AVG";
 
 /**
- * Who waited for locks, as a table.
+ * A table of waits for locks.
  *
  * @example
  * ```ts

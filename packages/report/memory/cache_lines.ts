@@ -74,7 +74,7 @@ export interface CacheLine {
   readonly accesses: readonly LineAccess[];
 }
 
-/** What there is of cache lines. */
+/** The cache lines of a recording. */
 export interface CacheLineReport {
   /** All accesses. */
   readonly total: AccessSums;
@@ -86,7 +86,7 @@ export interface CacheLineReport {
   readonly trust: SymbolTrust | undefined;
 }
 
-/** What lines are contended by. */
+/** Kinds of contention. */
 export const CONTENTION = {
   /** Loads of lines that another core had modified. */
   hitm: ["local_hitm", "remote_hitm"],
@@ -125,7 +125,7 @@ export interface SumsPart {
   readonly weights: Float64Array<ArrayBuffer>;
 }
 
-/** What one thread counted. */
+/** Counts of one thread. */
 export interface CacheLinesPart {
   /** Accesses of all. */
   readonly total: SumsPart;

@@ -103,7 +103,7 @@ export interface RateEventSummary extends RateEvent {
   readonly lostSamples: number;
 }
 
-/** What was found about the rates of a file's events. */
+/** Rates of a file's events. */
 export interface RateReport {
   /** What a counter counts. */
   readonly by: RateBy;

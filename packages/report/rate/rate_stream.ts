@@ -4,7 +4,7 @@ export const SETTLED_SAMPLES = 16;
 /** How far apart the highest and the lowest of them may be: 1.25 is a quarter. */
 export const SETTLED_RATIO = 1.25;
 
-/** What two successive samples of a counter say about it. */
+/** Figures from two successive samples of a counter. */
 export interface RatePoint {
   /** Number of the event. */
   readonly event: number;
@@ -48,7 +48,7 @@ export interface Settled {
   readonly period: number;
 }
 
-/** What was found about one counter: an event on a CPU, or of a thread on a CPU. */
+/** Figures of one counter: an event on a CPU, or of a thread on a CPU. */
 export interface RateStreamSummary {
   /** Number of the event. */
   readonly event: number;

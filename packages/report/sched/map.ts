@@ -44,7 +44,7 @@ class Thread {
   }
 }
 
-/** What each CPU ran after each context switch, as `perf sched map` draws it. */
+/** The thread on each CPU after each context switch, as `perf sched map` draws it. */
 export class SchedulerMap extends SchedulerConsumer {
   readonly #threads = new Map<number, Thread>([[0, new Thread("swapper")]]);
   readonly #cpus: (Thread | undefined)[] = [];

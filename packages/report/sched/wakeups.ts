@@ -2,7 +2,7 @@ import { visible } from "@perfdata/format/visible";
 import type { Run } from "@perfdata/session/run";
 import { SchedulerConsumer } from "./consumer.ts";
 
-/** Who waited, and who woke it; durations in ns. */
+/** A waiting thread and the one that woke it; durations in ns. */
 export interface WakeupRow {
   /** Name of the thread that waited. */
   readonly waiter: string;

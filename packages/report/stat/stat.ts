@@ -38,7 +38,7 @@ export const STAT_GROUPINGS = [
 /** Aggregation of counts. */
 export type StatGrouping = typeof STAT_GROUPINGS[number];
 
-/** What a row is of: one of the CPUs, cores, threads …, as what counts are summed up by says. */
+/** Subject of a row: a CPU, core, thread, …, depending on the aggregation. */
 export interface StatGroup {
   /** Its name: `CPU0`, `S0-D0-C1`, `N0`, `bash-1234`; empty where all is one group. */
   readonly name: string;
@@ -46,7 +46,7 @@ export interface StatGroup {
   readonly cpus: number;
 }
 
-/** What an event has counted in a group. */
+/** Count of an event in a group. */
 export interface StatRow {
   /** Number of the event. */
   readonly event: number;
@@ -80,7 +80,7 @@ export interface StatCounts {
   readonly rows: readonly StatRow[];
 }
 
-/** What is known of a recording of `perf stat record`. */
+/** Contents of a recording of `perf stat record`. */
 export interface StatReport {
   /** Aggregation of counts. */
   readonly by: StatGrouping;

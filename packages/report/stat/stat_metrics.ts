@@ -20,7 +20,7 @@ export interface StatMetric {
   readonly sign?: "%" | " ";
 }
 
-/** What is counted of a group of CPUs: the sums by what they are of. */
+/** Sums of a group of CPUs, by kind. */
 export type MetricSums = ReadonlyMap<string, number>;
 
 /** The role of an event in metrics, by type and config (`linux/perf_event.h`). */

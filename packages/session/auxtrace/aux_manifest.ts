@@ -16,7 +16,7 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
-/** What {@link auxManifest} describes. */
+/** Input of {@link auxManifest}. */
 export interface AuxManifestInput {
   /** Name of the input. */
   readonly input: string;

@@ -50,7 +50,7 @@ export type Applied = (
   position: number,
 ) => void;
 
-/** What else decides what records mean. */
+/** Options that affect the meaning of records. */
 export interface HistoryOptions {
   /** Byte order of the records. */
   readonly littleEndian: boolean;

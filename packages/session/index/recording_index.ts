@@ -92,7 +92,7 @@ export interface IndexBlock {
   readonly youngest: bigint;
 }
 
-/** What it takes to read a block: what can be sent to another thread. */
+/** Inputs for reading a block, in a form that can be sent to another thread. */
 export type BlockRange = Pick<IndexBlock, "from" | "to" | "first" | "round" | "resume">;
 
 /** The memory that a block has for itself alone: handed over to another thread, it need not be copied. */

@@ -20,7 +20,7 @@ export function undescribedLine(names: readonly string[]): string | undefined {
     "(TRACING_DATA)";
 }
 
-/** What intervals were made from, as {@linkcode ThreadIntervals} counts it. */
+/** Sources of intervals, as {@linkcode ThreadIntervals} counts them. */
 export type IntervalCounts =
   & Pick<
     ThreadIntervals,
@@ -36,7 +36,8 @@ export type IntervalCounts =
   & Partial<Pick<ThreadIntervals, "undescribed">>;
 
 /**
- * What is missing of the times that threads had no CPU, a line each: what was not recorded, and how it is.
+ * Missing data about the times without a CPU, a line for each: what was not recorded, and how to record
+ * it.
  *
  * @example
  * ```ts

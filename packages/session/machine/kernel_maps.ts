@@ -48,7 +48,7 @@ export interface MapRange {
   readonly pgoffLo: number;
 }
 
-/** What the kernel maps: itself, its modules, and code that KSYMBOL records name. */
+/** The kernel's maps: the kernel itself, its modules, and code named by KSYMBOL records. */
 export class KernelMaps {
   /** The tree of the kernel's space in `AddressSpaces`. */
   root: number = 0;

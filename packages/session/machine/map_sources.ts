@@ -31,7 +31,7 @@ export interface MapSource {
 }
 
 // Where the fields of the records lie.
-/** Those of MMAP, with which MMAP2 begins. */
+/** Offsets of the fields of MMAP, with which MMAP2 begins. */
 export const MAP: Layout<Mmap> = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
 

@@ -255,7 +255,7 @@ export interface OutcomesPart {
   readonly objects: readonly (ObjectOutcome | undefined)[];
 }
 
-/** What became of addresses that are looked up a part at a time; counted when all are. */
+/** Results for addresses that are looked up in parts, counted at the end. */
 export class LookUpOutcomes {
   /** By row: 0 if it was not looked up. */
   #outcomes = new Uint8Array(1 << 10);

@@ -49,7 +49,7 @@ export interface OrderOptions extends Pick<BatchOptions, "from" | "to" | "inflat
   readonly hold?: number;
 }
 
-/** What was found about the order of a file. */
+/** Counts about the order of a file. */
 export interface OrderStats {
   /** Records that went through the re-order buffer. */
   queued: number;

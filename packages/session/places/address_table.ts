@@ -34,7 +34,7 @@ export interface AddressTable {
   readonly times: Float64Array;
 }
 
-/** What is looked up: the places of an engine, or of a trace. */
+/** Places to look up: those of an engine, or of a trace. */
 export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "address" | "times">;
 
 /**

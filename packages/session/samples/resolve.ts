@@ -40,7 +40,7 @@ export interface SampleFilter {
   readonly records?: { has(offset: number): boolean } | undefined;
 }
 
-/** What a {@link Resolver} reads, fills and goes by. */
+/** Inputs and outputs of a {@link Resolver}. */
 export interface ResolverParts {
   /** The recording. */
   readonly reader: PerfDataReader;

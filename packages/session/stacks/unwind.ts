@@ -139,7 +139,7 @@ class ProcessCode implements CodeLookup {
   }
 }
 
-/** What of an engine is needed. */
+/** The needed part of an engine. */
 export interface UnwindEngine {
   /** What is mapped where. */
   readonly view: MachineView;

@@ -90,7 +90,7 @@ export function wantedBlocks(
   return blocks.filter((block) => isWanted(block, filter));
 }
 
-/** What takes blocks. */
+/** Receiver of blocks. */
 export interface BlockSink {
   /** Which samples count: blocks without any are not read. */
   readonly filter: SampleFilter;

@@ -38,7 +38,7 @@ export interface Shareable<Part = unknown> {
   join(part: Part, numbers: JoinedNumbers): void;
 }
 
-/** What one thread found in a stretch of the file, beyond what it had found before. */
+/** New results of one thread in a stretch of the file. */
 export interface StretchPart {
   /** Places that are new. */
   readonly places: PlacesPart;
@@ -48,7 +48,7 @@ export interface StretchPart {
   readonly collected: unknown;
 }
 
-/** What one thread counted in all that it took. */
+/** Totals of one thread. */
 export interface ThreadTotals {
   /** Samples of no known event, or damaged. */
   readonly leftOut: number;

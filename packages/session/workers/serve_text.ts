@@ -31,7 +31,7 @@ export interface TextOrder {
   readonly spare: ArrayBuffer[];
 }
 
-/** What a thread answers. */
+/** Answers of a worker. */
 export type TextAnswer =
   | {
     readonly kind: "text";
@@ -54,7 +54,7 @@ export interface TextService<About> {
   readonly make: MakeText<About>;
 }
 
-/** What the module of a thread calls: makes text of windows as they are dealt out. */
+/** Called by a worker's module: makes the text of windows as they are assigned. */
 export function serveText<About>({ open, make }: TextService<About>): void {
   const scope = globalThis as unknown as {
     onmessage: ((event: { data: TextTask | TextOrder }) => void) | null;

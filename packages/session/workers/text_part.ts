@@ -46,7 +46,7 @@ export interface TextPast {
   readonly machine: HistoryIndex | undefined;
 }
 
-/** What another thread found in its windows. */
+/** Results of another thread for its windows. */
 export interface TextPartAnswer {
   /** What it collected. */
   readonly part: StretchPart;

@@ -62,7 +62,7 @@ export interface TextWork<About> {
   readonly diagnostics: Diagnostics;
 }
 
-/** What was made. */
+/** Result of the workers. */
 export interface TextMade {
   /** The consumer that all counts were added to. */
   readonly consumer: TextConsumer;

@@ -27,7 +27,7 @@ export interface BundleUnwinding {
   readonly section: Uint8Array;
 }
 
-/** What a bundle holds of an object besides its addresses. */
+/** Data of an object in a bundle, besides its addresses. */
 export interface BundleObjectInfo extends SymbolObject {
   /** The file that the symbols came from. */
   readonly origin?: string;

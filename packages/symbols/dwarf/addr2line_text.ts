@@ -21,12 +21,12 @@ export interface Addr2LineOptions {
   readonly addressDigits?: 8 | 16;
 }
 
-/** What finds frames for {@linkcode Addr2LineText}: a `DwarfContext`, or `BundleFrames`. */
+/** Finds frames for {@linkcode Addr2LineText}: a `DwarfContext`, or `BundleFrames`. */
 export type FrameFinder =
   & Pick<DwarfContext, "findAll" | "functions" | "files">
   & Partial<Pick<DwarfContext, "functionName" | "linkageNameBytes">>;
 
-/** What names addresses that have no frames: a `SymbolTable`, or `BundleFrames`. */
+/** Names addresses that have no frames: a `SymbolTable`, or `BundleFrames`. */
 export type SymbolFinder = Pick<SymbolTable, "lookup" | "name">;
 
 const encoder = new TextEncoder();

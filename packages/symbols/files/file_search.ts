@@ -114,7 +114,7 @@ export interface RefusedFile extends FileCandidate {
   readonly buildId?: string;
 }
 
-/** What a search has found. */
+/** Result of a search. */
 export interface SearchResult {
   /** The file with the best symbol table; debug information is usually there, too. */
   readonly symbols?: FoundFile;

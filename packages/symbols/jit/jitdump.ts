@@ -27,7 +27,7 @@ export interface JitdumpHeader {
   readonly flags: bigint;
 }
 
-/** What every record has: `struct jr_prefix`. */
+/** Header of every record: `struct jr_prefix`. */
 export interface JitRecordPrefix {
   /** Byte offset of the record in the file. */
   readonly offset: number;

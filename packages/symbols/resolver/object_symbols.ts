@@ -103,7 +103,7 @@ export class FileSymbols implements ObjectSymbols {
   }
 }
 
-/** What a bundle says of an address of an object; `undefined` if it does not have it. */
+/** Entry of a bundle for an address of an object; `undefined` if it has none. */
 export function bundledResolution(
   bundled: BundleObject | undefined,
   address: number,

@@ -46,7 +46,7 @@ export interface RecordingKey {
   readonly date: string | undefined;
 }
 
-/** What is written of a recording. */
+/** Options for writing a recording. */
 export interface RecordingTablesOptions {
   /** Name of the file. */
   readonly name: string;

@@ -74,7 +74,7 @@ export class ContentHash {
   }
 }
 
-/** What is hashed, so that things of different kinds have different ids. */
+/** Seeds by kind of hashed object, so that objects of different kinds have different ids. */
 export const SEED = { OBJECT: 1, FRAME: 2, STACK: 3, RECORDING: 4, INLINED: 5 } as const;
 
 const encoder = new TextEncoder();

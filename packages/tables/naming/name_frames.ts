@@ -215,7 +215,7 @@ class Builds {
   }
 }
 
-/** What {@linkcode nameFrames} wrote. */
+/** Result of {@linkcode nameFrames}. */
 export interface NamedFrames {
   /** Frames that got a name. */
   readonly frames: number;
