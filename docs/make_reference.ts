@@ -10,9 +10,9 @@ import { USER_RECORDS } from "../packages/user-records/mod.ts";
 
 const INTRO = `# Reference: structures and their fields
 
-Made from the declarations by \`docs/make_reference.ts\`. The names are those of the kernel and of perf; they are also the keys
-of \`records\`' JSON and the fields of \`hex\`. Integers are in the byte order of the file. A field in parentheses is on disk but
-not in the decoded value, since it follows from the others. \`?\` marks fields that are not always there.
+Generated from the declarations by \`docs/make_reference.ts\`. The names are those of the kernel and of perf; they are also the
+keys of the JSON of \`records\` and the fields of \`hex\`. Integers are in the byte order of the file. A field in parentheses is on
+disk but not in the decoded value, since it follows from the others. \`?\` marks fields that may be missing.
 `;
 
 /** Escapes what would end a cell of a table. */
@@ -79,9 +79,7 @@ export function reference(): string {
     ...[...KERNEL_RECORDS, ...USER_RECORDS].flatMap(({ type, name, body }) => [
       `## ${name} (${type})\n`,
       name === "SAMPLE"
-        ? `Which fields there are depends on \`sample_type\` of the event.\n\n${
-          table(sample.parts)
-        }`
+        ? `The fields depend on \`sample_type\` of the event.\n\n${table(sample.parts)}`
         : table((body as Codec<unknown>).parts),
     ]),
     "# Feature sections\n",

@@ -47,7 +47,7 @@ export class AnnotatedPages {
     this.#sources = new Sources(about.flags.value.source);
   }
 
-  /** The function; its code, or its source lines where there is no code. */
+  /** The function; its code, or its source lines if there is no code. */
   async page(fn: number, shown: Shown): Promise<TextPage> {
     const { profile, fullNames } = this.#about;
     const selected = this.#selected(shown);

@@ -9,7 +9,7 @@ export { isRecording };
 /**
  * Opens a bundle.
  *
- * @throws {InputError} Where the file is not there, or is no bundle.
+ * @throws {InputError} If the file is not there, or is no bundle.
  */
 export async function bundledSymbols(
   path: string,

@@ -111,8 +111,8 @@ export function colorMode(): "colors" | "attributes" | "none" {
  * Reads the command line. `--help`, `-h` and `--debug` are known everywhere. `--temp` and `--color` take
  * effect here: a command that has them does nothing else for them.
  *
- * @throws {UsageError} Where a flag is not known, has no value but needs one, or has several.
- * @throws {InputError} Where there may be no temporary files.
+ * @throws {UsageError} If a flag is not known, has no value but needs one, or has several.
+ * @throws {InputError} If there may be no temporary files.
  */
 export function parseFlags<const B extends string, const S extends string>(
   args: readonly string[],
@@ -242,7 +242,7 @@ export function parseWord<W extends string>(
 /**
  * Reads a list of numbers and ranges: `0,3` or `0-3,8`.
  *
- * @throws {UsageError} Where it is none.
+ * @throws {UsageError} If it is none.
  */
 export function parseNumbers(flag: string, text: string): Set<number> {
   const numbers = new Set<number>();
@@ -263,7 +263,7 @@ export function parseNumbers(flag: string, text: string): Set<number> {
  * standard input, if there is no such file.
  *
  * @returns `-` for standard input.
- * @throws {UsageError} Where there are more, or a flag took it for its value.
+ * @throws {UsageError} If there are more, or a flag took it for its value.
  */
 export function oneFile(operands: readonly string[]): string {
   if (operands.length > 1) {
@@ -371,7 +371,7 @@ export interface Command {
   readonly help: string;
   /** Its flags. */
   readonly flags: FlagSpec<string, string>;
-  /** Words that follow the name, where it has commands of its own. */
+  /** Words that follow the name, if it has commands of its own. */
   readonly verbs?: readonly string[];
   /** Reads the command line, does the job and returns the exit code. */
   run(args: readonly string[]): number | Promise<number>;
@@ -534,7 +534,7 @@ function explained(what: string, error: unknown): unknown {
  * Creates an output that takes its name when it is whole: see `newFile`. Where it is not committed, what
  * was there before stays.
  *
- * @throws {InputError} Where the name is taken and `force` is not set.
+ * @throws {InputError} If the name is taken and `force` is not set.
  */
 export function openOutput(path: string, force: boolean): NewFile {
   return about(path, () => newFile(path, { force }));
@@ -583,7 +583,7 @@ export function progressText(done: number, total: number | undefined, seconds: n
   return `${Math.min(100, Math.floor(100 * done / total))}%, ${speed}, ${text} left`;
 }
 
-/** Shows on standard error how far long work is; only where that is a terminal. */
+/** Shows on standard error how far long work is; only if that is a terminal. */
 export class Progress {
   readonly #what: string;
   #total: number | undefined;
@@ -602,7 +602,7 @@ export class Progress {
     this.#total = total;
   }
 
-  /** Notes that so many more bytes are done, and so many more are to do than was known. */
+  /** Notes how many more bytes are done, and how many more there are to do than was known. */
   readonly add = (bytes: number, more: number = 0): void => {
     this.#done += bytes;
     if (this.#total !== undefined) this.#total += more;
@@ -648,7 +648,7 @@ export class Progress {
 }
 
 /**
- * {@link Progress} of a command that prints to standard output: none where that is a terminal as
+ * {@link Progress} of a command that prints to standard output: none if that is a terminal as
  * well, whose lines it would run into.
  */
 export function progressOf(

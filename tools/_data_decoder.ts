@@ -18,7 +18,7 @@ const LOST_32 = [0, 1, 2];
  * Loads what decodes instructions of a machine.
  *
  * @param arch As the recording calls it; x86-64 where it does not.
- * @returns `undefined` where there is nothing for it.
+ * @returns `undefined` if there is nothing for it.
  */
 export async function dataDecoder(arch: string | undefined): Promise<DataDecoder | undefined> {
   if (arch === undefined || arch === "x86_64") return await x86(64);

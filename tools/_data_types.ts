@@ -28,7 +28,7 @@ export interface ShownTypes {
   readonly source: ReadProfile["source"];
   /** Where code is read. */
   readonly files: Parameters<typeof codeFiles>[1];
-  /** The type that is asked for; all where it is `undefined`. */
+  /** The type that is asked for; all if it is `undefined`. */
   readonly wanted: string | undefined;
   /** Whether lines of JSON are wanted. */
   readonly json: boolean;

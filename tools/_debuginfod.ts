@@ -16,7 +16,7 @@ export interface DownloadJob {
   readonly cache: string;
   /** Objects, the most wanted first. */
   readonly wanted: readonly WantedObject[];
-  /** 100 KB at least have to come in so many seconds. */
+  /** 100 KB at least have to come in this many seconds. */
   readonly seconds: number;
   /** The most bytes of a file. */
   readonly mostBytes: number;
@@ -104,7 +104,7 @@ function opened(path: string, buildId: string): { shared: string | undefined } |
   }
 }
 
-/** Asks one server after another; why none could give it, or nothing where one did. */
+/** Asks one server after another; why none could give it, or nothing if one did. */
 async function download(
   job: DownloadJob,
   { name, buildId, kind }: { name: string; buildId: string; kind: FileKind },

@@ -20,7 +20,7 @@ export interface Downloaded {
 /**
  * The servers that `DEBUGINFOD_URLS` names.
  *
- * @throws {InputError} Where there is none, or a word is no URL of a server.
+ * @throws {InputError} If there is none, or a word is no URL of a server.
  */
 export function serversOf(text: string | undefined): readonly string[] {
   const urls = (text ?? "").split(/\s+/).filter((word) => word !== "" && !word.startsWith("ima:"));

@@ -13,7 +13,7 @@ import { insnText } from "./_insn_text.ts";
  *
  * @param tool The command, for messages.
  * @param arch As the recording calls it; x86-64 where it does not.
- * @returns `undefined` where there is nothing for it.
+ * @returns `undefined` if there is nothing for it.
  */
 export async function disassembler(
   tool: string,
@@ -86,7 +86,7 @@ async function aarch64(tool: string): Promise<Disassembler> {
 
 /** How far a branch of AArch64 goes: Arm ARM, C4.1.65 "Branches, Exception Generating and System instructions". */
 function branchDistance(word: number): number | undefined {
-  /** A signed field of so many bits from a place on, in instructions. */
+  /** A signed field of this many bits from a place on, in instructions. */
   const field = (at: number, bits: number) => (word << (32 - at - bits) >> (32 - bits)) * WORD;
   // B, BL
   if ((word >>> 26 & 0b11111) === 0b00101) return field(0, 26);

@@ -50,7 +50,7 @@ const PRIVATE = 0o600;
  * then, and where it fails, what was there before stays.
  *
  * @param name The command, for messages.
- * @throws {UsageError} Where no output is named, or it is a terminal.
+ * @throws {UsageError} If no output is named, or it is a terminal.
  */
 export async function writeRecording<T>(
   name: string,

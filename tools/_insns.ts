@@ -100,7 +100,7 @@ function runsText(runs: readonly InsnRuns[], number: number): string {
   return `${times.padStart(10)}${(cycles?.toFixed(1) ?? "").padStart(8)}`;
 }
 
-/** The name of what is called in so many characters. */
+/** The name of what is called in this many characters. */
 function withShortCall(text: string, room: number): string {
   return text.replace(/ <(.+)>$/, (_, name) => ` <${shortName(name, room)}>`);
 }

@@ -41,7 +41,7 @@ class Present {
   /** Those of other records: of Intel PT there may be no samples. */
   readonly others: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
   readonly types = new Set<number>();
-  /** When the first and the last sample were taken, and the others were written; 0 where there are none. */
+  /** When the first and the last sample were taken, and the others were written; 0 if there are none. */
   first = 0n;
   last = 0n;
   firstOther = 0n;

@@ -58,7 +58,7 @@ export const PROFILE_HELP = `\
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --jobs N           threads that read samples (default: all processors for large files)
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 `;
@@ -100,7 +100,7 @@ interface ReadProfileOptions extends ProfileOptions {
  * read is reported.
  *
  * @param tool Name of the command, for messages.
- * @throws {InputError} Where no sample is left.
+ * @throws {InputError} If no sample is left.
  */
 export async function readProfile(
   tool: string,
@@ -301,7 +301,7 @@ export function reportOtherEvents(
 /**
  * The number of an event of a profile by name; without one, the first that has samples.
  *
- * @throws {InputError} Where there is none of that name.
+ * @throws {InputError} If there is none of that name.
  */
 export function eventNumber({ events, samples }: Profile, name: string | undefined): number {
   if (name !== undefined) {

@@ -49,7 +49,7 @@ const KCORE = "kcore_dir/kcore";
 /**
  * The memory that `--image` names, and what `perf record --kcore` copied.
  *
- * @throws {InputError} Where a file is not one of memory.
+ * @throws {InputError} If a file is not one of memory.
  */
 export function imagesOf(
   text: string | undefined,
@@ -75,7 +75,7 @@ export function imagesOf(
 /**
  * The memory that `--image` or `--guest-image` names.
  *
- * @throws {InputError} Where a file is not one of memory.
+ * @throws {InputError} If a file is not one of memory.
  */
 export function namedImages(flag: string, text: string | undefined): MemoryImage[] {
   return (text?.split(",") ?? []).flatMap((part) => {
@@ -196,7 +196,7 @@ export interface OpenedPt {
  * @param tool Name of the command, for messages.
  * @param consumers What else wants the records.
  * @param opened Its bytes, where somebody has looked into them.
- * @throws {InputError} Where it has none.
+ * @throws {InputError} If it has none.
  */
 export async function openPt(
   tool: string,

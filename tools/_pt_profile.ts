@@ -42,7 +42,7 @@ async function decode(
   options: {
     readonly tree?: boolean;
     readonly timeline?: boolean;
-    /** How many threads, where it is said. */
+    /** How many threads, if it is said. */
     readonly jobs?: number | undefined;
     readonly progress?: DecodeProgress | undefined;
     /** Takes calls that ended, between packets; their names are known. */
@@ -127,7 +127,7 @@ async function decode(
  * Makes a profile of what ran: time and instructions by stack, or, with `timeline`, which stack was
  * there when.
  *
- * @throws {InputError} Where nothing was decoded.
+ * @throws {InputError} If nothing was decoded.
  */
 export async function readPtProfile(
   tool: string,

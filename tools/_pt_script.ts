@@ -54,7 +54,7 @@ export interface PtScriptWish {
   readonly nanoseconds: boolean;
   /** Width of objects in a call trace, or 0. */
   readonly objectWidth: number;
-  /** Records that are no samples, to be printed as well. */
+  /** Records that are not samples, to be printed as well. */
   readonly shown: ShownRecords | undefined;
 }
 
@@ -66,7 +66,7 @@ type ScriptFlags =
     readonly value: Readonly<Record<"jobs", string | undefined>>;
   };
 
-/** Which threads, times and CPUs are wanted; all where nothing is said. */
+/** Which threads, times and CPUs are wanted; all if nothing is said. */
 type Chosen = Awaited<ReturnType<typeof sampleFilter>> | undefined;
 
 /** What another thread is told of what is printed. */
@@ -90,7 +90,7 @@ interface PtScript extends PtScriptWhole {
 /**
  * Prepares what samples are made and printed with.
  *
- * @throws {InputError} Where the recording has not what was asked for.
+ * @throws {InputError} If the recording has not what was asked for.
  */
 async function ptScriptOf(
   { name, flags, itrace, wish, nanoseconds, objectWidth, chosen }: PtScriptAbout,
@@ -298,7 +298,7 @@ function recordedSamples(
   { blocks, count: sampled, shown }: ScriptRows,
   origin: TimeOrigin,
 ): RecordedSamples {
-  // A row that is no sample is one more; nobody asks for its lists.
+  // A row that is not a sample is one more; nobody asks for its lists.
   const count = sampled + shown;
   const samples = {
     count,

@@ -38,7 +38,7 @@ const SNAPSHOT = /^snapshot:\d+$/;
 /** Snapshots whose times are said. */
 const SHOWN = 8;
 
-/** When the snapshots of a recording were taken, in a line; `undefined` where it has none. */
+/** When the snapshots of a recording were taken, in a line; `undefined` if it has none. */
 export function snapshotsText(trace: OpenedPt["trace"], clock: PtClock): string | undefined {
   const taken = snapshotTimes(trace, clock);
   if (taken.length === 0) return undefined;

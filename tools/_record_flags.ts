@@ -7,7 +7,7 @@ import { UsageError } from "./_cli.ts";
 /**
  * A number that is not negative, decimal or with `0x`.
  *
- * @throws {UsageError} Where it is none.
+ * @throws {UsageError} If it is none.
  */
 export function parseOffset(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -21,7 +21,7 @@ export function parseOffset(flag: string, text: string | undefined): number | un
 /**
  * How many there are to be at most.
  *
- * @throws {UsageError} Where it is no number from 0 on.
+ * @throws {UsageError} If it is not a number from 0 on.
  */
 export function parseCount(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -34,7 +34,7 @@ export function parseCount(flag: string, text: string | undefined): number | und
 /**
  * A share in percent.
  *
- * @throws {UsageError} Where it is none.
+ * @throws {UsageError} If it is none.
  */
 export function parsePercent(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -50,7 +50,7 @@ const MOST_JOBS = 64;
 /**
  * A number of threads.
  *
- * @throws {UsageError} Where it is none, or more than there can be.
+ * @throws {UsageError} If it is none, or more than there can be.
  */
 export function parseJobs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;

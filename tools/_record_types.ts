@@ -5,7 +5,7 @@ import { UsageError } from "./_cli.ts";
 /**
  * Names of record types: `SAMPLE,MMAP2`.
  *
- * @throws {UsageError} Where one is not known.
+ * @throws {UsageError} If one is not known.
  */
 export function parseTypes(text: string | undefined): ReadonlySet<string> | undefined {
   if (text === undefined) return undefined;

@@ -20,7 +20,7 @@ export type RecordedRuns = (piece: ReadCode) => InsnRuns[];
  * Reads the recording once more, for its branches.
  *
  * @param progress The command, if it may show how far it is.
- * @returns `undefined` where no branches were recorded.
+ * @returns `undefined` if no branches were recorded.
  */
 export async function recordedRuns(
   name: string,

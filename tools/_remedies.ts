@@ -28,7 +28,7 @@ const REMEDIES: Readonly<Record<UnresolvedCause, Remedy>> = {
   "unmapped": () => CALLERS,
 };
 
-/** What helps most of the addresses of an object that have no function; `undefined` where all have one. */
+/** What helps most of the addresses of an object that have no function; `undefined` if all have one. */
 export function remedyOf(of: Pick<ObjectTrust, "object" | "unresolved">): string | undefined {
   let most: UnresolvedCause | undefined;
   let least = [0, 0];

@@ -49,7 +49,7 @@ export interface NameFilters {
  * Reads a list of names: parted by commas, except those in brackets as of `map<int, int>`; one
  * between slashes is a regular expression.
  *
- * @throws {UsageError} Where an expression is none.
+ * @throws {UsageError} If an expression is none.
  */
 export function parseNames(flag: string, text: string): NameTest {
   const names = new Set<string>();

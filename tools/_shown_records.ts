@@ -35,7 +35,7 @@ export type ShowFlag = keyof typeof SHOWN;
 /** All of them. */
 export const SHOW_FLAGS = Object.keys(SHOWN) as ShowFlag[];
 
-/** Records that flags ask for; nothing where none does. */
+/** Records that flags ask for; nothing if none does. */
 export function shownRecords(
   on: Readonly<Record<ShowFlag, boolean>>,
   cpus?: ReadonlySet<number>,

@@ -19,7 +19,7 @@ export class Sources {
     return [...this.#texts].filter(([, text]) => text === undefined).map(([path]) => path);
   }
 
-  /** The lines of a file; `undefined` where it cannot be read. */
+  /** The lines of a file; `undefined` if it cannot be read. */
   lines(path: string): readonly string[] | undefined {
     if (!this.#texts.has(path)) this.#texts.set(path, this.#read(path));
     return this.#texts.get(path);

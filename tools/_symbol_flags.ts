@@ -30,7 +30,7 @@ export const SYMBOL_HELP = `\
 /** What `--stitch-lbr` means. */
 export const STITCH_HELP = `\
       --stitch-lbr       continue call stacks from branch records (perf record --call-graph lbr)
-                         with those of the sample before, as perf report --stitch-lbr does
+                         with those of the previous sample, as perf report --stitch-lbr does
 `;
 
 /** What the user gave of them. */
@@ -57,7 +57,7 @@ export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
  *
  * @param file The recording.
  * @param more What else is known: the release of the recorded kernel, how names are shown.
- * @throws {InputError} Where a file that was named is not there, or is not what it should be.
+ * @throws {InputError} If a file that was named is not there, or is not what it should be.
  */
 export async function resolverOf(
   flags: SymbolFlags,
@@ -90,7 +90,7 @@ const archives = new Map<string, Promise<SymbolFiles>>();
 /**
  * The files that are seen: those of this machine, and of the archive that `--symfs` may name.
  *
- * @throws {InputError} Where that is not there, or is neither a folder nor an archive.
+ * @throws {InputError} If that is not there, or is neither a folder nor an archive.
  */
 export async function symbolFiles(symfs: string | undefined): Promise<SymbolFiles> {
   if (symfs === undefined || !isArchive(symfs)) {

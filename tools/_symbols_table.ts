@@ -25,7 +25,7 @@ export interface TableOptions {
 /**
  * Writes the names of those frames of tables that have a build id and no name: a file of `frames`.
  *
- * @throws {InputError} Where there are no tables.
+ * @throws {InputError} If there are no tables.
  */
 export async function symbolsTable(folder: string, options: TableOptions): Promise<number> {
   const { flags, output, force } = options;

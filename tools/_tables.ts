@@ -113,7 +113,7 @@ export class NewTable implements Disposable {
    * Opens it, and makes the folders that it is in.
    *
    * @param path Without what ends the names of its format.
-   * @throws {InputError} Where there is a file of that name, without `force`.
+   * @throws {InputError} If there is a file of that name, without `force`.
    */
   constructor(path: string, table: Table, writer: TableWriter, force: boolean) {
     const folder = path.slice(0, path.lastIndexOf("/"));
@@ -138,7 +138,7 @@ export class NewTable implements Disposable {
  * Writes the tables of a recording. Each file gets its name when all of them are whole, the one of
  * `recordings` last.
  *
- * @throws {InputError} Where there are no samples, or a file is there already.
+ * @throws {InputError} If there are no samples, or a file is there already.
  */
 export async function writeTables(
   job: TablesJob,

@@ -16,7 +16,7 @@ type TablesFlags = Flags<string, typeof SAMPLE_FLAGS.string[number] | typeof NAM
 /**
  * Reads the profile of a directory of tables.
  *
- * @throws {InputError} Where no sample is left.
+ * @throws {InputError} If no sample is left.
  */
 export async function readTablesProfile(
   tool: string,

@@ -39,7 +39,7 @@ function scaled(text: string, unit: bigint): bigint {
 /**
  * Reads a length of time: `10ms`, `1.5s`; in ns.
  *
- * @throws {UsageError} Where it is none.
+ * @throws {UsageError} If it is none.
  */
 export function parseLength(flag: string, text: string): bigint {
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)(s|ms|us|ns)$/.exec(text) ?? [];
@@ -53,7 +53,7 @@ export function parseLength(flag: string, text: string): bigint {
  * Reads a range: `12.5,13` in seconds of the clock of the recording; `1.5s-2s`, `300ms-` after the
  * first sample; `10%-20%`. Either end may be left out.
  *
- * @throws {UsageError} Where it is none.
+ * @throws {UsageError} If it is none.
  */
 export function parseTime(text: string): TimeRange {
   const clock = /^(\d+(?:\.\d+)?)?,(\d+(?:\.\d+)?)?$/.exec(text);
@@ -108,7 +108,7 @@ export async function resolveTime(
  * When the samples of a file begin and end: as the SAMPLE_TIME feature says, or by looking at all. A trace
  * may have no samples: then it is when the kernel's other records do.
  *
- * @throws {InputError} Where the recording is a stream, which can be read only once, or has no times.
+ * @throws {InputError} If the recording is a stream, which can be read only once, or has no times.
  */
 export async function sampleSpan(reader: PerfDataReader): Promise<readonly [bigint, bigint]> {
   if (reader.fileSize === undefined) {

@@ -15,7 +15,7 @@ export type Wanted =
 /**
  * Reads `main`, `/^parse_/i`, `0x401136` or `parse.c:120`.
  *
- * @throws {UsageError} Where an expression is none.
+ * @throws {UsageError} If an expression is none.
  */
 export function parseWanted(text: string): Wanted {
   const expression = /^\/(.+)\/(i?)$/.exec(text);
@@ -44,7 +44,7 @@ export interface FoundFunctions {
 /**
  * Finds the functions.
  *
- * @throws {InputError} Where nothing is known at an address or a line, with what is near.
+ * @throws {InputError} If nothing is known at an address or a line, with what is near.
  */
 export async function findFunctions(
   profile: Profile,

@@ -18,7 +18,7 @@ export function parseWeight(text: string | undefined): ProfileWeight {
 /**
  * Says what is missing of times without a CPU, or of how many threads had one.
  *
- * @throws {InputError} Where the recording has no context switches.
+ * @throws {InputError} If the recording has no context switches.
  */
 export async function reportSwitches(
   tool: string,

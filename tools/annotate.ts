@@ -51,7 +51,7 @@ source lines are printed, as with --lines. docs/annotate.md says more.
 
       --lines            source lines alone, with the functions that each calls or inlines;
                          each begins with path:line, so that editors can jump to it
-      --insns            instructions, or an error where they cannot be read
+      --insns            instructions, or an error if they cannot be read
       --data-type        fields of structures that were accessed at the instructions, by the debug
                          information of x86 programs, of TYPE or of all types
       --pt               count each instruction that ran, by Intel PT, instead of samples;
@@ -170,7 +170,7 @@ async function dataTypes(flags: AnnotateFlags): Promise<number> {
 /**
  * Prints the instructions of functions.
  *
- * @returns Whether all of the code could be read; `undefined` where none can, and nobody insists on it.
+ * @returns Whether all of the code could be read; `undefined` if none can, and nobody insists on it.
  */
 async function codeOf(
   { name, profile, event, eventName, whole, sources, traced }: Shown,

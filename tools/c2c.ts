@@ -39,7 +39,7 @@ import {
   symbolOptions,
 } from "./_symbol_flags.ts";
 
-const HELP = `c2c: prints cache lines that CPUs contend for, and which code and data that is
+const HELP = `c2c: prints cache lines that CPUs contend for, with their code and data
 
 usage: perfdata c2c [flags] [FILE]
 
@@ -49,9 +49,9 @@ columns.
 
   -d, --display WORD     the kind of contention: hitm (default; loads of lines that another core
                          modified), local or remote (those in the same socket, in another one),
-                         peer (loads that another core or node answered; the default where there is
-                         no hitm, as on Arm)
-  -c, --coalesce KEYS    tell accesses to an offset apart by these (default: iaddr); any of
+                         peer (loads that another core or node answered; the default if there is no
+                         hitm, as on Arm)
+  -c, --coalesce KEYS    distinguish accesses to an offset by these (default: iaddr); any of
                          ${COALESCED.join(",")}
       --srcline          also print source lines of code
       --percent-limit P  only lines with at least P percent of the contention (default: 0.1);

@@ -290,7 +290,7 @@ function writeTable(found: Diff, { event, by, limit, all, paths, fullNames }: Ta
   );
 }
 
-/** Below so many characters names are not shortened: lines are broken then. */
+/** Below this many characters names are not shortened: lines are broken then. */
 const LEAST_NAME = 16;
 
 /** Columns of the terminal that are left for names; any number where there is none. */

@@ -44,13 +44,13 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
       --no-hex       omit the bytes of the records
       --no-aux       omit AUX data, such as the packets of Intel PT
       --file-offsets print offsets of packets in the file, not in their AUXTRACE record
-      --order ORDER  time (default): as perf delivers them; file: as they stand in the file
+      --order ORDER  time (default): as perf delivers them; file: as they are in the file
       --symbols FILE print the symbols of addresses from a bundle that "perfdata symbols bundle"
                      made; uses one thread
       --no-demangle  leave C++ and Rust names mangled
       --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
                      more); --limit, symbols, counters, AUX data and pipes use one
-      --temp DIR     sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR     sort data that does not fit into memory in a file there (for a pipe)
       --debug        print the stack trace of an error
   -h, --help         print this help
 
@@ -60,7 +60,7 @@ examples:
   perfdata dump --time 12.5,12.6 --cpu 3 perf.data
   perf record -o - -- ./program | perfdata dump -
 
-Exit codes: 0 done; 1 the file is damaged (what is whole is printed); 2 wrong usage.
+Exit codes: 0 done; 1 the file is damaged (undamaged records are printed); 2 wrong usage.
 `;
 
 /** What the user asked for. */

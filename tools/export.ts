@@ -98,7 +98,7 @@ describes the tables.
                          branches (default), or samples, for llvm-bolt -data without perf2bolt
       --names            tables: frames get their functions and lines, if these are found
       --pt-calls         tables: each call in the Intel PT of a recording is a row of pt_calls
-      --partition LIST   tables: folders below each table: date, or KEY=VALUE as service=web
+      --partition LIST   tables: folders below each table: date, or KEY=VALUE such as service=web
 ${WEIGHT_HELP}${PROFILE_HELP}
 examples:
   perfdata export folded perf.data | inferno-flamegraph > flame.svg

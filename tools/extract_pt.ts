@@ -44,7 +44,7 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 It writes, for a FILE named perf.data,
   perf.data.cpu0.pt, …   the data of CPU 0, … as the processor wrote it, for libipt and others
-  perf.data.tid42.pt, …  the data of thread 42, … where threads were traced instead of CPUs
+  perf.data.tid42.pt, …  the data of thread 42, … if threads were traced instead of CPUs
   perf.data.pt.json      where each piece came from, what was lost, what a decoder needs to know
 
   -o, --output DIR   write to DIR, which is created if missing (default: the current directory)
@@ -57,7 +57,7 @@ It writes, for a FILE named perf.data,
       --raw          keep the bytes that snapshots have in common (default: written once)
       --ptxed        also write what libipt's ptxed and ptdump need: .opts, the options for each
                      CPU or thread, and .pevent, the sideband of each CPU
-      --symfs DIR    with --ptxed: directory that the files of the recorded machine are in
+      --symfs DIR    with --ptxed: directory with the files of the recorded machine
       --all-aux      also extract AUX data other than Intel PT: .bts Intel BTS, .etm CoreSight,
                      .spe Arm SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
       --debug        print the stack trace of an error
@@ -70,7 +70,7 @@ examples:
   perfdata extract-pt --ptxed perf.data && ptxed $(cat perf.data.cpu0.opts) --pt perf.data.cpu0.pt
   perf record -e intel_pt//u -o - -- ./program | perfdata extract-pt -o traces -
 
-docs/extract-pt.md describes the .json file and how to go on with libipt.
+docs/extract-pt.md describes the .json file and how to continue with libipt.
 
 Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written);
 2 wrong usage.

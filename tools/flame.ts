@@ -45,7 +45,7 @@ timeline; ? lists the keys. docs/flame.md says more.
       --callers          picture: the sampled functions first, then their callers
       --width N          picture: its width in pixels (default: 1200)
       --pt               what ran, by time, from the Intel PT of the recording instead of samples;
-                         the default where it has none
+                         the default if there are no samples
       --no-inline        leave inlined functions out
 ${WEIGHT_HELP}${PROFILE_HELP}
 examples:

@@ -109,7 +109,7 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
       --srcline          also group by source file and line: --sort …,srcline
       --latency          show the share of the latency first, and sort by it: periods divided by the
                          number of threads that had a CPU, as perf report --latency
-      --parallelism LIST only samples while so many threads had a CPU, such as 1-2,8
+      --parallelism LIST only samples taken while this many threads had a CPU: 1-2,8
       --children         also count callees, from call chains
       --no-inline        count a sample for the function that the code was inlined into, which is
                          quicker; the default with -b and --mem
@@ -125,7 +125,7 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
 ${WEIGHT_HELP}      --jobs N           threads that read samples (default: all processors for large files)
 ${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
 ${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -225,7 +225,7 @@ interface Question {
   readonly order: "caller" | "callee" | undefined;
   /** Whether rows have their latency as well. */
   readonly isLatency: boolean;
-  /** Only samples while so many threads had a CPU. */
+  /** Only samples while this many threads had a CPU. */
   readonly parallelism: ReturnType<typeof parseNumbers> | undefined;
   /** Nanoseconds that times are rounded to. */
   readonly quantum: number | undefined;
@@ -238,7 +238,7 @@ type Flags = FlagsOf<typeof FLAGS>;
 /**
  * What flags ask for.
  *
- * @throws {UsageError} Where they exclude each other.
+ * @throws {UsageError} If they exclude each other.
  */
 function questionOf(flags: Flags): Question {
   const { on, value, operands } = flags;

@@ -20,7 +20,7 @@ import {
 import { complainRounded } from "./_periods.ts";
 import { sampleJobs } from "./_record_flags.ts";
 
-const HELP = `info: a recording in short
+const HELP = `info: prints a summary of a recording
 
 usage: perfdata info [flags] [FILE]
 
@@ -29,9 +29,9 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 Prints who recorded what, when and how; how many samples there are and how many were lost; what
 stacks and symbols will be like; what is damaged; and which command to run next.
 
-      --json             print one JSON object; docs/info.md says what its members are
+      --json             print one JSON object; docs/info.md describes its members
       --jobs N           threads that read samples (default: all processors for large files)
-      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 

@@ -49,7 +49,7 @@ usage: perfdata lock [flags] [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data), recorded with
 perf lock record, or with perf record -g -a -e lock:contention_begin,lock:contention_end.
-Rows are the callers that perf lock contention shows, one a row, the longest waits in all first.
+A row is a caller, as in perf lock contention; the longest total waits come first.
 
       --threads          rows of threads instead of callers
       --folded           folded stacks, outermost function first, the kind of the lock last, in us

@@ -46,7 +46,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
     ["Look at a recording", [
       {
         name: "info",
-        about: "A recording in short: who, what, when, how much, how complete",
+        about: "A summary of a recording: who, what, when, how much, how complete",
       },
       {
         name: "header",
@@ -89,7 +89,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "stat",
-        about: "What perf stat record counted, with intervals and metrics",
+        about: "The counts of perf stat record, with intervals and metrics",
         needs: ["write"],
       },
       {
@@ -103,7 +103,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "c2c",
-        about: "Cache lines that CPUs contend for, and what code and data that is",
+        about: "Cache lines that CPUs contend for, with their code and data",
         needs: ["symbols"],
       },
       {
@@ -117,7 +117,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
         needs: ["write", "symbols"],
       },
     ]],
-    ["Show it, and hand it on", [
+    ["Show and share it", [
       {
         name: "view",
         about: "A page to explore a recording in a browser",
@@ -179,7 +179,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       },
       {
         name: "repair",
-        about: "A sound recording of what is left of a damaged one",
+        about: "A sound recording from the remains of a damaged one",
         needs: ["write"],
       },
       {

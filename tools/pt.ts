@@ -63,20 +63,20 @@ read from the files that were mapped, if their build ids are those of the record
       --function NAMES   only these functions: a,b; with --calls, and what they call
       --tid LIST         only these threads: 12 or 12,14-16
       --cpu LIST         only the buffers of these CPUs
-      --time RANGE       only of this time: 12.5,13 in seconds of the recording's clock, 1.5s-2s
+      --time RANGE       only this time: 12.5,13 in seconds of the recording's clock, 1.5s-2s
                          after the start of the trace, or 10%-20% of it
       --last LENGTH      only the last of the trace: 10ms, 1.5s; the rest is not decoded
       --around WHAT[±LENGTH]
                          only 5ms (or LENGTH) before and after a time (12.5, or 1.5s after the
                          start), the last sample of an event (sched:sched_process_exit±1ms), or
                          a snapshot (snapshot:2)
-      --limit N          of the table of functions, at most N rows
+      --limit N          at most N rows of the table of functions
       --jobs N           threads that decode (default: all processors for large traces)
       --image FILE[@ADDR]
                          code at an address: memory in FILE from ADDR on, or an ELF file with its
-                         segments (a core file, kcore; ADDR is added). Several: comma between them
+                         segments (a core file, kcore; ADDR is added). Several: separated by commas
       --guest-image FILE[@ADDR]
-                         the same of the guest of a virtual machine: its kcore, or its vmlinux
+                         the same for the guest of a virtual machine: its kcore, or its vmlinux
       --json             lines of JSON
 ${SYMBOL_HELP}\
       --temp DIR         hold a pipe in a file there instead of in memory
@@ -204,7 +204,7 @@ interface Question {
 /**
  * What flags ask for.
  *
- * @throws {UsageError} Where they exclude each other.
+ * @throws {UsageError} If they exclude each other.
  */
 function questionOf(flags: PtFlags): Question {
   const { on, value, operands } = flags;

@@ -50,7 +50,7 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 For each event and CPU: how fast it occurred (λ = Δcount/Δt of successive samples), how often it
 was sampled (λ/P) compared with what was requested, and when the period had settled. Counts are
-READ values where the samples have them (perf record -e '{…}:S', or --sample-read), and otherwise
+READ values if the samples have them (perf record -e '{…}:S', or --sample-read), and otherwise
 sums of periods.
 
       --by cpu|thread    a counter is for a CPU or a thread (default: as the file says)
@@ -59,7 +59,7 @@ sums of periods.
       --svg FILE         also draw the period and the sampling frequency over time
   -f, --force            overwrite the file if it exists
 ${SAMPLE_HELP}${SYMBOL_HELP}\
-      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
 ${COLOR_HELP}      --debug            print the stack trace of an error
   -h, --help             print this help
 

@@ -53,7 +53,7 @@ them, and a column that names it.
   -f, --force            overwrite files that exist
 ${SAMPLE_HELP}${SYMBOL_HELP}\
       --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -162,7 +162,7 @@ const FLAGS = {
   alias: { o: "output", f: "force" },
 } as const;
 
-/** Adds the columns of rows by event, where there are several. */
+/** Adds the columns of rows by event, if there are several. */
 class EventCells {
   readonly #names: readonly string[];
   readonly #isShown: boolean;

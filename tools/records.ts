@@ -45,32 +45,32 @@ docs/records.md describes the objects.
       --time RANGE   only records of this time: 1.5s-2s or 500ms- after the first sample, 10%-20% of
                      the recording, or 12.5,13 in seconds of its clock
       --event NAMES  only samples of these events: a,b or /expression/
-      --comm NAMES   only samples of these commands; sets the order to time
-      --dso NAMES    only samples in these objects; sets the order to time
+      --comm NAMES   only samples of these commands; implies --order time
+      --dso NAMES    only samples in these objects; implies --order time
       --symbol NAMES  only samples in these functions, which are looked up as with --symbols
       --from OFFSET  only records from this file offset on
       --limit N      print at most N records
-      --order ORDER  file (default), as they stand in the file, or time, as perf delivers them;
-                     samples have the name of their thread then
+      --order ORDER  file (default), as they are in the file, or time, as perf delivers them;
+                     samples then have the name of their thread
       --csv          print CSV instead
       --u64 FORM     string: print 64-bit integers other than addresses in quotes, for consumers
                      that lose digits of large numbers (default: number)
-      --symbols [FILE]  add function names: those that this machine has, or those of a bundle that
-                     "perfdata symbols bundle" made; sets the order to time
-      --inline       add the functions that are inlined, of this machine
-      --srcline      add source lines, of this machine
+      --symbols [FILE]  add function names, from this machine or from a bundle that
+                     "perfdata symbols bundle" made; implies --order time
+      --inline       add inlined functions, from the files of this machine
+      --srcline      add source lines, from the files of this machine
       --symfs DIR    search the files of the recorded machine in DIR, by path and by build id
       --vmlinux FILE the kernel's ELF file
       --kallsyms FILE  a copy of /proc/kallsyms
       --no-demangle  leave C++ and Rust names mangled
       --unwind       callchain is the whole stack: unwound from the copy that
                      perf record --call-graph dwarf makes, joined from branch records (lbr) or
-                     later records; sets the order to time
+                     later records; implies --order time
       --stitch-lbr   with --unwind: as perf report --stitch-lbr
       --no-inflate   print COMPRESSED records as they are, not the records in them
       --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
                      more); --limit, --symbols, --symbol, --unwind and pipes use one
-      --temp DIR     sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR     sort data that does not fit into memory in a file there (for a pipe)
       --debug        print the stack trace of an error
   -h, --help         print this help
 

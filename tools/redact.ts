@@ -1,4 +1,4 @@
-/** `redact`: removes names and data that others should not see from a recording. */
+/** `redact`: removes private names and data from a recording. */
 import { copyRecording, Redact } from "@perfdata/edit";
 import { Pseudonyms } from "@perfdata/edit/pseudonym";
 import { type Redaction, REDACTIONS } from "@perfdata/edit/redact";
@@ -22,7 +22,7 @@ import {
 } from "./_cli.ts";
 import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./_edit.ts";
 
-const HELP = `redact: takes texts and data out of a recording, so that it can be handed on
+const HELP = `redact: removes private texts and data from a recording, so that it can be shared
 
 usage: perfdata redact [flags] -o OUTPUT [FILE]
 
@@ -30,7 +30,7 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 Paths, comms, host name, command line and build ids become tokens: the same text becomes the same
 token in all recordings that are redacted with the same key. User stacks, registers and raw data
-become zeros. docs/redact.md says what stays, and what cannot be proved clean.
+become zeros. docs/redact.md says what stays, and what may still be private.
 
       --only LIST        redact only these: ${REDACTIONS.join(",")}
       --key-file FILE    the key; without one a random key is used, and tokens differ each time

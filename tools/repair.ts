@@ -22,7 +22,7 @@ FILE is a perf.data file, also one that was cut off, overwritten in parts, or wh
 killed, or - for a pipe (default: perf.data). It is not changed.
 
 Whole records before and after damage stay; the header, the feature table and the index of AUX data
-are made anew. Each range of bytes that is lost is printed, with the reason. docs/repair.md says how
+are rebuilt. Each range of lost bytes is printed, with the reason. docs/repair.md says how
 sound records are recognized.
 
       --json             print the report as one JSON object

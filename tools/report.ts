@@ -22,9 +22,9 @@ usage: perfdata report [flags] [FILE]
 
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
-Enter opens what called a function, a shows it line by line, d t p narrow to an object, a thread, a
-process, r to a range of time, / searches, ? lists all keys, q quits. Where standard output is no
-terminal, or the recording comes through a pipe, what funcs prints is printed. docs/report.md says
+Enter shows the callers of a function, a its code line by line; d t p select an object, a thread, a
+process, r a range of time; / searches, ? lists all keys, q quits. If standard output is not a
+terminal, or the recording comes through a pipe, the output is that of funcs. docs/report.md says
 more.
 
       --event NAME       the event that is shown first (default: the first that has samples)

@@ -36,7 +36,7 @@ perf sched record, or with -e sched:sched_switch,sched:sched_waking,sched:sched_
   timehist             a line for each time on a CPU when it ends: how long the thread waited, how
                        long of that for a CPU, how long it ran, as perf sched timehist prints it
   wakeups              who waited for whom: how often and how long threads slept until another one,
-                       or an interrupt, woke them; the longest in all first
+                       or an interrupt, woke them; the longest total first
   map                  a line for each switch: what each CPU runs, as perf sched map draws it
 
       --threads        latency, wakeups: rows of threads instead of names

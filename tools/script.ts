@@ -59,7 +59,7 @@ usage: perfdata script [flags] [FILE]
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). The text is that of
 perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
 
-  -F, --fields LIST      the fields to print, or +field,-field for more and fewer than the default
+  -F, --fields LIST      the fields to print, or +field,-field to add to or remove from the default
                          ones, out of
                          ${fieldLines(0, 13)},
                          ${fieldLines(13, 20)},
@@ -72,22 +72,22 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
       --ns               print times with nanoseconds
       --no-inline        print no inlined functions in unwound stacks
       --show-mmap-events print mappings as well, among the samples
-      --show-task-events the same of names, forks and exits of threads
+      --show-task-events the same for names, forks and exits of threads
       --show-switch-events
-                         the same of context switches
+                         the same for context switches
       --show-namespace-events
-                         the same of namespaces
+                         the same for namespaces
       --show-cgroup-events
-                         the same of control groups
-      --show-lost-events the same of lost records
-      --show-bpf-events  the same of BPF programs, and kernel symbols that came
-      --itrace LETTERS   make samples of Intel PT, as perf-script(1) has them: i (instructions, with
+                         the same for control groups
+      --show-lost-events the same for lost records
+      --show-bpf-events  the same for BPF programs and new kernel symbols
+      --itrace LETTERS   make samples from Intel PT, as in perf-script(1): i (instructions, with
                          a period: i1000i, i100us), y (core clocks, with the same), b (branches),
                          c (calls), r (returns), x (transactions), w (PTWRITE), p (power), o (PEBS),
                          I (interrupts),
                          e (errors), g16 (with call chains of up to 16), l64 (with the last 64
                          branches), G16, L64 (the same for recorded samples without), sN (skip),
-                         Z (no times), q, qq (of packets alone, without code)
+                         Z (no times), q, qq (from packets alone, without code)
       --insn-trace       each instruction with its bytes: --itrace=i0ns -F +insn,-event,-period
       --call-trace       calls, indented: --itrace=cewp -F -ip,-addr,-event,-period,+callindent
       --call-ret-trace   the same with returns and flags
@@ -266,7 +266,7 @@ async function askNames(source: ByteSource, about: ScriptAbout, names: NameFilte
   await runEngine(reader, [script], { ...script.options, diagnostics: () => {} });
 }
 
-/** What is to be made of Intel PT; `undefined` where nothing is said of it. */
+/** What is to be made of Intel PT; `undefined` if nothing is said of it. */
 function traceWish({ on, value }: FlagsOf<typeof FLAGS>) {
   const { itrace, fields } = value;
   const isCall = on["call-trace"] || on["call-ret-trace"];

@@ -40,12 +40,12 @@ usage: perfdata slice [flags] -o OUTPUT [FILE]
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 It keeps the samples that pass all conditions, and the mappings, names and forks up to the end of
-the slice. docs/slice.md says what is left out and what is made anew.
+the slice. docs/slice.md says what is left out and what is recomputed.
 
 ${SAMPLE_HELP}\
       --event NAMES      of these events: a,b or /expression/
       --in-stack         --dso and --symbol may be anywhere in the stack of a sample
-      --sample-every N   only each N-th of the samples that pass
+      --sample-every N   only every Nth of the samples that pass
 ${SYMBOL_HELP}${OUTPUT_HELP}\
       --debug            print the stack trace of an error
   -h, --help             print this help
@@ -171,7 +171,7 @@ async function auxPlan(
 /**
  * Numbers of the events with these names.
  *
- * @throws {InputError} Where one of the names is of no event.
+ * @throws {InputError} If one of the names is of no event.
  */
 async function chosenEvents(
   text: string,

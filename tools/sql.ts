@@ -21,9 +21,9 @@ const HELP = `sql: answers a question about recordings, in SQL
 
 usage: perfdata sql [flags] ["SELECT ..."] [FILE|DIR...]
 
-FILE is a perf.data file or directory, or - for a pipe (default: perf.data); several are one. DIR
-has tables that "perfdata export parquet" wrote. Without a question, they are read from standard
-input.
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data); several are read as
+one. DIR has tables from "perfdata export parquet". Without a question on the command line,
+questions are read from standard input.
 
 Tables: recordings, samples, stacks, frames, mappings, threads, switches, tracepoints. Views that
 join them: functions, callers, offcpu, by_second. docs/tables.md has their columns, and examples.

@@ -25,7 +25,7 @@ import { csvText } from "./_csv.ts";
 import { featuresFirst } from "./_spool.ts";
 import { writeRow } from "./_styled.ts";
 
-const HELP = `stat: prints what perf stat record counted, as perf stat report does
+const HELP = `stat: prints the counts of perf stat record, as perf stat report does
 
 usage: perfdata stat [flags] [FILE]
 

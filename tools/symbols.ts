@@ -81,7 +81,7 @@ show    lists what is in a bundle
       --lines            fetch: of objects that only lack source lines as well
       --json             print JSON
 ${SYMBOL_HELP}\
-      --temp DIR         sort what does not fit into memory in a file there (for a pipe)
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
       --debug            print the stack trace of an error
   -h, --help             print this help
 

@@ -41,9 +41,9 @@ usage: perfdata view [flags] [FILE]
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). With two of them, the
 second one is shown, and compared with the first one as diff does it.
 
-The page is served on 127.0.0.1, below a path that nobody can guess; its address is printed. It is
-there until Ctrl-C. With -o, one file is written that needs no server and no network: it has all
-but the records. ? in the page lists the keys. docs/view.md says more.
+The page is served on 127.0.0.1, below a path that nobody can guess; its address is printed. It
+runs until Ctrl-C. With -o, one file is written that needs no server and no network: it has
+everything except the records. ? in the page lists the keys. docs/view.md says more.
 
   -o, --output FILE      write a page instead of serving one; - is standard output
   -f, --force            overwrite the file if it exists

@@ -8,7 +8,7 @@ import type { RecordFilter } from "./records/record_filter.ts";
 
 /** Which records to dump, and how. */
 export interface DumpOptions extends RecordFilter {
-  /** What the text calls the file. */
+  /** Name of the file in the text. */
   readonly path: string;
   /** Receives the text. The bytes are valid during the call only. */
   readonly write: (text: Uint8Array) => void;
@@ -18,7 +18,7 @@ export interface DumpOptions extends RecordFilter {
    * File offset of a byte of the first record. What comes before that record is not known then.
    */
   readonly from?: number;
-  /** Stop after so many records. */
+  /** Stop after this many records. */
   readonly limit?: number;
   /** Whether to print the bytes of records; true by default. */
   readonly hex?: boolean;
@@ -30,11 +30,11 @@ export interface DumpOptions extends RecordFilter {
   readonly symbols?: BundlePlaceSymbols;
   /** Called with the bytes that were read since the call before. */
   readonly progress?: (bytes: number) => void;
-  /** Gets what is wrong with features that names come from; the text goes on without them. */
+  /** Receives errors in the features from which names come; the text continues without these. */
   readonly diagnostics?: Diagnostics;
 }
 
-/** What a dump found besides what it printed. */
+/** Findings of a dump, besides its text. */
 export interface DumpStats extends OrderStats {
   /** Records that were printed. */
   printed: number;

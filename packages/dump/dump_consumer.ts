@@ -43,11 +43,11 @@ import { RECORD_ROOM, TextOut } from "./text/text_out.ts";
 import { ThreadText } from "./text/thread_text.ts";
 import { userText } from "./text/user_text.ts";
 
-/** Text is handed on in blocks of at least so many bytes. */
+/** Text is handed on in blocks of at least this many bytes. */
 const BLOCK = 1 << 17;
-/** What a dump of a part of a recording counted. */
+/** Counts of a dump of a part of a recording. */
 export interface DumpPart {
-  /** What was found besides what was printed. */
+  /** Findings, besides the text. */
   readonly stats: Record<string, number>;
   /** Records that were printed, by type; samples apart. */
   readonly counts: ReadonlyMap<number, number>;
@@ -57,13 +57,13 @@ export interface DumpPart {
   readonly bySample: readonly number[];
 }
 
-/** What the text depends on, besides the file: what can be sent to another thread. */
+/** Inputs of the text besides the file, in a form that can be sent to another thread. */
 export type DumpAbout = Omit<DumpOptions, "write" | "symbols" | "progress" | "diagnostics">;
 
 /** Writes the text of records. */
 export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly needs: Needs;
-  /** What was found besides what was printed. */
+  /** Findings, besides the text. */
   readonly stats = {
     printed: 0,
     unknownEvents: 0,
@@ -83,7 +83,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly #moves = new CounterMoves();
   readonly #counts = new Map<number, number>();
   readonly #head: RecordHead;
-  /** What is known of records of a run only at the moment of each, by their rows. */
+  /** Facts about records of a run that hold only at the moment of each record, by row. */
   readonly #notes = new Map<number, string>();
   /** The same where records are read by windows, by their positions. */
   readonly #pastNotes = new Map<number, string>();
@@ -228,7 +228,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     if (note !== undefined) this.#pastNotes.set(position, note);
   };
 
-  /** What the machine says of a record at the moment when it is applied. */
+  /** State of the machine when a record is applied. */
   #noteOf(
     machine: Machine,
     type: number,
@@ -309,7 +309,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     out.p = head.putName(out.view, p, record);
   }
 
-  /** A kernel record that is no sample, or one of an event that is not known. */
+  /** A kernel record that is not a sample, or one of an event that is not known. */
   #kernelRecord(state: EventState | undefined, run: Run, row: number): void {
     this.#shown = !this.#filtered || isWanted(this.#options, run, row, this.#le);
     if (!this.#shown) return;
@@ -385,7 +385,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     return new SampleText(event, this.#le, this.#reader.arch, this.#head, threads);
   }
 
-  /** A sample of which nothing is known but its bytes. */
+  /** A sample that is known only as bytes. */
   #bareSample(isKnown: boolean, { event }: EventState, run: Run, row: number): void {
     this.#putHead(event, run, row);
     if (!isKnown) return;

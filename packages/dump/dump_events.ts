@@ -5,7 +5,7 @@ import { type PerfDataReader, type PerfEvent } from "@perfdata/format";
 import { type SampleLayout } from "@perfdata/format/sample-layout";
 import type { SampleText } from "./text/sample_text.ts";
 
-/** What is known of an event, and how many of its samples were printed. */
+/** An event, and how many of its samples were printed. */
 export interface EventState {
   /** Its number. */
   readonly index: number;

@@ -1,6 +1,6 @@
 /**
- * The text of `perf.data` files: what `perf report -D` prints, their headers, their bytes and their
- * records, for people and for pipes.
+ * `perf.data` files as text: the output of `perf report -D`, headers, bytes and records, for people and
+ * for pipes.
  *
  * @module
  */

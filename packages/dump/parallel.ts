@@ -44,7 +44,7 @@ const NOT_WITH = [
  * @param reader The file; what is wrong with it is reported once, by this reader.
  * @param path The same file: each thread opens it for itself.
  * @param jobs How many threads, this one included.
- * @throws {PerfDataError} In strict mode, where the file is damaged.
+ * @throws {PerfDataError} In strict mode, if the file is damaged.
  */
 export async function dumpFile(
   reader: PerfDataReader,

@@ -5,7 +5,7 @@ import { Latin, open, recordings } from "./testing.ts";
 
 type Wish = Omit<DumpOptions, "path" | "write">;
 
-/** What one thread prints that goes through the file in order, and what it found. */
+/** Text and statistics of one thread that reads the file in order. */
 async function plain(path: string, wish: Wish): Promise<[text: string, stats: string]> {
   const reader = await open(path);
   const out = new Latin();

@@ -1,4 +1,4 @@
-/** What the tests of this package have in common. */
+/** Helpers for the tests of this package. */
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
 
@@ -22,7 +22,7 @@ export async function recordings(): Promise<string[]> {
   return found;
 }
 
-/** Opens a recording; not one of which not even the headers can be read. */
+/** Opens a recording, unless even its headers cannot be read. */
 export async function open(path: string): Promise<PerfDataReader | undefined> {
   try {
     return await PerfDataReader.open(fileSource(path), { diagnostics: () => {} });

@@ -24,7 +24,7 @@ export interface PageReport {
 
 let unusable: string | undefined | null = null;
 
-/** Why no page can be opened here, or nothing where one can. */
+/** Why no page can be opened here, or nothing if one can. */
 export async function noBrowser(): Promise<string | undefined> {
   if (unusable !== null) return unusable;
   const browser = await launch([]).catch((error: Error) => error);

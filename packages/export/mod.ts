@@ -1,6 +1,6 @@
 /**
- * Profiles in the formats that other tools open: folded stacks, speedscope, pprof, Firefox Profiler,
- * trace events, Callgrind.
+ * Profiles in the formats of other tools: folded stacks, speedscope, pprof, Firefox Profiler, trace
+ * events, Callgrind.
  *
  * @module
  */

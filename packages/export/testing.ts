@@ -114,7 +114,7 @@ export function profileOf(samples: readonly PlainSample[], timed = true): Profil
   return builder.profile();
 }
 
-/** What a sample's stack is without the mark of inlined functions. */
+/** A sample's stack without the mark of inlined functions. */
 export function namesOf({ stack }: PlainSample): string[] {
   return stack.map((name) => name.replace(/^~/, ""));
 }

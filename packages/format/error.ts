@@ -1,8 +1,8 @@
 import { visible } from "./text/visible.ts";
 
 /**
- * What is wrong, for programs: `not-perf-data` where a file is none of perf's, `cut` where it ends too
- * early, `damaged` where bytes are not what the format says.
+ * Kind of error, for programs: `not-perf-data` if a file is not a `perf.data` file, `cut` if it ends
+ * too early, `damaged` if bytes contradict the format.
  */
 export type PerfDataErrorCode = "not-perf-data" | "cut" | "damaged";
 
@@ -10,7 +10,7 @@ export type PerfDataErrorCode = "not-perf-data" | "cut" | "damaged";
 export interface ErrorPlace {
   /** What is wrong; `damaged` where it is not given. */
   readonly code?: PerfDataErrorCode;
-  /** Byte offset in the file, where it is known. */
+  /** Byte offset in the file, if it is known. */
   readonly offset?: bigint | number;
   /** The record that was being read: its type and its index in file order, where there is one. */
   readonly record?: { readonly type: number; readonly index?: number };
@@ -38,9 +38,9 @@ export class PerfDataError extends Error {
   override readonly name: string = "PerfDataError";
   /** What is wrong. */
   readonly code: PerfDataErrorCode;
-  /** Byte offset in the file, or `undefined` where the input has no offsets. */
+  /** Byte offset in the file, or `undefined` if the input has no offsets. */
   readonly offset: bigint | undefined;
-  /** The record that was being read, where there is one. */
+  /** The record that was being read, if there is one. */
   readonly record: ErrorPlace["record"];
 
   /** Makes an error; `place` says where in the file it happened. */

@@ -1,8 +1,8 @@
 /**
- * Intel Processor Trace: packets to bytes and back, and the text of packets.
+ * Intel Processor Trace: decoding and encoding of packets, their text, and the instruction flow.
  *
- * Knows the packets of the Intel SDM, Volume 3, chapter "Intel Processor Trace", and nothing of
- * `perf.data`. Runs anywhere: bytes in, values or bytes out.
+ * Packets are those of the Intel SDM, Volume 3, chapter "Intel Processor Trace". Independent of
+ * `perf.data` and of the runtime: bytes in, values or bytes out.
  *
  * @module
  */

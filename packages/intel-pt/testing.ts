@@ -1,4 +1,4 @@
-// What the tests of this package share: real traces, random packets, and perf itself.
+// Helpers for the tests of this package: real traces, random packets, and perf itself.
 import fc from "fast-check";
 import type { IpCompression, Packet } from "./packets/packet.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Files of this machine in Deno, Node and Bun, for the packages below this one: recordings as sources and
- * sinks, and the files in which symbols are looked for. `open` uses the same.
+ * Files of this machine in Deno, Node and Bun, for the packages below this one: recordings as sources
+ * and sinks, and files with symbols. `open` uses the same.
  *
  * @example
  * ```ts

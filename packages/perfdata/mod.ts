@@ -1,6 +1,6 @@
 /**
- * perf.data files in a few lines: {@linkcode open} one, and ask it. The same in Deno, Node, Bun and a
- * browser tab.
+ * perf.data files in a few lines: {@linkcode open} one and query it. Works the same in Deno, Node, Bun
+ * and browsers.
  *
  * @example
  * ```ts

@@ -11,7 +11,7 @@ import type { SymbolFiles } from "@perfdata/symbols";
 import { pathSource } from "./files/path_source.ts";
 import { Recording } from "./recording.ts";
 
-/** What {@linkcode open} takes. */
+/** Input of {@linkcode open}. */
 export type RecordingInput =
   | string
   | URL
@@ -41,8 +41,8 @@ export interface OpenOptions {
  *
  * @param input A path (in Deno, Node and Bun), a `file:` URL, a `File`, bytes, or a stream; compressed by
  * gzip, bzip2, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded.
- * @throws {TypeError} Where it is none of these.
- * @throws {PerfDataError} Where it is no recording.
+ * @throws {TypeError} If it is none of these.
+ * @throws {PerfDataError} If it is not a recording.
  * @throws {Error} Of the operating system, where a file cannot be opened.
  *
  * @example

@@ -23,9 +23,9 @@ import { machineFiles, machinePlaces } from "./files/machine_files.ts";
 import { type Frame, Frames } from "./sample_frames.ts";
 import type { OpenOptions, Reopenable } from "./open.ts";
 
-/** A sample with what was known of it. */
+/** A sample with its names. */
 export interface Sample {
-  /** Time of the recording's clock in ns, where samples have times. */
+  /** Time of the recording's clock in ns, if samples have times. */
   readonly time?: bigint;
   /** The event, as given to `perf record -e`. */
   readonly event: string;
@@ -33,9 +33,9 @@ export interface Sample {
   readonly period: number;
   /** CPU, where it was recorded. */
   readonly cpu?: number;
-  /** Process; -1 where it is not known. */
+  /** Process; -1 if it is not known. */
   readonly pid: number;
-  /** Thread; -1 where it is not known. */
+  /** Thread; -1 if it is not known. */
   readonly tid: number;
   /** The thread's name at that time. */
   readonly comm: string;
@@ -45,7 +45,7 @@ export interface Sample {
 
 /** Which samples count. */
 export interface SampleChoice {
-  /** Which samples count; all where it is missing. */
+  /** Which samples count; all if it is missing. */
   readonly filter?: EngineOptions["filter"];
 }
 
@@ -57,9 +57,9 @@ export interface FunctionsOptions extends FunctionOptions, SampleChoice {
 
 /** AUX data of a CPU or a thread, such as Intel PT. */
 export interface AuxData {
-  /** The CPU; missing where the data is that of a thread on all of them. */
+  /** The CPU; missing if the data is that of a thread on all of them. */
   readonly cpu?: number;
-  /** The thread; missing where the data is that of a CPU. */
+  /** The thread; missing if the data is that of a CPU. */
   readonly tid?: number;
   /** Bytes in all. */
   readonly size: number;
@@ -100,7 +100,7 @@ export class Recording implements Disposable {
   /**
    * The recording in short: machine, command, events, samples, loss.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async info(): Promise<RecordingInfo> {
     const reader = await this.#open();
@@ -112,7 +112,7 @@ export class Recording implements Disposable {
   /**
    * The functions with the largest share of each event's period first, as `perf report` counts them.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async functions(options: FunctionsOptions = {}): Promise<NamedFunctionRow[]> {
     const { children = false, filter, ...shown } = options;
@@ -136,7 +136,7 @@ export class Recording implements Disposable {
    * The samples in order of time, with names. All are read before the first is given, since names come
    * last; they are held in columns, some 30 bytes each.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    *
    * @example
    * ```ts
@@ -178,7 +178,7 @@ export class Recording implements Disposable {
    * All samples in columns with names: what trees, pictures and formats are made from. Kept, where no
    * samples are chosen.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async profile(
     { timed = false, filter }: SampleChoice & { readonly timed?: boolean } = {},
@@ -202,7 +202,7 @@ export class Recording implements Disposable {
     return profile;
   }
 
-  /** Who called whom; of the first event, where none is named. */
+  /** Who called whom; of the first event, if none is named. */
   async callTree(options: Partial<CallTreeOptions> & SampleChoice = {}): Promise<CallTree> {
     const { filter, ...how } = options;
     const profile = await this.profile(filter === undefined ? {} : { filter });
@@ -213,7 +213,7 @@ export class Recording implements Disposable {
   /**
    * Every record, in the order of the file, as `perfdata records` prints them.
    *
-   * @throws {PerfDataError} Where it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async *records(): AsyncGenerator<LocatedRecord, void, void> {
     for await (const record of records(await this.#open())) {
@@ -240,7 +240,7 @@ export class Recording implements Disposable {
   /**
    * The profile in a format that other tools open, in chunks that belong to the caller.
    *
-   * @throws {RangeError} Where there is no such format.
+   * @throws {RangeError} If there is no such format.
    *
    * @example
    * ```ts
@@ -265,7 +265,7 @@ export class Recording implements Disposable {
   /**
    * A changed copy as a file: see `Edit` of `@perfdata/edit` for what may change.
    *
-   * @throws {PerfDataError} Where the recording is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged, and nothing takes diagnostics.
    */
   async edit(edit: Edit): Promise<{ readonly bytes: Uint8Array; readonly stats: CopyStats }> {
     const { copyRecording, FileOutput } = await import("@perfdata/edit");

@@ -19,7 +19,7 @@ export interface Frame {
   readonly inlined: boolean;
   /** Whether it runs in the kernel. */
   readonly kernel: boolean;
-  /** `false` where a file gave the name that no build id verifies. */
+  /** `false` if a file gave the name that no build id verifies. */
   readonly verified: boolean;
 }
 

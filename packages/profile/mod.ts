@@ -1,6 +1,6 @@
 /**
- * The profile of a recording, in columns: what tables, pictures and the formats of other tools are
- * made from.
+ * The profile of a recording, in columns: the source of tables, pictures and the formats of other
+ * tools.
  *
  * @module
  */

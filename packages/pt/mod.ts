@@ -1,8 +1,9 @@
 /**
- * Intel PT of a recording to what was executed: threads, code, times, calls.
+ * Decodes the Intel PT of a recording: threads, executed code, times, calls.
  *
- * {@linkcode decodePt} walks the code along the packets of all buffers and gives what ran to a sink:
- * {@linkcode PtCalls} here, rows of lists in `@perfdata/pt/lists`, samples as of `--itrace` in `@perfdata/pt/samples`.
+ * {@linkcode decodePt} follows the code by the packets of all buffers and reports what ran to a sink:
+ * {@linkcode PtCalls} here, rows of lists in `@perfdata/pt/lists`, samples as with `--itrace` in
+ * `@perfdata/pt/samples`.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Where CPUs and memory of a recording are: its features NUMA_TOPOLOGY, CPU_TOPOLOGY and MEM_TOPOLOGY. */
+/** Topology of CPUs and memory, from the features NUMA_TOPOLOGY, CPU_TOPOLOGY and MEM_TOPOLOGY. */
 import {
   HEADER_CACHE,
   HEADER_CPU_TOPOLOGY,
@@ -42,7 +42,7 @@ export async function recordedNodes(
 }
 
 /**
- * By CPU: its core, die and socket, where the recording says so. Machines with one die in a socket have die 0.
+ * By CPU: its core, die and socket, if the recording says so. Machines with one die in a socket have die 0.
  *
  * @param stream Features that came as records.
  */
@@ -118,7 +118,7 @@ function cpusIn(list: string): number[] {
  * Finds the NUMA node that physical memory is of, where the recording says so.
  *
  * @param stream Features that came as records.
- * @returns The node of an address in two halves; -1 where that is not known.
+ * @returns The node of an address in two halves; -1 if that is not known.
  */
 export async function recordedMemory(
   reader: PerfDataReader,

@@ -1,4 +1,5 @@
 import { intAt } from "@perfdata/format/elements";
+
 /** Texts by number: rows hold numbers, and each text is stored once. */
 export class Texts {
   readonly #texts: string[] = [];
@@ -9,7 +10,7 @@ export class Texts {
     return this.#texts.length;
   }
 
-  /** The number of a text; it is added where it is new. */
+  /** The number of a text; it is added if it is new. */
   of(text: string): number {
     let number = this.#numbers.get(text);
     if (number === undefined) {

@@ -16,7 +16,7 @@ import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
 import { USER_RECORDS } from "@perfdata/user-records";
 
 const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
-/** That of the dialect in which types 69 to 81 are features. */
+/** The dialect in which types 69 to 81 are features. */
 const GOOGLE_CODEC = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
 /** Records whose fields are looked at in any case. */
@@ -34,11 +34,11 @@ export interface OverviewRow {
   readonly nr: number;
   /** Its type by name: `SAMPLE`, `MMAP2`. */
   readonly type: string;
-  /** Process, or -1 where the record does not say. */
+  /** Process, or -1 if the record does not say. */
   readonly pid: number;
-  /** Thread, or -1 where the record does not say. */
+  /** Thread, or -1 if the record does not say. */
   readonly tid: number;
-  /** Time in ns, or `undefined` where the record does not say. */
+  /** Time in ns, or `undefined` if the record does not say. */
   readonly time: bigint | number | undefined;
   /** What else matters, in a few words. */
   readonly info: string;

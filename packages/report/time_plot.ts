@@ -8,7 +8,7 @@ const RIGHT = 180;
 const TOP = 40;
 const GAP = 50;
 const COLORS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b"];
-/** Most lines that the legend names. */
+/** Maximum number of lines that the legend names. */
 const MOST_NAMES = 24;
 /** Steps of a scale that is not logarithmic. */
 const STEPS = 4;
@@ -33,7 +33,7 @@ export interface PlotPanel {
   readonly lines?: readonly { readonly value: number; readonly text: string }[];
 }
 
-/** What is drawn. */
+/** Contents of a plot. */
 export interface TimePlot {
   /** From the top. */
   readonly panels: readonly PlotPanel[];

@@ -32,11 +32,11 @@ import type { UnwindCounts } from "./stacks/unwind_counts.ts";
 import type { CodeFinder, UnwindStep } from "./stacks/unwind.ts";
 import { DeferredChains } from "./stacks/user_chains.ts";
 
-/** What a consumer wants filled in. */
+/** Fields that a consumer needs. */
 export interface Needs {
   /**
    * `time`, the default; `file`: the order of the file will do, which needs no buffer; `any`: samples are
-   * taken as they come, and records that are no samples only if they come by chance. What a thread was
+   * taken as they come, and records that are not samples only if they come by chance. What a thread was
    * called and saw is the same in all of them.
    */
   readonly order?: "time" | "file" | "any";
@@ -98,7 +98,7 @@ export interface Consumer {
   /** Called for each run, which is valid during the call only. */
   rows(run: Run): void;
   /**
-   * Called, before `rows`, for each record of a run that is no sample, once it is applied to the
+   * Called, before `rows`, for each record of a run that is not a sample, once it is applied to the
    * machine: for what needs the state of the machine at that moment.
    */
   applied?(run: Run, row: number): void;
@@ -151,7 +151,7 @@ export interface EngineOptions extends OrderOptions {
   readonly diagnostics?: Diagnostics;
 }
 
-/** What is needed of a `Worker`, of whichever runtime. */
+/** The needed part of a `Worker`, in any runtime. */
 export interface WorkerThread {
   /** Sends a message, and hands over the memory in it that is named. */
   postMessage(message: unknown, options?: { readonly transfer?: ArrayBuffer[] }): void;
@@ -183,11 +183,11 @@ export interface Workers {
 export interface Extent {
   /** Samples, those that do not count included. */
   readonly samples: number;
-  /** The youngest time of a record, in ns; 0 where none has a time. */
+  /** The youngest time of a record, in ns; 0 if none has a time. */
   readonly youngest: bigint;
 }
 
-/** What all consumers of a pass share. */
+/** Shared state of all consumers of a pass. */
 export class Engine {
   /** The recording. */
   readonly reader: PerfDataReader;
@@ -275,8 +275,8 @@ function extentOf({ blocks }: RecordingIndex): Extent {
  * One function, so that the order of all steps can be read in one place.
  *
  * @returns What consumers made their results of.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
- * @throws {TypeError} Where several consumers want payloads.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
+ * @throws {TypeError} If several consumers want payloads.
  *
  * @example
  * ```ts

@@ -100,7 +100,7 @@ function hasPlaces({ places, stacks, joined, frames, addr, branches, chains }: N
   return (places || stacks || joined || frames || addr || branches || chains) === true;
 }
 
-/** Of which samples any consumer looks at places; `undefined` where one looks at all. */
+/** Of which samples any consumer looks at places; `undefined` if one looks at all. */
 function anyLooksAt(consumers: readonly Consumer[]): Needs["looksAt"] {
   const all = consumers.filter(({ needs }) => hasPlaces(needs)).map(({ needs }) => needs.looksAt);
   const [first] = all;

@@ -4,7 +4,7 @@ import { visible } from "@perfdata/format/visible";
  * A symbol source (ELF file, kallsyms, perf map, jitdump …) could not be read.
  *
  * `message` states what was being read, what was found and what was expected; `offset` is the byte
- * offset in that source where it went wrong.
+ * offset of the error in the source.
  *
  * @example
  * ```ts

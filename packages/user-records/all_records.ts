@@ -7,7 +7,7 @@ import {
 } from "@perfdata/format";
 import { USER_RECORDS } from "./user_records.ts";
 
-/** The declarations of all record types that are known: the kernel's and perf's own. */
+/** The declarations of all known record types: the kernel's and perf's own. */
 export const ALL_RECORDS: readonly KnownDeclaration[] = [...KERNEL_RECORDS, ...USER_RECORDS];
 
 /** A declaration out of {@link ALL_RECORDS}. */
@@ -27,7 +27,7 @@ export type LocatedRecord = AnyRecord<KnownDeclaration> & {
  * This is the simplest way to look at records, not the fastest: a program that counts millions of samples
  * takes {@link PerfDataReader.batches}, or the engine of `@perfdata/session`.
  *
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
  * ```ts

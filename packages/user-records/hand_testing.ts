@@ -64,9 +64,9 @@ export function layout(): Layout {
   return new Layout();
 }
 
-/** What a record is expected to be. */
+/** The expected record. */
 export interface Expected {
-  /** `misc` of the record header; 0 where not given. */
+  /** `misc` of the record header; 0 if not given. */
   misc?: number;
   /** The value of the body. */
   body: unknown;

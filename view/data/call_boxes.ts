@@ -2,7 +2,7 @@ import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import type { CallTimeline, CallTree } from "@perfdata/pt/calls";
 import type { TimeBoxes } from "./time_boxes.ts";
 
-/** Which calls are laid out. */
+/** Selects the calls to lay out. */
 export interface CallBoxesQuery {
   readonly tid: number;
   /** ns, as the times of the calls. */

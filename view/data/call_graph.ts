@@ -2,7 +2,7 @@ import type { Weight, Weights } from "./selection.ts";
 import type { StackRows } from "@perfdata/export/view-profile";
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
-/** The function of what has no stack. */
+/** The function for samples without a stack. */
 export const NO_STACK = -1;
 
 /** Rows of stacks that are one box, or one line of a tree: of one function, reached in one way. */
@@ -50,7 +50,7 @@ export class CallGraph {
     }
   }
 
-  /** Where a walk begins; of one function, if one is given, where it is outermost. */
+  /** Where a walk begins; of one function, if one is given, if it is outermost. */
   roots(direction: Direction, focus?: number): Group[] {
     const { parent, item, end } = this.stacks;
     const groups = new GroupMaker(this, direction);

@@ -13,7 +13,7 @@ import type { Shown, ViewEngine } from "./view_engine.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 import { byteAt, intAt } from "@perfdata/format/elements";
 
-/** What is said of a comparison before anything of it is shown. */
+/** Warnings about a comparison, shown before its results. */
 export interface ComparisonFacts {
   /** What is compared with. */
   readonly title: string;
@@ -97,7 +97,7 @@ export class Comparison {
   /**
    * Compares functions, as the command `diff` does.
    *
-   * @throws {RangeError} Where one of both has no samples of the event.
+   * @throws {RangeError} If one of both has no samples of the event.
    */
   functions(shown: Shown, { by, children }: ComparisonQuery): ComparedFunctions {
     const event = this.#now.profile.events[shown.event]?.name ?? "";

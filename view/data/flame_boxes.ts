@@ -1,7 +1,7 @@
 import type { FlameRoot } from "./flame_roots.ts";
 import type { CallGraph, Direction, Group } from "./call_graph.ts";
 
-/** Boxes of a flame graph that are wide enough to be seen, those that contain others first. */
+/** Boxes of a flame graph that are wide enough to be seen, outer boxes first. */
 export interface FlameBoxes {
   readonly length: number;
   /** The box that a box stands on, -1 for none. */

@@ -4,7 +4,7 @@ import type { Weights } from "./selection.ts";
 import { inDepthFirstOrder, type StackRows } from "@perfdata/export/view-profile";
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
-/** What the first row of a flame graph is: functions, names of processes, or threads. */
+/** The first row of a flame graph: functions, names of processes, or threads. */
 export type FlameRoot = "function" | "process" | "thread";
 
 /** Boxes of the first row that stand for no function: their numbers follow those of the functions. */

@@ -2,7 +2,7 @@ import { selectedRows, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 import { floatAt } from "@perfdata/format/elements";
 
-/** What is shown of the samples within each second, or another stretch of time. */
+/** Samples within each second, or another stretch of time. */
 export interface HeatQuery extends Selection {
   readonly weight: "period" | "samples";
   /** How many cells a column has. */

@@ -6,10 +6,10 @@ import type { ViewProfile } from "@perfdata/export/view-profile";
 import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
 /**
- * What is selected, as a profile that the formats of other tools are made from. Its places are functions:
+ * The selection as a profile, from which the formats of other tools are made. Its places are functions:
  * addresses and lines are not in a {@linkcode ViewProfile}.
  *
- * @param plain Stacks without what is inlined, where that is left out.
+ * @param plain Stacks without inlined functions, if these are left out.
  */
 export function selectedProfile(
   view: ViewProfile,

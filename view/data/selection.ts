@@ -3,7 +3,7 @@ import { NodeTable } from "@perfdata/profile/node-table";
 import { inDepthFirstOrder, type StackRows, type ViewProfile } from "@perfdata/export/view-profile";
 import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 
-/** Which samples all views show. */
+/** Selects the samples that all views show. */
 export interface Selection {
   /** Number of the event. */
   readonly event: number;
@@ -51,7 +51,7 @@ export function rowAt(time: Float64Array, at: number): number {
   return low;
 }
 
-/** By number of a thread of the profile: 1 where it is selected. */
+/** By number of a thread of the profile: 1 if it is selected. */
 export function selectedThreads(
   { threads }: Pick<ViewProfile, "threads">,
   { pids, tids }: Pick<Selection, "pids" | "tids">,

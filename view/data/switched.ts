@@ -1,12 +1,13 @@
 import { floatAt, intAt } from "@perfdata/format/elements";
-/** Context switches in order of the file: ns from the start of the index. */
+
+/** Context switches in file order: ns from the start of the index. */
 export interface Switched {
   readonly time: Float64Array;
   readonly pid: Int32Array;
   readonly tid: Int32Array;
-  /** -1 where it is not known. */
+  /** -1 if it is not known. */
   readonly cpu: Int32Array;
-  /** 1 where the thread left the CPU. */
+  /** 1 if the thread left the CPU. */
   readonly out: Uint8Array;
   /** Whether there are more. */
   readonly more: boolean;

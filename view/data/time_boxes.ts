@@ -3,7 +3,7 @@ import type { CallGraph } from "./call_graph.ts";
 import type { FlameBoxes } from "./flame_boxes.ts";
 import { NO_STACK } from "./call_graph.ts";
 
-/** Boxes in order of time, with the times that they are of. */
+/** Boxes in order of time, with their times. */
 export interface TimeBoxes extends FlameBoxes {
   /** By box: time of its first sample, in nanoseconds since the first one of the recording. */
   readonly from: Float64Array;

@@ -3,7 +3,7 @@ import type { ProfileThread } from "@perfdata/profile/profile";
 import { bytesUpTo } from "../pt/growth.ts";
 import { runnings, type Switched } from "./switched.ts";
 
-/** By number of a CPU, process or thread: how what was written of it grew. */
+/** Growth of the trace data, by number of a CPU, process or thread. */
 type Traced = Map<number, PtGrowth[]>;
 
 /** What the trace of a thread that shares a CPU's buffer grew by while it ran there. */

@@ -3,7 +3,7 @@ import { rowAt, selectedThreads, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 
-/** What the samples of a track have in common. */
+/** The key of a track: what its samples have in common. */
 export type TrackKind = "all" | "cpu" | "process" | "thread";
 
 /** Samples over time. */

@@ -26,7 +26,7 @@ import { type Track, type TrackQuery, tracks } from "./tracks.ts";
 import type { StackRows, ViewProfile } from "@perfdata/export/view-profile";
 import { floatAt, intAt } from "@perfdata/format/elements";
 
-/** What is selected, and how it is counted: all views show the same. */
+/** The selection and how it is counted, shared by all views. */
 export interface Shown extends Selection {
   readonly weight: Weight;
   /** Whether inlined functions are functions of their own. */
@@ -183,7 +183,7 @@ export class ViewEngine {
     return this.#rooted = { key, rank, graph: new CallGraph(stacks, weights, shown.weight) };
   }
 
-  /** Boxes of a flame graph in order of time; `undefined` where samples have no times. */
+  /** Boxes of a flame graph in order of time; `undefined` if samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined {
     const { samples, threads } = this.profile;
     const { graph } = this.graph(shown);

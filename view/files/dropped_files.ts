@@ -6,7 +6,7 @@ import { type ClosableSource } from "@perfdata/symbols/symbol-files";
 import { ElfFile, SymbolBundle, type SymbolFiles, SymbolsError } from "@perfdata/symbols";
 import type { CodeFiles } from "@perfdata/session/code-images";
 
-/** Most bytes that a compressed file may expand to. */
+/** Maximum size of an inflated file. */
 const MOST_EXPANDED = 2 ** 32;
 
 /** What a browser has in workers alone: reads that answer at once. */
@@ -82,7 +82,7 @@ export interface Dropped {
  * Finds out what was dropped.
  *
  * @param isSwapped Whether of two recordings the newer one is the base of the comparison.
- * @throws {Error} Where no recording is among it, or more than two are.
+ * @throws {Error} If no recording is among it, or more than two are.
  */
 export async function takeFiles(files: readonly File[], isSwapped = false): Promise<Dropped> {
   const recordings: { name: string; blob: Blob; time: number }[] = [];

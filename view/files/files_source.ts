@@ -28,7 +28,7 @@ import {
   takeFiles,
 } from "./dropped_files.ts";
 
-/** Bytes from which on other threads are worth their start. */
+/** Minimum number of bytes for which more threads are started. */
 const WORTH_THREADS = 1 << 25;
 /** The most threads: each has its own tables. */
 const MOST_THREADS = 4;

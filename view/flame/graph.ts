@@ -1,6 +1,6 @@
 /**
- * A flame graph on a canvas: draws boxes, and finds the one at a point or beside another. Both pages draw with it: the
- * one that explores recordings, and that of `flame`.
+ * A flame graph on a canvas: draws boxes, and finds the box at a point or beside another one. Used by
+ * both pages: the one that explores recordings, and that of `flame`.
  *
  * @module
  */

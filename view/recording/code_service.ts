@@ -19,7 +19,7 @@ export interface CodeCount {
 
 /** A line of source. */
 export interface CodeLine {
-  /** Its number, 0 where that is not known. */
+  /** Its number, 0 if that is not known. */
   readonly line: number;
   readonly text: string;
   readonly self: CodeCount;
@@ -31,7 +31,7 @@ export interface CodeLine {
 
 /** Lines of one file. */
 export interface CodeFile {
-  /** Its path; empty where that is not known. */
+  /** Its path; empty if that is not known. */
   readonly file: string;
   /** Whether its text is here. */
   readonly hasText: boolean;
@@ -46,7 +46,7 @@ export interface CodeInsn extends CodeCount {
   readonly bytes: string;
   /** Empty where there is no disassembler. */
   readonly text: string;
-  /** Place in the source, `file:line`; empty where that is not known. */
+  /** Place in the source, `file:line`; empty if that is not known. */
   readonly place: string;
   /** What is inlined there, the innermost last. */
   readonly inlined: readonly string[];
@@ -73,7 +73,7 @@ export interface CodeParts extends Omit<CodeOptions, "disassembler" | "engine"> 
   readonly profile: Profile;
   /** As the page has it. */
   readonly view: ViewProfile;
-  /** Decodes code of the machine that recorded; `undefined` where nothing does. */
+  /** Decodes code of the machine that recorded; `undefined` if nothing does. */
   readonly disassembler: () => Promise<Disassembler | undefined>;
   /** Lines of a source file, if it is here. */
   readonly source: (path: string) => readonly string[] | undefined;

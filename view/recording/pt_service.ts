@@ -29,14 +29,14 @@ import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { callBoxes } from "../data/call_boxes.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 
-/** What a service decodes with. */
+/** Inputs for decoding. */
 export interface PtParts {
   /** The recording. */
   readonly source: RandomAccessSource;
   /** Where the code is. */
   readonly code: (sideband: PtSideband) => PtCode | Promise<PtCode>;
   readonly resolver: (machine: RecordedMachine | undefined) => Promise<SymbolResolver>;
-  /** Texts of instructions; `undefined` where nothing makes them. */
+  /** Texts of instructions; `undefined` if nothing makes them. */
   readonly text: () => Promise<InsnText | undefined>;
 }
 
@@ -44,7 +44,7 @@ export interface PtParts {
 export interface PtFacts {
   /** When it begins, ns as decimal text. */
   readonly start: string;
-  /** From there to its end, ns; 0 where it has no times. */
+  /** From there to its end, ns; 0 if it has no times. */
   readonly duration: number;
   /** Why it has no times. */
   readonly untimed: string | undefined;
@@ -73,16 +73,16 @@ export type PtFunctionRow = FunctionTime;
 /** Calls that ended in a part of a trace, in order of their ends. */
 export interface PtCallRows {
   readonly length: number;
-  /** When it began, ns from the start of the trace; -1 where that is not known. */
+  /** When it began, ns from the start of the trace; -1 if that is not known. */
   readonly time: Float64Array;
-  /** ns; -1 where it is not known. */
+  /** ns; -1 if it is not known. */
   readonly duration: Float64Array;
   readonly depth: Int32Array;
   readonly tid: Int32Array;
   /** Number of the function in {@linkcode PtPart.names}. */
   readonly fn: Int32Array;
   readonly insns: Float64Array;
-  /** 1 where its return was seen. */
+  /** 1 if its return was seen. */
   readonly returned: Uint8Array;
 }
 
@@ -113,7 +113,7 @@ export interface PtPart {
 /** Instructions of a part of a trace. */
 export interface PtInsns {
   readonly rows: readonly {
-    /** ns from the start of the trace; -1 where that is not known. */
+    /** ns from the start of the trace; -1 if that is not known. */
     readonly time: number;
     readonly tid: number;
     /** In hex. */
@@ -130,9 +130,9 @@ export interface PtInsns {
 
 /** Points of the histogram, of all buffers together. */
 const POINTS = 2048;
-/** Most calls that are listed. */
+/** Maximum number of calls that are listed. */
 const MOST_CALLS = 100_000;
-/** Most instructions that are listed. */
+/** Maximum number of instructions that are listed. */
 const MOST_INSNS = 20_000;
 
 /** A sink that is several. */
@@ -182,7 +182,7 @@ export class PtService {
     this.#parts = parts;
   }
 
-  /** The trace as a whole; `undefined` where the recording has none. */
+  /** The trace as a whole; `undefined` if the recording has none. */
   async facts(): Promise<PtFacts | undefined> {
     return (await this.#open())?.facts;
   }

@@ -2,7 +2,7 @@ import type { PerfEvent, RecordBatch } from "@perfdata/format";
 import { trailerEnd } from "@perfdata/format/record";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 
-/** What is known of a record without decoding it; -1 for what it does not say. */
+/** Fields of a record that are known without decoding it; -1 if missing. */
 export class RecordFacts {
   type = 0;
   event = -1;

@@ -7,7 +7,7 @@ import { floatAt } from "@perfdata/format/elements";
 import type { IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import { RecordFacts } from "./record_facts.ts";
 
-/** Which records are listed; what is not given lists all. */
+/** Selects the records to list; all by default. */
 export interface RecordQuery {
   /** Names of types, such as `MMAP2`. */
   readonly types?: readonly string[] | undefined;
@@ -29,7 +29,7 @@ export interface RecordRow {
   readonly offset: number;
   readonly size: number;
   readonly type: string;
-  /** Seconds with nine digits, exact; empty where it has none. */
+  /** Seconds with nine digits, exact; empty if it has none. */
   readonly time: string;
   readonly pid: number;
   readonly tid: number;
@@ -65,7 +65,7 @@ export interface RecordRows {
   readonly rows: readonly RecordRow[];
 }
 
-/** Most records that are handed out at once. */
+/** Maximum number of records that are handed out at once. */
 const MOST_ROWS = 1000;
 
 /** The records that fit, by block. */
@@ -288,7 +288,7 @@ function fieldOf(
   };
 }
 
-/** Most fields that a line has. */
+/** Maximum number of fields that a line has. */
 const MOST_FIELDS = 12;
 /** What has columns of its own, or says nothing in a line. */
 const LEFT_OUT =

@@ -21,11 +21,11 @@ import { RecordFacts } from "./record_facts.ts";
 import { type Advice, adviceOf } from "@perfdata/report/advice";
 import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
 
-/** What of a recording is known after one look at the headers of its records. */
+/** Facts about a recording from one scan of its record headers. */
 export interface IndexAnswer {
   /** Bytes. */
   readonly size: number;
-  /** Time of the first record that has one, in ns as decimal text; `undefined` where none has. */
+  /** Time of the first record that has one, in ns as decimal text; `undefined` if none has. */
   readonly start: string | undefined;
   /** From there to the last one, in ns. */
   readonly duration: number;
@@ -69,9 +69,9 @@ export interface SliceQuery {
 
 /** Most bytes of a slice, which is held until it is saved. */
 const MOST_SLICED = 1 << 30;
-/** Most faults that are handed out. */
+/** Maximum number of faults that are handed out. */
 const MOST_FAULTS = 100;
-/** Most marks that are kept. */
+/** Maximum number of marks that are kept. */
 const MOST_MARKS = 100_000;
 /** Most context switches that are kept. */
 const MOST_SWITCHES = 100_000;
@@ -160,7 +160,7 @@ export class RecordingService {
   /**
    * A part of the recording, as the command `slice` makes it; AUX data stays whole.
    *
-   * @throws {Error} Where the recording is too large to be held.
+   * @throws {Error} If the recording is too large to be held.
    */
   async slice({ from, to, pids, tids, cpus }: SliceQuery): Promise<Uint8Array<ArrayBuffer>> {
     const reader = await PerfDataReader.open(this.#source, { diagnostics: () => {} });
@@ -297,7 +297,7 @@ export class RecordingService {
   }
 }
 
-/** Why the records of a compressed recording are not listed; `undefined` where they are. */
+/** Why the records of a compressed recording are not listed; `undefined` if they are. */
 function tooLarge({ isCompressed, stats: { inflatedBytes } }: RecordingIndex): string | undefined {
   if (!isCompressed || inflatedBytes <= MOST_INFLATED) return undefined;
   return `the records are compressed, and ${Math.round(inflatedBytes / 1e6)} MB inflated: ` +

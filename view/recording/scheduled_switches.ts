@@ -10,7 +10,7 @@ import {
 import type { Run } from "@perfdata/session/run";
 import type { Switched } from "../data/switched.ts";
 
-/** Collects who left a CPU, and who got it. */
+/** Collects the threads that left a CPU, and those that got it. */
 class Collector implements Consumer, SchedulerListener {
   readonly needs = { machine: true };
   readonly #most: number;

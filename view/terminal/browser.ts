@@ -13,7 +13,7 @@ import { bar, cells, cut, left, type Line, type Span, textOf } from "./lines.ts"
 import { HELP_LINES } from "./help.ts";
 import { type Row, RowList } from "./rows.ts";
 
-/** Text that is looked at by itself, with the line that it begins at. */
+/** Text on a screen of its own, with its first visible line. */
 export interface TextPage {
   readonly title: string;
   readonly lines: readonly Line[];
@@ -31,7 +31,7 @@ export interface BrowserHost {
    * Reads a range of time.
    *
    * @returns Nanoseconds from the first sample; `undefined` for an end that is open.
-   * @throws {Error} Where it is none, with the reason.
+   * @throws {Error} If it is none, with the reason.
    */
   parseTime(text: string): Promise<readonly [number | undefined, number | undefined]>;
 }
@@ -461,7 +461,7 @@ export class Browser {
     this.#set({ objects: [object] });
   }
 
-  /** By thread of the profile: the weight of what is selected, but for threads. */
+  /** By thread of the profile: the weight of what is selected, except threads. */
   #threadWeights(): Float64Array {
     const { profile } = this.#engine;
     const selection = { ...this.shown, pids: undefined, tids: undefined };

@@ -44,7 +44,7 @@ export function cut(text: string, room: number): string {
   return text.slice(0, end);
 }
 
-/** A text in exactly so many cells, from the left. */
+/** A text in exactly this many cells, from the left. */
 export function left(text: string, room: number): string {
   if (room <= 0) return "";
   const short = cut(text, room);
@@ -56,7 +56,7 @@ export function textOf(line: Line): string {
   return line.map(({ text }) => text).join("").trimEnd();
 }
 
-/** A line as a terminal shows it, in so many cells. */
+/** A line as a terminal shows it, in this many cells. */
 export function paintedLine(line: Line, columns: number, mode: ColorMode): string {
   let room = columns;
   let all = "";

@@ -2,7 +2,7 @@ import { floatAt, intAt } from "@perfdata/format/elements";
 import { NO_STACK } from "../data/call_graph.ts";
 import type { Shown, ViewEngine } from "../data/view_engine.ts";
 
-/** A row of the list: a function, or what called it or was called by it. */
+/** A row of the list: a function, or one of its callers or callees. */
 export interface Row {
   /** The function, or `NO_STACK`. */
   readonly item: number;
@@ -27,11 +27,11 @@ export interface ListQuery {
   readonly sort: "total" | "self";
   /** Whether callers are below a row, instead of callees. */
   readonly callers: boolean;
-  /** By function: 1 where it is shown. */
+  /** By function: 1 if it is shown. */
   readonly matched: Uint8Array | undefined;
 }
 
-/** Most rows that open at once, where each has one row below it. */
+/** Maximum number of rows that open at once, where each has one row below it. */
 const MOST_OPENED = 64;
 
 /** The rows of a list: functions, with what is open below them. */
@@ -103,7 +103,7 @@ export class RowList {
     return true;
   }
 
-  /** The row that a row is below of; itself where it is on the first level. */
+  /** The row that a row is below of; itself if it is on the first level. */
   above(at: number): number {
     const depth = this.rows[at]?.depth ?? 0;
     if (depth === 0) return at;

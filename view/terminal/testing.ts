@@ -1,4 +1,4 @@
-/** A terminal that tests look at: it understands only the escape sequences that the browser writes. */
+/** A terminal for tests: it understands only the escape sequences that the browser writes. */
 import type { ColorMode } from "@perfdata/profile/colors";
 import type { Terminal } from "./terminal.ts";
 

@@ -4,7 +4,7 @@ import { LEVELS } from "../data/tracks.ts";
 import { bytesUpTo } from "../pt/growth.ts";
 import type { PageColors } from "../ui/page_colors.ts";
 
-/** Colors of user, kernel, JIT and other code: those of `flame`, told apart by all kinds of eyes. */
+/** Colors of user, kernel, JIT and other code, as in `flame`, also for color-blind people. */
 export const LEVEL_COLORS = ["#5aa9dd", "#e0a03a", "#3aa583", "#a6a6a6"] as const;
 /** What they stand for. */
 export const LEVEL_NAMES = ["user", "kernel", "JIT", "other"] as const;

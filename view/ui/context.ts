@@ -2,7 +2,7 @@ import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import type { OpenRecording, Store } from "./store.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
 
-/** What each view is given. */
+/** Input of each view. */
 export interface ViewProps {
   readonly store: Store;
   readonly open: OpenRecording;
@@ -35,7 +35,7 @@ export function nameOf({ functions }: ProfileFacts, fn: number): string {
   return functions.name[fn] ?? "[no stack]";
 }
 
-/** The line of a function that has most samples, as `file:line`; `""` where that is not known. */
+/** The line of a function that has most samples, as `file:line`; `""` if that is not known. */
 export function lineOf({ functions, files }: ProfileFacts, fn: number): string {
   const path = files?.[functions.file?.[fn] ?? -1];
   return path === undefined ? "" : `${path}:${functions.line?.[fn]}`;
@@ -57,7 +57,7 @@ export function isInlined({ functions }: ProfileFacts, fn: number): boolean {
   return ((functions.kind[fn] ?? 0) & FUNCTION_KIND.INLINED) !== 0;
 }
 
-/** Whether the name of a function is of a file that nothing verifies. */
+/** Whether the name of a function comes from an unverified file. */
 export function isUnverified({ functions }: ProfileFacts, fn: number): boolean {
   return ((functions.kind[fn] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
 }

@@ -1,6 +1,6 @@
 import { searchNames } from "../flame/search.ts";
 
-/** By function, whether its name matches; `undefined` for no search. */
+/** For each function, whether its name matches; `undefined` without a search. */
 export function matches(names: readonly string[], query: string): Uint8Array | undefined {
   const found = searchNames(names, query);
   return found instanceof Error ? undefined : found;

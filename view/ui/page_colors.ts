@@ -1,4 +1,4 @@
-/** Colors of the page, as the style has them for the present scheme. */
+/** Colors of the page, from the style for the current scheme. */
 export interface PageColors {
   readonly back: string;
   readonly text: string;

@@ -63,7 +63,7 @@ export interface ViewState extends Shown {
   readonly flipped: boolean;
   /** Number of the record that is shown, -1 for none. */
   readonly record: number;
-  /** Types of records that are listed; all where there are none. */
+  /** Types of records that are listed; all if there are none. */
   readonly types: readonly string[];
 }
 

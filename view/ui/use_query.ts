@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "./preact.ts";
 
-/** An answer; the one before is shown until it is there. */
+/** An answer; until it arrives, the previous one is shown. */
 export interface Answer<T> {
   readonly value: T | undefined;
   readonly error: string | undefined;

@@ -20,12 +20,12 @@ import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_
 import type { ProfileFormat } from "./saved_profile.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 
-/** How far something is. */
+/** Progress of an operation. */
 export interface ProgressState {
   /** What goes on. */
   readonly what: string;
   readonly done: number;
-  /** 0 where it is not known. */
+  /** 0 if it is not known. */
   readonly total: number;
 }
 
@@ -53,7 +53,7 @@ export type Opening =
 export interface FilesOpening {
   readonly from: "files";
   readonly files: readonly File[];
-  /** Of two recordings the older one is the base of a comparison; set where it is the other one. */
+  /** Of two recordings the older one is the base of a comparison; set if it is the other one. */
   readonly swapped?: boolean;
   /** Whether samples are not read, since somebody cancelled that. */
   readonly unread?: boolean;
@@ -67,14 +67,14 @@ export interface FilesOpening {
 export interface Calls {
   /** Says whether there is something to compare with. */
   open(opening: Opening): { readonly compared: boolean };
-  /** `undefined` where the recording itself is not there. */
+  /** `undefined` if the recording itself is not there. */
   index(): IndexAnswer | undefined;
   info(): InfoAnswer | undefined;
-  /** When threads got a CPU and left it; `undefined` where the recording itself is not there. */
+  /** When threads got a CPU and left it; `undefined` if the recording itself is not there. */
   switched(): Switched | undefined;
   profile(): ProfileFacts;
   flame(shown: Shown, query: FlameQuery): FlameBoxes;
-  /** `undefined` where there is nothing to compare with. */
+  /** `undefined` if there is nothing to compare with. */
   comparison(): ComparisonFacts | undefined;
   compareFunctions(shown: Shown, query: ComparisonQuery): ComparedFunctions;
   compareFlame(shown: Shown, query: FlameQuery, width: Side): ComparedBoxes;
@@ -84,14 +84,14 @@ export interface Calls {
     query: TrackQuery,
     selection: Pick<Selection, "pids" | "tids" | "cpus">,
   ): { readonly tracks: readonly Track[]; readonly count: number };
-  /** `undefined` where samples have no times. */
+  /** `undefined` if samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined;
   /** The share of what is selected that has one of some functions in its stack. */
   matchedShare(shown: Shown, matched: Uint8Array): number;
   heat(query: HeatQuery): Heat;
   /** Source and instructions of a function. */
   code(fn: number, shown: Shown): CodeAnswer;
-  /** `undefined` where there is no Intel PT. */
+  /** `undefined` if there is no Intel PT. */
   pt(): PtFacts | undefined;
   /** A part of the Intel PT, decoded. */
   ptPart(query: PtQuery): PtPart;

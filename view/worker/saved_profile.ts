@@ -5,7 +5,7 @@ import { pprof } from "@perfdata/export/pprof";
 import { speedscope } from "@perfdata/export/speedscope";
 import type { Shown, ViewEngine } from "../data/view_engine.ts";
 
-/** What a selection is saved as, besides a recording. */
+/** Formats for saving a selection, besides a recording. */
 export type ProfileFormat = "folded" | "pprof" | "speedscope" | "svg";
 
 /** What is selected, in a format of other tools. */

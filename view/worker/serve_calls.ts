@@ -5,7 +5,7 @@ import type { Call, FilesOpening, Message, Opening, ProgressState } from "./prot
 import { type ProfileFormat, savedProfile } from "./saved_profile.ts";
 import { reportSource, serverSource, type ViewSource } from "./worker_source.ts";
 
-/** What opens files that were dropped. */
+/** Opens dropped files. */
 export type FileOpener = (opening: FilesOpening) => Promise<ViewSource>;
 
 /** Why there is no profile after somebody cancelled it. */

@@ -10,21 +10,21 @@ import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "./protocol.ts";
 
-/** What the worker has the recording from. */
+/** Source of the worker's recording. */
 export interface ViewSource {
   index(): Promise<IndexAnswer | undefined>;
   info(): Promise<InfoAnswer | undefined>;
   switched(): Promise<Switched | undefined>;
-  /** @throws {Error} Where there is none, with the reason. */
+  /** @throws {Error} If there is none, with the reason. */
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
-  /** What it is compared with; `undefined` where that is nothing. */
+  /** What it is compared with; `undefined` if that is nothing. */
   readonly base: ((progress: (state: ProgressState) => void) => Promise<ViewProfile>) | undefined;
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;
   record(number: number): Promise<RecordDetail | undefined>;
   /** Source and instructions of a function. */
   code(fn: number, selection: Selection): Promise<CodeAnswer>;
-  /** The Intel PT as a whole; `undefined` where there is none. */
+  /** The Intel PT as a whole; `undefined` if there is none. */
   pt(): Promise<PtFacts | undefined>;
   /** A part of it. */
   ptPart(query: PtQuery): Promise<PtPart>;

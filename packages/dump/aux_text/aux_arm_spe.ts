@@ -3,7 +3,7 @@ import { SPE_PACKET, SPE_REACH, SpePacket } from "@perfdata/session/arm-spe-pack
 import { type AuxBytes, type AuxText, putLineStart } from "./aux_line.ts";
 import { hex } from "./auxtrace_info_text.ts";
 
-/** What the bits of an events packet mean. */
+/** Meaning of the bits of an events packet. */
 const EVENT_BITS: readonly (readonly [number, string])[] = [
   [0, " EXCEPTION-GEN"],
   [1, " RETIRED"],

@@ -2,7 +2,7 @@ import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex2 } from "@perfdata/format/text-bytes";
 import { type AuxBytes, type AuxText, putPlace, u32 } from "./aux_line.ts";
 
-/** What the words of the longer of two kinds of packets hold; the first one marks the kind. */
+/** Contents of the words of the longer of two kinds of packets; the first word marks the kind. */
 const LONG_WORDS = [
   "",
   "Prefix",

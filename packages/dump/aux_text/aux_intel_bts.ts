@@ -2,7 +2,7 @@ import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex } from "@perfdata/format/text-bytes";
 import { type AuxBytes, type AuxText, putLineStart, u32 } from "./aux_line.ts";
 
-/** Bytes of a BTS record: where the branch came from, where it went, flags. */
+/** Bytes of a BTS record: source and target of the branch, flags. */
 const BRANCH = 24;
 const PREDICTED = 0x10;
 

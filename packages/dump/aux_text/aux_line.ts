@@ -1,7 +1,7 @@
 import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex2, putHex4 } from "@perfdata/format/text-bytes";
 
-/** The bytes from a packet on: one object, which the next packet fills again. */
+/** The bytes from a packet on. The object is reused for the next packet. */
 export interface AuxBytes {
   /** What holds them. */
   readonly input: Uint8Array;
@@ -17,7 +17,7 @@ export interface AuxBytes {
 export interface AuxText {
   /** Bytes that have to be there for any packet, unless it is the last of the data. */
   readonly reach: number;
-  /** How many bytes the last line was of. */
+  /** Number of bytes in the last line. */
   consumed: number;
   /**
    * The line before the packets.

@@ -9,12 +9,12 @@ import type { AuxBytes, AuxText } from "./aux_line.ts";
 import type { TextOut } from "../text/text_out.ts";
 
 /**
- * Writes the AUX data of an AUXTRACE record, as far as its format is known.
+ * Writes the AUX data of an AUXTRACE record, if its format is known.
  *
- * @param type That of AUXTRACE_INFO.
- * @param offset Where perf has the data in memory: in a file as it is aligned there.
- * @param first The offset that the first packet is printed with.
- * @returns Whether it is known.
+ * @param type The type in AUXTRACE_INFO.
+ * @param offset Offset of the data in perf's memory: for a file, with its alignment in the file.
+ * @param first The offset that is printed for the first packet.
+ * @returns Whether the format is known.
  */
 export async function putAuxPayload(
   out: TextOut,

@@ -1,6 +1,6 @@
 /**
- * The lines that `perf report -D` prints of AUX data other than Intel PT's: Arm SPE, Intel BTS,
- * HiSilicon PTT. A line holds one packet: its place in the data, its bytes, and what they say.
+ * The lines of `perf report -D` for AUX data other than Intel PT: Arm SPE, Intel BTS, HiSilicon PTT.
+ * Each line has one packet: its offset in the data, its bytes, and their meaning.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { IntelBtsText } from "./aux_intel_bts.ts";
 import type { AuxText } from "./aux_line.ts";
 
 /**
- * What writes AUX data of a type, as an AUXTRACE_INFO record has it, if it is known here.
+ * The writer for AUX data of a type, as in an AUXTRACE_INFO record, if the type is known.
  *
  * @param offset Place of the data, on which the place of lines depends for Arm SPE.
  */

@@ -9,7 +9,7 @@ import {
   PERF_AUXTRACE_INTEL_PT,
 } from "@perfdata/user-records/auxtrace-info";
 
-/** A word as `%#lx` prints it. */
+/** A word in the format `%#lx`. */
 export function hex(word: bigint): string {
   return word === 0n ? "0" : `0x${word.toString(16)}`;
 }
@@ -76,7 +76,7 @@ function words(table: readonly (readonly [string, Shown])[], priv: readonly bigi
   }).join("");
 }
 
-/** What `perf report -D` prints of the words of an AUXTRACE_INFO: those that each kind of trace has. */
+/** The words of an AUXTRACE_INFO that `perf report -D` prints for each kind of trace. */
 export function auxtraceInfoText(type: number, priv: readonly bigint[]): string {
   switch (type) {
     case PERF_AUXTRACE_INTEL_PT: {

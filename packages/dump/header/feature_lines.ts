@@ -36,7 +36,7 @@ function clockDataLines(data: FeatureOf<"CLOCK_DATA">["value"]): string[] {
 /** First and last of some numbers that follow each other. */
 type Range = readonly [number, number];
 
-/** Ranges as text: `0-3,8`. They are never expanded: a few bytes stand for as many as they like. */
+/** Ranges as text: `0-3,8`. They are never expanded: a few bytes may stand for any number of CPUs. */
 function rangesText(ranges: readonly Range[]): string {
   return ranges.map(([from, to]) => from === to ? `${from}` : `${from}-${to}`).join(",");
 }
@@ -121,13 +121,13 @@ function pmuCapsLine(pmu: string, caps: readonly { name: string; value: string }
     : `# ${pmu} pmu capabilities: ${caps.map(({ name, value }) => `${name}=${value}`).join(", ")}`;
 }
 
-/** What the lines of a feature depend on beyond the feature itself. */
+/** Context for the lines of a feature, besides the feature itself. */
 export interface HeaderSession {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   /** The events. */
   readonly events: readonly PerfEvent[];
-  /** Names of the events, where the file says them. */
+  /** Names of the events, if the file says them. */
   names: EventDescs | undefined;
   /** How many CPUs there are. */
   cpus: number | undefined;

@@ -33,7 +33,7 @@ const BTF_EXTRA: readonly (readonly [number, number])[] = [
 ];
 
 /**
- * The name of type `id` of a BTF blob (`Documentation/bpf/btf.rst`), or `undefined` where the blob
+ * The name of type `id` of a BTF blob (`Documentation/bpf/btf.rst`), or `undefined` if the blob
  * does not have it.
  */
 function btfTypeName(btf: Uint8Array, id: number, littleEndian: boolean): string | undefined {

@@ -23,7 +23,7 @@ function bitNames(
   return order.filter((name) => value & (masks.get(name) ?? 0n)).join("|");
 }
 
-/** What an `# event` line says of an attr: all that is not zero, each after a comma. */
+/** The part of an `# event` line about an attr: all nonzero fields, each after a comma. */
 function attrText(attr: PerfEventAttr): string {
   let text = "";
   const add = (name: string, value: string | number | bigint) => {

@@ -12,7 +12,7 @@ import { HEADER_MEM_TOPOLOGY, HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feat
 import fc from "fast-check";
 import { headerLines } from "../mod.ts";
 
-/** The lines of a file with one feature, as far as they say something of it. */
+/** The lines about a feature, from a file that has only this feature. */
 async function linesOf(feature: Feature, wanted: RegExp): Promise<string[]> {
   const sink = memorySink();
   const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }] });

@@ -17,8 +17,8 @@ function domainLines(feature: Extract<Feature, { name: "CPU_DOMAIN_INFO" }>): st
 }
 
 /**
- * What `perf report --header-only -I` of perf 6.1 does not print of a feature: build ids, tracepoint
- * formats, features of later perfs, of simpleperf and of hiperf, and what cannot be read.
+ * The parts of features that `perf report --header-only -I` of perf 6.1 omits: build ids, tracepoint
+ * formats, features of later perfs, of simpleperf and of hiperf, and unreadable features.
  */
 export function moreFeatureLines(feature: Feature): string[] {
   switch (feature.name) {

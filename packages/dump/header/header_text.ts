@@ -7,7 +7,7 @@ import { streamFeature } from "@perfdata/session/stream-feature";
 import { featureLines, type HeaderSession } from "./feature_lines.ts";
 import { moreFeatureLines } from "./header_more.ts";
 
-/** Largest section that is read into memory; none that perf writes comes near. */
+/** Largest section that is read into memory; sections that perf writes are far smaller. */
 const MAX_SECTION = 1 << 30;
 
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
@@ -77,7 +77,7 @@ async function* fileFeatures(reader: PerfDataReader): AsyncGenerator<Feature, vo
  * stream to its end. Text that is no UTF-8 is kept as `decodeText` keeps it; write it with
  * `encodeText`.
  *
- * @param reader The file; its records are read where it is a stream.
+ * @param reader The file; its records are read if it is a stream.
  * @param options When it was written, and how much to print.
  * @returns Lines, without their ends.
  *

@@ -15,7 +15,7 @@ import { decodeSection } from "./hex_regions.ts";
 import { clip, type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import { LeafTrace } from "./hex_tree.ts";
 
-/** The records that say what AUX data is and where it was recorded. */
+/** The records with the type of AUX data, and the CPU or thread that was recorded. */
 const AUXTRACE_CODEC = new RecordCodec([AUXTRACE_INFO, AUXTRACE]);
 
 /** Takes the data of a file apart: records, and the bytes that follow some of them. */

@@ -9,9 +9,9 @@ export class HexParts {
   readonly reader: PerfDataReader;
   /** Its bytes. */
   readonly origin: Origin;
-  /** Which bytes are asked for. */
+  /** The requested bytes. */
   readonly options: HexOptions;
-  /** What is wrong, by offset, and not reported yet. */
+  /** Problems that were not reported yet, by offset. */
   readonly #problems: { offset: number; message: string }[];
 
   /** @param problems What is wrong, by offset. */
@@ -32,7 +32,7 @@ export class HexParts {
     return to > (this.options.from ?? 0) && from < (this.options.to ?? Infinity);
   }
 
-  /** What is wrong with bytes in `[from, to)` and was not reported yet. */
+  /** Problems of bytes in `[from, to)` that were not reported yet. */
   takeProblems(from: number, to: number): string[] {
     const found: string[] = [];
     for (let i = 0; i < this.#problems.length;) {
@@ -179,7 +179,7 @@ export class HexParts {
     }
   }
 
-  /** What is wrong and belongs to no run that was reported: runs without bytes. */
+  /** Problems that belong to no reported run: runs without bytes. */
   *left(): Generator<HexRun, void, void> {
     for (const { offset, message } of this.#problems.splice(0)) {
       if (!this.touches(offset, offset + 1)) continue;

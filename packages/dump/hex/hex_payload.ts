@@ -6,7 +6,7 @@ import type { HexParts } from "./hex_parts.ts";
 import { type HexRun, PART } from "./hex_run.ts";
 import { readUpTo } from "./hex_source.ts";
 
-/** The runs of bytes that nothing is known of. */
+/** The runs of bytes of unknown meaning. */
 export async function* byteRuns(
   parts: HexParts,
   owner: string,
@@ -98,10 +98,10 @@ function nameOf(kind: number): string {
   return NAMES.get(kind) ?? `packet ${kind}`;
 }
 
-/** Where the description begins in a line of perf. */
+/** Start of the description in a line of perf. */
 const TEXT_COLUMN = 62;
 
-/** What a packet says, as perf prints it, without its name. */
+/** The text of a packet as perf prints it, without its name. */
 function textOf(kind: number, bytes: Uint8Array): string | undefined {
   if (kind === PacketKind.PAD) return bytes.length === 1 ? undefined : `× ${bytes.length}`;
   // What depends on the packets before, and what is none.

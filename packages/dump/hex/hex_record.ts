@@ -23,14 +23,17 @@ import type { AnyRecordCodec } from "../records/records_json.ts";
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
-/** Without data: ends the features of a stream, with the number after that of the last one. */
+/**
+ * The record without data at the end of a stream's features. Its number is one above the last
+ * feature's.
+ */
 const LAST_FEATURE = struct("feature", { last_feature: u64 });
 const FEATURE_ID = struct("feature", { feat_id: enumeration(u64, FEATURE_NAMES) });
 
 // The names of the header's fields are those of some bodies too: they get one of their own.
 const RECORD_HEADER = struct("record", { header: perfEventHeader });
 
-/** Where the fields of a HEADER_FEATURE lie. */
+/** Offsets of the fields of a HEADER_FEATURE record. */
 const FEATURE_AT = layoutOf(HEADER_FEATURE);
 
 /** Takes a record's header apart. */
@@ -94,7 +97,7 @@ export function* recordRuns(
   });
 }
 
-/** What takes the records of a recording apart. */
+/** Splits the records of a recording into fields. */
 export function hexCodec({ isGoogleDialect }: PerfDataReader): AnyRecordCodec {
   return isGoogleDialect ? GOOGLE_CODEC : CODEC;
 }

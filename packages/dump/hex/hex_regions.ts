@@ -13,7 +13,7 @@ import { type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import type { HexParts } from "./hex_parts.ts";
 import { LeafTrace } from "./hex_tree.ts";
 
-/** The runs of a region that is not the data: a case for each kind. */
+/** The runs of a region other than the data section: a case for each kind. */
 export async function* regionRuns(
   parts: HexParts,
   region: Region,
@@ -91,7 +91,7 @@ export async function* regionRuns(
  * Decodes a feature section for its trace. A section that is a single value has no field: it gets
  * one.
  *
- * @throws {PerfDataError} Where the bytes are not such a section.
+ * @throws {PerfDataError} If the bytes are not such a section.
  */
 export function decodeSection(
   id: number,
@@ -105,10 +105,10 @@ export function decodeSection(
   decode(fields as Codec<unknown>, bytes, options);
 }
 
-/** Where the header says where a section is. */
+/** Place in the header with the position of a section. */
 const DECLARED_AT: Readonly<Record<string, number>> = { attrs: 24, data: 40, event_types: 56 };
 
-/** What is wrong with where the sections lie, at the place that says where they are. */
+/** Errors in the positions of sections, at the places in the header that state them. */
 export function layoutProblems(reader: PerfDataReader): { offset: number; message: string }[] {
   const { header, layout } = reader;
   if (header === undefined) return [];

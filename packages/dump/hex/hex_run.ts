@@ -32,7 +32,7 @@ export interface HexRun {
   readonly owner: string;
   /** The field in it: `.callchain[2]`; empty where the run is all there is. */
   readonly field: string;
-  /** How deep the field lies in the structure. */
+  /** Depth of the field in the structure. */
   readonly depth: number;
   /** The field's type as C would write it. */
   readonly type: string;

@@ -23,15 +23,15 @@ const SECTION_OF: Readonly<Record<Region["kind"], typeof HEX_SECTIONS[number] | 
 };
 
 /**
- * What every byte of a file is: the runs follow each other without gap or overlap from
- * the first byte to the last, unless the options leave some out.
+ * Explains every byte of a file. The runs follow each other without gap or overlap from the first byte
+ * to the last, unless the options exclude some.
  *
- * Damage does not end the dump: what cannot be decoded is a run of its own that says why. A file
- * that arrives as a stream is read into memory; a pipe stream is not.
+ * Damage does not end the dump: bytes that cannot be decoded are a run of their own with the reason. A
+ * file that arrives as a stream is read into memory; a pipe stream is not.
  *
  * @param source The file or stream.
- * @param options Which runs.
- * @throws {PerfDataError} Where a file of more than 1 GB comes through a pipe.
+ * @param options Selects the runs.
+ * @throws {PerfDataError} If a file of more than 1 GB comes through a pipe.
  *
  * @example
  * ```ts

@@ -7,12 +7,15 @@ import {
   type StreamSource,
 } from "@perfdata/format";
 
-/** Most bytes of a file that comes through a pipe: its sections refer to each other. */
+/**
+ * Maximum size of a file that comes through a pipe. It is held in memory, since its sections refer to
+ * each other.
+ */
 const MAX_PIPED_FILE = 1 << 30;
 
-/** Where the bytes of the file come from: kept for what no decoder hands out. */
+/** Source of the file's bytes, for parts that no decoder returns. */
 export class Origin {
-  /** The file; `undefined` where it is a stream. */
+  /** The file; `undefined` if it is a stream. */
   readonly source: RandomAccessSource | undefined;
 
   /** Reads from a file; a stream keeps nothing. */
@@ -54,7 +57,7 @@ export async function readUpTo(source: StreamSource, into: Uint8Array): Promise<
   return n;
 }
 
-/** A file that arrives as a stream is taken into memory; a pipe stream goes on as it is. */
+/** A file that arrives as a stream is read into memory; a pipe stream is passed on unchanged. */
 export async function seekable(source: ByteSource): Promise<ByteSource> {
   if (isRandomAccess(source)) return source;
   const start = new Uint8Array(16);

@@ -19,7 +19,7 @@ import { hexText } from "../mod.ts";
 import { type HexTextOptions } from "./hex_text.ts";
 import { recordings } from "../testing.ts";
 
-/** All runs; the bytes are copied, since those of a run last until the next. */
+/** All runs, with their bytes copied, since a run's bytes are valid only until the next run. */
 async function runsOf(source: ByteSource, options: HexOptions = {}): Promise<HexRun[]> {
   const runs: HexRun[] = [];
   for await (const run of hexRuns(source, options)) {

@@ -3,7 +3,7 @@ import { byteAt } from "@perfdata/format/elements";
 import type { HexOptions, HexRun } from "./hex_run.ts";
 import { hexRuns, hexStructures } from "./hex_runs.ts";
 
-/** How a hexdump is written, beyond which bytes it has. */
+/** Options for the text of a hexdump, beside the selection of bytes. */
 export interface HexTextOptions extends HexOptions {
   /** One JSON object a run in place of lines of text. */
   readonly json?: boolean;
@@ -26,7 +26,7 @@ const CHARACTERS = Array.from(
   { length: 256 },
   (_, byte) => byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".",
 );
-/** What fills the columns of a line with so many bytes. */
+/** Padding for the columns of a line with this many bytes. */
 const HEX_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(3 * (WIDTH - n)));
 const ASCII_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(WIDTH - n));
 const INDENTS = Array.from({ length: 12 }, (_, depth) => "  ".repeat(depth));
@@ -137,7 +137,7 @@ async function* around(
   options: HexTextOptions,
 ): AsyncGenerator<string, void, void> {
   const { context = 8, color = false, json = false, problem = () => {} } = options;
-  // A line shows at most so many bytes, so what lies farther away is not needed.
+  // A line shows at most this many bytes, so what lies farther away is not needed.
   const runs = hexRuns(source, {
     ...options,
     from: Math.max(options.from ?? 0, at - WIDTH * (context + 1)),
@@ -176,7 +176,7 @@ async function* around(
  * @param source The file or stream.
  * @param options Which bytes, and how they are written.
  * @returns Text of whole lines, that of a structure together.
- * @throws {PerfDataError} Where `at` is outside of the file.
+ * @throws {PerfDataError} If `at` is outside of the file.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 import type { Codec } from "@perfdata/format/struct";
 import type { Trace } from "@perfdata/format/cursor";
 
-/** A part of a structure: a field, an element, or bytes that the structure has of its own. */
+/** A part of a structure: a field, an element, or bytes of the structure itself. */
 export interface Leaf {
   /** Offset of the first byte, in the bytes that were decoded. */
   readonly from: number;
@@ -51,7 +51,7 @@ export class LeafTrace implements Trace {
     node.value = value;
   }
 
-  /** Where this trace writes what a decode of bytes that begin `by` later finds. */
+  /** The trace for a decode of bytes that begin `by` bytes later. */
   shifted(by: number): Trace {
     return {
       begin: (name, codec, offset) => this.begin(name, codec, offset + by),
@@ -137,7 +137,7 @@ function bitsText(value: object): string {
   return `{${set.map(([name, bit]) => bit === true ? name : `${name}=${bit}`).join(" ")}}`;
 }
 
-/** The value of a leaf as the dump shows it, or `undefined` where its bytes say it all. */
+/** The value of a leaf as the dump shows it, or `undefined` if its bytes say it all. */
 export function leafValueText(leaf: Leaf): string | undefined {
   const { value, codec } = leaf;
   if (typeof value === "string") return JSON.stringify(value);

@@ -1,6 +1,6 @@
 import type { CsvLine, RecordsOptions } from "./records.ts";
 
-/** Rows of CSV by @std/csv, loaded where CSV is asked for: that takes a tenth of the start of a command. */
+/** CSV rows by @std/csv, which is loaded only for CSV: it takes a tenth of a command's start. */
 export async function csvLineFor(
   format: "ndjson" | "csv" | undefined,
 ): Promise<CsvLine | undefined> {

@@ -24,7 +24,7 @@ import { type LineStyle, LineText } from "./line_text.ts";
 import { putPlainText } from "./records_bytes.ts";
 import { cpumodeName, isFeature, SAMPLE_FIRST, TRAILER } from "./records_json.ts";
 
-/** A whole stack, which stands for the call chain and for the copy of the stack. */
+/** A whole stack, which replaces the call chain and the copy of the stack. */
 export interface Stack {
   /** Halves of addresses. */
   words: Int32Array;
@@ -39,17 +39,17 @@ const STACKS: ReadonlySet<string> = new Set(["callchain", "stack_user"]);
 
 const NOTHING = piece("");
 
-/** Where a field begins: bytes from the start of the record, or from a field that the walk finds. */
+/** Start of a field: offset from the start of the record, or from a field that the walk locates. */
 interface Place {
   readonly offset: number;
   readonly slot: number;
 }
 
-/** What the lines of a plan have in common. */
+/** The common part of the lines of a plan. */
 export interface PlanOf {
   /** The records' event. */
   readonly event: PerfEvent | undefined;
-  /** What a sample's event is called. */
+  /** Name of a sample's event. */
   readonly eventName: string;
   /** `misc` of their headers. */
   readonly misc: number;
@@ -74,7 +74,7 @@ export class LinePlan {
   readonly #end: Piece;
   /** Finds the fields that have no fixed place. */
   readonly #walk: Walk;
-  /** Bytes of the records without their trailer; 0 where they differ. */
+  /** Bytes of the records without their trailer; 0 if they differ. */
   readonly #size: number;
   readonly #slots: ReadonlyMap<string, number>;
   readonly #trailerSize: number;
@@ -122,7 +122,7 @@ export class LinePlan {
     this.#end = (more && isSample ? line.member("comm") : line.finish()).piece();
   }
 
-  /** A plan for records of this declaration, or `undefined` where each has to be decoded. */
+  /** A plan for records of this declaration, or `undefined` if each has to be decoded. */
   static for(
     declaration: RecordDeclaration<string, unknown>,
     about: PlanOf,
@@ -140,7 +140,7 @@ export class LinePlan {
     }
   }
 
-  /** Most bytes that the line of a record of `size` bytes takes, without a whole stack. */
+  /** Maximum number of bytes that the line of a record of `size` bytes takes, without a whole stack. */
   bound(size: number): number {
     return this.#line.room + size * this.#ratio;
   }
@@ -221,7 +221,7 @@ export class LinePlan {
     }
   }
 
-  /** A field with its name, where it has a value to be shown. */
+  /** A field with its name, if it has a value to be shown. */
   #field(codec: Codec<unknown>, path: string, place: Place, name: () => void): void {
     const { shape, presence, size = 0 } = codec;
     if (shape?.kind === "counter") return;
@@ -238,7 +238,7 @@ export class LinePlan {
         at(start, end) < 0 ? pos : putSteps(steps, source, start, end, out, pos)
       );
     } else if (presence === "optional") {
-      // Reserved bytes, which are shown where they are not zero.
+      // Reserved bytes, which are shown if they are not zero.
       if (shape?.kind !== "bytes" || codec.size === undefined) throw new NoWalk(path);
       const at = this.#at(place);
       this.#put(({ bytes }, start, end, _out, pos) => {
@@ -281,7 +281,7 @@ export class LinePlan {
     throw new NoWalk(`${path}: ${type} is decoded`);
   }
 
-  /** Where the fields of a structure are: at offsets, or where the walk finds them. */
+  /** Positions of the fields of a structure: at offsets, or located by the walk. */
   #inside(
     { size, parts = {} }: Codec<unknown>,
     path: string,

@@ -3,8 +3,8 @@ import type { RecordBytes } from "@perfdata/session/run";
 import { type FieldStep, putStep } from "../text/field_text.ts";
 
 /**
- * Writes a value of the record in `[start, end)`, and what leads to it; returns -1 where the record has to be
- * decoded. Where fields have no fixed place, a walk has found them.
+ * Writes a value of the record in `[start, end)` and the text before it; returns -1 if the record has
+ * to be decoded. Fields without a fixed offset were located before.
  */
 export type Put = (
   source: RecordBytes,

@@ -3,7 +3,7 @@ import { safeCell } from "@perfdata/format/visible";
 import type { FieldFormat } from "../text/field_text.ts";
 import type { U64Style } from "./records_json.ts";
 
-/** The columns of CSV: those that all records share, and all else as one JSON object. */
+/** The columns of CSV: members that all records share, and all others as one JSON object. */
 export const CSV_COLUMNS: readonly string[] = [
   "type",
   "offset",
@@ -25,13 +25,13 @@ const MORE = CSV_COLUMNS.length - 1;
 
 /** How lines are written. */
 export interface LineStyle {
-  /** How 64-bit values that are no addresses are written. */
+  /** How 64-bit values that are not addresses are written. */
   readonly u64: U64Style;
   /** Makes a row of cells, where lines are rows of CSV. */
   readonly csv: ((row: readonly string[]) => string) | undefined;
 }
 
-/** What stands before the digits of a value. */
+/** Text before the digits of a value. */
 function openOf(format: FieldFormat, size: number, u64: U64Style): string {
   if (format === "u" || format === "d") return size === 8 && u64 === "string" ? '"' : "";
   return format === "x" ? '"0x' : '"';
@@ -47,12 +47,12 @@ const NUMBER = 20;
  */
 export class LineText {
   readonly #style: LineStyle;
-  /** What is between the value before and the next one. */
+  /** Text between the previous value and the next one. */
   #text = "";
   #isFirst = true;
   /** Where the row of CSV is. */
   #column = 0;
-  /** Most bytes that the line takes up so far: what is between its values, and its numbers. */
+  /** Maximum number of bytes that the line takes up so far: what is between its values, and its numbers. */
   room = 0;
 
   constructor(style: LineStyle) {
@@ -119,21 +119,21 @@ export class LineText {
     return before;
   }
 
-  /** What leads to the next value so far, in bytes. */
+  /** Length in bytes of the text before the next value, so far. */
   piece(): Piece {
     const text = this.pieceWith("");
     this.#text = "";
     return text;
   }
 
-  /** The same with text after it; the line goes on as if it had not been asked. */
+  /** The same with text after it; the state of the line does not change. */
   pieceWith(json: string): Piece {
     const text = piece(this.#text + this.styled(json));
     this.room += text.length;
     return text;
   }
 
-  /** What leads to the next value so far; that begins with what comes next. */
+  /** The text before the next value so far, which is then reset. */
   take(): string {
     const text = this.#text;
     this.#text = "";

@@ -10,7 +10,7 @@ import {
 import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
 import { USER_RECORDS } from "@perfdata/user-records";
 
-/** The names that `perf report -D` prints where they are not those of the records. */
+/** The names in `perf report -D` that differ from the names of the records. */
 const OTHER_NAMES: Readonly<Record<number, string>> = {
   [PERF_RECORD_HEADER_ATTR]: "ATTR",
   [PERF_RECORD_HEADER_EVENT_TYPE]: "EVENT_TYPE",

@@ -9,7 +9,7 @@ import type { Run } from "@perfdata/session/run";
 import { AUXTRACE } from "@perfdata/user-records";
 import { recordThread } from "./record_line.ts";
 
-/** Which records are chosen; all are where nothing is said. */
+/** Selects records; all by default. */
 export interface RecordFilter {
   /** Record types; all by default. */
   readonly types?: ReadonlySet<number> | undefined;

@@ -6,7 +6,7 @@ import { dumpRecordName } from "./perf_record_names.ts";
 
 const encoder = new TextEncoder();
 const NO_EVENT = { id: -1n, eventName: "", readFormat: 0, symbol: undefined };
-/** Room for the text of a record beyond what it has in bytes, of which each is four characters at most. */
+/** Room for the text of a record, in addition to four characters for each of its bytes. */
 const ROOM = 1024;
 
 /** The text of kernel records as `perf script --show-mmap-events` and its like print them after the time. */
@@ -14,7 +14,7 @@ export class RecordLines {
   #bytes = new Uint8Array(ROOM);
   #view = new DataView(this.#bytes.buffer);
 
-  /** Name and fields of a record that is no sample, with the end of the line; valid up to the next call. */
+  /** Name and fields of a record that is not a sample, with the end of the line; valid up to the next call. */
   text(record: RecordBytes, start: number, end: number, littleEndian: boolean): Uint8Array {
     const room = ROOM + 4 * (end - start);
     if (room > this.#bytes.length) {

@@ -18,19 +18,19 @@ export interface RecordsOptions {
   readonly format?: "ndjson" | "csv";
   /** Makes rows of CSV, which needs it; such as `(row) => stringify([row], { headers: false })` of @std/csv. */
   readonly csvLine?: CsvLine;
-  /** How 64-bit values that are no addresses are written; exact JSON integers by default. */
+  /** How 64-bit values that are not addresses are written; exact JSON integers by default. */
   readonly u64?: U64Style;
   /** Names of the record types that are written, without `PERF_RECORD_`; all by default. */
   readonly types?: ReadonlySet<string>;
   /** File offset of the first record that is written. */
   readonly from?: number;
-  /** Which of them are written, by what they say; all by default. */
+  /** Selects records by their fields; all by default. */
   readonly filter?: RecordsFilter;
   /** How many records are written at most. */
   readonly limit?: number;
   /**
-   * `file`, the default: as the records stand in the file. `time`: as perf delivers them, which
-   * needs memory for as many as the FINISHED_ROUND records make it hold.
+   * `file`, the default: the order of the file. `time`: as perf delivers them, which needs memory for
+   * the records between FINISHED_ROUND records.
    */
   readonly order?: "file" | "time";
   /**
@@ -71,8 +71,8 @@ export interface RecordsOptions {
  * any. A block is overwritten after the call.
  * @param options Which records, in which order, and how they are written.
  * @returns What was found on the way: how unwinding went.
- * @throws {PerfDataError} In strict mode, where the data is damaged.
- * @throws {TypeError} Where a filter by function has no symbols, or CSV no `csvLine`.
+ * @throws {PerfDataError} In strict mode, if the data is damaged.
+ * @throws {TypeError} If a filter by function has no symbols, or CSV no `csvLine`.
  *
  * @example
  * ```ts

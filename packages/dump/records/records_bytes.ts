@@ -1,4 +1,5 @@
 import { byteAt } from "@perfdata/format/elements";
+
 /** Bytes of text that are handed out at once. */
 export const BLOCK: number = 1 << 18;
 

@@ -8,8 +8,8 @@ import { type NameTest, nameTest, type NameWords } from "@perfdata/session/name-
 import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
 
 /**
- * Which records are written, by what their lines say: a record without a member that is asked about is
- * left out. Only samples have the names.
+ * Selects records by the members of their lines: a record that lacks a member is excluded by a
+ * condition on it. Only samples have the names.
  */
 export interface RecordsFilter extends Omit<RecordFilter, "types"> {
   /** The event's name. */
@@ -31,7 +31,7 @@ export type FilterWords = { readonly [what in typeof SENT[number]]?: NameWords }
 /** Names that a thread's filters were asked about. */
 export type AskedNames = { readonly [what in typeof SENT[number]]?: readonly string[] };
 
-/** The words of filters by name; `undefined` where one of them cannot be sent. */
+/** The words of filters by name; `undefined` if one of them cannot be sent. */
 export function filterWords(filter: RecordsFilter): FilterWords | undefined {
   if (filter.symbol !== undefined) return undefined;
   const words: { [what in typeof SENT[number]]?: NameWords } = {};
@@ -82,7 +82,7 @@ export function asksMachine({ comm, dso, symbol }: RecordsFilter): boolean {
   return (comm ?? dso ?? symbol) !== undefined;
 }
 
-/** What is asked of each record: names are tested once each. */
+/** Tests records; each name is tested only once. */
 export class RecordChoice {
   /** Whether objects are asked for, so that places are needed. */
   readonly byPlace: boolean;

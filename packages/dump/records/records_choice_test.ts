@@ -1,4 +1,4 @@
-/** Records that filters choose: those whose lines say what was asked for. */
+/** Filters select the records whose lines match. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";

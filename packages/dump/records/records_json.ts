@@ -20,7 +20,7 @@ import { type Residue, type Trace } from "@perfdata/format/cursor";
 import { isLastFeature } from "@perfdata/session/stream-feature";
 import { putHexBytes } from "@perfdata/format/text-bytes";
 
-/** How 64-bit values that are no addresses are written: as exact integers, or in quotes. */
+/** Form of 64-bit values other than addresses: exact integers, or integers in quotes. */
 export type U64Style = "number" | "string";
 
 /** A field as it was declared, with the fields inside of it. */
@@ -119,7 +119,7 @@ export interface MeantSample {
   readonly callchain: readonly bigint[];
 }
 
-/** What an off-CPU sample in `[start, end)` of `view` means; `undefined` for all others. */
+/** The real sample of an off-CPU sample in `[start, end)` of `view`; `undefined` for all others. */
 export function meantSample(
   event: PerfEvent,
   view: DataView,
@@ -142,7 +142,7 @@ export function meantSample(
   };
 }
 
-/** What a line says beyond the record itself. */
+/** Contents of a line besides the record itself. */
 export interface LineContext {
   /** Name of the record's type. */
   readonly name: string;
@@ -152,7 +152,7 @@ export interface LineContext {
   readonly event: string | undefined;
   /** Period of a sample that does not have its own. */
   readonly period?: bigint | undefined;
-  /** What a sample means, where that is not what its own fields say. */
+  /** The real sample, if it differs from the fields of the record. */
   readonly meant?: MeantSample | undefined;
   /** Byte order of the file. */
   readonly littleEndian: boolean;

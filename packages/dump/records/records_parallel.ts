@@ -48,7 +48,7 @@ const NOT_WITH = [
  * @param reader The file; what is wrong with it is reported once, by this reader.
  * @param path The same file: each thread opens it for itself.
  * @param jobs How many threads, this one included.
- * @throws {PerfDataError} In strict mode, where the file is damaged.
+ * @throws {PerfDataError} In strict mode, if the file is damaged.
  */
 export async function recordsFile(
   reader: PerfDataReader,
@@ -113,7 +113,7 @@ function fail(error: Error): never {
   throw error;
 }
 
-/** What another thread has to know; nothing where one thread has to do all. */
+/** Inputs of another thread; `undefined` if one thread has to do everything. */
 function aboutOf(
   { format, u64, types, from, order, filter, limit, symbols, unwind }: RecordsOptions,
 ): RecordsAbout | undefined {

@@ -7,7 +7,7 @@ import { Latin, open, recordings } from "../testing.ts";
 
 const quiet = { diagnostics: () => {} };
 
-/** What one thread writes that goes through the file. */
+/** Text of one thread that reads the file in order. */
 async function plain(path: string, wish: RecordsOptions): Promise<string> {
   const reader = await open(path);
   const out = new Latin();

@@ -6,13 +6,13 @@ import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import type { RecordChoice } from "./records_choice.ts";
 import type { Members } from "./records_json.ts";
 
-/** Names places of a recording: `BundlePlaceSymbols` at once, `FilePlaceSymbols` after a while. */
+/** Names places of a recording: `BundlePlaceSymbols` at once, `FilePlaceSymbols` later. */
 export interface RecordSymbols {
   /** Takes the engine whose places it is asked for. */
   start(engine: Engine): void;
-  /** What is known of a place. */
+  /** Names of a place. */
   symbol(place: number): PlaceSymbol;
-  /** What is known of the byte before a place. */
+  /** Names of the byte before a place. */
   caller(place: number): PlaceSymbol;
   /** Has a place looked up by the next `learn`. */
   want?(place: number, isCaller: boolean): void;
@@ -22,7 +22,7 @@ export interface RecordSymbols {
 
 /** Places of a sample's addresses. */
 interface SamplePlaces {
-  /** That of its `ip`; -1 where it has none. */
+  /** That of its `ip`; -1 if it has none. */
   readonly own: number;
   /** Those of its call chain, which are `[first, end)`; -1 for markers. */
   readonly chain: Int32Array | undefined;
@@ -39,7 +39,7 @@ interface Waiting {
   /** Where the names come in. */
   readonly at: number;
   readonly places: SamplePlaces;
-  /** The members of a line of which nothing is written yet. */
+  /** The members of a line that is not written yet. */
   readonly members: Members | undefined;
 }
 
@@ -73,9 +73,9 @@ export class RecordMore {
   #spare: TextBuffer | undefined;
 
   /**
-   * Writes what `symbols` know.
+   * Writes the names that `symbols` have.
    *
-   * @param joined Whether whole stacks stand for call chains.
+   * @param joined Whether whole stacks replace call chains.
    * @param isCsv Whether lines are rows of CSV, whose last cell has the members.
    * @param choice Which functions samples are to be in.
    */

@@ -59,7 +59,7 @@ const ATTR = {
   ),
 };
 
-/** A file of one event with these records. */
+/** A file with one event and these records. */
 async function fileOf(
   attr: typeof ATTR,
   records: readonly Parameters<RecordCodec<typeof KERNEL_RECORDS[number]>["encode"]>[0][],

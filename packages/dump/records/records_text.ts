@@ -45,20 +45,20 @@ import { RecordMore } from "./records_symbols.ts";
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
-/** How many plans are kept. */
+/** Maximum number of cached plans. */
 const MOST_PLANS = 4096;
 
 const WANTED = 1;
 const UNWANTED = 2;
 
-/** What lines depend on, besides the file: what can be sent to another thread. */
+/** Inputs of lines besides the file, in a form that can be sent to another thread. */
 export type RecordsAbout = Pick<RecordsOptions, "format" | "u64" | "types" | "from" | "order"> & {
   readonly filter?: RecordFilter | undefined;
   /** Names that are asked for. */
   readonly words?: FilterWords | undefined;
 };
 
-/** What another thread counted. */
+/** Counts of another thread. */
 export interface RecordsPart {
   /** Lines. */
   readonly count: number;
@@ -95,7 +95,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   readonly #tree = new FieldTree();
   /** By type, `misc` and event; null where records are decoded. */
   readonly #plans = new Map<number, LinePlan | null>();
-  /** By type: WANTED, UNWANTED, or 0 where that is not known yet. */
+  /** By type: WANTED, UNWANTED, or 0 if that is not known yet. */
   readonly #wanted = new Uint8Array(256);
   /** Byte order of the file. */
   readonly littleEndian: boolean;
@@ -109,7 +109,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   readonly #more: RecordMore | undefined;
   /** The whole stack of the sample that is written, where that stands for its call chain. */
   readonly #stack: Stack | undefined;
-  /** Which records are written, where that is asked. */
+  /** Which records are written, if that is asked. */
   readonly #choice: RecordChoice | undefined;
   /** How many lines may still be written. */
   #left: number;
@@ -235,7 +235,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     if (asked !== undefined) askAgain(this.#options.filter ?? {}, asked);
   }
 
-  /** Writes the line of a record where it is wanted. */
+  /** Writes the line of a record if it is wanted. */
   #record(run: Run, row: number): void {
     const offset = floatAt(run.offset, row);
     const type = intAt(run.type, row) >>> 0;

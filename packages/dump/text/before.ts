@@ -2,14 +2,14 @@ import { type PerfDataReader, RecordCodec } from "@perfdata/format";
 import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/record-types";
 import { AUXTRACE_INFO } from "@perfdata/user-records";
 
-/** What comes before an offset at which a dump begins. */
+/** State at the offset where a dump begins, from the records before it. */
 export interface Before {
   /**
    * File offset of the record that the byte at the offset belongs to: in its own bytes, or in the
-   * payload that follows it. The offset itself where it is outside of the data, or in a stream.
+   * payload that follows it. The offset itself if it is outside of the data, or in a stream.
    */
   readonly start: number;
-  /** The format of AUX data, as AUXTRACE_INFO says; 0 where it does not. */
+  /** The format of AUX data, as AUXTRACE_INFO says; 0 if it does not. */
   readonly auxtraceType: number;
 }
 

@@ -2,7 +2,7 @@ import { IdMap } from "@perfdata/format/id-map";
 import { type ReadLayout, readLayout } from "@perfdata/format/sample-layout";
 import type { DumpEvents, EventState } from "../dump_events.ts";
 
-/** The counters of samples that hold their values: perf counts a sample once for each that moved. */
+/** Counters whose values are in samples: perf counts a sample once for each counter that changed. */
 export class CounterMoves {
   /** The value of each counter at its last sample, by its id. */
   readonly #last = new IdMap<{ hi: number; lo: number }>();
@@ -12,8 +12,8 @@ export class CounterMoves {
   /**
    * Calls `deliver` for the event of each counter that moved since its last sample.
    *
-   * @param recorded The event that the sample is of: it is all that counts where there are no ids.
-   * @param read Where the values are in `view`.
+   * @param recorded The event of the sample, which alone counts if there are no ids.
+   * @param read Offset of the values in `view`.
    */
   each(
     recorded: EventState,

@@ -1,6 +1,6 @@
 /**
- * Text with the fields of a record in it: a list of steps, each a literal and a field after it.
- * What a step needs is worked out once for all records of a shape; writing one allocates nothing.
+ * Text with fields of a record: a list of steps, each a literal followed by a field. Steps are prepared
+ * once for all records of the same layout; writing a record allocates nothing.
  *
  * @module
  */
@@ -46,7 +46,7 @@ export interface RecordSpan {
 export interface FieldStep {
   /** The literal. */
   readonly before: Piece;
-  /** How the field is written; nothing is where this is not there. */
+  /** Format of the field; without it, nothing is written. */
   readonly format?: FieldFormat;
   /** First byte of the field, from the start of the record, or from its end where negative. */
   readonly offset: number;
@@ -116,7 +116,7 @@ export function putStep(
   }
 }
 
-/** Where a field lies: bytes from the start of the record. */
+/** Offset of a field from the start of the record. */
 export interface FieldPlace {
   /** First byte. */
   readonly offset: number;
@@ -126,7 +126,7 @@ export interface FieldPlace {
 
 const NOWHERE: FieldPlace = { offset: 0, size: 0 };
 
-/** Where fields lie that follow each other from `offset` on, up to the first one that has no fixed size. */
+/** Offsets of successive fields from `offset` on, up to the first one without a fixed size. */
 export function placesOf(
   fields: Readonly<Record<string, Codec<unknown>>>,
   offset: number,

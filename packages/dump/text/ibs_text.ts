@@ -29,13 +29,13 @@ function hex({ lo, hi }: Register): string {
   return half(hi) + half(lo);
 }
 
-/** A number on the right of so many columns. */
+/** A number on the right of this many columns. */
 function right(value: number, width: number): string {
   return String(value).padStart(width);
 }
 
 const PAGE_SIZES = ["4KB", "2MB", "1GB", "RESERVED"];
-/** Those of the models that erratum 1347 is about. */
+/** Models with erratum 1347. */
 const PAGE_SIZES_1347 = ["4KB", "16KB", "2MB", "1GB"];
 const SOURCES = ["", "(reserved)", "Local node cache", "DRAM", "Remote node cache"]
   .concat("(reserved)", "(reserved)", "Other");
@@ -199,7 +199,7 @@ export class IbsText {
       `RmtNode ${bits(lo, 4)}${name === "" ? "" : ` DataSrc ${source}=${name}`}`;
   }
 
-  /** What the access to memory met. */
+  /** Result of the memory access. */
   #access(data3: Register, isVoid: boolean): string {
     const { lo, hi } = data3;
     const flags = [

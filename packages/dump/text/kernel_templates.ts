@@ -42,7 +42,7 @@ import {
 } from "@perfdata/format/text-bytes";
 import type { FieldFormat, SourceBytes } from "./field_text.ts";
 
-/** What a record's text depends on beyond its bytes. */
+/** Context of a record's text, beside its bytes. */
 export interface KernelTextContext {
   /** Id of the event in the record's trailer; all ones where it has none. */
   readonly id: bigint;
@@ -120,7 +120,7 @@ const SWITCHED: Part = misc(
   " IN         ",
 );
 
-/** What `perf report -D` (6.1) prints of each type after its name. */
+/** The text of `perf report -D` (6.1) after the name of each type. */
 export const TEXTS: Readonly<Record<number, readonly Part[]>> = {
   [PERF_RECORD_MMAP]: [
     ...MAP,

@@ -12,14 +12,14 @@ import {
 } from "./field_text.ts";
 import { type KernelTextContext, type Part, TEXTS, type Write } from "./kernel_templates.ts";
 
-/** A {@link FieldStep}, or a function with the places of its fields. */
+/** A {@link FieldStep}, or a function with the offsets of its fields. */
 type Step = FieldStep & { readonly write?: Write; readonly fields?: readonly number[] };
 
 const DECLARATIONS: ReadonlyMap<number, Codec<unknown>> = new Map(
   KERNEL_RECORDS.map(({ type, body }) => [type, body as Codec<unknown>]),
 );
 
-/** Where the fields of the records of a type and `misc` lie, by the declaration. */
+/** Offsets of the fields of records of a type and `misc`, from the declaration. */
 function bodyPlaces(type: number, misc: number): Map<string, FieldPlace> {
   const body = DECLARATIONS.get(type);
   const { parts = {} } = body === undefined ? {} : specialized(body, { misc }) ?? body;
@@ -29,9 +29,9 @@ function bodyPlaces(type: number, misc: number): Map<string, FieldPlace> {
 const PLACES = new Map<number, Map<string, FieldPlace>>();
 
 /**
- * Where a field of a kernel record lies that is at the same place whatever its `misc`.
+ * Offset of a field of a kernel record that does not depend on `misc`.
  *
- * @throws {RangeError} Where the type has no such field.
+ * @throws {RangeError} If the type has no such field.
  */
 export function kernelField(type: number, name: string): FieldPlace {
   let places = PLACES.get(type);

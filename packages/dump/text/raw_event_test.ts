@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { putRawEvent } from "./raw_event.ts";
 
-/** The lines, made the simple way. */
+/** The lines, from a simple implementation. */
 function lines(record: Uint8Array): string {
   let text = "";
   for (let at = 0; at < record.length; at += 16) {

@@ -14,17 +14,17 @@ import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "../records/perf_record_names.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
-/** How many kinds of records have their text at hand; a power of two. */
+/** Number of kinds of records with cached text; a power of two. */
 const KEPT = 1 << 12;
 
-/** What the records of a type, a size and, for samples, a `misc` have in common. */
+/** Common text of records of the same type and size and, for samples, the same `misc`. */
 interface HeadText {
   readonly type: number;
   readonly size: number;
   readonly misc: number;
-  /** What follows the place: size, type, the line before the bytes. */
+  /** Text after the offset: size, type, the line before the bytes. */
   readonly head: Piece;
-  /** What follows the place for the second time: size and name. */
+  /** Text after the second offset: size and name. */
   readonly name: Piece;
   /** The same with what follows the name of a sample. */
   readonly sample: Piece;

@@ -58,7 +58,7 @@ const CHAIN = "... FP chain: nr:";
 
 /** Registers of a mask: the name of each, padded, and the line's beginning. */
 interface Registers {
-  /** What stands before the ABI. */
+  /** Text before the ABI. */
   readonly head: Piece;
   readonly lines: readonly Piece[];
 }
@@ -76,13 +76,13 @@ function registers(kind: string, mask: bigint, arch: string | undefined): Regist
 }
 
 /**
- * Writes the samples of one event as `perf report -D` does. The fields stand here in the order in which
- * perf prints them (`dump_sample` of tools/perf/util/session.c), which is not that of the record.
+ * Writes the samples of one event as `perf report -D` does. Fields are in the order in which perf
+ * prints them (`dump_sample` of tools/perf/util/session.c), which differs from that of the record.
  */
 export class SampleText {
   /** Byte order of the samples. */
   readonly littleEndian: boolean;
-  /** Where the fields of the samples lie; holds those of the last sample. */
+  /** Offsets of the fields of the last sample. */
   readonly fields: SampleFields;
   /** The fields of constant place. */
   readonly layout: SampleLayout;

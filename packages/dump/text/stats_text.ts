@@ -1,6 +1,6 @@
 import { dumpRecordName } from "../records/perf_record_names.ts";
 
-/** How many records of what were dumped. */
+/** Numbers of dumped records by kind. */
 export interface DumpCounts {
   /** Records by type. */
   readonly byType: ReadonlyMap<number, number>;

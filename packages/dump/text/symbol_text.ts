@@ -6,7 +6,7 @@ import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { BundlePlaceSymbols, PlaceSymbol } from "@perfdata/session/symbols";
 import { putIndex } from "./sample_text.ts";
 
-/** Most bytes of what is written of an address; what is longer ends with `…`. */
+/** Maximum number of bytes for an address; longer text ends with `…`. */
 const LONGEST = 4096;
 /** Room for the symbols of the longest call chain. */
 export const SYMBOLS_ROOM: number = (LONGEST + 32) << 13;

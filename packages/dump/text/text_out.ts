@@ -1,4 +1,4 @@
-/** Room for the text of the longest record: its 64 KB are printed as bytes, and as addresses. */
+/** Room for the text of the longest record, whose 64 KB are printed as bytes and as addresses. */
 export const RECORD_ROOM: number = 1 << 20;
 
 const encoder = new TextEncoder();
@@ -15,7 +15,7 @@ export class TextOut {
   readonly #write: (text: Uint8Array) => void;
 
   /**
-   * @param full Text is handed on in pieces of at least so many bytes.
+   * @param full Text is handed on in pieces of at least this many bytes.
    * @param write Receives the text; the bytes are valid during the call only.
    * @param room What {@link TextOut.reserve} guarantees.
    */

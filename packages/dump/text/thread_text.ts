@@ -8,12 +8,12 @@ import type { Run } from "@perfdata/session/run";
 const NOT_FOUND_LINE = piece("<not found>\n");
 const HYPERVISOR_LINE = piece("[hypervisor]\n");
 
-/** Stands for the binary of an address that is not mapped. */
+/** The binary of an unmapped address. */
 const NOT_FOUND = -1;
 /** Stands for the binary of an address that is neither the kernel's nor of a process. */
 const HYPERVISOR = -2;
 
-/** How many threads have their text at hand; a power of two. */
+/** Number of threads with cached text; a power of two. */
 const THREAD_SLOTS = 1 << 10;
 
 /** The text of a thread, and what it is made of. */

@@ -4,16 +4,16 @@ import { type CpuMapData, cpusOf } from "@perfdata/user-records/cpu-map";
 import { type USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceInfoText, hex } from "../aux_text/auxtrace_info_text.ts";
 
-/** A decoded record of perf's own. */
+/** A decoded user record of perf. */
 export type UserRecord = AnyRecord<typeof USER_RECORDS[number]>;
 
-/** What `perf report` does with a record that nothing in it looks at. */
+/** Text of `perf report` for a record that it ignores. */
 const UNHANDLED = ": unhandled!\n";
 
 /** Records by their names. */
 type ByName = { readonly [R in UserRecord as R["name"]]: R };
 
-/** What is printed after the name of a record, of its body. */
+/** Text of the body, after the name of a record. */
 type Texts = {
   readonly [N in keyof ByName]?: ByName[N] extends { readonly body: infer B } ? (body: B) => string
     : never;
@@ -22,7 +22,7 @@ type Texts = {
 const nothing = (): string => "";
 const unhandled = (): string => UNHANDLED;
 
-/** What `perf report -D` (6.1) prints of each type after its name; of others, a line's end. */
+/** The text of `perf report -D` (6.1) after the name of each type; a line end for others. */
 const TEXTS: Texts = {
   HEADER_ATTR: nothing,
   HEADER_EVENT_TYPE: nothing,
@@ -86,10 +86,9 @@ const TEXTS: Texts = {
 };
 
 /**
- * What `perf report -D` prints of one of perf's own records after its name.
+ * The text of `perf report -D` for one of perf's own records, after its name.
  *
- * @param ordered Whether records are brought into an order of time: without one a FINISHED_ROUND
- * means nothing.
+ * @param ordered Whether records are sorted by time; otherwise, a FINISHED_ROUND has no meaning.
  */
 export function userText(record: UserRecord, ordered: boolean): string {
   if ("raw" in record || (record.name === "FINISHED_ROUND" && ordered)) return "\n";

@@ -14,7 +14,7 @@ import { clockRatios, pieceEnd, PtClock } from "@perfdata/pt/decode";
 import { AUXTRACE } from "@perfdata/user-records";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 
-/** Which bytes of the payload after an AUXTRACE record stay, and what is put around them. */
+/** The bytes to keep of the payload after an AUXTRACE record, and the bytes to write around them. */
 export interface PayloadPart {
   /** Zeros before the first byte: PAD packets. */
   readonly before: number;
@@ -26,12 +26,12 @@ export interface PayloadPart {
   readonly after: number;
 }
 
-/** What stays of the AUX data of a recording. */
+/** The AUX data of a recording to keep. */
 export interface AuxPlan {
   /** By file offset of a payload, what stays of it; what is not there goes. */
   readonly parts: ReadonlyMap<number, PayloadPart>;
   /**
-   * Time up to which records of the kernel are needed to decode what stays, ns; `undefined` where all of
+   * Time up to which records of the kernel are needed to decode what stays, ns; `undefined` if all of
    * them are.
    */
   readonly until: bigint | undefined;
@@ -60,7 +60,7 @@ const MARGIN = 4;
  * Whether a recording has AUX data in AUXTRACE records: perf writes AUXTRACE_INFO before the first of the
  * kernel's records, though not always as the first one (`record__synthesize` of builtin-record.c).
  *
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function hasAuxtrace(reader: PerfDataReader): Promise<boolean> {
   for await (const batch of reader.batches({ quiet: true })) {
@@ -85,7 +85,7 @@ export async function hasAuxtrace(reader: PerfDataReader): Promise<boolean> {
  * @param reader The recording, which is read once.
  * @param source Its bytes.
  * @param time First and last time, ns.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function planAuxCut(
   reader: PerfDataReader,
@@ -121,7 +121,7 @@ export async function planAuxCut(
 interface StreamRange {
   readonly from: number;
   readonly to: number;
-  /** Time of the PSB at `to`, ns; `undefined` where the data ends first. */
+  /** Time of the PSB at `to`, ns; `undefined` if the data ends first. */
   readonly end: bigint | undefined;
   /** Whether any time was found. */
   readonly timed: boolean;

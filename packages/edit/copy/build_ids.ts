@@ -17,7 +17,7 @@ import {
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
 import type { Edit } from "./copy.ts";
 
-/** What the kernel's build id is filed under; its map is called that and `_text` or `_stext`. */
+/** The file name for the kernel's build id; the name of its map is this and `_text` or `_stext`. */
 export const KERNEL = "[kernel.kallsyms]";
 
 /** Bytes of a build id in an event, whatever its own length. */
@@ -28,7 +28,7 @@ const ROOM = 20;
  * in the records of the mappings nor in the table of build ids.
  *
  * @param reader The recording: a file, since it is read twice.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function filesWithoutBuildId(reader: PerfDataReader): Promise<string[]> {
   const files = new Set<string>();

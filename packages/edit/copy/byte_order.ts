@@ -14,12 +14,12 @@ import { DROP, type Edit, type Verdict } from "./copy.ts";
 import type { RecordingHead } from "./recording_output.ts";
 
 /**
- * Writes a recording in the other byte order: each record and feature is decoded and encoded by its
- * declaration. Perf reads either on any machine.
+ * Writes a recording in the other byte order: each record and feature is decoded, and encoded again, by
+ * its declaration. perf reads both on any machine.
  *
- * What has no declaration cannot be converted and is left out. Raw data of samples, the tracing data
- * that describes it, and AUX data stay as they are: they say themselves which order they have, or have
- * none.
+ * Records and features without a declaration cannot be converted and are left out. Raw data of samples,
+ * the tracing data that describes it, and AUX data stay as they are: they state their own byte order,
+ * or have none.
  */
 export class ByteOrder implements Edit {
   /** What was left out, and how often. */

@@ -11,7 +11,7 @@ import type { RecordingHead, RecordingOutput } from "./recording_output.ts";
 
 const CODEC = new RecordCodec([COMPRESSED, COMPRESSED2]);
 
-/** Bytes of records that go into one COMPRESSED record, whose size is 16 bits. */
+/** Maximum number of bytes of records in one COMPRESSED record, whose size has 16 bits. */
 const PIECE = 60_000;
 
 /**

@@ -35,12 +35,12 @@ import type { PayloadPart } from "./aux_cut.ts";
 import { Pieces } from "./pieces.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./recording_output.ts";
 
-/** The record stays as it is. */
+/** Keeps the record unchanged. */
 export const KEEP = 0;
 /** The record, and the payload after it, goes. */
 export const DROP = 1;
 
-/** What becomes of a record: it stays, it goes, or these bytes, which are copied, take its place. */
+/** Decision about a record: keep it, drop it, or replace it with a copy of these bytes. */
 export type Verdict = typeof KEEP | typeof DROP | Uint8Array;
 
 /**
@@ -110,7 +110,7 @@ const CHUNK = 1 << 18;
  *
  * @param reader The recording; what is damaged goes to its diagnostics, or throws.
  * @param output Where it goes.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import type { RecordingHead } from "./recording_output.ts";
 
-/** What a version of perf knew first. */
+/** What a version of perf introduced. */
 interface Since {
   /** Linux version, as two numbers. */
   readonly version: readonly [number, number];
@@ -71,10 +71,10 @@ export interface PerfKnowledge {
 }
 
 /**
- * What the perf of a Linux version knows.
+ * Records, features and attrs that the perf of a Linux version knows.
  *
  * @param version Such as `4.14`.
- * @throws {RangeError} Where that is no version, or older than Linux 3.4.
+ * @throws {RangeError} If that is not a version, or older than Linux 3.4.
  *
  * @example
  * ```ts

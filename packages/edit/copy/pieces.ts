@@ -1,4 +1,4 @@
-/** Bytes that are collected. */
+/** Collects bytes. */
 const CHUNK = 1 << 18;
 
 /** Collects records: to write each by itself would take longer than to make it. */

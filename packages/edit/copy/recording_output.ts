@@ -28,26 +28,26 @@ import { perfEventHeader, recordSize } from "@perfdata/format/record-header";
 import { HEADER_ATTR } from "@perfdata/user-records/header-attr";
 import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
 
-/** What a recording says outside of its records, or before the first of them. */
+/** Contents of a recording outside its records, or before the first one. */
 export interface RecordingHead {
   /** Byte order of the recording. */
   readonly littleEndian: boolean;
   /** The events, in the order of the attr table. */
   readonly events: readonly WriterEvent[];
-  /** Bytes that each attr takes in the table of a file; that of the longest attr where not given. */
+  /** Bytes that each attr takes in the table of a file; that of the longest attr if not given. */
   readonly attrSize?: number;
-  /** Where the data of a file began; right after the attrs where not given. */
+  /** Where the data of a file began; right after the attrs if not given. */
   readonly dataOffset?: number;
   /** The file, where all of this is as it is there: a file is laid out as that. */
   readonly like?: PerfDataReader;
 }
 
-/** What could not be written in the form that was asked for. */
+/** Receives a message about data that could not be written in the requested form. */
 export type Loss = (message: string) => void;
 
 /**
  * Where an edited recording goes: a file or a pipe stream. Both take the same calls, in this order:
- * `begin`, `features` where they are known before the records, `write`, `auxtrace` and `payload`,
+ * `begin`, `features` if they are known before the records, `write`, `auxtrace` and `payload`,
  * `end`.
  */
 export interface RecordingOutput {
@@ -70,7 +70,7 @@ export interface RecordingOutput {
 /**
  * Writes a file: header, ids, attrs, records, features, as perf lays it out.
  *
- * The AUXTRACE feature, an index with the place of each AUXTRACE record, is made anew, since those
+ * The AUXTRACE feature, an index with the place of each AUXTRACE record, is rebuilt, since those
  * places change (`auxtrace_index` of tools/perf/util/auxtrace.h: u64 file_offset, u64 sz an entry).
  */
 export class FileOutput implements RecordingOutput {
@@ -191,7 +191,7 @@ export class PipeOutput implements RecordingOutput {
     const codec = new RecordCodec([HEADER_ATTR]);
     for (const [i, { attr, ids = [] }] of events.entries()) {
       const { type, name } = HEADER_ATTR;
-      // A damaged attr may claim any size. perf looks for the ids after so many bytes.
+      // A damaged attr may claim any size. perf looks for the ids after this many bytes.
       const size = Math.max(PERF_ATTR_SIZE_VER0, Math.min(attr.size, attrSize, MOST_ATTR));
       const room = Math.floor((0xffff - PERF_EVENT_HEADER_SIZE - size) / 8);
       if (ids.length > room) {

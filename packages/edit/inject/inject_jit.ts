@@ -26,7 +26,7 @@ import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
 import { AddBuildIds } from "../copy/build_ids.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 
-/** `CLOCK_MONOTONIC`, whose times compilers write into jitdump files. */
+/** `CLOCK_MONOTONIC`, the clock of the times in jitdump files. */
 const CLOCK_MONOTONIC = 1;
 /** Bit 0 of a jitdump's flags: times are those of the CPU's counter. */
 const ARCH_TIMESTAMP = 1n;
@@ -42,7 +42,7 @@ export interface NamedJitdump {
   readonly path: string;
 }
 
-/** What a recording says of compilers that made code at run time. */
+/** The jitdump files of a recording, and the facts about them. */
 export interface JitdumpsOf {
   /** The files. */
   readonly files: readonly NamedJitdump[];
@@ -58,7 +58,7 @@ export interface JitdumpsOf {
  * The jitdump files that a recording names: mapping one is how a compiler says that it writes it.
  *
  * @param reader The recording: a file, since it is read twice.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function findJitdumps(reader: PerfDataReader): Promise<JitdumpsOf> {
   const files = new Map<string, NamedJitdump>();
@@ -118,7 +118,7 @@ export interface JittedMap {
  * @param dump Who mapped it, and its path.
  * @param recording What the recording says: how times of the CPU's counter convert, and which machine ran
  * the code, where the jitdump file does not say so.
- * @throws {JitdumpError} Where the file is malformed, its times cannot be converted, or its code is not of
+ * @throws {JitdumpError} If the file is malformed, its times cannot be converted, or its code is not of
  * the recorded machine.
  */
 export async function* jittedFiles(

@@ -11,7 +11,7 @@ export interface SpeRecord {
   latency: number;
   /** The thread, where a context packet said it. */
   context: number | undefined;
-  /** Whether it is a store; `undefined` where it is neither a store nor a load. */
+  /** Whether it is a store; `undefined` if it is neither a store nor a load. */
   isStore: boolean | undefined;
   /** Ticks of the timer. */
   time: bigint;

@@ -50,7 +50,7 @@ import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 import type { RecordingHead } from "../copy/recording_output.ts";
 import { accessOf, type SpeRecord } from "./spe_access.ts";
 
-/** What perf adds to the id of the first event for those that it makes. */
+/** Offset from the id of the first event to the ids of the events that perf synthesizes. */
 const ID_OFFSET = 1_000_000_000n;
 /** Bytes of AUX data that are read at once. */
 const CHUNK = 1 << 18;
@@ -125,9 +125,9 @@ function dataAddress(hi: number, lo: number): bigint {
 export class SpeSamples implements Edit {
   /** Samples that were made. */
   samples = 0;
-  /** Records that are no loads and stores. */
+  /** Records that are not loads or stores. */
   others = 0;
-  /** Bytes that are no packets. */
+  /** Bytes that are not packets. */
   damaged = 0;
   readonly #reader: PerfDataReader;
   readonly #known: Known;
@@ -172,8 +172,8 @@ export class SpeSamples implements Edit {
    * Looks through a recording for what its AUX data do not say.
    *
    * @param reader The recording: a file, since it is read twice.
-   * @returns `undefined` where it has no AUX data of Arm SPE.
-   * @throws {PerfDataError} Where samples of several events could not be told apart.
+   * @returns `undefined` if it has no AUX data of Arm SPE.
+   * @throws {PerfDataError} If samples of several events could not be distinguished.
    */
   static async of(reader: PerfDataReader): Promise<SpeSamples | undefined> {
     let timeConv: TimeConv | undefined;
@@ -335,7 +335,7 @@ export class SpeSamples implements Edit {
     }
   }
 
-  /** The sample of a record; none where it is no load or store. */
+  /** The sample of a record; none if it is not a load or store. */
   #sample(record: SpeRecord, cpu: number, tid: number): Uint8Array | undefined {
     const { context, ip } = record;
     if (context !== undefined) {

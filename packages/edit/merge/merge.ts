@@ -17,7 +17,7 @@ export const PIDS_OF_A_HOST: number = 1 << 22;
 /** Most hosts whose process ids fit into 32 signed bits side by side. */
 const MOST_HOSTS = 511;
 
-/** Most inputs that are copied side by side: each takes some memory. */
+/** Maximum number of inputs that are copied side by side: each takes some memory. */
 const MOST_SIDE_BY_SIDE = 64;
 
 export type { MergeInput } from "./merge_part.ts";
@@ -34,7 +34,7 @@ export interface MergeOptions {
   readonly progress?: (bytes: number) => void;
 }
 
-/** What was done to an input. */
+/** Changes to an input. */
 export interface MergedInput {
   /** As in {@link MergeInput}. */
   readonly name: string;
@@ -79,8 +79,8 @@ export interface MergeReport {
  *
  * Memory grows with the number of inputs, their events and blocks only.
  *
- * @throws {RangeError} Where there are more hosts, or more inputs, than fit.
- * @throws {PerfDataError} Where an input is damaged, or of another byte order.
+ * @throws {RangeError} If there are more hosts, or more inputs, than fit.
+ * @throws {PerfDataError} If an input is damaged, or of another byte order.
  */
 export async function mergeRecordings(
   inputs: readonly MergeInput[],

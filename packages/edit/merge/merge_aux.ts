@@ -5,13 +5,13 @@ import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { hasAuxtrace, type PayloadPart } from "../copy/aux_cut.ts";
 import type { Part } from "./merge_part.ts";
 
-/** A part of a payload, and what is added to its offset in the stream. */
+/** A part of a payload, and the shift of its offset in the stream. */
 export interface MovedPart {
   readonly part: PayloadPart;
   readonly shift: bigint;
 }
 
-/** What becomes of the AUX data of an input. */
+/** Treatment of the AUX data of an input. */
 export interface PartAux {
   /** Whether its AUXTRACE_INFO is the one of the result. */
   readonly isFirst: boolean;

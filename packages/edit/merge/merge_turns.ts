@@ -3,7 +3,7 @@ import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import type { Part } from "./merge_part.ts";
 import type { RecordingOutput } from "../copy/recording_output.ts";
 
-/** Bytes of a block, the step in which inputs take turns. */
+/** Bytes of a block. Inputs take turns block by block. */
 const BLOCK_BYTES = 1 << 18;
 
 /** How far an input is. */
@@ -50,7 +50,7 @@ export class Turns {
     view.setUint16(6, PERF_EVENT_HEADER_SIZE, littleEndian);
   }
 
-  /** Looks through all inputs; `undefined` where one of them has no order of time. */
+  /** Looks through all inputs; `undefined` if one of them has no order of time. */
   static async of(
     parts: readonly Part[],
     output: RecordingOutput,

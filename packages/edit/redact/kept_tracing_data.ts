@@ -1,6 +1,6 @@
 const MAGIC = "\x17\x08\x44tracing";
 
-/** Reads numbers and runs of bytes one after the other; throws a RangeError beyond the end. */
+/** Reads numbers and runs of bytes in sequence; throws a RangeError at the end. */
 class Walk {
   at = 0;
   littleEndian = true;
@@ -49,7 +49,7 @@ class Walk {
  *
  * Layout: `tracing_data_get` of tools/perf/util/trace-event-info.c.
  *
- * @returns `undefined` where the bytes are not what they should be.
+ * @returns `undefined` if the bytes are not what they should be.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 
 const encoder = new TextEncoder();
 
-/** Characters of a token: 60 bits, so that among a million texts two of the same token are unlikely. */
+/** Characters of a token: 60 bits, so that two of a million texts are unlikely to have the same token. */
 const LENGTH = 12;
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 

@@ -24,7 +24,7 @@ import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 import { Pseudonyms } from "./pseudonym.ts";
 import { formatsOnly } from "./kept_tracing_data.ts";
 
-/** What can be redacted. */
+/** Kinds of data that can be redacted. */
 export const REDACTIONS = [
   "paths",
   "comms",
@@ -49,7 +49,7 @@ export interface RedactOptions {
   readonly keep?: readonly RegExp[];
 }
 
-/** What was redacted. */
+/** Counts of redacted data. */
 export interface RedactStats {
   /** By kind: values changed. */
   readonly changed: Map<Redaction, number>;

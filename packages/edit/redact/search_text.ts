@@ -3,7 +3,7 @@ import { byteAt } from "@perfdata/format/elements";
 
 const encoder = new TextEncoder();
 
-/** Bytes by which texts are found first. */
+/** Number of bytes for the first step of a search. */
 const HEAD = 4;
 
 /**

@@ -28,13 +28,13 @@ export interface LostRange {
   readonly reason: string;
 }
 
-/** What a repair found and did. */
+/** Findings and changes of a repair. */
 export interface RepairReport {
   /** Bytes among the records that are lost, in file order. */
   readonly lost: readonly LostRange[];
   /** What else was wrong, a line each. */
   readonly findings: readonly string[];
-  /** Whether the file header, or the attr table, was made anew. */
+  /** Whether the file header, or the attr table, was rebuilt. */
   readonly headerRebuilt: boolean;
   /** What was copied. */
   readonly copied: CopyStats;
@@ -52,7 +52,7 @@ const WINDOW = 1 << 20;
  *
  * @param source The damaged file.
  * @param output Where the new one goes.
- * @throws {PerfDataError} Where neither a header nor an attr table can be found.
+ * @throws {PerfDataError} If neither a header nor an attr table can be found.
  */
 export async function repairRecording(
   source: RandomAccessSource,
@@ -138,7 +138,7 @@ const ATTR_SIZES: ReadonlySet<number> = new Set([64, 72, 80, 96, 104, 112, 120, 
  * its ids: a table where these places begin after the header and fill the space before the table is
  * certain to be it.
  *
- * @returns The file with a header; `undefined` where no such table is found.
+ * @returns The file with a header; `undefined` if no such table is found.
  */
 async function rebuildHeader(source: RandomAccessSource): Promise<RandomAccessSource | undefined> {
   const head = new Uint8Array(Math.min(source.size, 1 << 20));

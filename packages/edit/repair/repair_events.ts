@@ -22,7 +22,7 @@ import { AUXTRACE } from "@perfdata/user-records";
 import { HEADER_TRACING_DATA } from "@perfdata/user-records/header-tracing-data";
 import { ENOUGH, KNOWN, Soundness } from "./repair_sound.ts";
 
-/** Bytes of records from the first one on by which events are judged. */
+/** Number of bytes of records, from the first one on, that are checked to choose the events. */
 export const JUDGED: number = 1 << 22;
 
 const AUXTRACE_SIZE = layoutOf(AUXTRACE).size;

@@ -22,7 +22,7 @@ import type { Edit } from "../copy/copy.ts";
 import type { RecordingHead } from "../copy/recording_output.ts";
 import { formatsOnly } from "../redact/kept_tracing_data.ts";
 
-/** Most bytes of an attr of a pipe; that of Linux 6.16 has 144. */
+/** Maximum size of an attr in a pipe; that of Linux 6.16 has 144 bytes. */
 const MOST_ATTR = 4096;
 
 /** PERF_COUNT_SW_DUMMY: an event that counts nothing (include/uapi/linux/perf_event.h). */

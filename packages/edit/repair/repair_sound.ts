@@ -9,7 +9,7 @@ import { SampleFields } from "@perfdata/format/sample-layout";
 import { ALL_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import type { KnownDeclaration } from "@perfdata/user-records/all-records";
 
-/** Records that must follow one another before damaged bytes count as over. */
+/** Number of successive valid records after which damage counts as ended. */
 export const ENOUGH = 3;
 /** The last types that are known here, and how many later ones there may be. */
 const LAST_KERNEL_TYPE = Math.max(...KERNEL_RECORDS.map(({ type }) => type));

@@ -16,7 +16,7 @@ import { shortName } from "@perfdata/session/short-name";
 import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 
-/** Conditions on the names that a sample has: those that are there must all hold. */
+/** Conditions on the names of a sample: all that are given must hold. */
 export interface NameConditions {
   /** On the name of its command. */
   readonly comm?: ((name: string) => boolean) | undefined;
@@ -103,7 +103,7 @@ class Chosen implements Consumer {
   readonly needs: Needs;
   readonly offsets = new OffsetSet();
   readonly #conditions: NameConditions;
-  /** By place: 1 where its function is one that is asked for. */
+  /** By place: 1 if its function is one that is asked for. */
   readonly #named: Uint8Array | undefined;
   readonly #byPlace: boolean;
   #engine: Engine | undefined;
@@ -225,7 +225,7 @@ class Chosen implements Consumer {
  * @param resolver Finds functions; called for `symbol` only, when the recorded machine is known.
  * @param options Which samples are looked at.
  * @returns A bit of memory for eight bytes of the recording, where a sample was chosen nearby.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function chooseSamples(
   reader: PerfDataReader,
@@ -243,7 +243,7 @@ export async function chooseSamples(
   return { records: offsets, count: offsets.count };
 }
 
-/** By place: 1 where its function is one that is asked for. */
+/** By place: 1 if its function is one that is asked for. */
 async function namedPlaces(
   reader: PerfDataReader,
   symbol: (name: string) => boolean,

@@ -17,7 +17,7 @@ import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 const AUXTRACE_AT = layoutOf(AUXTRACE);
 const AUXTRACE_SIZE = prefixSize(AUXTRACE);
 
-/** Which samples a slice has. A condition that is not there lets all pass. */
+/** Selects the samples of a slice. All samples pass a missing condition. */
 export interface SliceFilter {
   /** First and last time in ns, both included. */
   readonly time?: readonly [bigint, bigint];
@@ -40,7 +40,7 @@ export interface SliceFilter {
   readonly aux?: AuxPlan;
 }
 
-/** What a slice left out. */
+/** Counts of data that a slice left out. */
 export interface SliceStats {
   /** Samples of the recording. */
   samples: number;
@@ -61,7 +61,7 @@ export interface SliceStats {
  * threads where it was recorded by thread; in time it is cut as `aux` says, and then kernel records stay
  * as long as a decoder needs them.
  *
- * The SAMPLE_TIME feature is made anew: u64 time of the first and of the last sample
+ * The SAMPLE_TIME feature is recomputed: u64 time of the first and of the last sample
  * (`write_sample_time` of tools/perf/util/header.c).
  */
 export class Slice implements Edit {
@@ -188,7 +188,7 @@ export class Slice implements Edit {
     return KEEP;
   }
 
-  /** Leaves out what is made anew. */
+  /** Leaves out features that are recomputed. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     if (id !== HEADER_SAMPLE_TIME) return bytes;
     this.#hadSampleTime = true;

@@ -6,7 +6,7 @@ import type { Consumer, Needs } from "@perfdata/session/engine";
 import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 
-/** Branches that are remembered, with what ran after them: as many as stay in a CPU's cache. */
+/** Number of cached branches, with the code that ran after them: as many as fit in a CPU's cache. */
 const SLOTS = 1 << 13;
 /** Words of each: the places it leads from and to, the next branch's place, the numbers of branch and trace. */
 const WORDS = 5;
@@ -208,7 +208,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   /**
    * Counts what ran from where a branch led to up to a place.
    *
-   * @param cycles How many it took; 0 where that is not known.
+   * @param cycles How many it took; 0 if that is not known.
    */
   ranUntil(branch: number, place: number, cycles: number = 0): void {
     const trace = this.#trace(branch, place);

@@ -3,7 +3,7 @@ import { type ElfFile, type SymbolObject } from "@perfdata/symbols";
 import { readRawSymbols, STT } from "@perfdata/symbols/elf";
 import type { BranchCounts } from "./branch_counts.ts";
 
-/** What is asked of places: of an engine's, or of those of a trace. */
+/** Queries about places: of an engine, or of a trace. */
 export interface BranchPlaces {
   /** The objects, by number. */
   readonly objects: readonly SymbolObject[];
@@ -35,7 +35,7 @@ export interface BinaryBranches {
 }
 
 /**
- * What was counted of one binary.
+ * Counts of one binary.
  *
  * @param isBinary Whether an object, by its number in `places`, is the binary.
  */
@@ -102,7 +102,7 @@ export function binaryBranches(
   };
 }
 
-/** Where the byte at an offset of a file was linked to be; 0 where it is not of its code. */
+/** Where the byte at an offset of a file was linked to be; 0 if it is not of its code. */
 export function linkedAddress({ segments }: ElfFile, offset: number): number {
   const PT_LOAD = 1;
   const PF_X = 1;
@@ -114,7 +114,7 @@ export function linkedAddress({ segments }: ElfFile, offset: number): number {
   return 0;
 }
 
-/** Finds the start of the function that an address is in; -1 where there is none. */
+/** Finds the start of the function that an address is in; -1 if there is none. */
 function functionFinder(elf: ElfFile): (address: number) => number {
   const found = new Map<number, number>();
   for (const name of [".symtab", ".dynsym"]) {

@@ -2,7 +2,7 @@ import { intAt } from "@perfdata/format/elements";
 import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
 import type { BranchCounts } from "./branch_counts.ts";
 
-/** Where a buffer was: the branch that was taken last, and by which thread. */
+/** State of a buffer: the last branch, and its thread. */
 interface Last {
   branch: number;
   tid: number;
@@ -30,7 +30,7 @@ export class TraceBranches {
       const tid = intAt(words, at + SAMPLE_WORD.TID);
       const cpu = intAt(words, at + SAMPLE_WORD.CPU);
       const last = this.#of(cpu < 0 ? -2 - tid : cpu);
-      // After an error, or where another thread goes on, nothing is known of what ran before.
+      // After an error, or where another thread continues, nothing is known of what ran before.
       const branch = last.tid === tid ? last.branch : -1;
       // Those of this branch are of what ran since the last one that had some.
       const cycles = last.isClocked ? words[at + SAMPLE_WORD.IPC_CYCLES] ?? 0 : 0;

@@ -1,5 +1,5 @@
 /**
- * Counts the branches of a recording, for the optimisers of LLVM.
+ * Counts the branches of a recording, for LLVM's optimizers.
  *
  * @module
  */

@@ -3,7 +3,7 @@ import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import { type ElfFile, SymbolsError } from "@perfdata/symbols";
 import { EM, PT } from "@perfdata/symbols/elf";
 
-/** Bytes of code that are read at once, and of the longest instruction. */
+/** Bytes of code for each read, and of the longest instruction. */
 const WINDOW = 1 << 16, LONGEST = 15;
 const PF_X = 1;
 
@@ -46,7 +46,7 @@ export class CodeSteps {
   /**
    * Reads nothing yet.
    *
-   * @throws {SymbolsError} Where the file is of another processor.
+   * @throws {SymbolsError} If the file is of another processor.
    */
   constructor(elf: ElfFile) {
     this.#elf = elf;
@@ -62,7 +62,7 @@ export class CodeSteps {
     return this.#segment(address) !== undefined;
   }
 
-  /** Bytes of the instruction at an address; 0 where none is. */
+  /** Bytes of the instruction at an address; 0 if none is. */
   step(address: number): number {
     this.ends = false;
     let at = address - this.#first;

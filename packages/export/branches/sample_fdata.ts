@@ -4,7 +4,7 @@ import { rawSymbolName, readRawSymbols, STT } from "@perfdata/symbols/elf";
 import { ByteText } from "../formats/byte_text.ts";
 import { type BranchPlaces, linkedAddress } from "./branch_profile.ts";
 
-/** How often samples were taken at a place. */
+/** Number of samples at a place. */
 export interface PlaceSamples {
   /** The place. */
   readonly place: number;

@@ -5,7 +5,7 @@ import { rawSymbolName, readRawSymbols } from "@perfdata/symbols/elf";
 import type { BinaryBranches } from "./branch_profile.ts";
 import { CodeSteps } from "./code_steps.ts";
 
-/** What ran at a place of a function. */
+/** Counts at a place of a function. */
 export interface LineSamples {
   /** How often. */
   count: number;

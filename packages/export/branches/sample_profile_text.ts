@@ -7,8 +7,9 @@ import {
 } from "./sample_profile.ts";
 
 /**
- * A profile as `clang -fprofile-sample-use` reads it as text: `function:total:head`, then a line for each
- * place, `offset.discriminator: count` with calls as `function:count`, and what was inlined, further in.
+ * A profile in the text form of `clang -fprofile-sample-use`: `function:total:head`, then a line for
+ * each place, `offset.discriminator: count`, with calls as `function:count`. Inlined functions are
+ * indented further.
  *
  * @example
  * ```ts
@@ -71,7 +72,7 @@ export function inOrder(places: ReadonlyMap<number, unknown>): Float64Array {
   return Float64Array.from(places.keys()).sort();
 }
 
-/** What was called, the most frequent first. */
+/** The called functions, the most frequent first. */
 export function sortedTargets(
   targets: ReadonlyMap<number, number> | undefined,
   names: readonly string[],

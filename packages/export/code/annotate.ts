@@ -12,9 +12,9 @@ export interface AnnotatedCount {
 
 /** A line of source that was sampled in a function, or in what is inlined into it. */
 export interface AnnotatedLine {
-  /** Source file; `undefined` where it is not known. */
+  /** Source file; `undefined` if it is not known. */
   readonly file: string | undefined;
-  /** Line, 0 where it is not known. */
+  /** Line, 0 if it is not known. */
   readonly line: number;
   /** Samples of the line itself. */
   readonly self: AnnotatedCount;
@@ -28,7 +28,7 @@ export interface AnnotatedLine {
 export interface AnnotatedCall extends AnnotatedCount {
   /** Its name. */
   readonly name: string;
-  /** `false` where a file that nothing verifies gives the name. */
+  /** `false` if a file that nothing verifies gives the name. */
   readonly verified?: false;
   /** Whether it is inlined. */
   readonly inlined: boolean;
@@ -38,7 +38,7 @@ export interface AnnotatedCall extends AnnotatedCount {
 export interface Annotation {
   /** Its name. */
   readonly name: string;
-  /** `false` where a file that nothing verifies gives the name. */
+  /** `false` if a file that nothing verifies gives the name. */
   readonly verified?: false;
   /** Its object. */
   readonly object: string;
@@ -207,7 +207,7 @@ function sum(to: AnnotatedCount, more: AnnotatedCount): void {
 export interface CodeCounts {
   /** Its name. */
   readonly name: string;
-  /** `false` where a file that nothing verifies gives the name. */
+  /** `false` if a file that nothing verifies gives the name. */
   readonly verified?: false;
   /** Number of its object in the profile. */
   readonly object: number;

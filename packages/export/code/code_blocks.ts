@@ -2,7 +2,7 @@ import { floatAt, intAt } from "@perfdata/format/elements";
 import type { BranchCounts } from "../branches/branch_counts.ts";
 import type { BranchPlaces } from "../branches/branch_profile.ts";
 
-/** Code that ran from one branch that was taken to the next, in one object. */
+/** Code that ran from one taken branch to the next, in one object. */
 export interface CodeRun {
   /** Where the branch before led, as the object counts. */
   readonly from: number;
@@ -16,7 +16,7 @@ export interface CodeRun {
   readonly cycles: number;
 }
 
-/** What ran without a branch in the objects that `isWanted` accepts by their numbers in `places`. */
+/** Code that ran without a branch, in the objects that `isWanted` accepts by their numbers in `places`. */
 export function codeRuns(
   { branches, traces, ran, timed, cycles }: BranchCounts,
   places: BranchPlaces,
@@ -42,7 +42,7 @@ export function codeRuns(
   return runs;
 }
 
-/** What is known of how often an instruction ran. */
+/** How often an instruction ran, if known. */
 export interface InsnRuns {
   /** Number of the first instruction of its basic block. */
   readonly block: number;
@@ -50,7 +50,7 @@ export interface InsnRuns {
   readonly executions: number;
   /**
    * How many cycles it took on average from where a branch led up to this instruction, a branch that was
-   * taken then; `undefined` where none was, or the processor does not say.
+   * taken then; `undefined` if none was, or the processor does not say.
    */
   readonly cycles: number | undefined;
 }

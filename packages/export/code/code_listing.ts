@@ -2,13 +2,13 @@ import { intAt } from "@perfdata/format/elements";
 import type { AnnotatedCount } from "./annotate.ts";
 import { jumpLines } from "./jump_lines.ts";
 
-/** Where an instruction comes from: a function at a line. */
+/** Source of an instruction: a function and a line. */
 export interface ListedFrame {
   /** The function. */
   readonly name: string;
-  /** Source file; `undefined` where it is not known. */
+  /** Source file; `undefined` if it is not known. */
   readonly file: string | undefined;
-  /** Line, 0 where it is not known. */
+  /** Line, 0 if it is not known. */
   readonly line: number;
 }
 
@@ -20,7 +20,7 @@ export interface ListedInsn {
   readonly total: AnnotatedCount;
   /** Where it comes from: the function, then what is inlined there, the innermost last. */
   readonly frames: readonly ListedFrame[];
-  /** Number of the instruction that it may jump to; `undefined` where that is in no instruction here. */
+  /** Number of the instruction that it may jump to; `undefined` if that is in no instruction here. */
   readonly jump?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface CodeListing {
   readonly gutters: readonly string[];
   /** Jumps that are not drawn, since there are too many side by side. */
   readonly undrawn: number;
-  /** Row of the instruction with most samples; 0 where none has any. */
+  /** Row of the instruction with most samples; 0 if none has any. */
   readonly hottest: number;
 }
 

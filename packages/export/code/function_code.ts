@@ -1,4 +1,4 @@
-/** The code of functions, instruction by instruction, with the samples that were taken at each. */
+/** The code of functions, instruction by instruction, with the samples at each one. */
 import { floatAt } from "@perfdata/format/elements";
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";

@@ -1,4 +1,5 @@
 import { byteAt } from "@perfdata/format/elements";
+
 /** A jump from one row of a listing to another one. */
 export interface RowJump {
   /** Row of the instruction that jumps. */

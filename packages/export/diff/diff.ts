@@ -11,10 +11,10 @@ import { type SameObject, sameObjects } from "./diff_objects.ts";
 export type { SameObject };
 import { normalTwoSided, rateTest, shareTest, significant, welch } from "./statistics.ts";
 
-/** What makes recordings comparable. */
+/** Properties in which recordings have to agree for a comparison. */
 export type DiffMeasure = "total" | "samples" | "time" | "period";
 
-/** What is compared, and how. */
+/** Options of a comparison. */
 export interface DiffOptions {
   /** Name of the event. */
   readonly event: string;
@@ -121,7 +121,7 @@ export interface DiffRecording extends Pick<Profile, "objects"> {
   readonly bareSamples: number;
   /** Their periods. */
   readonly barePeriod: number;
-  /** Seconds from the first sample to the last one; 0 where samples have no time. */
+  /** Seconds from the first sample to the last one; 0 if samples have no time. */
   readonly seconds: number;
   /** The events that there are samples of. */
   readonly sampled: readonly string[];
@@ -154,7 +154,7 @@ interface Counted {
  * With one recording a side, a change is tested against the chance of sampling: what another run of
  * the same program would have differed in is not known. With several, against their spread (Welch).
  *
- * @throws {RangeError} Where a side has no samples of the event.
+ * @throws {RangeError} If a side has no samples of the event.
  */
 export function diff(
   before: readonly Profile[],
@@ -168,7 +168,7 @@ export function diff(
 /**
  * {@linkcode diff} of what is summed up by stack already; `inline` and the event are those of the sums.
  *
- * @throws {RangeError} Where a side has no samples of the event.
+ * @throws {RangeError} If a side has no samples of the event.
  */
 export function diffRecordings(
   before: readonly DiffRecording[],

@@ -1,6 +1,6 @@
 import type { Profile, ProfileThread } from "@perfdata/profile/profile";
 
-/** What objects are told apart by. */
+/** How objects are identified. */
 type Sides = readonly (Pick<Profile, "objects"> & { readonly threads: Iterable<ProfileThread> })[];
 
 /** An object of one side that is taken for one of the other. */

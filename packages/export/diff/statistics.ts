@@ -1,5 +1,6 @@
 import { numberAt } from "@perfdata/format/elements";
-/** Below this expectation a test is exact; above, the normal distribution is close enough. */
+
+/** Below this expected value, a test is exact; above, the normal distribution is close enough. */
 const SMALL = 200;
 
 /**
@@ -157,7 +158,7 @@ export interface MeanDifference {
 /**
  * Welch's test of two means: for sides of several measurements, whose spread need not be the same.
  *
- * @returns `undefined` where a side has fewer than two values
+ * @returns `undefined` if a side has fewer than two values
  */
 export function welch(
   before: readonly number[],

@@ -2,7 +2,7 @@ import { floatAt, numberAt } from "@perfdata/format/elements";
 import type { FlameTree } from "./flame_tree.ts";
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 
-/** What the color of a box says. */
+/** Meaning of the color of a box. */
 export type FlameColoring = "object" | "kind" | "change";
 
 /**

@@ -10,7 +10,7 @@ import {
   type ProfileThread,
 } from "@perfdata/profile/profile";
 
-/** What a flame graph is drawn from: stacks of functions, and samples by thread and slice of time. */
+/** Data of a flame graph: stacks of functions, and samples by thread and slice of time. */
 export interface FlameData {
   /** What was recorded. */
   readonly title: string;
@@ -28,7 +28,7 @@ export interface FlameData {
   readonly objects: readonly string[];
   /** Paths of source files. */
   readonly files: readonly string[];
-  /** Names of the functions; `""` where nothing names the code. */
+  /** Names of the functions; `""` if nothing names the code. */
   readonly names: readonly string[];
   /** Object of each function, -1 for none. */
   readonly functionObject: Int32Array;
@@ -40,7 +40,7 @@ export interface FlameData {
   readonly item: Int32Array;
   /** Source file of the line of a node that has the largest share of it; -1 for none. */
   readonly file: Int32Array;
-  /** That line; 0 where it is not known. */
+  /** That line; 0 if it is not known. */
   readonly line: Int32Array;
   /** Number of slices of time, at least 1. */
   readonly slices: number;
@@ -84,7 +84,7 @@ export interface FlameLimits {
   readonly slices?: number;
   /** Whether inlined functions are frames; they are where this is missing. */
   readonly inline?: boolean;
-  /** How many of the profiles are the base of a comparison; 0 where nothing is compared. */
+  /** How many of the profiles are the base of a comparison; 0 if nothing is compared. */
   readonly base?: number;
 }
 

@@ -6,7 +6,7 @@ import type { FlameData } from "./flame_data.ts";
 import { boxFacts, boxName, percentage } from "./flame_text.ts";
 import { type FlameSelection, flameTree } from "./flame_tree.ts";
 
-/** How {@linkcode flameSvg} draws. */
+/** Options of {@linkcode flameSvg}. */
 export interface FlameSvgOptions {
   /** What is drawn; the first event by period, with a row of processes, where missing. */
   readonly selection?: Partial<FlameSelection>;

@@ -3,7 +3,7 @@ import { FUNCTION_KIND, UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { FlameData } from "./flame_data.ts";
 import { type FlameTree, NO_STACK } from "./flame_tree.ts";
 
-/** The name of a function of a flame graph, with a mark where nothing verifies it. */
+/** The name of a function of a flame graph, with a mark if it is not verified. */
 export function flameFunctionName(data: FlameData, number: number): string {
   const name = data.names[number] ?? "";
   const isUnverified = ((data.functionKind[number] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
@@ -52,7 +52,7 @@ export function amount(value: number, unit: "nanoseconds" | "count"): string {
   return `${value} ns`;
 }
 
-/** What there is to say about a box, a line each. */
+/** Facts about a box, a line for each. */
 export function boxFacts(data: FlameData, tree: FlameTree, box: number, event: number): string[] {
   const { unit = "count", name = "" } = data.events[event] ?? {};
   const up = intAt(tree.parent, box);

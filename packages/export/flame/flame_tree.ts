@@ -4,7 +4,7 @@ import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import type { FlameData } from "./flame_data.ts";
 import { NodeTable } from "@perfdata/profile/node-table";
 
-/** What of a {@linkcode FlameData} is drawn, and how. */
+/** Selects the part of a {@linkcode FlameData} to draw, and how. */
 export interface FlameSelection {
   /** Number of the event. */
   readonly event: number;
@@ -42,7 +42,7 @@ export interface FlameTree {
   readonly samples: Float64Array;
   /** Sum of their periods. */
   readonly periods: Float64Array;
-  /** Weight of the base of a comparison; zeros where nothing is compared. */
+  /** Weight of the base of a comparison; zeros if nothing is compared. */
   readonly base: Float64Array;
   /** Weight of all that was selected. */
   readonly total: number;

@@ -6,7 +6,7 @@ import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { functionLabel, type Profile, totals } from "@perfdata/profile/profile";
 
-/** What {@linkcode callgrind} writes. */
+/** Options of {@linkcode callgrind}. */
 export interface CallgrindOptions {
   /** Whether inlined functions are functions of their own; they are where this is missing. */
   readonly inline?: boolean;

@@ -5,7 +5,7 @@ import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
 import { functionLabels, type Profile } from "@perfdata/profile/profile";
 
-/** What {@linkcode chrome} writes. */
+/** Options of {@linkcode chrome}. */
 export interface ChromeOptions {
   /** Whether inlined functions are slices; they are where this is missing. */
   readonly inline?: boolean;

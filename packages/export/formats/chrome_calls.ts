@@ -7,8 +7,9 @@ import { ByteText, TextPool } from "./byte_text.ts";
 const encoder = new TextEncoder();
 
 /**
- * Calls of a trace as trace events, for Perfetto and `chrome://tracing`: a slice (complete event) each,
- * with the instructions in it. Calls come as they end, so that nothing grows with their number.
+ * Calls of a trace as trace events, for Perfetto and `chrome://tracing`: a slice (complete event) for
+ * each call, with its number of instructions. Calls are written when they end, so memory does not grow
+ * with their number.
  *
  * Times are microseconds of the recording's clock.
  */

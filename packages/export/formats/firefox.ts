@@ -4,7 +4,7 @@ import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples"
 import type { Profile } from "@perfdata/profile/profile";
 import { firefoxTables } from "./firefox_tables.ts";
 
-/** Version of the processed profile format that is written; the viewer upgrades it to its own. */
+/** Version of the processed profile format to write; the viewer upgrades it to its own. */
 const PROCESSED_VERSION = 60;
 
 /** What {@linkcode firefox} writes. */

@@ -15,7 +15,7 @@ export interface FirefoxTable {
     | readonly string[];
 }
 
-/** What the threads of a Firefox profile share. */
+/** The tables that threads of a Firefox profile share. */
 export interface FirefoxTables {
   /** Stacks, rows of `stackTable`. */
   readonly stacks: FrameStacks;

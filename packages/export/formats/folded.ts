@@ -10,7 +10,7 @@ import {
   type ProfileThread,
 } from "@perfdata/profile/profile";
 
-/** What {@linkcode folded} writes; marks and roots are those of `stackcollapse-perf.pl`. */
+/** Options of {@linkcode folded}; marks and roots are those of `stackcollapse-perf.pl`. */
 export interface FoldedOptions {
   /** Number of the event; the first where missing. */
   readonly event?: number;

@@ -37,7 +37,7 @@ export type ExportFormat =
   | "callgrind";
 
 /**
- * All formats, by name. Each is loaded where it is asked for.
+ * All formats, by name. Each is loaded if it is asked for.
  *
  * @example
  * ```ts
@@ -49,7 +49,7 @@ export type ExportFormat =
  */
 export const FORMATS: Readonly<Record<ExportFormat, ProfileFormat>> = {
   folded: {
-    about: "a line a stack, for flame-graph scripts",
+    about: "a line for each stack, for flame-graph scripts",
     extension: "folded",
     threads: false,
     write: async (profile, options) => (await import("./folded.ts")).folded(profile, options),
@@ -102,7 +102,7 @@ export const FORMATS: Readonly<Record<ExportFormat, ProfileFormat>> = {
   },
 };
 
-/** A format by its name; `undefined` where there is none of that name. */
+/** A format by its name; `undefined` if there is none of that name. */
 export function formatOf(name: string): ProfileFormat | undefined {
   return Object.hasOwn(FORMATS, name) ? FORMATS[name as ExportFormat] : undefined;
 }

@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Bytes that are handed on at a time. */
+/** Number of bytes that are handed on at a time. */
 const CHUNK = 1 << 19;
 const encoder = new TextEncoder();
 /** Bytes of the longest number. */

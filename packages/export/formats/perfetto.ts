@@ -23,7 +23,7 @@ import {
   TREE_THREAD,
 } from "./perfetto_fields.ts";
 
-/** What {@linkcode perfetto} writes. */
+/** Options of {@linkcode perfetto}. */
 export interface PerfettoOptions {
   /** Whether inlined functions are frames; they are where this is missing. */
   readonly inline?: boolean;

@@ -1,4 +1,4 @@
-/** Field numbers of the messages of Perfetto's `trace_packet.proto` that are written. */
+/** Field numbers of the written messages of Perfetto's `trace_packet.proto`. */
 
 /** `Trace`. */
 export const PACKET = 1;

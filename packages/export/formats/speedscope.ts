@@ -5,7 +5,7 @@ import { functionLabel, type Profile } from "@perfdata/profile/profile";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { groupSamples } from "@perfdata/profile/group-samples";
 
-/** What {@linkcode speedscope} writes. */
+/** Options of {@linkcode speedscope}. */
 export interface SpeedscopeOptions {
   /** Whether inlined functions are frames; they are where this is missing. */
   readonly inline?: boolean;

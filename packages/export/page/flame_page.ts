@@ -8,8 +8,9 @@ import { reportText } from "./page_text.ts";
 import { inDepthFirstOrder, type ViewProfile } from "./view_profile.ts";
 
 /**
- * The page with the data of a flame graph in it, and that graph in view; of a comparison, the graph of what changed.
- * One file that needs no network. Names go in as packed data only, never as markup.
+ * The page with the data of a flame graph, opened on the graph; for a comparison, on the graph of
+ * changes. It is one file that needs no network. Names are inserted only as packed data, never as
+ * markup.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * The page as one text: with its script, its style, its worker, and in a report the data.
+ * The page as one text: script, style, worker and, in a report, the data.
  *
  * @module
  */
@@ -18,9 +18,9 @@ export interface PageParts {
   readonly worker: string;
 }
 
-/** What a report has inside. */
+/** The data in a report. */
 export interface ReportParts {
-  /** What it shows; `undefined` where there are no samples. */
+  /** What it shows; `undefined` if there are no samples. */
   readonly profile: ViewProfile | undefined;
   /** What that is compared with. */
   readonly base?: ViewProfile | undefined;

@@ -1,5 +1,5 @@
 /**
- * A profile as pages have it: stacks of functions, samples in order of time.
+ * A profile in the form for pages: stacks of functions, samples in order of time.
  *
  * @module
  */
@@ -70,10 +70,10 @@ export interface ViewProfile {
     readonly period: Float64Array;
     /** Nanoseconds since {@linkcode ViewProfile.start}. */
     readonly time?: Float64Array;
-    /** The CPU, -1 where it is not known. */
+    /** The CPU, -1 if it is not known. */
     readonly cpu?: Int32Array;
   };
-  /** Time of the first sample in nanoseconds, as decimal text, where samples have times. */
+  /** Time of the first sample in nanoseconds, as decimal text, if samples have times. */
   readonly start: string;
   /** From there to the last one. */
   readonly duration: number;

@@ -8,7 +8,7 @@ import {
 import { PERF_SAMPLE_BRANCH_COUNTERS } from "@perfdata/format/perf-event";
 import { recordedFeatures } from "@perfdata/session/recorded-features";
 
-/** Letters of the alphabet, by which perf calls events of counters. */
+/** Letters of the alphabet, with which perf names the events of counters. */
 const LETTERS = 26;
 
 /** What the counters of branches are of. */
@@ -17,11 +17,11 @@ export interface BranchCounters {
   readonly width: number;
   /** By event: the short names of those of its group that are counted, the lowest bits first. */
   readonly names: readonly (readonly string[])[];
-  /** By event: its own short name, where it is counted. */
+  /** By event: its own short name, if it is counted. */
   readonly own: readonly (string | undefined)[];
 }
 
-/** What a recording says of the counters of its branches; `undefined` where it has none. */
+/** The branch counters of a recording; `undefined` if it has none. */
 export async function branchCounters(reader: PerfDataReader): Promise<BranchCounters | undefined> {
   const events = reader.events.all;
   const counted = events.map(({ attr }) =>

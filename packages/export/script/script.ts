@@ -32,7 +32,7 @@ import { EVENT_BYTES, RECORD_TEXT, ROW, ROW_WORDS, type RowBlock } from "./scrip
 import type { ScriptTraces } from "./script_traces.ts";
 import { type ClockTimes, timeOfDay } from "./time_of_day.ts";
 
-/** How {@linkcode script} writes. */
+/** Options of {@linkcode script}. */
 export interface ScriptOptions {
   /** Fields by number of the event. */
   readonly fields: readonly ReadonlySet<ScriptField>[];
@@ -42,13 +42,13 @@ export interface ScriptOptions {
   readonly chains?: boolean;
   /** Whether times have nanoseconds (`--ns`). */
   readonly nanoseconds?: boolean;
-  /** Columns of names of events, where they are more than these events need. */
+  /** Columns of names of events, if they are more than these events need. */
   readonly nameWidth?: number;
   /** Knows the text of tracepoints. */
   readonly traces?: ScriptTraces | undefined;
   /** Turns times into times of day (`tod`), where the recording says how. */
   readonly clock?: ClockTimes | undefined;
-  /** Reads the code between branches, where that is printed. */
+  /** Reads the code between branches, if that is printed. */
   readonly code?: ObjectCodeReader | undefined;
   /** What the counters of branches are of, where these are printed. */
   readonly counters?: BranchCounters;
@@ -214,7 +214,7 @@ export class ScriptWriter {
     return lines;
   }
 
-  /** Pieces of code between branches, where they are printed. */
+  /** Pieces of code between branches, if they are printed. */
   get code(): CodePieces | undefined {
     return this.#blocks;
   }

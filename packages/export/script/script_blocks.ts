@@ -13,7 +13,7 @@ const MISSING_BRANCH = 128;
 /** Pieces of code that are kept. */
 const KEPT = 1 << 16;
 
-/** Instructions that are no branches. */
+/** Instructions that are not branches. */
 const PLAIN: ReadonlySet<number> = new Set([
   InsnKind.OTHER,
   InsnKind.PTWRITE,
@@ -25,7 +25,7 @@ const PLAIN: ReadonlySet<number> = new Set([
 interface Insn {
   /** Distance from the start. */
   readonly at: number;
-  /** 0 where it is none. */
+  /** 0 if it is none. */
   readonly length: number;
   /** As perf prints its bytes. */
   readonly text: string;
@@ -46,7 +46,7 @@ export interface RecordedBranch {
   readonly counters?: string;
 }
 
-/** What is known of the places that branches lead from and to: of an engine, or of a trace. */
+/** Sources and targets of branches: places of an engine, or of a trace. */
 export interface BlockPlaces {
   /** The object of a place; `undefined` for none. */
   object(place: number): SymbolObject | undefined;
@@ -230,7 +230,7 @@ export class BranchBlocks {
   }
 
   /**
-   * The instructions from a place on up to an address, and some more; `undefined` where there is no code.
+   * The instructions from a place on up to an address, and some more; `undefined` if there is no code.
    */
   #block(place: number, start: number, end: number): readonly Insn[] | undefined {
     if (start === 0 || end === 0 || start < 0 !== end < 0) return undefined;

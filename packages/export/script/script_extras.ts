@@ -44,7 +44,7 @@ export class ScriptExtras {
       readonly littleEndian: boolean;
       readonly arch: string | undefined;
       readonly widths: { dataSource: number };
-      /** Writes the code between branches, where that is wanted. */
+      /** Writes the code between branches, if that is wanted. */
       readonly blocks: BranchBlocks | undefined;
       /** Writes the counters of branches, likewise. */
       readonly counters?: ((event: PerfEvent, counters: bigint) => string) | undefined;
@@ -199,7 +199,7 @@ export class ScriptExtras {
     text.string(branchFlags(low));
   }
 
-  /** Eight bytes a line, in hexadecimal and as text; all of it as text where it is one. */
+  /** Eight bytes a line, in hexadecimal and as text; all of it as text if it is one. */
   #bpfOutput(text: ByteText): void {
     const { raw, rawSize } = this.#fields;
     const bytes = raw < 0 ? new Uint8Array(0) : this.#bytes.subarray(raw, raw + rawSize);

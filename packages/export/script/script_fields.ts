@@ -139,7 +139,7 @@ const NO_CHANGE: FieldWish = { isChange: true, add: new Set(), remove: new Set()
 
 /** A list of fields that is none; the message says which word, and which there are. */
 export class FieldError extends Error {
-  /** The word that is no field. */
+  /** The word that is not a field. */
   readonly word: string;
 
   /** Names the word. */
@@ -154,7 +154,7 @@ export class FieldError extends Error {
  * have spaces between them; one may be for events of a type alone, `trace:time,trace`, and takes
  * the place of those before for these.
  *
- * @throws {FieldError} Where a word is no field, or both kinds are mixed.
+ * @throws {FieldError} If a word is no field, or both kinds are mixed.
  *
  * @example
  * ```ts
@@ -263,7 +263,7 @@ export interface RowNeeds {
   readonly records: (event: PerfEvent) => boolean;
 }
 
-/** What is needed of samples, so that the fields that are asked for can be printed. */
+/** Data of samples that the requested fields need. */
 export function rowNeeds(
   events: readonly PerfEvent[],
   wish: FieldWish | undefined,
@@ -287,7 +287,7 @@ export function rowNeeds(
 /**
  * Refuses fields of samples that are decoded from AUX data, for a recording that has none.
  *
- * @throws {FieldError} Where one is asked for.
+ * @throws {FieldError} If one is asked for.
  */
 export function refuseOfTraces(wish: FieldWish | undefined): void {
   const field = OF_TRACES.find((field) => asksFor(wish, field));
@@ -304,7 +304,7 @@ export function isBpfOutput({ attr: { type, config }, meansOffCpu }: PerfEvent):
  * The fields of each event, by the rules of `perf script`: events of one type have the fields that
  * the first of them can have (`perf_session__check_output_opt` of tools/perf/builtin-script.c).
  *
- * @throws {FieldError} Where a field was asked for that the events of a type do not have.
+ * @throws {FieldError} If a field was asked for that the events of a type do not have.
  */
 export function eventFields(
   events: readonly PerfEvent[],

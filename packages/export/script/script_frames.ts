@@ -4,7 +4,7 @@ import { PLACE_FRAME } from "@perfdata/session/run";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 import type { FrameFields, ScriptPlaces } from "./script_places.ts";
 
-/** Words of lines that are kept: then they are made anew. */
+/** Maximum size of the cache of lines, in words; a full cache is cleared. */
 const KEPT = 1 << 23;
 
 /** The number of a place without lines yet. */

@@ -16,7 +16,7 @@ import type { ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symb
 
 const encoder = new TextEncoder();
 
-/** Which fields a line of a call chain has after its address. */
+/** The fields after the address in a line of a call chain. */
 export interface FrameFields {
   /** The symbol. */
   readonly sym?: boolean;
@@ -40,8 +40,8 @@ export interface PlaceWants {
 }
 
 /**
- * What `perf script` prints of places, which are looked up as they are met. A text is made once, as bytes, and
- * copied from then on.
+ * Text of `perf script` for places, which are looked up when they occur. A text is made once, as bytes,
+ * and then copied.
  */
 export class ScriptPlaces {
   readonly #engine: Engine;
@@ -49,7 +49,7 @@ export class ScriptPlaces {
   /** By place: the number of its name, plus one. */
   #names = new Int32Array(1 << 10);
   readonly #texts: string[] = [];
-  /** By place: 1 where a file that nothing verifies gives the name. */
+  /** By place: 1 if a file that nothing verifies gives the name. */
   #unverified = new Uint8Array(1 << 10);
   /** By place: where its function starts. */
   #starts = new Float64Array(1 << 10);

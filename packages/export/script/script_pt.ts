@@ -1,5 +1,5 @@
-// One module, since the fields of a line are written one after the other into one buffer, each by what the
-// sample is of.
+// One module, since the fields of a line are written in sequence into one buffer, each depending on the
+// kind of sample.
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import { eventName, type PerfEvent } from "@perfdata/format";
 import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
@@ -41,13 +41,13 @@ export interface PtScriptOptions {
   readonly arch?: string | undefined;
   /** Whether times have nanoseconds. */
   readonly nanoseconds: boolean;
-  /** Width of objects in a call trace; 0 where they are as long as they are. */
+  /** Width of objects in a call trace; 0 if they are as long as they are. */
   readonly objectWidth: number;
   /** Whether the trace is that of CPUs, and its samples have a number. */
   readonly hasCpu: boolean;
   /** Whether samples have times. */
   readonly timed: boolean;
-  /** Ratio of the TSC to the bus clock; 0 where it is not known. */
+  /** Ratio of the TSC to the bus clock; 0 if it is not known. */
   readonly maxNonTurboRatio: number;
   /** Frequency of the TSC, Hz. */
   readonly ticksPerSecond: number;
@@ -245,7 +245,7 @@ export class PtScriptWriter {
   #secondsText = "";
   /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
   #nextOther = -Infinity;
-  /** Where the period of the row that was written last begins in the text; -1 where it is not printed. */
+  /** Where the period of the row that was written last begins in the text; -1 if it is not printed. */
   periodAt: number = -1;
   /** Columns of the names of events. */
   readonly nameWidth: number;
@@ -299,7 +299,7 @@ export class PtScriptWriter {
     this.#recordedTexts = options.eventNames.map(text);
   }
 
-  /** Pieces of code between branches, where they are printed. */
+  /** Pieces of code between branches, if they are printed. */
   get code(): CodePieces | undefined {
     return this.#blocks;
   }

@@ -19,7 +19,7 @@ import {
 import { PERIOD_WIDTH, type PtScriptWriter } from "./script_pt.ts";
 import { PtScriptMaker, type PtScriptPart } from "./script_pt_maker.ts";
 
-/** Parts for each thread whose text may wait for its turn. */
+/** Maximum number of parts per thread whose text waits for its turn. */
 const WAITING = 2;
 /** Bytes of a range where each branch or instruction is a line: there is up to a thousand times as much text. */
 const TEXT_RANGE = 1 << 15;
@@ -38,7 +38,7 @@ export interface PtScriptWhole extends PtWhole<PtScriptPart> {
   readonly options: ScriptSamplesOptions;
 }
 
-/** How samples are made, but for how they are handed on. */
+/** How samples are made, except how they are handed on. */
 export type ScriptSamplesOptions = Omit<SamplesOptions, "merge" | "idle" | "recorded">;
 
 /** A recording whose samples are written, with what takes its ranges. */
@@ -72,13 +72,13 @@ export interface PtScriptOrder {
   readonly begins?: (samples: PtSamples) => void;
 }
 
-/** What was written. */
+/** Counts of the output. */
 export interface WrittenPtScript extends LeftOut {
   /** Figures. */
   readonly counts: PtCounts;
   /** How many samples. */
   readonly printed: number;
-  /** 1 for each place that is in a line; `undefined` where that is not known. */
+  /** 1 for each place that is in a line; `undefined` if that is not known. */
   readonly met: Uint8Array | undefined;
   /** By several threads: how many ranges there were, and how many were decoded again. */
   readonly joined?: { readonly ranges: number; readonly again: number };
@@ -90,7 +90,7 @@ export function hasManyLines({ branches, instructions }: ItraceOptions): boolean
 }
 
 /**
- * Writes the samples of a trace: by several threads, or by this one alone where that is not possible (see `areLocal`,
+ * Writes the samples of a trace: by several threads, or by this one alone if that is not possible (see `areLocal`,
  * `joinRanges`). The lines are the same: in order of time, and of buffers where times are the same.
  *
  * @param workers The threads, if any.

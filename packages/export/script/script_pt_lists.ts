@@ -13,7 +13,7 @@ import type { BlockPlaces, BranchBlocks, RecordedBranch, SampleEnd } from "./scr
 import { branchFlags } from "./script_extras.ts";
 import type { ScriptField } from "./script_fields.ts";
 
-/** Writes the call chains and branch stacks of samples that were made of a trace, as perf does. */
+/** Writes the call chains and branch stacks of samples synthesized from a trace, as perf does. */
 export class PtListText {
   readonly #code: PtCode;
   readonly #names: PtNames;

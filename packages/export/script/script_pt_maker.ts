@@ -4,7 +4,10 @@ import type { PtBuffer, PtPartSink } from "@perfdata/pt/decode";
 import { MetPlaces, type PartEnd, type PtSamples } from "@perfdata/pt/samples";
 import type { PtScriptWriter } from "./script_pt.ts";
 
-/** Where the period of the first sample of an instruction is in a part's text, to which what passed before belongs. */
+/**
+ * Position in a part's text of the first period of an instruction sample, to which the count of the
+ * previous part is added.
+ */
 export interface FirstPeriod {
   /** Number of its line. */
   readonly line: number;
@@ -14,7 +17,7 @@ export interface FirstPeriod {
   readonly period: number;
 }
 
-/** What a part of a buffer's trace is as text. */
+/** Text of a part of a buffer's trace. */
 export interface PtScriptPart extends PartEnd {
   /** The text, in pieces of whole lines. */
   readonly text: Uint8Array<ArrayBuffer>[];

@@ -1,6 +1,6 @@
 import { SAMPLE_WORD } from "@perfdata/pt/samples";
 
-/** What a way is found by, in this order: its places and flags, then what may differ between processes. */
+/** The key of a way, in this order: places and flags, then values that may differ between processes. */
 const KEY = [SAMPLE_WORD.FROM, SAMPLE_WORD.TO, SAMPLE_WORD.FLAGS] as const;
 const REST = [
   SAMPLE_WORD.FROM_LO,
@@ -9,7 +9,7 @@ const REST = [
   SAMPLE_WORD.TO_HI,
   SAMPLE_WORD.INSN,
 ] as const;
-/** Numbers of an entry: that of its text + 1, or 0 where it is free; KEY; REST. */
+/** Numbers of an entry: that of its text + 1, or 0 if it is free; KEY; REST. */
 const WORDS = 1 + KEY.length + REST.length;
 
 /** What {@linkcode WayTexts.find} returns where there is no text. */

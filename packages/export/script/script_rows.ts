@@ -9,7 +9,7 @@ import { CHOSEN, PLACE_FRAME, type Run } from "@perfdata/session/run";
 import type { RowNeeds } from "./script_fields.ts";
 import { ScriptTraces } from "./script_traces.ts";
 
-/** Rows that are kept together. */
+/** Number of rows in a group. */
 const ROWS = 1 << 15;
 
 /** Numbers of a row: see {@linkcode RowBlock}. */
@@ -41,10 +41,10 @@ export const ROW = {
   PERIOD_LO: 18,
 } as const;
 
-/** In the column `FRAMES`: the row is a record that is no sample, whose text is at `RECORD`. */
+/** In the column `FRAMES`: the row is a record that is not a sample, whose text is at `RECORD`. */
 export const RECORD_TEXT: number = -2;
 
-/** Records that are no samples, to be printed among these. */
+/** Records that are not samples, to be printed among these. */
 export interface ShownRecords {
   /** Their types. */
   readonly types: ReadonlySet<number>;
@@ -52,7 +52,7 @@ export interface ShownRecords {
   cpus?: ReadonlySet<number> | undefined;
   /** The text of one, after its time, with the end of the line; valid up to the next call. */
   text(run: Run, row: number, littleEndian: boolean): Uint8Array;
-  /** The thread that one is about by its own fields, where it has some, and where its time is, or -1. */
+  /** The thread that one is about by its own fields, if it has some, and where its time is, or -1. */
   thread(
     run: Run,
     row: number,
@@ -93,7 +93,7 @@ export interface RowCounts {
   readonly count: number;
   /** Entries of call chains. */
   readonly frames: number;
-  /** Those at which nothing is mapped, and that are no places. */
+  /** Those at which nothing is mapped, and that are not places. */
   readonly unmapped: number;
   /** By place: samples that were taken there. */
   readonly places: Float64Array<ArrayBuffer>;
@@ -110,7 +110,7 @@ export class ScriptRows implements Consumer {
   count: number = 0;
   /** Entries of call chains. */
   frames: number = 0;
-  /** Those at which nothing is mapped, and that are no places. */
+  /** Those at which nothing is mapped, and that are not places. */
   unmapped: number = 0;
   #placeCounts = new Float64Array(1 << 10);
   readonly #eventCounts: number[] = [];
@@ -118,7 +118,7 @@ export class ScriptRows implements Consumer {
   readonly #shown: ShownRecords | undefined;
   /** Names of the threads of records that are shown, by row of the present run. */
   readonly #shownComms = new Map<number, number>();
-  /** Records that are no samples. */
+  /** Records that are not samples. */
   shown: number = 0;
   /** Notes what the thread of a record is called at its moment, where records are shown. */
   readonly applied?: (run: Run, row: number) => void;
@@ -137,7 +137,7 @@ export class ScriptRows implements Consumer {
    *
    * @param unmapped Whether addresses in call chains at which nothing is mapped are places, which the
    * engine counts.
-   * @param shown Records that are no samples, which are printed as well.
+   * @param shown Records that are not samples, which are printed as well.
    */
   constructor(needs: RowNeeds, unmapped: boolean = false, shown?: ShownRecords) {
     this.#needs = needs;
@@ -197,7 +197,7 @@ export class ScriptRows implements Consumer {
     this.#shownComms.set(row, comm < 0 ? machine.names.internText(`:${tid}`) : comm);
   }
 
-  /** Keeps the text of a record that is no sample (`print_event` of tools/perf/builtin-script.c). */
+  /** Keeps the text of a record that is not a sample (`print_event` of tools/perf/builtin-script.c). */
   #addShown(shown: ShownRecords, run: Run, i: number): void {
     const event = Math.max(0, run.event[i] as number);
     const of = this.#events[event];

@@ -18,7 +18,7 @@ import { type PlaceWants, ScriptPlaces } from "./script_places.ts";
 import { type RowCounts, ScriptRows, type ShownRecords } from "./script_rows.ts";
 import type { ClockTimes } from "./time_of_day.ts";
 
-/** What {@linkcode ScriptText} writes. */
+/** Options of {@linkcode ScriptText}. */
 export interface ScriptTextOptions {
   /** The fields that are asked for; those of perf without. */
   readonly wish: FieldWish | undefined;
@@ -38,13 +38,13 @@ export interface ScriptTextOptions {
   readonly resolver: (engine: Engine) => Promise<SymbolResolver>;
   /** Reads code, where fields need it. */
   readonly code?: ((engine: Engine) => Promise<ObjectCodeReader>) | undefined;
-  /** Records that are no samples, which are printed among them; not by windows. */
+  /** Records that are not samples, which are printed among them; not by windows. */
   readonly shown?: ShownRecords | undefined;
   /** Whether a sample is printed. */
   readonly keep?: ((places: ScriptPlaces, comm: string, place: number) => boolean) | undefined;
 }
 
-/** What one thread printed. */
+/** Output of one thread. */
 export interface ScriptPart {
   /** Samples that were printed. */
   readonly printed: number;

@@ -3,7 +3,7 @@ import { PERF_RECORD_MISC_KERNEL } from "@perfdata/format/perf-event";
 import { TracepointText, type TraceSymbol } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";
 
-/** Names of places: what {@linkcode ScriptTraces} asks for. */
+/** Names of places, for {@linkcode ScriptTraces}. */
 export interface TraceNames {
   /** The function that a place is in, and how far after its start. */
   function(place: number): TraceSymbol | undefined;

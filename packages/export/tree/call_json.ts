@@ -6,7 +6,7 @@ import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();
 
-/** Which calls are written, and what of them. */
+/** Selects the calls to write, and their members. */
 export interface CallJsonOptions {
   /** Only calls of these functions. */
   readonly filter?: NameFilter;
@@ -75,7 +75,7 @@ export class CallJson {
     }
   }
 
-  /** The thread, and its CPU where that is known. */
+  /** The thread, and its CPU if that is known. */
   #putHead(events: CallEvents, i: number): void {
     const tid = intAt(events.tid, i);
     const cpu = events.cpu[i] ?? -1;

@@ -7,7 +7,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();
-/** Levels that are shown by indentation. */
+/** Maximum number of levels shown by indentation. */
 const LEVELS = 61;
 /** What a line ends with: of a call that calls others, of its end, of one that calls none. */
 const Ending = { BEGIN: 0, RETURN: 1, OPEN: 2, LEAF: 3, OPEN_LEAF: 4 } as const;
@@ -99,7 +99,7 @@ export class CallText {
     }
   }
 
-  /** How far a line is indented; -1 where it is not shown. */
+  /** How far a line is indented; -1 if it is not shown. */
   #level(thread: Thread, events: CallEvents, i: number): number {
     const depth = events.depth[i] ?? 0;
     if (this.#filter === undefined) return Math.min(depth, LEVELS - 1);

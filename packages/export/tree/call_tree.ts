@@ -9,7 +9,7 @@ import {
   type Profile,
 } from "@perfdata/profile/profile";
 
-/** What a {@linkcode CallTree} is made of. */
+/** Options of a {@linkcode CallTree}. */
 export interface CallTreeOptions {
   /** Number of the event. */
   readonly event: number;
@@ -27,7 +27,7 @@ export interface CallTreeOptions {
   readonly leastShare?: number;
 }
 
-/** Who called whom, with what was sampled there: a row a node, a parent before its children. */
+/** Callers and callees with their samples: a row for each node, a parent before its children. */
 export interface CallTree {
   /** Number of nodes. */
   readonly length: number;
@@ -35,11 +35,11 @@ export interface CallTree {
   readonly parent: Int32Array;
   /** What the node is: an index of `labels`. */
   readonly item: Int32Array;
-  /** Names as they are shown, by item: with a mark where nothing verifies them. */
+  /** Names as they are shown, by item: with a mark if nothing verifies them. */
   readonly labels: readonly string[];
   /** Names, by item. */
   readonly names: readonly string[];
-  /** By item: 1 where a file that nothing verifies gives the name. */
+  /** By item: 1 if a file that nothing verifies gives the name. */
   readonly unverified: Uint8Array;
   /** Short names of objects, by item; empty for what has none. */
   readonly dsos: readonly string[];
@@ -267,7 +267,7 @@ class ItemNames {
     return this.#firstRoot + root;
   }
 
-  /** By item: 1 where its name passes. */
+  /** By item: 1 if its name passes. */
   matching(test: (name: string) => boolean): Uint8Array {
     return Uint8Array.from(
       this.#names,

@@ -2,11 +2,11 @@ import { byteAt, intAt } from "@perfdata/format/elements";
 import { functionLabel, type Profile } from "@perfdata/profile/profile";
 
 /**
- * A profile with one function for each name in an object, whether it was inlined or not: what a tool
- * has two entries for, it ranks as two.
+ * A profile with one function for each name in an object, whether it was inlined or not, since tools
+ * rank two entries separately.
  *
- * In a profile the inlined body and the function itself are apart, so that they can be coloured and
- * counted apart.
+ * A profile has separate entries for the inlined body and the function itself, so that they can be
+ * colored and counted separately.
  */
 export function oneFunctionEach(profile: Profile): Profile {
   const { functions, frames } = profile;

@@ -217,7 +217,7 @@ function bracketed(name: string): string {
 export interface NestedNode {
   /** Name of the function. */
   readonly name: string;
-  /** `false` where a file that nothing verifies gives the name. */
+  /** `false` if a file that nothing verifies gives the name. */
   readonly verified?: false;
   /** Short name of its object; empty for a command or thread. */
   readonly dso: string;

@@ -1,6 +1,6 @@
 import { checkMemory } from "../sources/memory.ts";
 
-/** Tables of fewer elements are enlarged without a look at what is left. */
+/** Tables with fewer elements are enlarged without checking the free memory. */
 const FEW = 1 << 16;
 
 /** A copy of a typed array with room for at least `length` elements, and at least twice as many. */

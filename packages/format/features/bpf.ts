@@ -60,7 +60,7 @@ export const BPF_INFO_FIELDS = {
       31: "SYSCALL",
       32: "NETFILTER",
     }) as FixedCodec<number>,
-    "What the program is attached to: `enum bpf_prog_type`.",
+    "Type of the program: `enum bpf_prog_type`.",
   ],
   id: [u32, "Id of the program; a BPF_EVENT record names it."],
   tag: [
@@ -75,15 +75,15 @@ export const BPF_INFO_FIELDS = {
   created_by_uid: [u32, "User who loaded it."],
   nr_map_ids: [u32, "Number of maps that it uses."],
   map_ids: [x64, "Ids of the maps: offset in `data`."],
-  name: [chars(16) as FixedCodec<string>, "Name that it was loaded with, cut to 15 bytes."],
-  ifindex: [u32, "Network device that it is offloaded to, or 0."],
+  name: [chars(16) as FixedCodec<string>, "Name given when it was loaded, truncated to 15 bytes."],
+  ifindex: [u32, "Network device to which it is offloaded, or 0."],
   gpl_compatible: [
     hex(u32) as FixedCodec<number>,
     "The first bit says whether its license is compatible with the GPL.",
   ],
   netns_dev: [u64, "Device of the network namespace of `ifindex`."],
   netns_ino: [u64, "Inode of the network namespace of `ifindex`."],
-  nr_jited_ksyms: [u32, "Number of functions that the machine code is made of."],
+  nr_jited_ksyms: [u32, "Number of functions in the machine code."],
   nr_jited_func_lens: [u32, "Number of function lengths."],
   jited_ksyms: [x64, "Addresses of the functions: offset in `data`."],
   jited_func_lens: [x64, "Bytes of the functions: offset in `data`."],
@@ -99,12 +99,12 @@ export const BPF_INFO_FIELDS = {
   jited_line_info_rec_size: [u32, "Bytes of an entry of `jited_line_info`."],
   nr_prog_tags: [u32, "Number of tags."],
   prog_tags: [x64, "Tags of the functions: offset in `data`."],
-  run_time_ns: [u64, "Time spent in the program, in ns, where the kernel was asked to measure it."],
-  run_cnt: [u64, "Times that it ran, where the kernel was asked to count."],
-  recursion_misses: [u64, "Times that it did not run since it was running already."],
-  verified_insns: [u32, "Instructions that the verifier looked at."],
-  attach_btf_obj_id: [u32, "BTF object with the function that it is attached to."],
-  attach_btf_id: [u32, "Type id of the function that it is attached to."],
+  run_time_ns: [u64, "Time spent in the program, in ns, if the kernel was set to measure it."],
+  run_cnt: [u64, "Number of runs, if the kernel was set to count them."],
+  recursion_misses: [u64, "Number of runs skipped because it was already running."],
+  verified_insns: [u32, "Instructions checked by the verifier."],
+  attach_btf_obj_id: [u32, "BTF object of the function to which it is attached."],
+  attach_btf_id: [u32, "Type id of the function to which it is attached."],
   reserved: [reserved(4) as OptionalCodec<Uint8Array>, "Padding up to a multiple of 8."],
 } as const;
 
@@ -113,7 +113,7 @@ export type BpfProgInfo = ExtensibleValue<typeof BPF_INFO_FIELDS>;
 
 /** The fields of a BPF program of BPF_PROG_INFO. */
 export const BPF_PROG_FIELDS = {
-  info_len: [u32, "Bytes of `bpf_prog_info` in the headers that perf was built with."],
+  info_len: [u32, "Size of `bpf_prog_info` in the headers that perf was built with."],
   data_len: [counter(u32, "data") as HiddenCodec, "Bytes of `data`."],
   arrays: [
     flags(u64, {
@@ -127,11 +127,11 @@ export const BPF_PROG_FIELDS = {
       0x80: "JITED_LINE_INFO",
       0x100: "PROG_TAGS",
     }) as FixedCodec<bigint>,
-    "Which arrays `data` has.",
+    "Arrays in `data`.",
   ],
   info: [
     extensible("bpf_prog_info", BPF_INFO_FIELDS, { field: "info_len" }) as Codec<BpfProgInfo>,
-    "What `BPF_OBJ_GET_INFO_BY_FD` said, with offsets in `data` in place of addresses.",
+    "Result of `BPF_OBJ_GET_INFO_BY_FD`, with offsets in `data` in place of addresses.",
   ],
   data: [
     bytes(countedBy("data_len")) as Codec<Uint8Array>,
@@ -164,7 +164,7 @@ const BTF_NODE_FIELDS = {
   data_size: [counter(u32, "data") as HiddenCodec, "Bytes of `data`."],
   data: [
     bytes(countedBy("data_size")) as Codec<Uint8Array>,
-    "Type information in the BTF format, from its magic `eb9f` on.",
+    "Type information in the BTF format, beginning with its magic `eb9f`.",
   ],
 } as const;
 /** The fields of BPF_BTF. */
@@ -214,7 +214,7 @@ export interface BpfProgArrays {
  *
  * @param prog A program of the BPF_PROG_INFO section.
  * @param options Byte order of the file; little-endian where nothing is said.
- * @throws {PerfDataError} Where an array does not lie inside of `data`.
+ * @throws {PerfDataError} If an array does not lie inside of `data`.
  *
  * @example
  * ```ts

@@ -24,7 +24,7 @@ import {
 } from "../struct/mod.ts";
 import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "../header/perf_event.ts";
 
-/** Bytes of a SHA-1 build id, and the most that a build id event holds. */
+/** Length of a SHA-1 build id, and the maximum in a build id event. */
 export const BUILD_ID_SIZE = 20;
 
 /** Where `size` is in a `perf_event_header`. */
@@ -37,14 +37,14 @@ const hasSize: Test = { field: "misc", bits: PERF_RECORD_MISC_BUILD_ID_SIZE };
 
 /** The fields of a build id event that every record begins with. */
 export const BUILD_ID_HEADER_FIELDS = {
-  type: [u32, "0 as perf writes it: all records of a section are of this kind."],
+  type: [u32, "0 as perf writes it: all records of the section have the same type."],
   misc: [
     flags(u16, { [PERF_RECORD_MISC_BUILD_ID_SIZE]: "BUILD_ID_SIZE" }) as FixedCodec<number>,
     "CPU mode of the binary (kernel, user, guest), and whether `build_id_size` is given.",
   ],
   header_size: [
     ownSize(u16) as HiddenCodec,
-    "Bytes of the event, its header and the padded file name included.",
+    "Bytes of the event, including its header and the padded file name.",
   ],
 } as const;
 /** The field of a build id event that old files do not have. */
@@ -62,7 +62,7 @@ export const BUILD_ID_FIELDS = {
   ],
   build_id_size: [
     when(hasSize, u8) as OptionalCodec<number>,
-    "Bytes of `build_id` that count; all 20 where missing.",
+    "Length of `build_id`; 20 if missing.",
   ],
   reserved: [
     reserved({ test: hasSize, yes: 3, no: 4 }) as OptionalCodec<Uint8Array>,
@@ -129,7 +129,7 @@ export const buildIds: Codec<BuildIdEvent[]> = unwrapped(
  * The build id of an event in hexadecimal, without the zeros that pad it.
  *
  * @param event An event of the BUILD_ID section.
- * @returns Two lower-case digits a byte, 40 where the event does not say how long its build id is.
+ * @returns Two lower-case digits a byte, 40 if the event does not say how long its build id is.
  *
  * @example
  * ```ts

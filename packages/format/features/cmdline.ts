@@ -12,9 +12,9 @@ import {
 } from "../struct/mod.ts";
 import type { ByteReader } from "../struct/cursor.ts";
 
-/** The fields of CMDLINE as perf writes it. */
+/** The fields of CMDLINE, as perf writes it. */
 export const CMDLINE_ARGV_FIELDS = {
-  nr: [counter(u32, "argv") as HiddenCodec, "Number of arguments, the program's path among them."],
+  nr: [counter(u32, "argv") as HiddenCodec, "Number of arguments, including the program's path."],
   argv: [
     array(headerString, countedBy("nr")) as Codec<string[]>,
     "Path of the perf binary, then the arguments as the user gave them.",

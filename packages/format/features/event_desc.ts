@@ -17,11 +17,11 @@ import {
 
 /** An event of the EVENT_DESC section. */
 export interface EventDesc {
-  /** What the event counts and what its samples hold. */
+  /** Definition of the event and of its samples. */
   attr: PerfEventAttr;
-  /** The event as it was given with `-e`, or the name that perf made up for it. */
+  /** The event as given with `-e`, or the name that perf gave it. */
   name: string;
-  /** Padding of `name` where it is not the usual zeros. */
+  /** Padding of `name` if it is not the usual zeros. */
   name_pad?: Residue;
   /** Ids of its samples, one for each CPU or thread. */
   ids: bigint[];
@@ -29,16 +29,16 @@ export interface EventDesc {
 
 const eventDesc: Codec<EventDesc> = struct("event_desc", {
   attr: doc(
-    "What the event counts and what its samples hold.",
+    "Definition of the event and of its samples.",
     extensible("perf_event_attr", ATTR_FIELDS, { field: "../attr_size" }),
   ),
   nr_ids: doc("Number of ids.", counter(u32, "ids")),
   name: doc(
-    "The event as it was given with `-e`, or the name that perf made up for it.",
+    "The event as given with `-e`, or the name that perf gave it.",
     headerString,
   ),
   ids: doc(
-    "What PERF_SAMPLE_ID says in the samples of this event: an id for each CPU or thread.",
+    "Values of PERF_SAMPLE_ID in the samples of this event: an id for each CPU or thread.",
     array(u64, countedBy("nr_ids")),
   ),
 });
@@ -46,7 +46,7 @@ const eventDesc: Codec<EventDesc> = struct("event_desc", {
 /** The fields of EVENT_DESC. */
 export const EVENT_DESC_FIELDS = {
   nr_events: [counter(u32, "events") as HiddenCodec, "Number of events."],
-  attr_size: [u32, "Bytes that each attr takes up, whatever its own `size` says."],
+  attr_size: [u32, "Bytes of each attr in this section, whatever its own `size`."],
   events: [
     array(eventDesc, countedBy("nr_events")) as Codec<EventDesc[]>,
     "The events in the order of their attrs in the file.",

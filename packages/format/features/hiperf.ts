@@ -53,12 +53,12 @@ export const hiperfFiles: Codec<HiperfFiles> = struct(
 
 /** HI_WORKLOAD_CMD. */
 export const hiperfCommand: Codec<string> = doc(
-  "The command that hiperf started; `[No workload]` stands for none.",
+  "The command that hiperf started, or `[No workload]`.",
   headerString,
 );
 
 /** HI_RECORD_TIME. */
 export const hiperfTime: Codec<string> = doc(
-  "When the recording was made, in the words of `ctime`, local time of the device.",
+  "Time of the recording as `ctime` prints it, in the local time of the device.",
   headerString,
 );

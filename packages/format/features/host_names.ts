@@ -7,7 +7,7 @@ export const hostname: Codec<string> = doc(
 );
 /** OSRELEASE. */
 export const osrelease: Codec<string> = doc(
-  "Release of the kernel that ran, as `uname -r` prints it.",
+  "Release of the running kernel, as `uname -r` prints it.",
   headerString,
 );
 /** VERSION. */
@@ -17,12 +17,12 @@ export const version: Codec<string> = doc(
 );
 /** ARCH. */
 export const arch: Codec<string> = doc(
-  "Hardware name as `uname -m` prints it: `x86_64`, `aarch64`; it decides what registers mean.",
+  "Hardware name as `uname -m` prints it: `x86_64`, `aarch64`. It determines the meaning of registers.",
   headerString,
 );
 /** CPUDESC. */
 export const cpudesc: Codec<string> = doc(
-  "Marketing name of the CPU, from the line of `/proc/cpuinfo` that the architecture has it in.",
+  "Marketing name of the CPU, from the line of `/proc/cpuinfo` for the architecture.",
   headerString,
 );
 /** CPUID. */

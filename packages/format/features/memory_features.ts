@@ -21,12 +21,12 @@ export const totalMem: Codec<bigint> = doc("`MemTotal` of `/proc/meminfo`, in kB
 
 /** CLN_SIZE. */
 export const clnSize: Codec<number> = doc(
-  "Bytes of a cache line of the recorded machine, to group addresses by.",
+  "Bytes of a cache line of the recorded machine, for grouping addresses.",
   u32,
 );
 
 const CACHE_LEVEL_FIELDS = {
-  level: [u32, "1 for the cache next to the CPU, and so on outwards."],
+  level: [u32, "1 is the cache closest to the CPU."],
   line_size: [u32, "Bytes of a cache line."],
   sets: [u32, "Number of sets."],
   ways: [u32, "Lines in a set."],
@@ -38,7 +38,7 @@ const CACHE_LEVEL_FIELDS = {
 export const CACHE_FIELDS = {
   version: [
     exactly(u32, 1, "cache version") as Codec<number>,
-    "Version of the layout; perf reads no other than 1.",
+    "Version of the layout; perf reads only 1.",
   ],
   nr: [counter(u32, "caches") as HiddenCodec, "Number of caches."],
   caches: [
@@ -68,7 +68,7 @@ const MEMORY_NODE_FIELDS = {
 export const MEM_TOPOLOGY_FIELDS = {
   version: [
     exactly(u64, 1n, "version") as Codec<bigint>,
-    "Version of the layout; perf reads no other than 1.",
+    "Version of the layout; perf reads only 1.",
   ],
   block_size_bytes: [
     hex(u64) as FixedCodec<bigint>,

@@ -1,6 +1,6 @@
 /**
- * The feature sections that describe binaries and events, for every analysis. They are apart from the others,
- * because loading all declarations takes longer than counting a short recording.
+ * The feature sections that describe binaries and events, for every analysis. They are separate from
+ * the others, because loading all declarations takes longer than counting a short recording.
  *
  * @module
  */

@@ -11,7 +11,7 @@ import {
 } from "../struct/mod.ts";
 
 const PMU_MAP_FIELDS = {
-  type: [u32, "`type` of an attr that is of this PMU."],
+  type: [u32, "`type` of attrs of this PMU."],
   name: [headerString, "Name of the PMU in `/sys/bus/event_source/devices`."],
 } as const;
 /** The fields of PMU_MAPPINGS. */
@@ -32,9 +32,12 @@ export type PmuMappings = StructValue<typeof PMU_MAPPINGS_FIELDS>;
 export const pmuMappings: Codec<PmuMappings> = struct("pmu_mappings", PMU_MAPPINGS_FIELDS);
 
 const GROUP_FIELDS = {
-  name: [headerString, "Name that the user gave the group; `{anon_group}` stands for none."],
-  leader_idx: [u32, "Index of the event that leads the group."],
-  nr_members: [u32, "Events in the group, the leader among them; they follow it."],
+  name: [headerString, "Name of the group as given by the user, otherwise `{anon_group}`."],
+  leader_idx: [u32, "Index of the leader of the group."],
+  nr_members: [
+    u32,
+    "Number of events in the group, including the leader, which the others follow.",
+  ],
 } as const;
 /** The fields of GROUP_DESC. */
 export const GROUP_DESC_FIELDS = {
@@ -55,7 +58,7 @@ export const groupDescs: Codec<GroupDescs> = struct("group_descs", GROUP_DESC_FI
 
 const CAP_FIELDS = {
   name: [headerString, "File name in the PMU's folder `caps`: `branches`, `pmu_name`."],
-  value: [headerString, "What that file holds, without its newline."],
+  value: [headerString, "Contents of that file, without its newline."],
 } as const;
 /** The fields of CPU_PMU_CAPS. */
 export const CPU_PMU_CAPS_FIELDS = {
@@ -76,7 +79,7 @@ export const cpuPmuCaps: Codec<CpuPmuCaps> = struct("cpu_pmu_caps", CPU_PMU_CAPS
 
 const PMU_CAPS_ENTRY_FIELDS = {
   ...CPU_PMU_CAPS_FIELDS,
-  pmu_name: [headerString, "PMU that has these capabilities; it comes after them."],
+  pmu_name: [headerString, "PMU with these capabilities; on disk, its name comes after them."],
 } as const;
 
 /** The fields of PMU_CAPS. */

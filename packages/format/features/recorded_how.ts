@@ -18,7 +18,7 @@ import {
   x64,
 } from "../struct/mod.ts";
 
-/** BRANCH_STACK and STAT: that they are there says it all. */
+/** BRANCH_STACK and STAT have no contents: only their presence matters. */
 export type EmptyFeature = Record<never, never>;
 
 /** BRANCH_STACK. */
@@ -29,7 +29,7 @@ export const stat: Codec<EmptyFeature> = struct("stat", {});
 
 /** DIR_FORMAT. */
 export const dirFormat: Codec<bigint> = doc(
-  "Version of the directory that the file is the `data` of: 1 has a data file for each CPU.",
+  "Version of the directory layout, if the file is the `data` of a directory: 1 has a data file for each CPU.",
   u64,
 );
 
@@ -38,11 +38,11 @@ export const COMPRESSED_FIELDS = {
   version: [u32, "Version of the compressed records; 1 so far."],
   type: [
     enumeration(u32, { 0: "NONE", 1: "ZSTD" }) as FixedCodec<number>,
-    "How they are compressed.",
+    "Method of compression.",
   ],
-  level: [u32, "Level that was chosen with `-z`."],
-  ratio: [u32, "Bytes of records for each byte in the file, rounded; 0 where not known."],
-  mmap_len: [u32, "Bytes of the ring buffer: no COMPRESSED record unfolds into more."],
+  level: [u32, "Level given with `-z`."],
+  ratio: [u32, "Bytes of records for each byte in the file, rounded; 0 if not known."],
+  mmap_len: [u32, "Bytes of the ring buffer: the upper limit for a COMPRESSED record, inflated."],
 } as const;
 
 /** COMPRESSED: how COMPRESSED records are to be unfolded. */
@@ -68,8 +68,8 @@ export const eMachine: Codec<EMachine> = struct("e_machine", E_MACHINE_FIELDS);
 
 /** The fields of an entry of AUXTRACE. */
 export const AUXTRACE_INDEX_ENTRY_FIELDS = {
-  file_offset: [x64, "Where the AUXTRACE record begins in the file."],
-  sz: [u64, "Bytes of the record; the trace data that follow it are not counted."],
+  file_offset: [x64, "File offset of the AUXTRACE record."],
+  sz: [u64, "Bytes of the record, without the trace data that follow it."],
 } as const;
 
 /** Where an AUXTRACE record is. */
@@ -90,7 +90,7 @@ const entry = struct("auxtrace_index_entry", AUXTRACE_INDEX_ENTRY_FIELDS);
 const counted: Codec<AuxtraceIndex> = struct("auxtrace_index", {
   nr: doc("Number of records.", counter(u64, "entries")),
   entries: doc(
-    "The AUXTRACE records in file order; they can be read without the records between.",
+    "The AUXTRACE records in file order, so that they are found without reading the others.",
     array(entry, countedBy("nr")),
   ),
 });

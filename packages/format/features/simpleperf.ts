@@ -44,7 +44,7 @@ const SYMBOL_FIELDS = {
   len: [u32, "Bytes of code."],
   name: [cString, "Name of the symbol, mangled."],
 } as const;
-/** A u32 count, then so many u64. */
+/** A u32 count, then this many u64. */
 const countedU64s: Codec<bigint[]> = unwrapped(
   struct("dex_file_offsets", {
     nr: counter(u32, "offsets"),
@@ -77,7 +77,7 @@ export const SIMPLEPERF_FILE_FIELDS = {
   ],
   dex_file_offsets: [
     when({ field: "type", is: DSO_DEX_FILE }, countedU64s) as OptionalCodec<bigint[]>,
-    "Where the dex files begin in a file that holds several.",
+    "Offsets of the dex files in a file that holds several.",
   ],
   file_offset_of_min_vaddr: [
     optional(x64) as OptionalCodec<bigint>,
@@ -85,7 +85,7 @@ export const SIMPLEPERF_FILE_FIELDS = {
   ],
   rest: [
     optional(bytes("rest")) as OptionalCodec<Uint8Array>,
-    "Bytes of a longer structure than is known here.",
+    "Remaining bytes of a longer structure than is known here.",
   ],
 } as const;
 

@@ -1,6 +1,7 @@
 /**
- * Needs Deno: shared by the tests of this directory, and not exported. Takes the feature sections out of a file,
- * makes a file of feature sections, and words features as `perf report --header-only -I` does.
+ * Needs Deno: shared by the tests of this directory, and not exported. Extracts the feature sections of
+ * a file, makes a file from feature sections, and prints features as `perf report --header-only -I`
+ * does.
  *
  * @module
  */

@@ -13,7 +13,7 @@ import {
 /** The fields of SAMPLE_TIME. */
 export const SAMPLE_TIME_FIELDS = {
   first_sample_time: [u64, "Time of the first sample, in ns of the event's clock."],
-  last_sample_time: [u64, "Time of the last sample; 0 for both where perf did not look."],
+  last_sample_time: [u64, "Time of the last sample. Both are 0 if perf did not collect them."],
 } as const;
 
 /** SAMPLE_TIME: when the samples begin and end. */
@@ -24,7 +24,7 @@ export const sampleTime: Codec<SampleTime> = struct("sample_time", SAMPLE_TIME_F
 
 /** CLOCKID. */
 export const clockidResolution: Codec<bigint> = doc(
-  "Resolution in ns of the clock that was chosen with `-k`, as `clock_getres` gives it.",
+  "Resolution in ns of the clock chosen with `-k`, as `clock_getres` returns it.",
   u64,
 );
 
@@ -32,7 +32,7 @@ export const clockidResolution: Codec<bigint> = doc(
 export const CLOCK_DATA_FIELDS = {
   version: [
     exactly(u32, 1, "version") as Codec<number>,
-    "Version of the layout; perf reads no other than 1.",
+    "Version of the layout; perf reads only 1.",
   ],
   clockid: [
     enumeration(u32, {
@@ -46,7 +46,7 @@ export const CLOCK_DATA_FIELDS = {
       7: "CLOCK_BOOTTIME",
       11: "CLOCK_TAI",
     }) as FixedCodec<number>,
-    "The clock that was chosen with `-k`.",
+    "The clock given with `-k`.",
   ],
   wall_clock_ns: [u64, "Time of day at one moment of the recording: ns since 1970, UTC."],
   clockid_time_ns: [u64, "Time of the chosen clock at that moment, in ns."],

@@ -31,8 +31,8 @@ export type NrCpus = StructValue<typeof NRCPUS_FIELDS>;
 export const nrCpus: Codec<NrCpus> = struct("nr_cpus", NRCPUS_FIELDS);
 
 const CPU_FIELDS = {
-  core_id: [i32, "Core that the CPU is a thread of, numbered within its package; -1: unknown."],
-  socket_id: [i32, "Package that the CPU is in, in the platform's own numbering; -1: unknown."],
+  core_id: [i32, "Core of the CPU, numbered within its package; -1: unknown."],
+  socket_id: [i32, "Package of the CPU, as the platform numbers it; -1: unknown."],
 } as const;
 
 /** Dies of a machine that has several in a package. */
@@ -120,7 +120,7 @@ export const CPU_TOPOLOGY_FIELDS = {
   ],
   dies: [
     when({ field: "layout.dies", is: true }, dieTopology) as OptionalCodec<DieTopology>,
-    "Dies, where the machine has more than one in a package; since Linux 5.3.",
+    "Dies, if the machine has more than one in a package; since Linux 5.3.",
   ],
 } as const;
 
@@ -212,7 +212,7 @@ const schedDomain: Codec<SchedDomain> = struct("domain_info", {
     "Name of the level (`SMT`, `MC`, `PKG`); since version 17.",
     when({ field: "../../schedstat_version", least: SCHEDSTAT_NAMES }, headerString),
   ),
-  cpumask: doc("The domain's CPUs in hexadecimal, as `/proc/schedstat` has them.", headerString),
+  cpumask: doc("The domain's CPUs in hexadecimal, as in `/proc/schedstat`.", headerString),
   cpulist: doc("The same CPUs as a list: `0-3,8`.", headerString),
 });
 
@@ -220,7 +220,7 @@ const cpuDomainMap: Codec<CpuDomainMap> = struct("cpu_domain_map", {
   cpu: doc("Number of the CPU.", u32),
   nr_domains: doc("Number of domains.", counter(u32, "domains")),
   domains: doc(
-    "The domains that the scheduler balances this CPU in, from the innermost outwards.",
+    "The domains in which the scheduler balances this CPU, from the innermost outwards.",
     array(schedDomain, countedBy("nr_domains")),
   ),
 });

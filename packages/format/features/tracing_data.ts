@@ -39,15 +39,18 @@ const SYSTEM_FIELDS = {
 export const TRACING_DATA_FIELDS = {
   magic: [literal(MAGIC, WHAT) as HiddenCodec, "`17 08 44` and `tracing`."],
   version: [cString, "Version of the layout, in digits: `0.5`, or `0.6` with `saved_cmdlines`."],
-  bigendian: [u8, "1 where the numbers that follow, and the raw samples, are big-endian."],
+  bigendian: [u8, "1 if the following numbers and the raw samples are big-endian."],
   long_size: [u8, "Bytes of a `long` of the kernel."],
   page_size: [u32, "Bytes of a page of the kernel."],
   header_page_tag: [literal("header_page\0", WHAT) as HiddenCodec, "`header_page`."],
-  header_page: [text64, "Contents of `events/header_page`: how a page of the ring buffer begins."],
+  header_page: [
+    text64,
+    "Contents of `events/header_page`: the header of a page of the ring buffer.",
+  ],
   header_event_tag: [literal("header_event\0", WHAT) as HiddenCodec, "`header_event`."],
   header_event: [
     text64,
-    "Contents of `events/header_event`: how an entry of the ring buffer begins.",
+    "Contents of `events/header_event`: the header of an entry of the ring buffer.",
   ],
   nr_ftrace_formats: [counter(u32, "ftrace_formats") as HiddenCodec, "Number of formats."],
   ftrace_formats: [
@@ -68,7 +71,7 @@ export const TRACING_DATA_FIELDS = {
   ],
   saved_cmdlines: [
     when({ field: "version", least: SAVED_CMDLINES }, text64) as OptionalCodec<string>,
-    "Contents of `saved_cmdlines`, a pid and its name a line; since version 0.6.",
+    "Contents of `saved_cmdlines`, a pid and its name on each line; since version 0.6.",
   ],
 } as const;
 

@@ -26,7 +26,7 @@ const SOFTWARE = [
 ];
 const CACHES = ["L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"];
 const CACHE_OPS = [["load", "loads"], ["store", "stores"], ["prefetch", "prefetches"]];
-/** Which operations each cache has: load, store, prefetch. */
+/** Operations of each cache: load, store, prefetch. */
 const CACHE_HAS = [0b111, 0b101, 0b111, 0b111, 0b001, 0b001, 0b111];
 
 /**

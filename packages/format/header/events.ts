@@ -18,7 +18,7 @@ import {
   PERF_SAMPLE_CALLCHAIN,
 } from "./perf_event.ts";
 
-/** One event of a file: its attr, its ids, and what follows from them. */
+/** One event of a file: its attr, its ids, and values derived from them. */
 export class PerfEvent implements EventContext {
   /** What is counted and sampled. */
   readonly attr: PerfEventAttr;
@@ -120,14 +120,14 @@ export class PerfEvent implements EventContext {
     return fields;
   }
 
-  /** Where the u64 period of a sample in `[start, end)` is; -1 where it has none. */
+  /** Where the u64 period of a sample in `[start, end)` is; -1 if it has none. */
   periodAt(view: DataView, start: number, end: number, littleEndian: boolean): number {
     const { layout } = this;
     if (this.isOffCpu) return this.offCpu(view, start, end, littleEndian)?.period ?? -1;
     return layout.period < 0 ? -1 : start + layout.period;
   }
 
-  /** Where the u64 address of a sample in `[start, end)` is; -1 where it has none. */
+  /** Where the u64 address of a sample in `[start, end)` is; -1 if it has none. */
   ipAt(view: DataView, start: number, end: number, littleEndian: boolean): number {
     const { layout } = this;
     if (this.isOffCpu) return this.offCpu(view, start, end, littleEndian)?.ip ?? -1;

@@ -48,7 +48,7 @@ const MAGICS: Readonly<Record<string, Magic>> = {
  * Version 2 spells its magic backwards on big-endian machines. Version 1 does not, so its byte
  * order is the one in which `size` is a plausible number.
  *
- * @returns `undefined` where the bytes are no perf.data file.
+ * @returns `undefined` if the bytes are no perf.data file.
  *
  * @example
  * ```ts
@@ -94,7 +94,7 @@ const FILE_HEADER_FIELDS = {
   ],
   adds_features: [
     optional(array(x64, 4)) as OptionalCodec<bigint[]>,
-    "Which feature sections follow the data: 256 bits.",
+    "Bitmap of the feature sections after the data: 256 bits.",
   ],
 } as const;
 
@@ -144,7 +144,7 @@ const OTHERS: readonly (readonly [start: RegExp, what: string])[] = [
 /**
  * Checks the `size` in the first 16 bytes and returns it.
  *
- * @throws {PerfDataError} Where the bytes are no perf.data file, or the size is impossible.
+ * @throws {PerfDataError} If the bytes are no perf.data file, or the size is impossible.
  */
 export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
   const magic = parseMagic(start);
@@ -177,7 +177,7 @@ export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
 /**
  * Decodes the header of a file from its first `size` bytes.
  *
- * @throws {PerfDataError} Where the bytes do not hold one.
+ * @throws {PerfDataError} If the bytes do not hold one.
  */
 export function decodeFileHeader(bytes: Uint8Array, littleEndian: boolean): PerfFileHeader {
   const { value, tail } = decode(perfFileHeader, bytes, { littleEndian });

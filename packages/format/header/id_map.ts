@@ -1,4 +1,4 @@
-/** From here on upper halves of ids do not fit into a double beside the lower ones. */
+/** From here on, the upper half of an id does not fit into a double together with the lower half. */
 const WIDE = 0x20_0000;
 
 /**

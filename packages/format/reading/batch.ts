@@ -2,7 +2,7 @@ import type { EventTable, PerfEvent } from "../header/events.ts";
 import type { RecordContext } from "../records/record_codec.ts";
 import { recordMisc, recordSize } from "../records/record_header.ts";
 
-/** The bytes that follow an AUXTRACE or TRACING_DATA record and are not part of its size. */
+/** The bytes after an AUXTRACE or TRACING_DATA record that are not part of its size. */
 export interface Payload extends AsyncIterable<Uint8Array> {
   /** Type of the record before it. */
   readonly type: number;
@@ -31,8 +31,8 @@ export async function* payloadBlocks(
 }
 
 /**
- * What there is of the first `size` bytes of a payload. Memory grows with what comes: a damaged record
- * may announce any size.
+ * The available bytes of the first `size` bytes of a payload. Memory grows with the actual bytes, since
+ * a damaged record may claim any size.
  */
 export async function payloadBytes(
   payload: Pick<Payload, "read">,
@@ -82,7 +82,7 @@ export class RecordBatch {
    * is so in all files but those in which a tool wrote records of odd sizes.
    */
   aligned: boolean = true;
-  /** The payload that follows the last record, where there is one. */
+  /** The payload that follows the last record, if there is one. */
   payload: Payload | undefined = undefined;
 
   /** Makes an empty batch over a buffer of `capacity` bytes. */

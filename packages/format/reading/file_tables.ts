@@ -11,11 +11,11 @@ import {
 import { sectionRange } from "./regions.ts";
 import { array, decode, u64 } from "../struct/mod.ts";
 
-/** What the functions here need of the reader of a file. */
+/** The parts of a file's reader that these functions need. */
 export interface TablesHost {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
-  /** Size of the file, where it is known. */
+  /** Size of the file, if it is known. */
   readonly fileSize: number | undefined;
   /** Reads a run of bytes of the file; throws a `PerfDataError` where it does not have them. */
   readSection(offset: number, size: number, what: string): Promise<Uint8Array<ArrayBuffer>>;

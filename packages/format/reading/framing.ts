@@ -10,7 +10,7 @@ import {
 import type { ForwardReader } from "../sources/source.ts";
 import { recordSize } from "../records/record_header.ts";
 
-/** Bytes read at once; also bounds the memory that a batch takes. */
+/** Number of bytes for each read; also bounds the memory of a batch. */
 export const BLOCK = 1 << 19;
 /**
  * Bytes read after a payload that was stepped over: the next one may follow at once, and what is
@@ -32,7 +32,7 @@ export function isIdIndex(batch: RecordBatch, i: number): boolean {
 }
 
 /**
- * The size of the payload after record `i`; 0 where it has none.
+ * The size of the payload after record `i`; 0 if it has none.
  *
  * perf writes tracing data after a record of 12 bytes; a longer record, as Android's simpleperf
  * writes it, holds the data itself.
@@ -63,7 +63,7 @@ const MACHINE_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
  *
  * The loop that everything else stands on: it reads two words a record and allocates nothing.
  *
- * @param framing Whether to stop after records that change how the stream goes on.
+ * @param framing Whether to stop after records that change how the stream continues.
  */
 export function frame(batch: RecordBatch, from: number, len: number, framing: boolean): Stop {
   const { starts, view, words, littleEndian } = batch;

@@ -6,8 +6,8 @@ import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_COMPRESSED } from "../records/recor
 import type { ZstdState, ZstdStream } from "../zstd/zstd.ts";
 
 /**
- * Most bytes that a COMPRESSED record, which has at most 64 KB, inflates to: a thousand times as many.
- * perf gives it the size of the ring buffer that it was filled from.
+ * Maximum inflated size of a COMPRESSED record, which has at most 64 KB: a thousand times as much. perf
+ * limits it to the size of the ring buffer.
  */
 const MAX_INFLATED = 2 ** 26;
 /** What an {@link Inflater} needs of the reader that it belongs to. */
@@ -21,11 +21,11 @@ export interface InflaterHost {
 }
 
 /**
- * What came out of the COMPRESSED records before a record: with it, those after it can be inflated for
- * themselves. It can be sent to another thread.
+ * Output of the COMPRESSED records before a record, with which later ones can be inflated
+ * independently. It can be sent to another thread.
  */
 export interface InflaterState {
-  /** Where the stream is; `undefined` where it has not begun. */
+  /** Where the stream is; `undefined` if it has not begun. */
   readonly stream: ZstdState | undefined;
   /** The beginning of a record that the next one goes on with. */
   readonly left: Uint8Array<ArrayBuffer>;
@@ -72,7 +72,7 @@ export class Inflater {
     return this.#batch ??= new RecordBatch(CAPACITY, this.#littleEndian, this.#reader.events);
   }
 
-  /** Where it is between two records; `undefined` where the stream cannot say. */
+  /** Where it is between two records; `undefined` if the stream cannot say. */
   state(): InflaterState | undefined {
     const stream = this.#stream?.state?.();
     if (this.#stream !== undefined && stream === undefined && !this.#broken) return undefined;

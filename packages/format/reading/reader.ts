@@ -51,7 +51,7 @@ import { recordSize } from "../records/record_header.ts";
 
 export type { FeatureSection } from "./file_tables.ts";
 
-/** Most bytes of header, attrs and ids that are read into memory from a stream. */
+/** Maximum number of bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
 /** Most bytes of features that are kept of a stream. */
 const MAX_EPILOGUE = 1 << 28;
@@ -70,7 +70,7 @@ export interface ReaderOptions {
   readonly zstd?: (from?: ZstdState) => ZstdStream;
 }
 
-/** What a pass over the records found. */
+/** Counts of a pass over the records. */
 export interface ReaderStats {
   /** Records, COMPRESSED ones and what came out of them included. */
   records: number;
@@ -78,7 +78,7 @@ export interface ReaderStats {
   recordBytes: number;
   /** Bytes of payloads that follow records. */
   payloadBytes: number;
-  /** Bytes of the data section that are no whole record. */
+  /** Bytes of the data section that are not a whole record. */
   skippedBytes: number;
   /** Bytes that came out of COMPRESSED records. */
   inflatedBytes: number;
@@ -139,7 +139,7 @@ export class PerfDataReader {
   readonly headerSize: number;
   /** The header of a file; a pipe stream has none. */
   readonly header: PerfFileHeader | undefined;
-  /** Size of the file, where it is known. */
+  /** Size of the file, if it is known. */
   readonly fileSize: number | undefined;
   /** The events. In a pipe stream they come with the records. */
   readonly events: EventTable = new EventTable();
@@ -191,7 +191,7 @@ export class PerfDataReader {
    * A file that arrives as a stream is read forward: its attrs come before the data, as perf writes
    * them, and its features are known after the last batch.
    *
-   * @throws {PerfDataError} Where this is no perf.data file, or its headers cannot be read.
+   * @throws {PerfDataError} If this is not a perf.data file, or its headers cannot be read.
    */
   static async open(source: ByteSource, options: ReaderOptions = {}): Promise<PerfDataReader> {
     const forward = new ForwardReader(source);
@@ -281,7 +281,7 @@ export class PerfDataReader {
    * What the pass over the records has inflated before the present batch, which is none that came out of a
    * COMPRESSED record: with it, records from here on are read for themselves.
    *
-   * @returns `undefined` where that is not possible.
+   * @returns `undefined` if that is not possible.
    */
   inflaterState(): InflaterState | undefined {
     return this.#inflater?.state();
@@ -298,7 +298,7 @@ export class PerfDataReader {
   /**
    * Reads a run of bytes of the file: a section that is not part of the data.
    *
-   * @throws {PerfDataError} Where the file, or what is left of the stream, does not have them.
+   * @throws {PerfDataError} If the file, or what is left of the stream, does not have them.
    */
   async readSection(offset: number, size: number, what: string): Promise<Uint8Array<ArrayBuffer>> {
     if (this.fileSize !== undefined && offset + size > this.fileSize) {
@@ -351,7 +351,7 @@ export class PerfDataReader {
     try {
       this.arch = decode(headerString, bytes, { littleEndian: this.littleEndian }).value;
     } catch (error) {
-      // Only names of registers depend on it; the feature itself is reported where it is read.
+      // Only names of registers depend on it; the feature itself is reported if it is read.
       if (!(error instanceof PerfDataError)) throw error;
     }
   }
@@ -364,7 +364,7 @@ export class PerfDataReader {
    *
    * A stream can be read once. The batch is overwritten when the next one is asked for.
    *
-   * @throws {PerfDataError} In strict mode, where the data is damaged.
+   * @throws {PerfDataError} In strict mode, if the data is damaged.
    */
   async *batches(options: BatchOptions = {}): AsyncGenerator<RecordBatch, void, void> {
     const random = isRandomAccess(this.#source);
@@ -484,7 +484,7 @@ export class PerfDataReader {
     }
   }
 
-  /** Reports the bytes at the end of the data that are no whole record. */
+  /** Reports the bytes at the end of the data that are not a whole record. */
   #reportLeft(batch: RecordBatch, offset: number, left: number): void {
     this.stats.skippedBytes += left;
     const whole = left >= PERF_EVENT_HEADER_SIZE;

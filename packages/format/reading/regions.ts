@@ -1,6 +1,6 @@
 import type { PerfFileHeader, PerfFileSection } from "../header/header.ts";
 
-/** What a region of a file holds. */
+/** Contents of a region of a file. */
 export type RegionKind =
   | "header"
   | "attrs"

@@ -8,11 +8,11 @@ import {
 } from "./record_types.ts";
 
 const AUX_FIELDS = {
-  aux_offset: [x64, "Where in the AUX area's endless stream the data begins."],
+  aux_offset: [x64, "Offset of the data in the stream of the AUX area."],
   aux_size: [x64, "Bytes of data."],
   flags: [
     flags(u64, PERF_AUX_FLAG_NAMES) as FixedCodec<bigint>,
-    "What happened to the data (`PERF_AUX_FLAG_*`).",
+    "State of the data (`PERF_AUX_FLAG_*`).",
   ],
 } as const;
 

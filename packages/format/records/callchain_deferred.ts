@@ -13,7 +13,10 @@ import { record, type RecordDeclaration } from "./record.ts";
 import { PERF_RECORD_CALLCHAIN_DEFERRED } from "./record_types.ts";
 
 const CALLCHAIN_DEFERRED_FIELDS = {
-  cookie: [x64, "Which samples this belongs to: the value after their USER_DEFERRED marker."],
+  cookie: [
+    x64,
+    "Identifies the samples that this belongs to: the value after their USER_DEFERRED marker.",
+  ],
   nr: counter(u64, "ips") as HiddenCodec,
   ips: [
     array(x64, countedBy("nr")) as Codec<bigint[]>,

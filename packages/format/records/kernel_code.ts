@@ -24,9 +24,9 @@ const KSYMBOL_FIELDS = {
   len: [u32, "Bytes of code."],
   ksym_type: [
     enumeration(u16, { 0: "UNKNOWN", 1: "BPF", 2: "OOL" }) as FixedCodec<number>,
-    "Where the code comes from (`PERF_RECORD_KSYMBOL_TYPE_*`).",
+    "Origin of the code (`PERF_RECORD_KSYMBOL_TYPE_*`).",
   ],
-  flags: [x16, "Bit 0: the code went away."],
+  flags: [x16, "Bit 0: the code was removed."],
   name: [paddedText, "Name of the symbol."],
 } as const;
 
@@ -61,7 +61,7 @@ export const BPF_EVENT: RecordDeclaration<"BPF_EVENT", BpfEvent> = record(
 );
 
 const TEXT_POKE_FIELDS = {
-  addr: [x64, "Where the kernel changed its code."],
+  addr: [x64, "Address at which the kernel changed its code."],
   old_len: [u16, "Bytes of old code."],
   new_len: [u16, "Bytes of new code."],
   old_bytes: [bytes(countedBy("old_len")) as Codec<Uint8Array>, "The old code."],

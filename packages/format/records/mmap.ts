@@ -25,7 +25,7 @@ const MMAP_FIELDS = {
   addr: [x64, "First address of the mapping."],
   len: [x64, "Length of the mapping in bytes."],
   pgoff: [x64, "Offset in the mapped file, in bytes."],
-  filename: [paddedText, "What is mapped: a path, or a name such as `[vdso]` or `//anon`."],
+  filename: [paddedText, "Mapped object: a path, or a name such as `[vdso]` or `//anon`."],
 } as const;
 
 /** The body of MMAP. */
@@ -51,7 +51,7 @@ const MMAP2_FIELDS = {
   min: when(hasInode, doc("Minor number of the file's device.", u32)) as OptionalCodec<number>,
   ino: when(hasInode, doc("Inode number of the file.", u64)) as OptionalCodec<bigint>,
   ino_generation: when(hasInode, doc("Generation of the inode.", u64)) as OptionalCodec<bigint>,
-  build_id_size: when(hasBuildId, doc("Bytes of the build id that count.", u8)) as OptionalCodec<
+  build_id_size: when(hasBuildId, doc("Length of the build id.", u8)) as OptionalCodec<
     number
   >,
   __reserved_1: when(hasBuildId, doc("Zero.", u8)) as OptionalCodec<number>,

@@ -3,7 +3,7 @@ import type { PerfDataError } from "../error.ts";
 import type { Residue } from "../struct/cursor.ts";
 import type { SampleId } from "../sample/sample.ts";
 
-/** The declaration of a record type: what follows the 8-byte `perf_event_header`. */
+/** The declaration of a record type: the fields after the 8-byte `perf_event_header`. */
 export interface RecordDeclaration<N extends string, T> {
   /** `type` of the record header. */
   readonly type: number;

@@ -16,7 +16,7 @@ import type { SampleId } from "../sample/sample.ts";
 import { bytes, type Codec, NO_SCOPE } from "../struct/mod.ts";
 import { recordMisc, recordSize, setRecordHeader } from "./record_header.ts";
 
-/** What {@link RecordCodec} needs to know about a record beyond its bytes. */
+/** Context of a record that {@link RecordCodec} needs beside its bytes. */
 export interface RecordContext {
   /** Byte order of the file; little-endian where nothing is said. */
   readonly littleEndian?: boolean;
@@ -84,7 +84,7 @@ export class RecordCodec<D extends AnyDeclaration> {
    * Decodes the record in `bytes`: header, body, trailer.
    *
    * @param bytes Exactly one record.
-   * @throws {PerfDataError} Where the record header does not agree with the number of bytes.
+   * @throws {PerfDataError} If the record header does not agree with the number of bytes.
    */
   decode(bytes: Uint8Array, context: RecordContext = {}): AnyRecord<D> {
     const { littleEndian = true, event, offset = 0, trace } = context;
@@ -157,7 +157,7 @@ export class RecordCodec<D extends AnyDeclaration> {
   /**
    * Encodes a record: header, body, trailer.
    *
-   * @throws {RangeError} Where the record is longer than its 16-bit size can say.
+   * @throws {RangeError} If the record is longer than its 16-bit size can say.
    */
   encode(decoded: AnyRecord<D>, context: RecordContext = {}): Uint8Array<ArrayBuffer> {
     const { littleEndian = true, event } = context;

@@ -1,6 +1,6 @@
 import * as types from "./record_types.ts";
 
-/** Names by number, of the types that `holds` lets through; derived from the exported numbers. */
+/** Names by number, for the types that pass `holds`; derived from the exported numbers. */
 function namesOf(holds: (type: number) => boolean): Readonly<Record<number, string>> {
   const prefix = "PERF_RECORD_";
   return Object.fromEntries(

@@ -76,7 +76,7 @@ export const SWITCH: RecordDeclaration<"SWITCH", Switch> = record(
 );
 
 const SWITCH_CPU_WIDE_FIELDS = {
-  next_prev_pid: [i32, "Process id of the thread that comes next, or came before."],
+  next_prev_pid: [i32, "Process id of the next or previous thread."],
   next_prev_tid: [i32, "Its thread id."],
 } as const;
 

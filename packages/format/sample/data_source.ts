@@ -1,4 +1,4 @@
-// Bits of `perf_mem_data_src` (include/uapi/linux/perf_event.h) and the words that perf has for them
+// Bits of `perf_mem_data_src` (include/uapi/linux/perf_event.h) and perf's names for them
 // (tools/perf/util/mem-events.c).
 
 const OPS = ["N/A", "LOAD", "STORE", "PFETCH", "EXEC"];
@@ -48,7 +48,7 @@ export const DATA_SOURCE_BITS: Readonly<Record<DataSourcePart, bigint>> = {
   blocked: 0x7n << 40n,
 };
 
-/** What perf takes for a sample without a data source: nothing is known (`PERF_MEM_DATA_SRC_NONE`). */
+/** perf's value for a sample without a data source: nothing is known (`PERF_MEM_DATA_SRC_NONE`). */
 export const NO_DATA_SOURCE: bigint = 1n | 1n << 5n | 1n << 19n | 1n << 24n | 1n << 26n;
 
 /**

@@ -8,7 +8,7 @@ import {
 import { SampleFields, type SampleLayout, sampleLayout } from "./sample_layout.ts";
 import { SampleWalk } from "./sample_walk.ts";
 
-/** `PERF_COUNT_SW_BPF_OUTPUT`: samples hold what a BPF program writes. */
+/** `PERF_COUNT_SW_BPF_OUTPUT`: samples hold the output of a BPF program. */
 const PERF_COUNT_SW_BPF_OUTPUT = 10n;
 /** `OFFCPU_EVENT` of tools/perf/util/off_cpu.h. */
 const OFFCPU_EVENT = "offcpu-time";
@@ -62,7 +62,7 @@ export class OffCpuFields extends SampleFields {
   tid: number = -1;
   /** Where the u64 of the period is: the time that was waited. */
   period: number = -1;
-  /** Where the u64 of the address is: the innermost of the call chain; -1 where none was collected. */
+  /** Where the u64 of the address is: the innermost of the call chain; -1 if none was collected. */
   ip: number = -1;
   /** Whether another sample is meant; otherwise the values are the sample's own. */
   isMeant: boolean = false;

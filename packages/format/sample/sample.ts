@@ -74,7 +74,7 @@ export {
   type StackUser,
 } from "./sample_parts.ts";
 
-/** A field that a sample has where the bit is set in `sample_type`. */
+/** A field that a sample has if the bit is set in `sample_type`. */
 function sampled<T>(bit: number, codec: Codec<T>): OptionalCodec<Exclude<T, undefined>> {
   return when({ attr: "sample_type", bits: bit }, codec);
 }
@@ -96,11 +96,11 @@ const IDENTIFIER = [
 ] as const;
 const PID = [
   sampled(PERF_SAMPLE_TID, i32) as OptionalCodec<number>,
-  "Process id; -1 of a thread that has exited.",
+  "Process id; -1 if the thread has exited.",
 ] as const;
 const TID = [
   sampled(PERF_SAMPLE_TID, i32) as OptionalCodec<number>,
-  "Thread id; -1 of a thread that has exited.",
+  "Thread id; -1 if the thread has exited.",
 ] as const;
 const TIME = [
   sampled(PERF_SAMPLE_TIME, u64) as OptionalCodec<bigint>,
@@ -120,7 +120,7 @@ const CPU = [
 ] as const;
 const CPU_RESERVED = [
   sampled(PERF_SAMPLE_CPU, reserved(4)) as OptionalCodec<Uint8Array>,
-  "The word after the CPU number, where it is not zero.",
+  "The word after the CPU number, if it is not zero.",
 ] as const;
 
 /**

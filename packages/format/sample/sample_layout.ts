@@ -6,11 +6,11 @@ import { samplePrefixSize, SampleWalk } from "./sample_walk.ts";
 import { type Layout, layoutOf, prefixSize } from "../struct/layout.ts";
 
 /**
- * Where the fields of an event's samples lie, for loops over many records.
+ * Offsets of the fields of an event's samples, for loops over many records.
  *
- * Each number is a byte offset from the start of the record (its 8-byte header included), or -1
- * where the sample has no such field. The fields up to `period` are always at the same place; what
- * follows has to be walked (see {@link SampleFields}).
+ * Each number is a byte offset from the start of the record (including its 8-byte header), or -1 if the
+ * sample has no such field. The fields up to `period` have fixed offsets; later fields have to be
+ * walked (see {@link SampleFields}).
  */
 export interface SampleLayout {
   /** Low 32 bits of `sample_type`. */
@@ -43,7 +43,7 @@ export interface SampleLayout {
 
 /**
  * Where the fields of a `sample_id` trailer lie: byte offsets from the END of the record
- * (a field at -8 is the last word), or 0 where there is no such field.
+ * (a field at -8 is the last word), or 0 if there is no such field.
  */
 export interface TrailerLayout {
   /** Bytes of the trailer; 0 without `sample_id_all`. */
@@ -121,7 +121,7 @@ function trailerLayout(sampleType: bigint): TrailerLayout {
   };
 }
 
-/** Where the values of a `read_format` lie: byte offsets from its start, -1 where there is none. */
+/** Where the values of a `read_format` lie: byte offsets from its start, -1 if there is none. */
 export interface ReadLayout {
   /** Whether there is a value for each event of a group, with their number (u64) before them. */
   readonly group: boolean;
@@ -204,7 +204,7 @@ const AT_WEIGHT_STRUCT = SampleWalk.slot("weight_struct");
  * Finds the fields of a sample that have no fixed place.
  *
  * One object serves any number of samples: {@link SampleFields.locate} overwrites the positions,
- * which are indices into the bytes it was given, or -1 where the sample has no such field.
+ * which are indices into the bytes it was given, or -1 if the sample has no such field.
  *
  * @example
  * ```ts

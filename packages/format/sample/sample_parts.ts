@@ -37,12 +37,12 @@ const BRANCH_FLAGS = {
 
 const BRANCH_ENTRY_FIELDS = {
   from: [x64, "Address of the branch."],
-  to: [x64, "Where it went."],
+  to: [x64, "Target of the branch."],
   flags: [
     bitfield("perf_branch_entry flags", BRANCH_FLAGS) as FixedCodec<
       BitfieldValue<typeof BRANCH_FLAGS>
     >,
-    "What kind of branch it was and how it was predicted.",
+    "Type and prediction of the branch.",
   ],
 } as const;
 
@@ -109,7 +109,7 @@ export const stackUser: Codec<StackUser> = struct("perf_stack_user", {
   data: doc("The bytes from the stack pointer up.", bytes(countedBy("size"))),
   dyn_size: when(
     { field: "data.length", least: 1 },
-    doc("How many of the bytes the kernel could read.", u64),
+    doc("Number of bytes that the kernel could read.", u64),
   ),
 });
 

@@ -41,7 +41,7 @@ export class SampleWalk extends Walk {
    * The slot of a field: a name of the declaration of samples, or a path such as
    * `branch_stack.entries`.
    *
-   * @throws {RangeError} Where samples have no such field.
+   * @throws {RangeError} If samples have no such field.
    */
   static slot(path: string): number {
     const slot = SLOTS.get(path);

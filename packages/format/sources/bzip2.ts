@@ -1,6 +1,6 @@
 import type { RandomAccessSource } from "./source.ts";
 
-/** Bytes that a compressed block can have: 900,001 symbols of at most 20 bits, and its tables. */
+/** Maximum size of a compressed block: 900,001 symbols of at most 20 bits, and its tables. */
 const MOST_BLOCK = 2_500_000;
 /** The two numbers that begin what follows the header of a stream, by halves. */
 const BLOCK_MAGIC = [0x314159, 0x265359] as const;
@@ -22,7 +22,7 @@ const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
  * What a bzip2 file expands to, in parts, which the caller may keep. Several streams one after another are
  * one file, as `bzip2` and `pbzip2` have it.
  *
- * @throws {Error} Where it is damaged or cut, or has blocks that bzip2 has not written since version 0.9.5.
+ * @throws {Error} If it is damaged or cut, or has blocks that bzip2 has not written since version 0.9.5.
  */
 export async function* bzip2Parts(
   source: RandomAccessSource,

@@ -34,8 +34,8 @@ export function fileCompression(start: Uint8Array): FileCompression | undefined 
 }
 
 /**
- * What a compressed file expands to, as a web stream: no more is expanded than is read, but for a piece
- * of 8 KB of the input.
+ * The contents of a compressed file, as a web stream: only as much is inflated as is read, except for a
+ * piece of 8 KB of input.
  *
  * @example
  * ```ts

@@ -9,7 +9,7 @@ import { PerfDataError } from "../error.ts";
 import { bytesSource, type SyncSource } from "./source.ts";
 import { layoutOf, prefixSize } from "../struct/layout.ts";
 
-/** Where the size of the records stands in the header. */
+/** Offset of the size of the records in the header. */
 const DATA_SIZE_AT = layoutOf(perfFileHeader)["data.size"] as number;
 const SECTION = layoutOf(perfFileSection);
 const SECTION_SIZE = prefixSize(perfFileSection);
@@ -29,7 +29,7 @@ interface Piece {
  *
  * @param data The file `data`.
  * @param parts The other files, which have nothing but records.
- * @throws {PerfDataError} Where `data` does not begin with the header of a perf.data file.
+ * @throws {PerfDataError} If `data` does not begin with the header of a perf.data file.
  *
  * @example
  * ```ts
@@ -124,7 +124,7 @@ export interface ClosableSyncSource extends SyncSource {
  * header, and `data.0`, `data.1`, …
  *
  * @param names All names in it.
- * @throws {PerfDataError} Where there is no `data`.
+ * @throws {PerfDataError} If there is no `data`.
  *
  * @example
  * ```ts
@@ -151,7 +151,7 @@ export function recordingParts(names: readonly string[]): [string, ...string[]] 
  *
  * @param names All names in it.
  * @param open Opens one.
- * @throws {PerfDataError} Where it is no recording.
+ * @throws {PerfDataError} If it is not a recording.
  *
  * @example
  * ```ts

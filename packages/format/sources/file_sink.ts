@@ -40,8 +40,8 @@ const onTerminal = new VisibleText();
  * pipe or a file gets the bytes as they are.
  *
  * @param own Whether what acts in it is the program's own, such as colors, and names are shown already.
- * @throws {Deno.errors.BrokenPipe} Where nobody reads any more.
- * @throws {OutputError} Where they cannot be written for another reason.
+ * @throws {Deno.errors.BrokenPipe} If nobody reads any more.
+ * @throws {OutputError} If they cannot be written for another reason.
  */
 export function writeStdout(bytes: Uint8Array, own = false): void {
   checkMemory();
@@ -108,7 +108,7 @@ export interface NewFile extends FileSink {
   /**
    * Gives the file its name; what had that name before is gone.
    *
-   * @throws {Deno.errors.AlreadyExists} Where the name was taken meanwhile, without `force`.
+   * @throws {Deno.errors.AlreadyExists} If the name was taken meanwhile, without `force`.
    */
   commit(): void;
 }
@@ -178,7 +178,7 @@ function removeQuietly(path: string): void {
  * @param path `/dev/null` takes everything and stays what it is.
  * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
  *   link, a directory, a device) never is. `mode`: as of {@link fileSink}.
- * @throws {Deno.errors.AlreadyExists} Where the name is taken.
+ * @throws {Deno.errors.AlreadyExists} If the name is taken.
  * @throws {OutputError} By its methods, where it cannot be written.
  *
  * @example

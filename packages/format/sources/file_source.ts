@@ -27,8 +27,8 @@ export interface FileSource extends SyncSource {
  *
  * A directory is a recording in several files: see `directorySource`.
  *
- * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.openSync`.
- * @throws {PerfDataError} Where a directory is no recording.
+ * @throws {Deno.errors.NotFound} If there is no such file; see `Deno.openSync`.
+ * @throws {PerfDataError} If a directory is no recording.
  */
 export function fileSource(path: string): FileSource {
   const file = Deno.openSync(path);
@@ -92,8 +92,8 @@ export interface OpenOptions {
  * A path that is neither a regular file nor a directory, such as a FIFO, is read as a stream; so is what a
  * file expands to that is compressed by gzip, bzip2, xz or zstd, and the recording in a tar archive.
  *
- * @throws {PerfDataError} Where a directory is no recording.
- * @throws {Deno.errors.NotFound} Where there is no such file; see `Deno.statSync` for others.
+ * @throws {PerfDataError} If a directory is no recording.
+ * @throws {Deno.errors.NotFound} If there is no such file; see `Deno.statSync` for others.
  */
 export function openSource(
   path: string,

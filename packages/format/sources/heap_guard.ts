@@ -1,4 +1,4 @@
-// Uses Deno's node:v8: looks whether V8's heap comes to its end, where V8 would abort the process.
+// Uses Deno's node:v8: checks whether V8's heap is nearly full, when V8 would abort the process.
 import { OutOfMemory, watchMemory } from "./memory.ts";
 
 /** No heap is so small that it ends below this: what knows its end takes time to load. */

@@ -1,4 +1,4 @@
-/** Too little memory is left to go on: thrown before the runtime would end the process. */
+/** Too little memory is left to continue: thrown before the runtime would end the process. */
 export class OutOfMemory extends Error {
   /** The class, as error messages show it. */
   override readonly name: string = "OutOfMemory";

@@ -1,6 +1,6 @@
 import { enlarge } from "../columns/enlarge.ts";
 
-/** Takes bytes one after the other. */
+/** Takes bytes in sequence. */
 export interface ByteSink {
   /** Appends `bytes`; they may be reused when the call, or its promise, is done. */
   write(bytes: Uint8Array): void | Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * A file for what is too much to be held in memory: `tempFile` of `@perfdata/format/temp-file` on Deno, a
+ * A file for data that is too large for memory: `tempFile` of `@perfdata/format/temp-file` on Deno, a
  * `FileSystemSyncAccessHandle` in a worker of a browser.
  */
 export interface TempFile {
@@ -11,7 +11,7 @@ export interface TempFile {
   close(): void;
 }
 
-/** What sources have in common. */
+/** Common members of sources. */
 export interface AnySource {
   /**
    * Makes a file for records that have to wait for their order, where they are more than memory should

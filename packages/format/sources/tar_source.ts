@@ -1,7 +1,7 @@
 import { PerfDataError } from "../error.ts";
 import type { StreamSource } from "./source.ts";
 
-/** Bytes of a header, and what contents are padded to. */
+/** Size of a header in bytes; contents are padded to a multiple of it. */
 const BLOCK = 512;
 /** Members of a tar archive that hold files; all others are folders, links and what describes them. */
 const REGULAR = new Set(["0", "\0", "7"]);
@@ -9,7 +9,7 @@ const REGULAR = new Set(["0", "\0", "7"]);
 const NAMES = new Set(["L", "x"]);
 const LONGEST_NAME = 1 << 16;
 const RECORDING = /^(?:PERFILE2|2ELIFREP|PERFFILE)/;
-/** Most names that a message lists. */
+/** Maximum number of names that a message lists. */
 const LISTED = 5;
 
 /**
@@ -164,7 +164,7 @@ export interface TarMember {
 
 /** A stream some of which need not be read. */
 export interface SkippableSource extends StreamSource {
-  /** Leaves out so many bytes, or those that are left. */
+  /** Leaves out this many bytes, or those that are left. */
   skip?(size: number): void;
 }
 
@@ -189,7 +189,7 @@ export class TarReader {
   #left = 0;
   #padding = 0;
   #name = "";
-  /** What was read where no archive begins; `undefined` in one. */
+  /** What was read if no archive begins; `undefined` in one. */
   ahead: Uint8Array | undefined;
 
   /** Reads nothing yet. */
@@ -200,7 +200,7 @@ export class TarReader {
   /**
    * Goes on to the next member; `undefined` after the last one.
    *
-   * @throws {PerfDataError} Where the archive is cut within the one before, or damaged.
+   * @throws {PerfDataError} If the archive is cut within the one before, or damaged.
    */
   async next(): Promise<TarMember | undefined> {
     let longName: string | undefined;
@@ -235,7 +235,7 @@ export class TarReader {
   /**
    * Reads on in the contents of the member: as much as `into` holds, or less at their end.
    *
-   * @throws {PerfDataError} Where the archive is cut.
+   * @throws {PerfDataError} If the archive is cut.
    */
   async read(into: Uint8Array): Promise<number> {
     const wanted = Math.min(into.length, this.#left);

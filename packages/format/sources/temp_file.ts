@@ -14,7 +14,7 @@ let made = 0;
  * allows that, so that nothing stays whatever ends the process.
  *
  * @param folder The directory that it is in.
- * @throws {OutputError} Where it cannot be made; by `writeAt` where the disk is full.
+ * @throws {OutputError} If it cannot be made; by `writeAt` where the disk is full.
  *
  * @example
  * ```ts

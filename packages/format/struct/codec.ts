@@ -2,7 +2,7 @@ import { ByteReader, ByteWriter, type Residue, type StructContext, type Trace } 
 import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Shape } from "./shape.ts";
 
-/** How a value wants to be shown: in the hexdump, as JSON, in the reference documentation. */
+/** How a value is shown: in the hexdump, as JSON, in the reference documentation. */
 export interface Display {
   /** `dec` where nothing else is said. */
   readonly as: "dec" | "hex" | "flags" | "enum" | "text" | "bytes" | "struct" | "array";
@@ -168,13 +168,13 @@ export function enumeration<C extends Codec<number> | Codec<bigint>>(
   return { ...codec, display: { as: "enum", names } };
 }
 
-/** What {@link decode} found. */
+/** Result of {@link decode}. */
 export interface Decoded<T> {
   /** The value. */
   readonly value: T;
   /** Padding of the value that is not the usual zeros; see {@link chars}. */
   readonly pad?: Residue;
-  /** Bytes after the declared fields, where there are any. */
+  /** Bytes after the declared fields, if there are any. */
   readonly tail?: Uint8Array;
 }
 
@@ -193,7 +193,7 @@ export interface CodecOptions {
 /**
  * Decodes `bytes` by a declaration; what is left after the declared fields is the `tail`.
  *
- * @throws {PerfDataError} Where the bytes do not hold such a value.
+ * @throws {PerfDataError} If the bytes do not hold such a value.
  */
 export function decode<T>(
   codec: Codec<T>,

@@ -1,6 +1,6 @@
 import type { ByteReader, StructContext } from "./cursor.ts";
 
-/** The fields of a structure that are decoded so far (or that are being encoded). */
+/** The fields of a structure that are already decoded (or are being encoded). */
 export interface Scope {
   /** The fields of the innermost structure by name. */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -56,7 +56,7 @@ export type Count =
   | { readonly field: string; readonly per?: number; readonly where?: Test }
   | { readonly test: Test; readonly yes: number; readonly no: number };
 
-/** Finds the value of a path in a scope; `undefined` where there is none. */
+/** Finds the value of a path in a scope; `undefined` if there is none. */
 export function lookUp(path: string): (scope: Scope) => unknown {
   const keys = path.split("/");
   const names = (keys.pop() as string).split(".");

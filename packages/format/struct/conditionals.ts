@@ -1,7 +1,7 @@
 import { counterOf, decider, lookUp, type Scope, type Test } from "./condition.ts";
 import type { Codec, OptionalCodec } from "./codec.ts";
 
-/** A field that is there only where the record is long enough for it. */
+/** A field that is present only if the record is long enough for it. */
 export function optional<T>(codec: Codec<T>): OptionalCodec<T> {
   const { size = 1, ...unsized } = codec as Codec<unknown>;
   const { shape } = codec;

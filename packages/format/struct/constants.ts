@@ -2,10 +2,10 @@ import { decodeText, encodeText } from "../text/text.ts";
 import type { Codec, HiddenCodec } from "./codec.ts";
 
 /**
- * A number that has to be `expected`: with another one, what follows has another layout.
+ * A number that has to be `expected`: with any other, the layout of the following fields is different.
  *
  * @param codec Reads and writes the number.
- * @param expected The only value that is read.
+ * @param expected The only accepted value.
  * @param what Names the field in the error message.
  */
 export function exactly<T extends number | bigint>(

@@ -3,7 +3,7 @@ import { PerfDataError } from "../error.ts";
 import type { Codec } from "./codec.ts";
 import type { AttrMask } from "./condition.ts";
 
-/** What a declaration may need to know of an event. */
+/** Properties of an event that a declaration may need. */
 export interface EventContext {
   /** The parts of the event's attr that decide what its records hold. */
   readonly attr: Readonly<Record<AttrMask, bigint>>;
@@ -81,7 +81,7 @@ export class ByteReader {
   /**
    * Steps over `size` bytes and returns where they start.
    *
-   * @throws {PerfDataError} Where fewer than `size` bytes are left.
+   * @throws {PerfDataError} If fewer than `size` bytes are left.
    */
   take(size: number, what: string): number {
     const at = this.pos;

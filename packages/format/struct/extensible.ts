@@ -4,8 +4,8 @@ import { type Codec, codecsOf, type Fields, type StructValue } from "./codec.ts"
 import { decodeField } from "./structure.ts";
 
 /**
- * How many bytes an {@link extensible} structure takes up: a constant, a field outside of it, or a
- * u32 among its own fields, in which 0 stands for `zero`.
+ * Size of an {@link extensible} structure: a constant, a field outside it, or a u32 among its own
+ * fields, in which 0 means `zero`.
  */
 export type Extent =
   | number
@@ -14,7 +14,7 @@ export type Extent =
 
 /** The value of an {@link extensible} structure. */
 export type ExtensibleValue<F extends Fields> = StructValue<F> & {
-  /** Bytes of a longer structure than is known here. */
+  /** Remaining bytes of a longer structure than is known here. */
   tail?: Uint8Array;
 };
 

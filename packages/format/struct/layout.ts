@@ -3,8 +3,8 @@ import { opposite, sameTest, type Test } from "./condition.ts";
 import type { Codec } from "./codec.ts";
 
 /**
- * Where the fields of a structure lie: byte offsets by name, -1 where a field has no fixed place.
- * What the value does not show (a count) is in it as well, and fields of fields as `attr.size`.
+ * Offsets of the fields of a structure, by name; -1 if a field has no fixed offset. Includes fields
+ * that are not in the decoded value (counts), and fields of fields as `attr.size`.
  */
 export type Layout<T> =
   & { readonly [K in keyof T]-?: number }

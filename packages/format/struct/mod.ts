@@ -1,6 +1,7 @@
 /**
  * The struct language: on-disk structures as data. Decoder, encoder, TypeScript type, hexdump,
- * reference documentation, offsets and the walk over fields without a fixed place come from one declaration.
+ * reference documentation, offsets and the walk over fields without a fixed offset come from one
+ * declaration.
  */
 export * from "./codec.ts";
 export * from "./condition.ts";

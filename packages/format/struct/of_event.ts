@@ -7,7 +7,7 @@ import { x64 } from "./numbers.ts";
 import { array } from "./sequences.ts";
 import { struct } from "./structure.ts";
 
-/** What a declaration is specialized by: the record's event and its header's `misc`, where known. */
+/** Parameters for specializing a declaration: the record's event and its header's `misc`, if known. */
 export type EventShape = Partial<Pick<EventContext, "attr" | "arch">> & {
   readonly misc?: number | undefined;
 };
@@ -74,7 +74,7 @@ function registersOf(
  *
  * @param codec The declaration.
  * @param event The parts of the attr that matter, the machine for the names of registers, `misc`.
- * @returns The declaration, or `undefined` where nothing is left of it.
+ * @returns The declaration, or `undefined` if nothing is left of it.
  */
 export function specialized<T>(codec: Codec<T>, event: EventShape): Codec<T> | undefined {
   const found = specialize(codec as Codec<unknown>, event);

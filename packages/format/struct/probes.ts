@@ -3,8 +3,8 @@ import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Codec, HiddenCodec } from "./codec.ts";
 
 /**
- * Looks at the bytes from the reader's position on and finds what a format does not say: which of two
- * layouts they have, how many elements follow. It leaves the reader as it is.
+ * Examines the bytes from the reader's position on to find what the format does not state: which of two
+ * layouts they have, how many elements follow. The reader's position does not change.
  */
 export type Probe<T> = (r: ByteReader) => T;
 

@@ -3,7 +3,7 @@ import { type Count, counterOf } from "./condition.ts";
 import type { Codec, HiddenCodec, OptionalCodec } from "./codec.ts";
 import { decodeField } from "./structure.ts";
 
-/** Bytes as they are: `count` of them. The value is a copy of its own. */
+/** Plain bytes, `count` of them. The value is a copy. */
 export function bytes(count: Count): Codec<Uint8Array> {
   const countIn = counterOf(count, 1);
   return {
@@ -22,7 +22,7 @@ export function bytes(count: Count): Codec<Uint8Array> {
 }
 
 /**
- * Bytes that are zero by convention. They appear in the value only where they are not.
+ * Bytes that are zero by convention. They appear in the value only if they are not.
  */
 export function reserved(count: Exclude<Count, "rest">): OptionalCodec<Uint8Array> {
   const fixed = typeof count === "number";
@@ -47,7 +47,7 @@ export function reserved(count: Exclude<Count, "rest">): OptionalCodec<Uint8Arra
 
 /**
  * Zeros up to the next multiple of 8 bytes, as they end a record whose last field has any length.
- * They appear in the value only where they are not zeros, or fewer: what a record's writer did not
+ * They appear in the value only if they are not zeros, or fewer: what a record's writer did not
  * pad has an empty array here.
  *
  * The position counts from the start of the bytes that are decoded: of the record, or of its body.
@@ -148,7 +148,7 @@ export function repeated<T>(element: Codec<T>, least: number = element.size ?? 1
 }
 
 /**
- * A length field, then a value that takes up exactly so many bytes.
+ * A length field, then a value that takes up exactly this many bytes.
  *
  * @param length The length in bytes, itself not counted.
  * @param codec The value; its `"rest"` ends where the length says.

@@ -2,10 +2,10 @@ import type { AttrMask, Count, Test } from "./condition.ts";
 import type { Codec } from "./codec.ts";
 
 /**
- * What a codec is made of, as data: the declarations that it was made from.
+ * Structure of a codec as data: the declarations from which it was made.
  *
- * `layoutOf`, `specialize` and the walk over a sample read it. A codec without a shape
- * is a leaf: a number, a text, or bytes whose extent only decoding finds.
+ * `layoutOf`, `specialize` and the walk over a sample read it. A codec without a shape is a leaf: a
+ * number, a text, or bytes whose extent is known only after decoding.
  */
 export type Shape =
   /** Fields one after the other; they are in `parts`. */

@@ -3,7 +3,7 @@ import type { Count, Test } from "./condition.ts";
 
 // The steps of a walk, each STEP words: what to do, the slot that it concerns, and a number.
 const STEP = 3;
-/** The field of `slot` is here and takes up `number` bytes. */
+/** The field of `slot` is here and has `number` bytes. */
 const FIELD = 0;
 /** A u64 that counts the elements of the field of `slot`. */
 const COUNT64 = 1;
@@ -150,7 +150,7 @@ class Steps {
  * One object serves any number of records, and nothing is allocated for a record.
  */
 export class Walk {
-  /** Where each field is, by its slot: an index into the bytes, or -1 where it is not there. */
+  /** Where each field is, by its slot: an index into the bytes, or -1 if it is not there. */
   readonly positions: Int32Array<ArrayBuffer>;
   /** How many elements or bytes each field has that is counted, by its slot. */
   readonly counts: Int32Array<ArrayBuffer>;
@@ -167,7 +167,7 @@ export class Walk {
    * declarations for the records' event and `misc`.
    * @param first Where the first of them is, from the start of the record.
    * @param slots The slots of all fields, by path: {@link slotsOf}.
-   * @throws {NoWalk} Where only decoding finds the fields.
+   * @throws {NoWalk} If only decoding finds the fields.
    */
   constructor(
     fields: readonly (readonly [name: string, codec: Codec<unknown>])[],

@@ -1,7 +1,7 @@
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** First byte of the range that carries undecodable bytes: byte `b` becomes `U+DC00 + b`. */
+/** Start of the range for undecodable bytes: byte `b` becomes `U+DC00 + b`. */
 const ESCAPE = 0xdc00;
 
 /**
@@ -41,7 +41,7 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Length of the valid UTF-8 sequence at `at`, or 0 where there is none. */
+/** Length of the valid UTF-8 sequence at `at`, or 0 if there is none. */
 function sequenceLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] as number;
   const length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;

@@ -9,7 +9,7 @@
  * @module
  */
 
-/** Most bytes that a function of this module writes beyond its text. */
+/** Maximum number of bytes that a function of this module writes beyond its text. */
 export const OVERSHOOT = 8;
 
 /** Byte order of the machine that this runs on. */

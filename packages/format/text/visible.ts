@@ -1,9 +1,9 @@
 import { decodeText, encodeText } from "./text.ts";
 
 /**
- * What is not to act on a terminal: controls, among them escape sequences and line ends; line and
- * paragraph separators; marks that change the direction of text. A lone surrogate stands for a byte
- * that is no UTF-8 (see `decodeText`).
+ * Characters that must not act on a terminal: controls, including escape sequences and line ends; line
+ * and paragraph separators; marks that change the direction of text. A lone surrogate stands for a byte
+ * that is not UTF-8 (see `decodeText`).
  */
 const INVISIBLE =
   /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]|(?<![\ud800-\udbff])[\udc80-\udcff]/gu;

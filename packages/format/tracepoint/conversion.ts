@@ -1,6 +1,6 @@
 import { TracepointSyntaxError } from "./tokens.ts";
 
-/** Widest field, and most digits: the kernel's formats have 2 digits at most. */
+/** Maximum width of a field and number of digits: the kernel's formats have at most 2 digits. */
 const MAX_WIDTH = 1024;
 
 /** A part of a print format: text, or how an argument is printed. */
@@ -26,9 +26,9 @@ export interface Conversion {
   readonly plus: boolean;
   /** A space before what is not negative. */
   readonly space: boolean;
-  /** Least characters; `undefined` where an argument says them. */
+  /** Least characters; `undefined` if an argument says them. */
   readonly width: number | undefined;
-  /** Least digits, or most characters; -1 for none, `undefined` where an argument says it. */
+  /** Least digits, or most characters; -1 for none, `undefined` if an argument says it. */
   readonly precision: number | undefined;
 }
 
@@ -41,7 +41,7 @@ const POINTER =
 /**
  * Reads a print format.
  *
- * @throws {TracepointSyntaxError} Where it has a conversion that is not understood.
+ * @throws {TracepointSyntaxError} If it has a conversion that is not understood.
  *
  * @example
  * ```ts

@@ -8,10 +8,10 @@ import {
   unaryValue,
 } from "./values.ts";
 
-/** How deep expressions may be nested: those of the kernel are less than 30 deep. */
+/** Maximum depth of nested expressions: those of the kernel have less than 30 levels. */
 const MAX_DEPTH = 200;
 
-/** A value of `__print_flags` or `__print_symbolic` and its name; negative where it is not known. */
+/** A value of `__print_flags` or `__print_symbolic` and its name; negative if it is not known. */
 export type NamedValue = readonly [value: bigint, name: string];
 
 /** An argument of a tracepoint's print format, which is C with some functions of the kernel. */
@@ -95,7 +95,7 @@ const KNOWN_NAMES: Readonly<Record<string, bigint>> = {
 /**
  * Reads the arguments after a format: `, REC->x, …`.
  *
- * @throws {TracepointSyntaxError} Where one is not understood.
+ * @throws {TracepointSyntaxError} If one is not understood.
  */
 export function parseArguments(tokens: Tokens): Expression[] {
   const args: Expression[] = [];

@@ -1,7 +1,7 @@
 import { type Expression, parseArguments } from "./expression.ts";
 import { Tokens, TracepointSyntaxError } from "./tokens.ts";
 
-/** Longest description that is read: the kernel's are a few KB. */
+/** Maximum length of a description: the kernel's have a few KB. */
 const MAX_DESCRIPTION = 1 << 20;
 
 /** A field of a tracepoint's raw data. */
@@ -29,7 +29,7 @@ export interface TracepointField {
    * ones): from the start of the raw data, or (`__rel_loc`) from the end of this field.
    */
   readonly dynamic: "no" | "data" | "relative";
-  /** Bytes of an element; 0 where that is not known. */
+  /** Bytes of an element; 0 if that is not known. */
   readonly elementSize: number;
 }
 
@@ -41,7 +41,7 @@ export interface PrintFormat {
   readonly args: readonly Expression[];
 }
 
-/** What a file `events/SYSTEM/NAME/format` of the kernel says. */
+/** Contents of a file `events/SYSTEM/NAME/format` of the kernel. */
 export interface TracepointFormat {
   /** Name of the event. */
   readonly name: string;
@@ -51,7 +51,7 @@ export interface TracepointFormat {
   readonly common: readonly TracepointField[];
   /** Its own fields. */
   readonly fields: readonly TracepointField[];
-  /** How it is printed; `undefined` where that is not understood. */
+  /** How it is printed; `undefined` if that is not understood. */
   readonly print: PrintFormat | undefined;
 }
 
@@ -82,7 +82,7 @@ export function tracepointHead(
  * (Documentation/trace/events.rst), as TRACING_DATA has it.
  *
  * @param longSize Bytes of a `long` of the kernel.
- * @returns `undefined` where it has no name or number.
+ * @returns `undefined` if it has no name or number.
  *
  * @example
  * ```ts

@@ -6,7 +6,7 @@ import type { TracepointField, TracepointFormat } from "./format_file.ts";
 import type { TextOutput } from "./text_output.ts";
 import type { TraceData } from "./trace_data.ts";
 
-/** Writes an argument as `%s` shows it. */
+/** Writes an argument as `%s` does. */
 export type PutString = (
   out: TextOutput,
   data: TraceData,

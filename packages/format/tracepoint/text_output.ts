@@ -1,7 +1,7 @@
 import { enlarge } from "../columns/enlarge.ts";
 import { putBytes, putDecimal64, putHex, putSigned64 } from "../text/text_bytes.ts";
 
-/** Longest text of a sample: its raw data has 64 KB at most, and is printed once or twice. */
+/** Maximum length of the text of a sample: its raw data has at most 64 KB, and is printed once or twice. */
 const MAX_TEXT = 1 << 20;
 
 const encoder = new TextEncoder();

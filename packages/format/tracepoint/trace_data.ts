@@ -1,4 +1,4 @@
-/** The raw data of a sample of a tracepoint; what lies outside it reads as 0. */
+/** The raw data of a sample of a tracepoint; reads outside it return 0. */
 export class TraceData {
   /** Bytes of a `long` of the recorded kernel. */
   readonly longSize: number;

@@ -23,7 +23,7 @@ import { TracepointSyntaxError } from "./tokens.ts";
 import { TraceData } from "./trace_data.ts";
 import { castBits } from "./values.ts";
 
-/** A function of the kernel that holds an address. */
+/** A function of the kernel that contains an address. */
 export interface TraceSymbol {
   /** Its name. */
   readonly name: string;

@@ -1,6 +1,6 @@
 import { TracepointSyntaxError } from "./tokens.ts";
 
-/** Operators with two sides, and how closely they bind. */
+/** Binary operators and their precedence. */
 export const BINARY: Readonly<Record<string, number>> = {
   "*": 10,
   "/": 10,
@@ -51,7 +51,7 @@ export function castTo(type: string, value: bigint): bigint {
   return bits === undefined ? value : BigInt.asUintN(bits, value);
 }
 
-/** Bits that a type keeps of a value; `undefined` where it keeps all. */
+/** Bits that a type keeps of a value; `undefined` if it keeps all. */
 export function castBits(type: string): number | undefined {
   return CAST_BITS[type.replace(/^unsigned /, "")];
 }

@@ -14,7 +14,7 @@ import type { PerfDataReader } from "../reading/reader.ts";
 import type { ByteSink, RandomAccessSink } from "../sources/sink.ts";
 import { array, encode, u64 } from "../struct/mod.ts";
 
-/** An event as a file's header has it. */
+/** An event in the form of a file's header. */
 export interface WriterEvent {
   /** What is counted and sampled. */
   readonly attr: PerfEventAttr;
@@ -36,9 +36,9 @@ export interface FileWriterOptions {
   readonly littleEndian?: boolean;
   /** The events, in the order of the attr table. */
   readonly events: readonly WriterEvent[];
-  /** Bytes that each attr takes in the table; that of the longest attr where not given. */
+  /** Bytes that each attr takes in the table; that of the longest attr if not given. */
   readonly attrSize?: number;
-  /** Where the data is to begin; right after the attrs where not given. */
+  /** Where the data is to begin; right after the attrs if not given. */
   readonly dataOffset?: number;
 }
 
@@ -128,7 +128,7 @@ export class PerfDataWriter {
   /**
    * Begins a file: writes header, ids and attrs.
    *
-   * @throws {RangeError} Where `dataOffset` lies before the end of the attrs.
+   * @throws {RangeError} If `dataOffset` lies before the end of the attrs.
    */
   static async file(sink: RandomAccessSink, options: FileWriterOptions): Promise<PerfDataWriter> {
     const { events, littleEndian = true } = options;
@@ -171,8 +171,8 @@ export class PerfDataWriter {
    * between them, are taken as they are. With the same records and features it is the same file.
    *
    * @param like A file, which {@link PerfDataWriter.close} reads once more; no pipe.
-   * @throws {RangeError} Where {@link hasTablesFirst} is false.
-   * @throws {PerfDataError} Where it cannot be read.
+   * @throws {RangeError} If {@link hasTablesFirst} is false.
+   * @throws {PerfDataError} If it cannot be read.
    *
    * @example
    * ```ts
@@ -212,7 +212,7 @@ export class PerfDataWriter {
    *
    * @param reader A file, or a pipe stream that is in a file.
    * @param progress Called with the bytes that were copied since the call before.
-   * @throws {RangeError} Where it arrives as a stream.
+   * @throws {RangeError} If it arrives as a stream.
    */
   static async copy(
     sink: ByteSink,
@@ -238,7 +238,7 @@ export class PerfDataWriter {
    * Ends a file: writes the feature sections and completes the header. A pipe stream needs no end,
    * and its features are HEADER_FEATURE records.
    *
-   * @throws {RangeError} Where a pipe is given features, or a feature has an impossible id.
+   * @throws {RangeError} If a pipe is given features, or a feature has an impossible id.
    */
   async close(features: readonly WriterFeature[] = []): Promise<void> {
     const header = this.#header;

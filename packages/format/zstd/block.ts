@@ -10,7 +10,7 @@ import {
   readHuffmanTable,
 } from "./entropy_tables.ts";
 
-/** Bytes that one block may inflate to (`Block_Maximum_Size` of RFC 8878, 3.1.1.2.4). */
+/** Maximum inflated size of a block (`Block_Maximum_Size` of RFC 8878, 3.1.1.2.4). */
 export const MAX_BLOCK: number = 1 << 17;
 
 /** Bytes before and after the body of a block that may be read. */
@@ -118,7 +118,7 @@ export class BlockDecoder {
    * in and goes out: what would exceed a block ends it.
    *
    * @param view Of the same bytes, with {@link MARGIN} bytes before and after the body.
-   * @throws {Error} Where it breaks the rules of the format.
+   * @throws {Error} If it breaks the rules of the format.
    */
   inflate(bytes: Uint8Array, view: DataView, start: number, end: number, out: BlockOutput): void {
     if (end - start < 2) corrupt("a block without sections");
@@ -238,7 +238,7 @@ export class BlockDecoder {
   }
 
   /**
-   * Follows the sequences: so many literals, then so many bytes from so far back.
+   * Follows the sequences: copies a number of literals, then a number of bytes from a distance back.
    *
    * Each produces at least three bytes, and the sum must fit into a block: so the loop ends after as many
    * turns as a block has bytes, whatever the input says.

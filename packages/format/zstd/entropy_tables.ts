@@ -1,4 +1,4 @@
-/** The two kinds of entropy codes of Zstandard (RFC 8878, section 4), as tables to decode with. */
+/** The two kinds of entropy codes of Zstandard (RFC 8878, section 4), as decoding tables. */
 
 /** Says why data is no Zstandard. */
 export function corrupt(what: string): never {

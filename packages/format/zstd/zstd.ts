@@ -7,7 +7,7 @@ export interface ZstdStream {
    * Takes the next piece; gives what it inflates to, a block or so at a time. Each is valid until the
    * next one is asked for.
    *
-   * @throws {Error} Where this is no zstd stream, or wants more memory than is given to one.
+   * @throws {Error} If this is not a zstd stream, or wants more memory than is given to one.
    */
   push(compressed: Uint8Array): Iterable<Uint8Array>;
   /** Whether what came so far is whole frames: at the end of the input, that it was not cut. */
@@ -76,7 +76,7 @@ export function zstdStream(from?: ZstdState): ZstdStream {
 /**
  * Inflates all frames of `compressed` into `size` bytes.
  *
- * @throws {Error} Where it is no zstd, is cut, or does not inflate to `size` bytes.
+ * @throws {Error} If it is no zstd, is cut, or does not inflate to `size` bytes.
  *
  * @example
  * ```ts
@@ -108,7 +108,7 @@ export function zstdDecompress(compressed: Uint8Array, size: number): Uint8Array
  * Inflates whole frames that come in pieces, a block at a time; each part is valid until the next one is
  * asked for.
  *
- * @throws {Error} Where it is no zstd, is empty, or ends within a frame.
+ * @throws {Error} If it is no zstd, is empty, or ends within a frame.
  *
  * @example
  * ```ts

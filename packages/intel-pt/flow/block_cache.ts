@@ -10,9 +10,9 @@ export const NoBlock = {
   BAD_CODE: -2,
 } as const;
 
-/** How a block ends that does not end with a branch. */
+/** End of a block without a branch. */
 export const BlockStop = {
-  /** It ends with a branch, or the next block goes on. */
+  /** It ends with a branch, or the next block continues. */
   NONE: 0,
   /** The bytes after it are not at hand. */
   NO_CODE: 1,
@@ -20,13 +20,13 @@ export const BlockStop = {
   BAD_CODE: 2,
 } as const;
 
-/** Instructions in a block at most: the work of a decoder for one wild target is bounded. */
+/** Maximum number of instructions in a block, which bounds the work for a wild target. */
 const MAX_INSNS = 256;
 
 /** Addresses that {@linkcode BlockCache.at} remembers, a power of two: targets of calls and returns come again. */
 const KNOWN = 1 << 12;
 
-/** Blocks at most, after which {@linkcode BlockCache.full} is true. */
+/** Maximum number of blocks, after which {@linkcode BlockCache.full} is true. */
 const MAX_BLOCKS = 1 << 21;
 
 /** Number of each mode in keys. */
@@ -36,8 +36,8 @@ const MODES: readonly InsnMode[] = [64, 32, 16];
 /**
  * Basic blocks of code, decoded once and kept in typed arrays; a block is a number.
  *
- * A block begins where execution was led to, and ends with the first branch, PTWRITE or MOV to CR3, or
- * after 256 instructions, or where the bytes end. Blocks may overlap.
+ * A block begins at a target of execution, and ends with the first branch, PTWRITE or MOV to CR3, after
+ * 256 instructions, or at the end of the bytes. Blocks may overlap.
  *
  * @example
  * ```ts
@@ -143,7 +143,7 @@ export class BlockCache {
   }
 
   /**
-   * The block that begins at an address, decoded where it is new.
+   * The block that begins at an address, decoded if it is new.
    *
    * @returns Its number, or one of {@linkcode NoBlock}.
    */
@@ -189,7 +189,7 @@ export class BlockCache {
     return block;
   }
 
-  /** Block at the target of a direct branch; -2 where that is in another range. */
+  /** Block at the target of a direct branch; -2 if that is in another range. */
   takenOf(space: CodeSpace, block: number): number {
     const known = this.taken[block] as number;
     if (known !== -1) return known;
@@ -197,7 +197,7 @@ export class BlockCache {
     return this.taken[block] = this.link(space, block, low, this.targetHigh[block] as number);
   }
 
-  /** Block after another in memory; -2 where that is in another range. */
+  /** Block after another in memory; -2 if that is in another range. */
   nextOf(space: CodeSpace, block: number): number {
     const known = this.next[block] as number;
     if (known !== -1) return known;
@@ -212,7 +212,7 @@ export class BlockCache {
     return low + (this.size[block] as number) > 0xffffffff ? high + 1 | 0 : high;
   }
 
-  /** The block at an address of the same range; -2 where there is none. */
+  /** The block at an address of the same range; -2 if there is none. */
   private link(space: CodeSpace, block: number, low: number, high: number): number {
     const range = this.rangeOf(block);
     if (offsetIn(range, low, high) < 0) return -2;
@@ -224,7 +224,7 @@ export class BlockCache {
    * Where in a block an instruction begins, counted in instructions.
    *
    * @param offset Offset in bytes from the block's first address.
-   * @returns The number of instructions before it, or -1 where none begins there.
+   * @returns The number of instructions before it, or -1 if none begins there.
    */
   insnsBefore(space: CodeSpace, block: number, offset: number): number {
     let n = 0;
@@ -280,7 +280,7 @@ export class BlockCache {
     return made;
   }
 
-  /** Bytes of an instruction, also where it goes on in the next range; as `InsnDecoder.decode`. */
+  /** Bytes of an instruction, also where it continues in the next range; as `InsnDecoder.decode`. */
   private insnAt(space: CodeSpace, range: CodeRange, offset: number, mode: InsnMode): number {
     const window = range.window(offset);
     if (window === undefined) return 0;
@@ -372,7 +372,7 @@ export class BlockCache {
     return block;
   }
 
-  /** Fills in where a direct branch goes, just after it was decoded. */
+  /** Sets the target of a direct branch that was just decoded. */
   private setTarget(block: number, mode: InsnMode): void {
     const insn = this.#insn;
     const endLow = (this.low[block] as number) + (this.size[block] as number) | 0;

@@ -1,9 +1,9 @@
 /**
  * A piece of code at its address: for example a segment of an ELF file where it was mapped.
  *
- * What was decoded of a range is kept by its `id`. Code that changes (a new mapping, a patch of the
- * kernel, code of a JIT compiler) has to come as a range with another `id`; the same file at the same
- * address in two processes should be one range.
+ * Decoded instructions of a range are cached by its `id`. Changed code (a new mapping, a patch of the
+ * kernel, code of a JIT compiler) needs a range with another `id`; the same file at the same address in
+ * two processes should be one range.
  */
 export interface CodeRange {
   /** Number of the range, 0 to 2^28 - 1. */
@@ -31,7 +31,7 @@ export interface CodeWindow {
   readonly from: number;
 }
 
-/** What a thread sees of code: finds the range at an address. */
+/** The code that a thread sees: finds the range at an address. */
 export interface CodeSpace {
   /**
    * The range that holds an address.
@@ -80,7 +80,7 @@ export function compareAddress(aLow: number, aHigh: number, bLow: number, bHigh:
   return (aHigh >>> 0) - (bHigh >>> 0) || (aLow >>> 0) - (bLow >>> 0);
 }
 
-/** Offset of an address in a range, or -1 where it is outside. */
+/** Offset of an address in a range, or -1 if it is outside. */
 export function offsetIn(range: CodeRange, low: number, high: number): number {
   // The range is shorter than 2^31, so that the difference of the lower halves decides.
   const offset = (low - range.low) >>> 0;

@@ -1,5 +1,5 @@
-// One module, since each kind of packet changes the same state: address, mode, branches that wait for
-// their target, what an interrupt left open.
+// One module, since all kinds of packets change the same state: address, mode, branches that wait for
+// their target, and what an interrupt left open.
 import { PacketDecoder } from "../packets/packet_decoder.ts";
 import { PacketKind } from "../packets/packet_kind.ts";
 import type { InsnMode } from "../x86/insn_decoder.ts";
@@ -11,14 +11,14 @@ import { PathTable } from "./path_table.ts";
 import { type ClockRatios, TimeKeeper } from "./time_keeper.ts";
 import { DEFERRED, HopWalker, Scan, Walker } from "./walker.ts";
 
-/** Takes what a {@linkcode FlowDecoder} finds. */
+/** Receives the results of a {@linkcode FlowDecoder}. */
 export interface FlowSink {
   /**
    * Takes entries `0 … run.count` of `run.entries`: each the number of a path, or the complement
    * (`~n`) of the number of an event. They are valid during the call only.
    */
   flow(run: FlowDecoder): void;
-  /** The numbers of blocks and paths are about to be used anew: what is kept by them has to go. */
+  /** The numbers of blocks and paths are about to be reused: data keyed by them has to be dropped. */
   forget?(): void;
 }
 
@@ -28,7 +28,7 @@ export class FlowCache {
   readonly blocks: BlockCache = new BlockCache();
   /** The paths over them. */
   readonly paths: PathTable = new PathTable(this.blocks);
-  /** How often all was forgotten. */
+  /** How often everything was dropped. */
   generation = 0;
 
   /** Whether it is time to forget all. */
@@ -46,24 +46,24 @@ export class FlowCache {
 
 /** Options of {@linkcode FlowDecoder}. */
 export interface FlowOptions {
-  /** What the code is at the beginning; see {@linkcode FlowDecoder.setSpace}. */
+  /** The code at the beginning; see {@linkcode FlowDecoder.setSpace}. */
   readonly space: CodeSpace;
-  /** Where blocks are kept; one of its own by default. */
+  /** Cache for blocks; a new one by default. */
   readonly cache?: FlowCache;
   /** The ratios of the clocks; without them only TSC packets give the time. */
   readonly clocks?: ClockRatios;
   /** TSC value that times count from; the first of the stream by default. */
   readonly timeBase?: bigint;
   /**
-   * Follows no code, which is not needed then: there are events alone, with the addresses that packets have
-   * (TIP, FUP, TIP.PGE), where 1; with those that PSB+ have, where 2.
+   * Follows no code, so that none is needed, and reports only events: 1 with the addresses of packets
+   * (TIP, FUP, TIP.PGE), 2 with those of PSB+.
    */
   readonly quick?: 0 | 1 | 2;
   /** Offset in the stream of the first byte that is fed; 0 by default. */
   readonly offset?: number;
 }
 
-/** What {@linkcode FlowDecoder.run} returns. */
+/** Results of {@linkcode FlowDecoder.run}. */
 export const FlowStatus = {
   /** All bytes that were fed are used up. */
   NEED_MORE: 0,
@@ -73,14 +73,14 @@ export const FlowStatus = {
   TIME: 2,
   /** The PSB+ that was asked for has ended: {@linkcode FlowDecoder.seam}. */
   SEAM: 3,
-  /** A guest was entered or left: what the code is may be another space; {@linkcode FlowDecoder.nonRoot}. */
+  /** A guest was entered or left: the code may be in another space; {@linkcode FlowDecoder.nonRoot}. */
   SPACE: 4,
 } as const;
 
 /** One of the numbers of {@linkcode FlowStatus}. */
 export type FlowStatus = typeof FlowStatus[keyof typeof FlowStatus];
 
-/** Whether it is known where execution is. */
+/** Whether the address of execution is known. */
 const OFF = 0;
 const ON = 1;
 const LOST = 2;
@@ -104,7 +104,7 @@ const SAMPLED_BITS = 4;
 /** before this offset in the stream, of all. */
 const ALL_SAMPLED = 1 << 16;
 
-/** Events at most between two calls of the sink; {@linkcode Walker.out} is as long. */
+/** Maximum number of events between two calls of the sink; {@linkcode Walker.out} has the same length. */
 const EVENTS = 4096;
 /** Entries kept free for a packet with its FUP. */
 const ROOM = 32;
@@ -113,13 +113,13 @@ const ROOM = 32;
 export interface FlowCounts {
   /** Bytes of the stream that were looked at. */
   bytes: number;
-  /** Bytes of packets that came while it was not known where execution is. */
+  /** Bytes of packets that came while the address of execution was unknown. */
   lostBytes: number;
   /** Branches of TNT packets that were not followed. */
   lostBranches: number;
   /** Branches whose packets have an address: TIP, TIP.PGE and TIP.PGD. */
   addresses: number;
-  /** Instructions of a part of what was handed out: to count all of them takes longer than to find them. */
+  /** Instructions of a part of the output: counting all takes longer than finding them. */
   insns: number;
   /** Branches of TNT packets in that part. */
   insnBranches: number;
@@ -136,7 +136,7 @@ export interface FlowCounts {
  * {@linkcode PathTable}) and events to its sink, in order of execution. Behaviour follows the Intel SDM,
  * Volume 3, chapter "Intel Processor Trace".
  *
- * An error is an event. Decoding goes on at the next packet that says where execution is (TIP, TIP.PGE,
+ * An error is an event. Decoding continues at the next packet that says where execution is (TIP, TIP.PGE,
  * FUP, PSB+); what came between is counted.
  *
  * @example
@@ -187,7 +187,7 @@ export class FlowDecoder {
   readonly low: Int32Array = new Int32Array(EVENTS);
   /** Payload of each event, bits 63:32. */
   readonly high: Int32Array = new Int32Array(EVENTS);
-  /** Where execution was when the packet of each event came, bits 31:0; 0 where that is not known. */
+  /** Address of execution at the packet of each event, bits 31:0; 0 if not known. */
   readonly hereLow: Int32Array = new Int32Array(EVENTS);
   /** Bits 63:32 of it. */
   readonly hereHigh: Int32Array = new Int32Array(EVENTS);
@@ -240,14 +240,14 @@ export class FlowDecoder {
   private psbHasIp = false;
   private psbLow = 0;
   private psbHigh = 0;
-  /** Where the PSB was in the bytes that were fed. */
+  /** Position of the PSB in the bytes that were fed. */
   private psbOffset = 0;
   /** The time before it. */
   private timeBefore = -1;
   private uncertaintyBefore = 0;
   /** BIND_ bits of packets that wait for their FUP, and the numbers of their events. */
   private bound = 0;
-  /** Whether a FUP was the last packet that says something of flow, and may be of an event. */
+  /** Whether a FUP was the last packet about flow, and may belong to an event. */
   private async = false;
   private asyncLow = 0;
   private asyncHigh = 0;
@@ -258,7 +258,7 @@ export class FlowDecoder {
   private interrupts = -1;
   /** Branches after an indirect one whose TIP is still to come, as `lead` of {@linkcode Walker.tnt}. */
   private deferred: number[] = [];
-  /** After bytes that are no packet, nothing is believed up to an address of 32 bits or more, or a PSB. */
+  /** After bytes that are not a packet, nothing is believed up to an address of 32 bits or more, or a PSB. */
   private astray = false;
   private boundEvent: Int32Array = new Int32Array(8);
   private boundCount = 0;
@@ -278,18 +278,18 @@ export class FlowDecoder {
     this.entries = this.walker.out;
   }
 
-  /** Whether it is known where execution is. */
+  /** Whether the address of execution is known. */
   get tracing(): boolean {
     return this.state === ON;
   }
 
-  /** Where execution is, bits 31:0; see {@linkcode FlowDecoder.tracing}. */
+  /** Address of execution, bits 31:0; see {@linkcode FlowDecoder.tracing}. */
   get atLow(): number {
     const { cur, low } = this.walker;
     return cur < 0 ? low : this.blocks.low[cur] as number;
   }
 
-  /** Where execution is, bits 63:32. */
+  /** Address of execution, bits 63:32. */
   get atHigh(): number {
     const { cur, high } = this.walker;
     return cur < 0 ? high : this.blocks.high[cur] as number;
@@ -320,12 +320,12 @@ export class FlowDecoder {
     return this.inPsb;
   }
 
-  /** Says that no more bytes will come. */
+  /** Marks the end of the bytes. */
   end(): void {
     this.packets.end();
   }
 
-  /** Data is missing from the stream here: decoding goes on at the next PSB. */
+  /** Data is missing from the stream here: decoding continues at the next PSB. */
   gap(): void {
     this.packets.resync();
     if (!this.synced) return;
@@ -335,7 +335,7 @@ export class FlowDecoder {
     this.clock.lost();
   }
 
-  /** Changes what the code is: another thread runs, or a mapping was made. */
+  /** Changes the code: another thread runs, or a mapping was made. */
   setSpace(space: CodeSpace): void {
     this.walker.detach();
     this.walker.stack.forgetBlocks();
@@ -348,7 +348,7 @@ export class FlowDecoder {
     return this.walker.space;
   }
 
-  /** Hands to the sink what it does not have yet. */
+  /** Hands the remaining output to the sink. */
   flush(): void {
     // What waits for an address is handed out without.
     this.release();
@@ -368,7 +368,7 @@ export class FlowDecoder {
    */
   seam: number = Infinity;
 
-  /** Whether what is walked through runs in a guest, in VMX non-root operation. */
+  /** Whether the code runs in a guest, in VMX non-root operation. */
   nonRoot: boolean = false;
   /**
    * The same of where the next address of a packet leads to: bit NR of the last PIP packet, which comes before the
@@ -394,8 +394,8 @@ export class FlowDecoder {
   }
 
   /**
-   * All that decides what follows after a PSB+: where two decoders have the same, they go on the same way. What
-   * was called is forgotten there, and addresses are whole.
+   * The state that determines the decoding after a PSB+: two decoders with the same state continue
+   * identically. At a PSB+, calls are forgotten and addresses are complete.
    */
   stateAfterPsb(): number[] {
     const isOn = this.state === ON;
@@ -539,7 +539,7 @@ export class FlowDecoder {
     }
   }
 
-  /** Does what a packet says. */
+  /** Processes a packet. */
   private packet(kind: PacketKind): void {
     const { packets, clock } = this;
     const { low, high } = packets;
@@ -621,7 +621,7 @@ export class FlowDecoder {
     }
   }
 
-  /** Packets that do not change where execution is. */
+  /** Packets that do not change the address of execution. */
   private other(kind: PacketKind): void {
     const { packets } = this;
     const { low, high, count } = packets;
@@ -692,7 +692,7 @@ export class FlowDecoder {
     }
   }
 
-  /** TNT where the short way in `run` is not taken. */
+  /** TNT packets outside the fast path in `run`. */
   private tnt(): void {
     const { packets, walker } = this;
     const { count } = packets;
@@ -728,7 +728,7 @@ export class FlowDecoder {
     }
   }
 
-  /** What the walk along a TNT ended with. */
+  /** Result of the walk along a TNT. */
   private stop(error: number): void {
     if (error === DEFERRED) this.deferred.unshift(this.walker.rest);
     else this.fail(error - 1);
@@ -979,7 +979,7 @@ export class FlowDecoder {
     this.uncertaintyBefore = this.clock.uncertainty;
   }
 
-  /** The end of a PSB+: all that it says of the state is known. */
+  /** The end of a PSB+: its state is complete. */
   private psbEnd(): void {
     const { walker } = this;
     this.inPsb = false;
@@ -1016,7 +1016,7 @@ export class FlowDecoder {
     this.offset[this.events - 1] = this.psbOffset;
   }
 
-  /** A packet came that cannot be between PSB and PSBEND: what was known is all. */
+  /** A packet that cannot be between PSB and PSBEND: the state of the PSB+ is complete. */
   private brokenPsb(): void {
     this.psbEnd();
   }
@@ -1046,7 +1046,7 @@ export class FlowDecoder {
     this.problem(error, on ? this.walker.low : 0, on ? this.walker.high : 0);
   }
 
-  /** Notes an error; where execution is, is not known from here on. */
+  /** Reports an error; from here on, the address of execution is unknown. */
   private problem(error: FlowError, low: number, high: number): void {
     this.counts.errors[error] = (this.counts.errors[error] as number) + 1;
     this.event(FlowEvent.ERROR, error, low, high, 0, 0);
@@ -1074,7 +1074,7 @@ export class FlowDecoder {
     this.event(FlowEvent.TIME, 0, 0, 0, 0, 0);
   }
 
-  /** An event whose payload is that of the packet. */
+  /** An event with the payload of the packet. */
   private note(kind: FlowEvent, detail: number): void {
     this.event(kind, detail, 0, 0, this.packets.low, this.packets.high);
   }

@@ -1,13 +1,13 @@
 /**
- * What happens between blocks: the kinds of event of a {@linkcode FlowDecoder}.
+ * Events between blocks: the kinds of event of a {@linkcode FlowDecoder}.
  *
- * Each event has an address (`ip`), a payload of 64 bits and a small number (`detail`); the table in
- * each comment says what they are.
+ * Each event has an address (`ip`), a 64-bit payload and a small number (`detail`); the comment of each
+ * kind explains them.
  */
 export const FlowEvent = {
   /** The time has changed; no other meaning. */
   TIME: 0,
-  /** Decoding begins, or goes on after a loss; ip: where. */
+  /** Decoding begins, or continues after a loss; ip: where. */
   SYNC: 1,
   /** Tracing is on; ip: where. */
   ENABLED: 2,
@@ -15,7 +15,7 @@ export const FlowEvent = {
   DISABLED: 3,
   /** An interrupt, exception or other event; ip: the instruction not executed, payload: the handler. */
   ASYNC: 4,
-  /** Something was not decoded; ip: where, as far as known; detail: {@linkcode FlowError}. */
+  /** Data was not decoded; ip: where, if known; detail: {@linkcode FlowError}. */
   ERROR: 5,
   /** CR3 was written; payload: its value, detail bit 0: VMX non-root. */
   PIP: 6,
@@ -79,7 +79,7 @@ export const FlowError = {
   LOOP: 4,
   /** The processor lost packets (OVF). */
   OVERFLOW: 5,
-  /** Bytes that are no packet. */
+  /** Bytes that are not a packet. */
   BAD_PACKET: 6,
   /** Data was lost between two pieces of the trace. */
   GAP: 7,

@@ -2,7 +2,7 @@ import { InsnKind } from "../x86/insn_kind.ts";
 import { type BlockCache, BlockStop } from "./block_cache.ts";
 import type { CodeSpace } from "./code.ts";
 
-/** How a path ends, and so what comes after it. */
+/** How a path ends, which determines the next address. */
 export const PathEnd = {
   /** Block {@linkcode PathTable.next} is the next to be executed. */
   NEXT: 0,
@@ -12,7 +12,7 @@ export const PathEnd = {
   OUT_NEXT: 2,
   /** A compressed return whose call is not in the path. */
   RETURN: 3,
-  /** A TIP packet says where it goes on. */
+  /** A TIP packet says where it continues. */
   INDIRECT: 4,
   /** The same, by a return whose call is not in the path. */
   INDIRECT_RETURN: 11,
@@ -30,9 +30,9 @@ export const PathEnd = {
   BAD_CODE: 10,
 } as const;
 
-/** Blocks of one path at most; longer ones go on in another. */
+/** Maximum number of blocks in a path; longer ones continue in another. */
 const MAX_PATH_BLOCKS = 1024;
-/** Paths and their blocks at most, after which {@linkcode PathTable.full} is true. */
+/** Maximum number of paths and of their blocks, after which {@linkcode PathTable.full} is true. */
 const MAX_PATHS = 1 << 21;
 const MAX_BLOCKS = 1 << 24;
 
@@ -50,9 +50,9 @@ export class PathTable {
   /** Key: this block alone. */
   static readonly ALONE = 1;
 
-  /** How many paths there are. */
+  /** Number of paths. */
   count = 0;
-  /** Where in {@linkcode PathTable.blocks} a path begins; the next one's is its end. */
+  /** Start of a path in {@linkcode PathTable.blocks}; it ends at the start of the next one. */
   start: Int32Array = new Int32Array(1024);
   /** The blocks of all paths. */
   blocks: Int32Array = new Int32Array(4096);
@@ -66,7 +66,7 @@ export class PathTable {
   insns: Int32Array = new Int32Array(1024);
   /** Instructions after it that were left out, since it leads into a circle that no packet ends. */
   unsure: Int32Array = new Int32Array(1024);
-  /** Where in {@linkcode PathTable.pushes} the calls begin that the path does not return from. */
+  /** Start in {@linkcode PathTable.pushes} of the calls from which the path does not return. */
   pushStart: Int32Array = new Int32Array(1024);
   /** Blocks that end with those calls, of all paths. */
   pushes: Int32Array = new Int32Array(1024);
@@ -77,7 +77,7 @@ export class PathTable {
    */
   plain: Int32Array = new Int32Array(1024);
   /**
-   * By hash of the key: pairs of a key and the number of its path + 1; 0 where there is none. See
+   * By hash of the key: pairs of a key and the number of its path + 1; 0 if there is none. See
    * {@linkcode pathSlot}.
    */
   table: Int32Array = new Int32Array(1 << 14);
@@ -105,7 +105,7 @@ export class PathTable {
     this.pushStart[0] = 0;
   }
 
-  /** The last block of a path; -1 where it has none. */
+  /** The last block of a path; -1 if it has none. */
   lastBlock(path: number): number {
     const end = this.start[path + 1] ?? 0;
     return end === this.start[path] ? -1 : this.blocks[end - 1] ?? -1;
@@ -226,7 +226,7 @@ export class PathTable {
         mark = block;
       }
     }
-    // Of an error, only what was surely executed.
+    // For an error, only the code that was certainly executed.
     let dropped = 0;
     if (end === PathEnd.LOOP) {
       dropped = n - sure;
@@ -283,7 +283,10 @@ export class PathTable {
   }
 }
 
-/** Where in {@linkcode PathTable.table} a key is, without regard to the size of the table: an even number. */
+/**
+ * Position of a key in {@linkcode PathTable.table}, before reduction to the size of the table: an even
+ * number.
+ */
 export function pathSlot(key: number): number {
   return Math.imul(key, 0x9e3779b1) >>> 6 & -2;
 }

@@ -1,4 +1,4 @@
-/** What is known of the clocks of a trace; see AUXTRACE_INFO of perf, and CPUID leaf 15h. */
+/** Parameters of the clocks of a trace; see AUXTRACE_INFO of perf, and CPUID leaf 15H. */
 export interface ClockRatios {
   /** A MTC packet comes each 2^n ticks of the crystal clock (IA32_RTIT_CTL.MTCFreq). */
   readonly mtcShift?: number;
@@ -10,7 +10,7 @@ export interface ClockRatios {
   readonly maxNonTurboRatio?: number;
 }
 
-/** 2^56, where TSC packets wrap. */
+/** 2^56, at which TSC packets wrap. */
 const WRAP = 2 ** 56;
 
 /**
@@ -23,7 +23,7 @@ const WRAP = 2 ** 56;
 export class TimeKeeper {
   /**
    * TSC ticks since {@linkcode TimeKeeper.base}, estimated where CYC packets say more than exact times
-   * do; -1 where none is known.
+   * do; -1 if none is known.
    */
   time: number = -1;
   /** Ticks that may have passed since `time` without a packet, or by which it may be wrong. */
@@ -42,8 +42,8 @@ export class TimeKeeper {
   /** Exact time by a TSC or MTC packet. */
   #exact = -1;
   /**
-   * What CYC packets count from: the last exact time that directly follows a CYC packet, since each
-   * counts from the one before; and the cycles since then.
+   * Base of CYC packets: the last exact time directly after a CYC packet, since each packet counts from
+   * the previous one; and the cycles since then.
    */
   #reference = -1;
   #cycles = 0;
@@ -82,7 +82,7 @@ export class TimeKeeper {
     this.#based = base !== undefined;
   }
 
-  /** Has to be called before each packet: says whether it is a CYC packet. */
+  /** Has to be called before each packet, with whether it is a CYC packet. */
   follows(isCyc: boolean): void {
     this.#wasCyc = this.#isCyc;
     this.#isCyc = isCyc;
@@ -158,7 +158,7 @@ export class TimeKeeper {
     this.#cyclesAtMtc = -1;
   }
 
-  /** Packets were lost: what counts from the packets before is no longer known. */
+  /** Packets were lost: counts from earlier packets are no longer known. */
   lost(): void {
     this.#haveTma = false;
     this.#cyclesAtMtc = -1;
@@ -168,8 +168,8 @@ export class TimeKeeper {
   }
 
   /**
-   * All that decides the times of what follows, but for how many cycles were counted: where two keepers have the
-   * same, they go on the same way.
+   * The state that determines later times, except the number of cycles: two keepers with the same state
+   * continue identically.
    */
   state(): number[] {
     const isClocked = this.cycles > 0;

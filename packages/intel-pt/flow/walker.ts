@@ -5,19 +5,22 @@ import type { CodeSpace } from "./code.ts";
 import { FlowError } from "./flow_event.ts";
 import { isRealCall, PathEnd, pathSlot, PathTable } from "./path_table.ts";
 
-/** Blocks that are looked at without a packet at most: a circle that leads through several ranges. */
+/** Maximum number of blocks without a packet: more are a loop through several ranges. */
 const MAX_STEPS = 1 << 16;
-/** Paths without a packet at most: they are kept until one confirms them, or they are a circle. */
+/**
+ * Maximum number of paths without a packet: they are kept until a packet confirms them, or they form a
+ * loop.
+ */
 const MAX_UNSURE = 1 << 11;
 
-/** What {@linkcode Walker.tnt} returns at an indirect branch, whose TIP the processor deferred. */
+/** Result of {@linkcode Walker.tnt} at an indirect branch whose TIP the processor deferred. */
 export const DEFERRED = 100;
 
-/** What a scan looks for. */
+/** Target of a scan. */
 export const Scan = {
   /** The address `low`, `high`, which is not executed. */
   ADDRESS: 0,
-  /** The end of the first block whose last instruction is of the kind `low`. */
+  /** The end of the first block whose last instruction has the kind `low`. */
   KIND: 1,
   /** The end of the first block that leads to the address `low`, `high` by a branch. */
   BRANCH_TO: 2,
@@ -28,7 +31,7 @@ export const Scan = {
 /** One of the numbers of {@linkcode Scan}. */
 export type Scan = typeof Scan[keyof typeof Scan];
 
-/** How many calls the processor remembers (SDM, "Indirect Transfer Compression for Returns"). */
+/** Number of calls that the processor remembers (SDM, "Indirect Transfer Compression for Returns"). */
 const RETURN_DEPTH = 64;
 
 /** The calls that a compressed return goes back to, as addresses and as blocks. */
@@ -37,7 +40,7 @@ class ReturnStack {
   low = 0;
   /** Bits 63:32 of the address taken last. */
   high = 0;
-  /** The block of the call taken last, or -1 where it has to be looked up by its address. */
+  /** The block of the call taken last, or -1 if it has to be looked up by its address. */
   block: number = -1;
 
   readonly #low = new Int32Array(RETURN_DEPTH);
@@ -55,7 +58,7 @@ class ReturnStack {
     if (this.#depth < RETURN_DEPTH) this.#depth++;
   }
 
-  /** Takes the last call; false where there is none. */
+  /** Takes the last call; false if there is none. */
   pop(): boolean {
     if (this.#depth === 0) return false;
     const top = this.#top;
@@ -79,9 +82,9 @@ class ReturnStack {
 }
 
 /**
- * Goes through code: from where execution is to where packets lead, path after path.
+ * Walks through code from the address of execution to the targets of packets, path by path.
  *
- * {@linkcode Walker.cur} is the block to be executed next, or -1 where only its address is known.
+ * {@linkcode Walker.cur} is the block to be executed next, or -1 if only its address is known.
  */
 export class Walker {
   /** Where paths go to: entries of {@linkcode PathTable}. */
@@ -122,7 +125,7 @@ export class Walker {
     this.flush = flush;
   }
 
-  /** Sets where execution is. */
+  /** Sets the address of execution. */
   jump(low: number, high: number): void {
     this.cur = -1;
     this.low = low;
@@ -174,7 +177,7 @@ export class Walker {
     this.stack.push(low, blocks.endHigh(block), block);
   }
 
-  /** Goes back to the last call; false where there is none. */
+  /** Goes back to the last call; false if there is none. */
   private return(): boolean {
     const { stack } = this;
     if (!stack.pop()) return false;
@@ -357,7 +360,7 @@ export class Walker {
     return unsure + 1;
   }
 
-  /** A circle: takes back what no packet confirmed, up to and with the path that leads into it. */
+  /** A loop: takes back all paths that no packet confirmed, including the path that leads into it. */
   private takeBack(path: number, unsure: number): void {
     this.unsure += this.paths.unsure[path] as number;
     for (; unsure > 0; unsure--) {
@@ -366,7 +369,7 @@ export class Walker {
   }
 
   /**
-   * Looks ahead as far as no packet is needed, and goes there only where it finds what it looks for.
+   * Looks ahead as far as no packet is needed, and goes there only if it finds the target.
    *
    * @returns 0, or the reason + 1.
    */
@@ -376,7 +379,7 @@ export class Walker {
     let block = this.cur;
     if (block < 0) {
       block = blocks.at(space, this.low, this.high, this.mode);
-      // Nothing is executed where the address is this one.
+      // Nothing is executed if the address is this one.
       if (block < 0) {
         if (what === Scan.ADDRESS && this.low === low && this.high === high) return 0;
         return 1 + (block === NoBlock.NO_CODE ? FlowError.NO_CODE : FlowError.BAD_CODE);
@@ -427,7 +430,7 @@ export class Walker {
         toLow = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;
         toHigh = blocks.endHigh(block);
         if (stop !== BlockStop.NONE) {
-          // Execution may stop right where the code ends that can be decoded.
+          // Execution may stop exactly at the end of the decodable code.
           if (what === Scan.ADDRESS && toLow === low && toHigh === high) {
             this.walkScanned(n);
             this.jump(low, high);
@@ -494,7 +497,7 @@ export class Walker {
   }
 }
 
-/** Follows no code: execution is where packets say. */
+/** Follows no code: packets have the address of execution. */
 export class HopWalker extends Walker {
   /** Counts branches, which lead nowhere that is known. */
   override tnt(lead: number): number {
@@ -515,7 +518,7 @@ export class HopWalker extends Walker {
     return at;
   }
 
-  /** A packet will say where it goes. */
+  /** A packet will have the target. */
   override indirect(): number {
     return 0;
   }

@@ -1,4 +1,4 @@
-/** The number of bytes that a CYC of this value needs: five bits in the first, seven in others. */
+/** The number of bytes of a CYC packet with this value: five bits in the first byte, seven in others. */
 export function cycSize(cycles: bigint): number {
   let size = 1;
   for (let rest = cycles >> 5n; rest !== 0n; rest >>= 7n) size++;

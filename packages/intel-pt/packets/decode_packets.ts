@@ -9,7 +9,7 @@ export interface LocatedPacket {
   readonly offset: number;
   /** Length of the packet in bytes. */
   readonly size: number;
-  /** What the bytes say. */
+  /** The decoded packet. */
   readonly packet: Packet;
 }
 

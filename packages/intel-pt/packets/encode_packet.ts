@@ -7,7 +7,7 @@ const IP_OPCODE = { "TIP": 0x0d, "TIP.PGE": 0x11, "TIP.PGD": 0x01, "FUP": 0x1d }
 /** Bytes of payload for each IP compression. */
 const IP_SIZE: Readonly<Record<IpCompression, number>> = { 0: 0, 1: 2, 2: 4, 3: 6, 4: 6, 6: 8 };
 
-/** How an address is to be sent; see {@linkcode compressIp}. */
+/** Compression for sending an address; see {@linkcode compressIp}. */
 export interface CompressedIp {
   /** The form. */
   readonly compression: IpCompression;

@@ -9,7 +9,7 @@ function decode(stream: Uint8Array, recover?: "psb" | "byte"): Packet[] {
   return [...decodePackets(stream, { recover })].map(({ packet }) => packet);
 }
 
-/** A decoder adds the rebuilt IP; what was encoded does not have it. */
+/** Removes the reconstructed IP, which a decoder adds and an encoder does not need. */
 function withoutIp(packet: Packet): Packet {
   if (!("ip" in packet) || typeof packet.ip !== "bigint") return packet;
   const { ip: _, ...rest } = packet;

@@ -126,7 +126,7 @@ export interface CycPacket {
   readonly type: "CYC";
   /** The count. */
   readonly cycles: bigint;
-  /** Length in bytes, where it is longer than the value needs. */
+  /** Length in bytes, if it is longer than the value needs. */
   readonly size?: number;
 }
 
@@ -230,7 +230,7 @@ export interface BbpPacket {
   readonly type: "BBP";
   /** Size in bytes of the value of each BIP in the block. */
   readonly itemSize: 4 | 8;
-  /** What the items are: for example 1 general registers, 4 PEBS basic, 0x10 XMM. */
+  /** Type of the items: for example 1 general registers, 4 PEBS basic, 0x10 XMM. */
   readonly blockType: number;
   /** Reserved bits 6:5, in place; absent when 0. */
   readonly reserved?: bigint;
@@ -240,7 +240,7 @@ export interface BbpPacket {
 export interface BipPacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "BIP";
-  /** Size in bytes of the value, as the BBP says. */
+  /** Size of the value in bytes, from the BBP. */
   readonly itemSize: 4 | 8;
   /** The item's ID within its block: five bits. */
   readonly id: number;

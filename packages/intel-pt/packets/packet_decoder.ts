@@ -1,4 +1,4 @@
-// One module, since each kind of packet reads and sets the same few fields; the loop over packets is
+// One module, since all kinds of packets read and set the same few fields. The loop over packets is
 // fast because the compiler sees the tables and the methods together.
 import { PacketKind } from "./packet_kind.ts";
 import { findPsb, PSB_SIZE } from "./psb.ts";
@@ -71,7 +71,7 @@ for (let byte = 4; byte < 256; byte += 2) {
 /** In {@linkcode OPCODE_KIND}: the first byte of an opcode of two bytes. */
 const EXTENDED = 63;
 
-/** What the first byte of a packet says. MODE_EXEC stands for both leaves of MODE. */
+/** Kind of a packet by its first byte. MODE_EXEC stands for both leaves of MODE. */
 const OPCODE_KIND = new Uint8Array(256).fill(BAD_OPCODE);
 for (let byte = 0; byte < 256; byte++) {
   if ((byte & 1) === 0) OPCODE_KIND[byte] = TNT_8;
@@ -88,7 +88,7 @@ OPCODE_KIND[0x59] = MTC;
 OPCODE_KIND[0x99] = MODE_EXEC;
 OPCODE_KIND[0xd9] = TRIG;
 
-/** What the second byte says where the first is 02, and the size of the whole packet. */
+/** Kind of a packet by its second byte if the first is 02, and the size of the whole packet. */
 const EXTENDED_KIND = new Uint8Array(256).fill(BAD_OPCODE);
 const EXTENDED_SIZE = new Uint8Array(256);
 for (
@@ -137,13 +137,13 @@ for (
   ]
 ) ENDS_BLOCK[kind] = 1;
 
-/** In place of {@linkcode SHORT_KIND} where `next` may not take its short way. */
+/** In place of {@linkcode SHORT_KIND} if `next` must not take its fast path. */
 const NO_SHORT = new Uint8Array(256);
 
-/** How {@linkcode PacketDecoder} treats its stream. */
+/** Options of {@linkcode PacketDecoder}. */
 export interface PacketDecoderOptions {
   /**
-   * Where decoding goes on after a BAD_OPCODE or BAD_PACKET: at the next PSB (`"psb"`, the
+   * Where decoding continues after a BAD_OPCODE or BAD_PACKET: at the next PSB (`"psb"`, the
    * default; what lies between is returned as SKIPPED), or at the very next byte (`"byte"`; a
    * packet cut short by the end of the stream is then given back byte by byte as well).
    */
@@ -214,7 +214,7 @@ export class PacketDecoder {
   badPackets = 0;
   /** The number of bytes in SKIPPED results so far. */
   skippedBytes = 0;
-  /** How many times decoding went on at a PSB that had to be searched for. */
+  /** How many times decoding continued at a PSB that had to be searched for. */
   resyncs = 0;
 
   private readonly recoverAtPsb: boolean;
@@ -237,7 +237,7 @@ export class PacketDecoder {
   private shortKind: Uint8Array;
   private itemSize: 0 | 4 | 8 = 0;
 
-  /** Makes a decoder for a stream of which nothing is known yet. */
+  /** Makes a decoder for a new stream. */
   constructor(options: PacketDecoderOptions = {}) {
     this.recoverAtPsb = options.recover !== "byte";
     this.searching = options.start === "psb";
@@ -287,7 +287,7 @@ export class PacketDecoder {
     this.borrowed = this.bytes !== this.own;
   }
 
-  /** Says that no more bytes will come: a packet that is not complete is TRUNCATED. */
+  /** Marks the end of the bytes: an incomplete packet is TRUNCATED. */
   end(): void {
     this.last = true;
   }
@@ -335,7 +335,7 @@ export class PacketDecoder {
     this.pos += size;
   }
 
-  /** Gives up here: what comes next is the first PSB from here on, after SKIPPED bytes if any. */
+  /** Gives up here: the next packet is the first PSB from here on, after SKIPPED bytes if any. */
   resync(): void {
     this.searching = true;
     this.searched = this.pos;
@@ -343,10 +343,10 @@ export class PacketDecoder {
   }
 
   /**
-   * Hands short TNT packets, one byte each, to who follows them faster than one by one.
+   * Hands short TNT packets, one byte each, to a follower that is faster than one packet at a time.
    *
-   * @param follower Gets the bytes at hand; returns where the first packet is that it leaves, which has to
-   *   be after short TNT packets only. Its methods must not use this decoder.
+   * @param follower Gets the available bytes; returns the position of the first packet that it leaves,
+   * which has to come after short TNT packets only. Its methods must not use this decoder.
    */
   shortTnt(follower: { follow(bytes: Uint8Array, from: number, to: number): number }): void {
     const { pos } = this;
@@ -377,7 +377,7 @@ export class PacketDecoder {
     return this.kind = this.shortKind === SHORT_KIND ? this.packet() : this.special();
   }
 
-  /** Makes `bytes[from, to)` what comes next in the stream. */
+  /** Makes `bytes[from, to)` the next bytes of the stream. */
   private use(bytes: Uint8Array, from: number, to: number): void {
     this.base += this.pos - from;
     this.searched = from;
@@ -660,7 +660,7 @@ export class PacketDecoder {
     this.count = 0;
     this.low = 0;
     this.high = 0;
-    // A search as far as one result may reach, and not again over what was searched before.
+    // A search as far as one result may reach, without searching bytes twice.
     const reach = Math.min(limit, pos + SKIP_MAX + PSB_SIZE - 1);
     const found = findPsb(this.bytes, Math.max(pos, this.searched), reach);
     if (found === pos) {

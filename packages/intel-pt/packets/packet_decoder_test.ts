@@ -7,7 +7,7 @@ import { bytes, CORPUS, missing, packets, PSB } from "../testing.ts";
 
 const NAMES = Object.fromEntries(Object.entries(PacketKind).map(([name, kind]) => [kind, name]));
 
-/** All that a decoder reports of a stream that comes in pieces, one line a packet. */
+/** Everything that a decoder reports for a stream in pieces, one line for each packet. */
 function trace(pieces: readonly Uint8Array[], options?: PacketDecoderOptions): string[] {
   const decoder = new PacketDecoder(options);
   const lines: string[] = [];

@@ -1,10 +1,10 @@
 /**
- * What {@linkcode PacketDecoder.next} returns: a small integer for each packet of the Intel SDM,
- * Volume 3, chapter "Intel Processor Trace", section "Trace Packets and Data Types", and for each
- * way in which bytes can fail to be a packet.
+ * Result of {@linkcode PacketDecoder.next}: a small integer for each packet of the Intel SDM, Volume 3,
+ * chapter "Intel Processor Trace", section "Trace Packets and Data Types", and for each kind of invalid
+ * bytes.
  *
- * The two values that do not stand for bytes of the stream come first, so that
- * `while ((kind = decoder.next()) > PacketKind.END)` visits everything else.
+ * The two values without bytes in the stream come first, so that `while ((kind = decoder.next()) >
+ * PacketKind.END)` visits everything else.
  *
  * @example
  * ```ts
@@ -75,7 +75,7 @@ export const PacketKind = {
   PWRX: 27,
   /** Block begin. */
   BBP: 28,
-  /** Block item; only between a BBP and what ends its block. */
+  /** Block item; only between a BBP and the end of its block. */
   BIP: 29,
   /** Block end. */
   BEP: 30,

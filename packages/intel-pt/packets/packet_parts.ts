@@ -12,20 +12,20 @@ import type { PacketDecoder } from "./packet_decoder.ts";
 import { type Choices, type PacketField, type PacketText, PAYLOAD } from "../text/packet_texts.ts";
 
 /**
- * How a field is written: in hexadecimal, of so many digits if there is a number, in decimal, as a C-state,
- * of which C1 is 0. `by` writes what the value chooses, and `branches` a character for each branch of a TNT.
+ * Format of a field: hexadecimal, with a number of digits if given; decimal; or a C-state, where C1 is
+ * 0. `by` writes a text selected by the value, `branches` a character for each branch of a TNT.
  */
 type Format = "" | "x4" | "x8" | "x16" | "x2" | "d" | "c" | "by" | "branches";
 
 /** A literal, and a field after it. */
 export interface PacketStep {
   readonly before: Piece;
-  /** Nothing is where this is not there. */
+  /** Without this, nothing is printed. */
   readonly format: Format | undefined;
   readonly field: PacketField;
   /** The low bits of the value that count. */
   readonly mask: number;
-  /** What each value chooses. */
+  /** Text for each value. */
   readonly choices: readonly (readonly PacketStep[])[];
   /** The characters of branches that were not taken, and taken. */
   readonly characters: readonly number[];

@@ -11,7 +11,7 @@ export const PSB_SIZE = 16;
  * @param bytes The buffer to search.
  * @param from Offset of the first byte at which a PSB may begin.
  * @param to Offset after the last byte that a PSB may use.
- * @returns The offset of the PSB in `bytes`, or -1 where there is none.
+ * @returns The offset of the PSB in `bytes`, or -1 if there is none.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
-// How text is written into a byte array: eight bytes a store where they are known beforehand, held
-// as the float64 of the same bits. ASCII bytes are never the bits of a NaN, so that none are lost.
-// Stores may run past the end of what they write; the next one overwrites the excess.
+// Writes text into a byte array. Constant text is stored eight bytes at a time, as the float64 with the
+// same bits; ASCII bytes are never the bits of a NaN, so none are lost. Stores may run past the end of
+// the text; the next one overwrites the excess.
 
 /** Bytes that a store may write after the text it is for. */
 export const OVERSHOOT = 24;
@@ -20,7 +20,7 @@ export function float64sOf(text: string): number[] {
   return Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
 }
 
-/** What writes the text of a stream piece by piece, as {@linkcode PerfText} and {@linkcode PtdumpText}. */
+/** Writes the text of a stream piece by piece, as {@linkcode PerfText} and {@linkcode PtdumpText} do. */
 export interface StreamText {
   readonly consumed: number;
   write(

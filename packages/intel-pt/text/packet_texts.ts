@@ -1,6 +1,6 @@
 import { PacketKind } from "../packets/packet_kind.ts";
 
-/** Bits of a packet: of its payload, or of another number that {@linkcode PacketDecoder} has. */
+/** Bits of a packet: of its payload, or of another number in {@linkcode PacketDecoder}. */
 export interface PacketField {
   /** The number that holds them. */
   readonly of: "payload" | "count" | "size" | "ip";
@@ -20,7 +20,7 @@ export interface PacketText {
   readonly choices?: Readonly<Record<string, Choices>>;
   /**
    * As `perf report -D` prints the packet. `{name}` is a field in hexadecimal, and `{}` all of the payload;
-   * `{name:format}` is one in another format or of `choices`, `{name?text}` a text where it is not 0.
+   * `{name:format}` is one in another format or of `choices`, `{name?text}` a text if it is not 0.
    */
   readonly perf?: string;
   /** As `ptdump` prints it: a name, and after a space the payload. */
@@ -44,7 +44,7 @@ function count(from: number, bits: number): PacketField {
 /** All of the payload. */
 export const PAYLOAD: PacketField = bits(0, 64);
 
-/** What was not sent is question marks in ptdump. */
+/** Bytes that were not sent are question marks in ptdump. */
 const IP = {
   fields: {
     compression: count(0, 3),
@@ -221,6 +221,6 @@ export const PACKET_TEXTS: Readonly<Record<number, PacketText>> = {
     choices: { counted: { 5: ", icnt: {instructionCount:d}" } },
     ptdump: "trig {triggers:x2}{ip?, ip}{multiple?, mult}{bytes:counted}",
   },
-  // What perf cannot read.
+  // Packets that perf cannot read.
   [PacketKind.BAD_OPCODE]: { perf: "Bad packet!" },
 };

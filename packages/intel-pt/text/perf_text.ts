@@ -5,7 +5,7 @@ import { type PacketStep, putPacket, stepsOf } from "../packets/packet_parts.ts"
 import { float64sOf, HEX3, OVERSHOOT, wholeText } from "./packet_text_bytes.ts";
 import { PACKET_TEXTS } from "./packet_texts.ts";
 
-/** The room that {@linkcode PerfText.write} needs after the position it writes at, in bytes. */
+/** The room that {@linkcode PerfText.write} needs after its position, in bytes. */
 export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;
 
 /** perf never looks further than this from the first byte of a packet. */
@@ -68,7 +68,7 @@ const TEXTS = Array.from({ length: 64 }, (_, kind) => {
  * that is shorter than eight bytes are part of its line, up to eight bytes; so are those after a
  * PAD. Where perf's decoder differs from the SDM, the text is perf's:
  *
- * - It goes on one byte after what it does not understand, `Bad packet!`, rather than at a PSB.
+ * - It continues one byte after what it does not understand, `Bad packet!`, rather than at a PSB.
  *   That includes a packet that the end of the data cuts off.
  * - TRIG, and MODE packets with both mode bits set, are `Bad packet!`.
  * - A long TNT without branches is `TNT  (0)`, a CYC of ten bytes is cut to 64 bits.
@@ -223,8 +223,8 @@ export class PerfText {
   }
 
   /**
-   * What perf takes for something else than the SDM says: returns the kind that it prints and sets
-   * `size`; the decoder goes on after it.
+   * Packets that perf reads differently from the SDM: returns the kind that perf prints and sets
+   * `size`; the decoder continues after it.
    */
   private asPerf(
     kind: PacketKind,

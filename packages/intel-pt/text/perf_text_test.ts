@@ -16,7 +16,7 @@ import {
 const noPerf = missing(CORPUS) || missingCommand("perf");
 const latin1 = new TextDecoder("latin1");
 
-/** Says where two long texts part; assertEquals would print all of them. */
+/** Prints the first difference of two long texts; assertEquals would print all of them. */
 function assertSameText(actual: string, expected: string, where: string): void {
   if (actual === expected) return;
   const [ours, theirs] = [actual.split("\n"), expected.split("\n")];

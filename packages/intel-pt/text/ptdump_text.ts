@@ -13,10 +13,10 @@ import { PACKET_TEXTS, type PacketText } from "./packet_texts.ts";
 import { findPsb, PSB_SIZE } from "../packets/psb.ts";
 import { float64sOf, HEX3, OVERSHOOT, wholeText } from "./packet_text_bytes.ts";
 
-/** The room that {@linkcode PtdumpText.write} needs after the position it writes at, in bytes. */
+/** The room that {@linkcode PtdumpText.write} needs after its position, in bytes. */
 export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;
 
-/** What `ptdump` can be asked for; the names are those of its options. */
+/** Options of `ptdump`, under its own names. */
 export interface PtdumpTextOptions {
   /** `--raw`: show the bytes of each packet. */
   raw?: boolean;
@@ -43,7 +43,7 @@ const OPCODE_WIDTH = 10;
 const PAYLOAD_WIDTH = 25;
 const TRACKING_WIDTH = 5;
 
-/** No packet is longer, and a PSB that the packet before it ate into begins at most so far back. */
+/** No packet is longer, and a PSB that overlaps the previous packet begins at most this far back. */
 const REACH = 16;
 
 const { END, PAD, TNT_8 } = PacketKind;
@@ -274,7 +274,7 @@ export class PtdumpText {
     }
   }
 
-  /** How many bytes before `pos` a PSB begins that goes on after `pos`; -1 if there is none. */
+  /** Number of bytes before `pos` at which a PSB begins that continues after `pos`; -1 if there is none. */
   private psbBegunBefore(input: Uint8Array, from: number, pos: number, to: number): number {
     const { recent } = this;
     const half = PSB_SIZE - 1;
@@ -390,8 +390,8 @@ export function ptdumpText(
 }
 
 /**
- * By how much the pattern of a PSB goes on from `pos`. Where it is longer than a PSB, libipt
- * synchronises onto its last sixteen bytes.
+ * Number of bytes for which the pattern of a PSB continues from `pos`. If it is longer than a PSB,
+ * libipt synchronizes onto its last sixteen bytes.
  */
 function runAfter(bytes: Uint8Array, pos: number, to: number): number {
   let end = pos;

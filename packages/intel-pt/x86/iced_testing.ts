@@ -1,9 +1,9 @@
-// Used by tests only: iced-x86, the disassembler that ours is compared with.
+// Used only by tests: iced-x86, the disassembler with which ours is compared.
 
 import type * as Iced from "iced-x86";
 import { InsnKind } from "./insn_kind.ts";
 
-/** iced-x86, or `undefined` where the package cannot be loaded. */
+/** iced-x86, or `undefined` if the package cannot be loaded. */
 export async function loadIced(): Promise<typeof Iced | undefined> {
   try {
     return await import("iced-x86");
@@ -12,7 +12,7 @@ export async function loadIced(): Promise<typeof Iced | undefined> {
   }
 }
 
-/** The kind of an instruction by what iced says of it. */
+/** The kind of an instruction, from iced's description. */
 export function icedKind(iced: typeof Iced, insn: Iced.Instruction): InsnKind {
   const { FlowControl, Mnemonic } = iced;
   switch (insn.mnemonic) {

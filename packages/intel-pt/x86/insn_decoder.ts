@@ -1,6 +1,6 @@
 import { InsnKind } from "./insn_kind.ts";
 
-/** Width of the code that is executed: CS.L and CS.D. */
+/** Execution mode of the code: CS.L and CS.D. */
 export type InsnMode = 64 | 32 | 16;
 
 const {
@@ -199,7 +199,7 @@ const PF2 = 4;
 const PF3 = 8;
 const PSEG = 16;
 
-/** What a prefix byte sets; 0 for all other bytes. */
+/** Effect of a prefix byte; 0 for all other bytes. */
 const PREFIX = new Uint8Array(256);
 PREFIX[0x66] = P66;
 PREFIX[0x67] = P67;
@@ -207,7 +207,7 @@ PREFIX[0xf2] = PF2;
 PREFIX[0xf3] = PF3;
 for (const byte of [0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0xf0]) PREFIX[byte] = PSEG;
 
-/** Kind of the opcodes of the first map whose ModRM has no say. */
+/** Kind of the opcodes of the first map that do not depend on ModRM. */
 const KIND0 = table({
   "70-7f": JCC,
   "9a": FAR_CALL,
@@ -259,7 +259,7 @@ const MAX_LENGTH = 15;
  * ```
  */
 export class InsnDecoder {
-  /** What the instruction last decoded does. */
+  /** Kind of the last decoded instruction. */
   kind: InsnKind = OTHER;
   /** JCC, JMP, CALL: the target, relative to the next instruction. */
   relative = 0;
@@ -297,7 +297,7 @@ export class InsnDecoder {
     return to <= end ? to - at : 0;
   }
 
-  /** What to return where the bytes at hand end: they are too few, or the instruction too long. */
+  /** Result at the end of the available bytes: they are too few, or the instruction is too long. */
   private short(start: number): number {
     return this.limit - start === MAX_LENGTH ? -1 : 0;
   }
@@ -568,7 +568,7 @@ function word(bytes: Uint8Array, at: number): number {
     (bytes[at + 2] as number) << 16 | (bytes[at + 3] as number) << 24;
 }
 
-/** What 0F 01 does with a ModRM byte that names no memory. */
+/** Kind of 0F 01 with a ModRM byte without a memory operand. */
 function system(modrm: number, prefixes: number): InsnKind {
   switch (modrm) {
     case 0xc1:

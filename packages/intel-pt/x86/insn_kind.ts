@@ -1,9 +1,9 @@
 /**
- * What an x86 instruction means for the flow of control: the kinds that
- * {@linkcode InsnDecoder.decode} distinguishes.
+ * Effect of an x86 instruction on control flow: the kinds that {@linkcode InsnDecoder.decode}
+ * distinguishes.
  *
- * The classes are those that Intel PT treats differently (Intel SDM, Volume 3, section
- * "Change of Flow Instruction (COFI) Tracing"); all that goes on at the next instruction is OTHER.
+ * The kinds are those that Intel PT treats differently (Intel SDM, Volume 3, section "Change of Flow
+ * Instruction (COFI) Tracing"); every instruction that continues with the next one is OTHER.
  *
  * @example
  * ```ts

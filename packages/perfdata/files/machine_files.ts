@@ -4,7 +4,7 @@ import { windowedSource } from "@perfdata/symbols/binary-source";
 import { nodeFs, ownProcess, type Stats } from "./node_fs.ts";
 import { pathSource } from "./path_source.ts";
 
-/** The files of this machine, as symbols are looked for in them. */
+/** The files of this machine, for finding symbols. */
 export const machineFiles: SymbolFiles = {
   open: (path) =>
     whereThere(path, (stats) => {

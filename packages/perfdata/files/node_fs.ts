@@ -18,7 +18,7 @@ export interface NodeFs {
   readFileSync(path: string): Uint8Array;
 }
 
-/** What is used of `fs.Stats`. */
+/** The used part of `fs.Stats`. */
 export interface Stats {
   /** Bytes. */
   readonly size: number;

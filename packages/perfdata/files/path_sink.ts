@@ -1,7 +1,7 @@
 import type { RandomAccessSink } from "@perfdata/format";
 import { nodeFs } from "./node_fs.ts";
 
-/** A file on disk that is written. */
+/** A file on disk, for writing. */
 export interface PathSink extends RandomAccessSink {
   /** Closes it. */
   close(): void;

@@ -13,7 +13,7 @@ export interface PathSource extends SyncSource {
  *
  * @throws {TypeError} In a browser.
  * @throws {Error} Of the operating system, with its `code`, such as `ENOENT`.
- * @throws {PerfDataError} Where a directory is no recording.
+ * @throws {PerfDataError} If a directory is no recording.
  */
 export function pathSource(path: string): PathSource {
   const fs = nodeFs();

@@ -6,7 +6,7 @@ import { ThreadTable } from "../columns/thread_table.ts";
 
 /** A function at a line, as {@linkcode ProfileBuilder.place} takes it. */
 export interface BuilderFrame {
-  /** The function; `""` where nothing names the code. */
+  /** The function; `""` if nothing names the code. */
   readonly name: string;
   /** Source file. */
   readonly file?: string | undefined;
@@ -18,7 +18,7 @@ export interface BuilderFrame {
 
 /** A sample, or several that are alike. */
 export interface BuilderSample {
-  /** Innermost stack, -1 where there is none. */
+  /** Innermost stack, -1 if there is none. */
   readonly stack: number;
   /** Event. */
   readonly event: number;
@@ -34,7 +34,7 @@ export interface BuilderSample {
   readonly cpu?: number;
 }
 
-/** What a profile says about itself. */
+/** Metadata of a profile. */
 export interface ProfileAbout {
   /** The events. */
   readonly events: readonly ProfileEvent[];

@@ -6,7 +6,7 @@ import { serveBlocks } from "@perfdata/session/workers";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import { ProfileConsumer, type ProfileOptions } from "./recorded_profile.ts";
 
-/** What it is given. */
+/** Input of the worker. */
 export interface ProfileAbout {
   /** What is kept. */
   readonly profile: ProfileOptions;

@@ -3,7 +3,7 @@ import type { PtCode, PtHistory, PtNames } from "@perfdata/pt/code";
 import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 
-/** What {@linkcode ptProfile} is made from. */
+/** Options of {@linkcode ptProfile}. */
 export interface PtProfileSource {
   /** What was executed by stack: `PtCalls.tree`. */
   readonly tree: CallTree;

@@ -45,7 +45,7 @@ import {
 export type { TimedPart } from "./timed_rows.ts";
 export type { ProfileWeight } from "../columns/profile.ts";
 
-/** What {@linkcode ProfileConsumer} keeps. */
+/** Options of {@linkcode ProfileConsumer}. */
 export interface ProfileOptions {
   /** Whether each sample is kept with its time and CPU, instead of sums of those that are alike. */
   readonly timed?: boolean;
@@ -86,7 +86,7 @@ export interface ProfileNames {
   readonly progress?: LookUpProgress;
 }
 
-/** What one thread collected. */
+/** Result of one thread. */
 export interface ProfilePart {
   /** Samples by context and stack; of timed ones, the contexts only. */
   readonly sums: HistogramPart;
@@ -327,7 +327,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /**
    * Names what was collected; to be called after the run, once: the samples are handed over, not copied.
    *
-   * @throws {Error} Where it is called again.
+   * @throws {Error} If it is called again.
    * @returns The profile, and how far its names can be trusted.
    */
   async profile(names: ProfileNames): Promise<{ profile: Profile; trust: SymbolTrust }> {
@@ -336,7 +336,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const engine = this.#engine as Engine;
     const { stacks } = engine;
     const { threads, threadOf } = this.#threads(engine);
-    // The clock's own times where they are exact, else times since the first sample.
+    // The clock's own times if they are exact, else times since the first sample.
     const { first, last } = this.#span;
     const epoch = first === undefined || first < EXACT ? 0n : first;
     const samples = this.#timed ? this.#timedSamples(threadOf, epoch) : this.#sumSamples(threadOf);

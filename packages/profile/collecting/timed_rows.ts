@@ -1,6 +1,6 @@
 import { checkMemory } from "@perfdata/format/memory";
 
-/** Values of a block of a column. */
+/** Number of values in a block of a column. */
 const BLOCK = 1 << 16;
 
 /** A column that grows without being copied; it is taken once. */
@@ -50,7 +50,7 @@ export interface TimedPart {
   readonly stack: Int32Array<ArrayBuffer>;
   /** Event, command, process and thread. */
   readonly context: Int32Array<ArrayBuffer>;
-  /** CPU, -1 where it is not known. */
+  /** CPU, -1 if it is not known. */
   readonly cpu: Int32Array<ArrayBuffer>;
   /** Events it stands for. */
   readonly period: Float64Array<ArrayBuffer>;
@@ -133,7 +133,7 @@ export class TimedRows {
 
 /**
  * The rows in the order of their times, which are whole numbers; rows of one time stay as they are.
- * `undefined` where they are in it.
+ * `undefined` if they are in it.
  *
  * They are sorted by 16 bits at a time, the lowest first.
  */

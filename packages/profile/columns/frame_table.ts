@@ -27,7 +27,7 @@ export class FrameTable {
    * The number of a frame.
    *
    * @param kind `FUNCTION_KIND` bits
-   * @param name the function; `""` where nothing names the code
+   * @param name the function; `""` if nothing names the code
    * @param line 0 where it is not known
    */
   frame(object: number, kind: number, name: string, file?: string, line = 0): number {

@@ -2,8 +2,8 @@ import { intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 
 /**
- * Nodes of a tree, each found by its parent and what it stands for: rows of columns after an
- * open-addressed hash table. A parent comes before its children.
+ * Nodes of a tree, looked up by parent and value: rows of columns behind an open-addressing hash table.
+ * A parent comes before its children.
  *
  * @example
  * ```ts
@@ -24,7 +24,7 @@ export class NodeTable {
   #item = new Int32Array(1 << 10);
   #slots = new Int32Array(1 << 11).fill(-1);
 
-  /** The node for `item` under `parent`, -1 for a root; it is added where it is new. */
+  /** The node for `item` under `parent`, -1 for a root; it is added if it is new. */
   node(parent: number, item: number): number {
     const mask = this.#slots.length - 1;
     const slot = this.#slot(parent, item);
@@ -42,7 +42,7 @@ export class NodeTable {
     return added;
   }
 
-  /** The node for `item` under `parent`; -1 where there is none. */
+  /** The node for `item` under `parent`; -1 if there is none. */
   find(parent: number, item: number): number {
     return intAt(this.#slots, this.#slot(parent, item));
   }

@@ -4,7 +4,7 @@ import type { ThreadTable } from "./thread_table.ts";
 
 export { UNVERIFIED_MARK };
 
-/** What a function is, as bits: a level, and whether the function was inlined where it was sampled. */
+/** Kind of a function, as bits: its level, and whether it was inlined where it was sampled. */
 export const FUNCTION_KIND = {
   /** Code of a process. */
   USER: 0,
@@ -18,7 +18,7 @@ export const FUNCTION_KIND = {
   LEVEL: 3,
   /** Bit of a function that was inlined into its caller. */
   INLINED: 4,
-  /** Bit of a function whose name is of a file that nothing verifies: no build id was recorded. */
+  /** Bit of a function whose name comes from an unverified file: no build id was recorded. */
   UNVERIFIED: 8,
 } as const;
 
@@ -32,9 +32,9 @@ export interface ProfileEvent {
 
 /** A thread that was sampled, under one of its names. */
 export interface ProfileThread {
-  /** Process; -1 where it is not known. */
+  /** Process; -1 if it is not known. */
   readonly pid: number;
-  /** Thread; -1 where it is not known. */
+  /** Thread; -1 if it is not known. */
   readonly tid: number;
   /** Its name while it was sampled. */
   readonly comm: string;
@@ -46,15 +46,15 @@ export interface ProfileObject {
   readonly name: string;
   /** Path, or the name in brackets. */
   readonly path: string;
-  /** Build id in lower-case hex, where it is known. */
+  /** Build id in lower-case hex, if it is known. */
   readonly buildId?: string;
 }
 
 /** Functions of a {@linkcode Profile}: a row each. */
 export interface FunctionColumns {
-  /** Names; `""` where nothing names the code. */
+  /** Names; `""` if nothing names the code. */
   readonly name: readonly string[];
-  /** Object, -1 where nothing was mapped. */
+  /** Object, -1 if nothing was mapped. */
   readonly object: Int32Array;
   /** {@linkcode FUNCTION_KIND} bits. */
   readonly kind: Uint8Array;
@@ -64,15 +64,15 @@ export interface FunctionColumns {
 export interface FrameColumns {
   /** The function. */
   readonly function: Int32Array;
-  /** Source file, -1 where it is not known. */
+  /** Source file, -1 if it is not known. */
   readonly file: Int32Array;
-  /** Line, 0 where it is not known. */
+  /** Line, 0 if it is not known. */
   readonly line: Int32Array;
 }
 
 /** Places of a {@linkcode Profile}: an address in an object, with the frames that are there. */
 export interface PlaceColumns {
-  /** Object, -1 where nothing was mapped. */
+  /** Object, -1 if nothing was mapped. */
   readonly object: Int32Array;
   /** Address as the object's symbol table counts it. */
   readonly address: Float64Array;
@@ -109,7 +109,7 @@ export interface SampleColumns {
   readonly period: Float64Array;
   /** Time in nanoseconds, relative to {@link Profile.epoch}. */
   readonly time?: Float64Array;
-  /** CPU, -1 where it is not known. */
+  /** CPU, -1 if it is not known. */
   readonly cpu?: Int32Array;
 }
 
@@ -119,7 +119,7 @@ export interface ProfileSwitch {
   readonly thread: number;
   /** Time in nanoseconds, relative to {@link Profile.epoch}. */
   readonly time: number;
-  /** CPU, -1 where it is not known. */
+  /** CPU, -1 if it is not known. */
   readonly cpu: number;
   /** Whether the thread left the CPU. */
   readonly out: boolean;
@@ -162,7 +162,7 @@ export interface Profile {
   /** The samples. */
   readonly samples: SampleColumns;
   /**
-   * The time of the recording's clock, in nanoseconds, that the profile's times are relative to: 0 where they
+   * The time of the recording's clock, in nanoseconds, that the profile's times are relative to: 0 if they
    * fit into a double, as those of a clock that began with the machine do; that of the first sample where they
    * do not, as those of CLOCK_REALTIME.
    */
@@ -208,7 +208,7 @@ export function functionName({ functions, objects }: Profile, number: number): s
   return object.startsWith("[") ? object : `[${object}]`;
 }
 
-/** The name by which a function is shown: its {@linkcode functionName}, with a mark where nothing verifies it. */
+/** The name by which a function is shown: its {@linkcode functionName}, with a mark if nothing verifies it. */
 export function functionLabel(profile: Profile, number: number): string {
   const isUnverified = ((profile.functions.kind[number] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
   return functionName(profile, number) + (isUnverified ? UNVERIFIED_MARK : "");
@@ -226,7 +226,7 @@ export function functionLabels(profile: Profile): string[] {
   return profile.functions.name.map((_, number) => functionLabel(profile, number));
 }
 
-/** What profiles can count. */
+/** Weights that profiles can count. */
 export const PROFILE_WEIGHTS: readonly ["period", "latency", "off-cpu", "wall"] = [
   "period",
   "latency",
@@ -234,10 +234,10 @@ export const PROFILE_WEIGHTS: readonly ["period", "latency", "off-cpu", "wall"] 
   "wall",
 ];
 
-/** What a profile counts. */
+/** The weight that a profile counts. */
 export type ProfileWeight = typeof PROFILE_WEIGHTS[number];
 
-/** What a word says that a profile counts; `undefined` where it is none. */
+/** The weight with a name; `undefined` if there is none. */
 export function profileWeight(text: string | null | undefined): ProfileWeight | undefined {
   return PROFILE_WEIGHTS.find((weight) => weight === text);
 }

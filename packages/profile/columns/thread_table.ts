@@ -5,7 +5,7 @@ import { NodeTable } from "./node_table.ts";
 import type { ProfileThread } from "./profile.ts";
 
 /**
- * Threads: rows of numbers, each process, thread and name once.
+ * Threads: one row for each combination of process, thread and name.
  *
  * @example
  * ```ts
@@ -35,10 +35,10 @@ export class ThreadTable implements Iterable<ProfileThread> {
   }
 
   /**
-   * The number of a thread; it is added where it is new.
+   * The number of a thread; it is added if it is new.
    *
-   * @param pid Its process; -1 where it is not known.
-   * @param tid The thread; -1 where it is not known.
+   * @param pid Its process; -1 if it is not known.
+   * @param tid The thread; -1 if it is not known.
    * @param comm Its name; without one it goes by its number.
    */
   add(pid: number, tid: number, comm?: string): number {
@@ -50,12 +50,12 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return this.#named.node(this.#ids.node(pid, tid), number);
   }
 
-  /** Process of a thread; -1 where it is not known. */
+  /** Process of a thread; -1 if it is not known. */
   pid(thread: number): number {
     return intAt(this.#ids.parents(), intAt(this.#named.parents(), thread));
   }
 
-  /** Number of a thread; -1 where it is not known. */
+  /** Number of a thread; -1 if it is not known. */
   tid(thread: number): number {
     return intAt(this.#ids.items(), intAt(this.#named.parents(), thread));
   }
@@ -65,7 +65,7 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return this.#comms[intAt(this.#named.items(), thread)] ?? `:${this.tid(thread)}`;
   }
 
-  /** A thread as one value; `undefined` where there is none of that number. */
+  /** A thread as one value; `undefined` if there is none of that number. */
   at(thread: number): ProfileThread | undefined {
     return thread >= 0 && thread < this.length
       ? { pid: this.pid(thread), tid: this.tid(thread), comm: this.comm(thread) }

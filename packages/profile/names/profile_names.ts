@@ -14,7 +14,7 @@ import {
 } from "../columns/profile.ts";
 import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 
-/** What of a profile {@linkcode namePlaces} makes. */
+/** The parts of a profile that {@linkcode namePlaces} makes. */
 export type NamedPlaces =
   & Pick<Profile, "functions" | "frames" | "places" | "files">
   & { readonly trust: SymbolTrust };

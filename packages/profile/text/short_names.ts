@@ -1,5 +1,5 @@
 /**
- * Shortens names that are too long, by one rule in all tables, trees and pictures.
+ * Shortens names that are too long, by the same rules in all tables, trees and pictures.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 const GAP = "…";
 
 /**
- * A name in so many characters. What says least goes first, until it fits: directories of paths, the
+ * A name in this many characters. What says least goes first, until it fits: directories of paths, the
  * arguments of templates, those of functions, namespaces in the middle, then whatever is in the middle.
  * The names of C++, Rust, Go, Swift, Java and of what JIT compilers make are taken alike.
  *
@@ -46,7 +46,7 @@ const STEPS: readonly ((name: string) => string)[] = [
 ];
 
 /**
- * Names in so many characters, of which none looks like another one: where two would, a part in which they
+ * Names in this many characters, of which none looks like another one: where two would, a part in which they
  * differ stays, or they are numbered. Names that are the same look the same.
  *
  * @example

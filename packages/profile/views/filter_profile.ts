@@ -1,7 +1,7 @@
 import { intAt } from "@perfdata/format/elements";
 import type { Profile, SampleColumns } from "../columns/profile.ts";
 
-/** Which samples of a profile are kept; what is not given keeps all. */
+/** Selects samples of a profile; all samples pass a missing condition. */
 export interface ProfileFilter {
   /** By the name of the thread. */
   readonly comm?: ((name: string) => boolean) | undefined;
@@ -45,7 +45,7 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
     }
     return false;
   };
-  // By place: 1 + whether it passes; 0 where it was not asked for.
+  // By place: 1 + whether it passes; 0 if it was not asked for.
   const known = new Uint8Array(places.object.length);
   const kept = new Int32Array(samples.length);
   let count = 0;

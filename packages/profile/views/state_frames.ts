@@ -4,12 +4,12 @@ import { FUNCTION_KIND } from "../columns/profile.ts";
 import { NodeTable } from "../columns/node_table.ts";
 
 /**
- * A profile in which samples of some states have one more frame, innermost, that says so: a function of an
- * object of its own, so that pictures color it.
+ * A profile in which samples in some states get an innermost frame with the name of the state. The
+ * frame is a function of an object of its own, so that pictures color it.
  *
- * @param states By row of the samples: the number of a name, from 1; 0 for none.
+ * @param states For each row of the samples, the number of a name, from 1; 0 for none.
  * @param names Names of the frames.
- * @param object The object that they are of.
+ * @param object The object of these frames.
  *
  * @example
  * ```ts

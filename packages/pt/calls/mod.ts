@@ -1,5 +1,5 @@
 /**
- * Calls and returns with their times, and sums of functions.
+ * Calls and returns with their times, and sums by function.
  *
  * @module
  */

@@ -6,7 +6,7 @@ import { addressFromHalves } from "@perfdata/symbols/address";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { PENDING } from "./pt_call_stack.ts";
 
-/** Distances from the end of a call to its opcode: E8, or FF of an indirect call by its kinds of operand. */
+/** Distances from the end of a call to its opcode: E8, or FF of an indirect call by kind of operand. */
 const DIRECT_CALL = 5;
 const INDIRECT_CALLS = [2, 3, 4, 6, 7];
 
@@ -15,11 +15,14 @@ const PATH = { NEW: 0, PLAIN: 1, CALLS: 2 } as const;
 /** Of blocks, whether a call may be before it: not looked at yet, no, yes. */
 const AFTER_CALL = { NEW: 0, NO: 1, YES: 2 } as const;
 
-/** What calls depend on of blocks and paths: each is looked at once, as long as its number means something. */
+/**
+ * Properties of blocks and paths for following calls: each is examined once, as long as its number is
+ * valid.
+ */
 export class CallBlocks {
-  /** The place of each block, or -1; known where a path with it was met. */
+  /** The place of each block, or -1; known if a path with it was met. */
   place: Int32Array = new Int32Array(0);
-  /** How each block ends: {@linkcode PENDING}; known where a path with it was met. */
+  /** How each block ends: {@linkcode PENDING}; known if a path with it was met. */
   end: Uint8Array = new Uint8Array(0);
   /** 1 for each place that was met since {@linkcode CallBlocks.takeMet}. */
   met: Uint8Array = new Uint8Array(1024);
@@ -72,7 +75,7 @@ export class CallBlocks {
     return this.#code.table.count;
   }
 
-  /** The numbers of blocks and paths are about to be used anew. */
+  /** The numbers of blocks and paths are about to be reused. */
   forget(): void {
     this.place.fill(-1);
     this.#site.fill(0);
@@ -80,7 +83,7 @@ export class CallBlocks {
     this.#pathKind.fill(PATH.NEW);
   }
 
-  /** Hands out the places that were met, and forgets which: also those of paths that are known. */
+  /** Returns the places that were met and forgets them, including those of known paths. */
   takeMet(): Int32Array<ArrayBuffer> {
     const places: number[] = [];
     const { met } = this;
@@ -147,7 +150,7 @@ export class CallBlocks {
     return site;
   }
 
-  /** The number of the call that returns to an address; `undefined` where none was made. */
+  /** The number of the call that returns to an address; `undefined` if none was made. */
   siteReturningTo(low: number, high: number): number | undefined {
     return this.#sites.get(addressFromHalves(high, low));
   }
@@ -157,7 +160,7 @@ export class CallBlocks {
     return this.#siteAddress[site] as number;
   }
 
-  /** Whether what is before an address, where a block begins unless that is -1, may be a call. */
+  /** Whether the code before an address may be a call; a block begins at the address unless that is -1. */
   isAfterCall(code: ThreadCode, low: number, high: number, block: number): boolean {
     const known = block < 0 ? AFTER_CALL.NEW : this.#afterCall[block];
     if (known !== AFTER_CALL.NEW) return known === AFTER_CALL.YES;
@@ -187,7 +190,7 @@ function mayFollowCall(code: ThreadCode, low: number, high: number): boolean {
   );
 }
 
-/** How a block ends, as far as calls go. */
+/** How a block ends, with regard to calls. */
 function pendingOf(blocks: BlockCache, block: number): number {
   switch (blocks.kind[block]) {
     case InsnKind.CALL:

@@ -2,8 +2,8 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { IP_FLAG } from "../samples/pt_sample_rows.ts";
 
 /**
- * The calls of a thread as perf follows them (`thread_stack__event` of
- * tools/perf/util/thread-stack.c): by return addresses, without a look at what is called.
+ * The calls of a thread as perf follows them (`thread_stack__event` of tools/perf/util/thread-stack.c):
+ * by return addresses, regardless of the called function.
  */
 export class CallDepth {
   /** Where the calls that are open return to, outermost first: the first `count`. */
@@ -13,7 +13,7 @@ export class CallDepth {
   place: Int32Array = new Int32Array(64);
   /** How many calls are open. */
   count = 0;
-  /** Which piece of the trace the calls are of: they end with it. */
+  /** The piece of the trace with these calls, which end with it. */
   trace = -1;
   #traceEnd = new Uint8Array(64);
   #last = 0;

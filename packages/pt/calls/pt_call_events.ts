@@ -1,6 +1,9 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Rows that a thread hands to another one, which knows their threads and CPUs: columns of {@linkcode CallEvents}. */
+/**
+ * Rows from a worker thread to the one that knows their threads and CPUs: columns of {@linkcode
+ * CallEvents}.
+ */
 export interface CallEventPart {
   /** A call or a return: see there. */
   readonly kind: Uint8Array<ArrayBuffer>;
@@ -14,14 +17,14 @@ export interface CallEventPart {
   readonly duration: Float64Array<ArrayBuffer>;
   /** Of a return: instructions since the call. */
   readonly insns: Float64Array<ArrayBuffer>;
-  /** Of a return: core clocks since the call; empty where all are 0. */
+  /** For a return: core clocks since the call; empty if all are 0. */
   readonly cycles: Float64Array<ArrayBuffer>;
 }
 
 /** Rows that are joined: from one up to another, of a thread on a CPU (-1: not known), `depth` calls deep. */
 export type JoinedRows = Readonly<Record<"from" | "to" | "tid" | "cpu" | "depth", number>>;
 
-/** What happened: rows in order of each thread's execution. */
+/** Calls and returns: rows in order of each thread's execution. */
 export class CallEvents {
   /** Number of rows. */
   count = 0;
@@ -33,18 +36,18 @@ export class CallEvents {
   cpu: Int32Array = new Int32Array(256);
   /** Calls around it. */
   depth: Int32Array = new Int32Array(256);
-  /** What is called: a place of `PtCode.table`. */
+  /** The called function: a place of `PtCode.table`. */
   place: Int32Array = new Int32Array(256);
-  /** When, ns; -1 where there is no time. */
+  /** When, ns; -1 if there is no time. */
   time: Float64Array = new Float64Array(256);
-  /** Of a return: ns since the call; -1 where it is not known. */
+  /** For a return: ns since the call; -1 if not known. */
   duration: Float64Array = new Float64Array(256);
-  /** Of a return: instructions since the call, of this and what it called. */
+  /** For a return: instructions since the call, including callees. */
   insns: Float64Array = new Float64Array(256);
   /** Of a return: core clocks since the call in which the thread ran; 0 without CYC packets. */
   cycles: Float64Array = new Float64Array(256);
 
-  /** Adds a row, of a call or of a return of which no more is known yet; returns its number. */
+  /** Adds a row for a call, or for a return without details; returns its number. */
   add(kind: number, tid: number, cpu: number, depth: number, place: number, time: number): number {
     if (this.count === this.kind.length) this.#grow();
     const n = this.count++;

@@ -2,11 +2,11 @@ import { enlarge } from "@perfdata/format/enlarge";
 import type { OwnSums } from "./pt_call_ops.ts";
 import type { LatencyTable } from "./pt_latency.ts";
 
-/** The row that a called place is counted in. */
+/** The row for calls to a place. */
 export interface CallRows {
   /** Finds out the rows of places that are new. */
   resolve(): Promise<void> | void;
-  /** The row of a place, `undefined` until it is found out; -1 where its calls do not count. */
+  /** The row of a place, `undefined` until known; -1 if its calls do not count. */
   of(place: number): number | undefined;
 }
 
@@ -24,11 +24,11 @@ const HANDED_OVER = 3;
 export class EndedCall {
   /** {@linkcode CALL_END}. */
   kind: number;
-  /** What was called. */
+  /** The called place. */
   place: number;
-  /** When it began, ns; -1 where that is not known. */
+  /** When it began, ns; -1 if that is not known. */
   since: number = -1;
-  /** When it ended, ns; -1 where that is not known. */
+  /** When it ended, ns; -1 if that is not known. */
   end: number = -1;
   /** Instructions since it began. */
   insns = 0;
@@ -42,13 +42,13 @@ export class EndedCall {
     this.counts = counts;
   }
 
-  /** ns; -1 where it is not known. */
+  /** ns; -1 if it is not known. */
   get duration(): number {
     return this.since < 0 || this.end < 0 ? -1 : this.end - this.since;
   }
 }
 
-/** What counts calls, and which part of them counts. */
+/** Counters of calls, and the part that counts. */
 export interface CallCounting {
   /** The rows of places. */
   readonly rows: CallRows;
@@ -58,13 +58,13 @@ export interface CallCounting {
   readonly from: number;
   /** Time of calls is that up to here, ns. */
   readonly to: number;
-  /** What of it others have to decide who know what is open around it. */
+  /** The part that depends on the open calls around it, for the joining thread. */
   readonly own?: OwnSums | undefined;
 }
 
 /**
- * Counts calls and their ends. Which of them are recursions is known only when it is known what is called,
- * since several places may be one function: from the first place on that is new, they wait.
+ * Counts calls and their ends. Recursions are known only when the called function is known, since
+ * several places may be one function: calls wait from the first new place on.
  */
 export class CallLog {
   readonly #counting: CallCounting;
@@ -112,7 +112,7 @@ export class CallLog {
     this.#counts[n] = ended.counts ? 1 : 0;
   }
 
-  /** What is open of a thread is handed over, and what was added before has a number. */
+  /** The open calls of a thread are handed over, and earlier additions have a number. */
   handOver(thread: number, number: number): void {
     if (this.#count === 0) this.#handOver(thread, number);
     else this.#add(HANDED_OVER, thread, number);
@@ -139,7 +139,7 @@ export class CallLog {
     return n;
   }
 
-  /** Counts what waits; the rows of all places are found out. */
+  /** Counts waiting calls; the rows of all places are known. */
   settle(): void {
     const { rows } = this.#counting;
     const ended = new EndedCall();

@@ -2,17 +2,20 @@ import { enlarge } from "@perfdata/format/enlarge";
 import type { CallEvents } from "./pt_call_events.ts";
 import type { CallStack } from "./pt_call_stack.ts";
 
-/** What one thread leaves to who joins: it depends on calls that were made before. */
+/** Operations that a worker leaves to the joining thread, because they depend on earlier calls. */
 export const CALL_OP = {
-  /** What follows is of a buffer's thread: `a` its number, `time` the buffer's position, ns. */
+  /**
+   * The following operations belong to a buffer's thread: `a` its number, `time` the buffer's position,
+   * ns.
+   */
   STEP: 0,
-  /** Up to here, what was noted under the number `a` is known; at most `b` calls were open at once. */
+  /** Up to here, sums under the number `a` are known; at most `b` calls were open at once. */
   SUMS: 1,
   /** A call was made last, from before `address`, with `a` calls around it since `SUMS`. */
   SITE: 2,
   /** A call of the place `a` is open that returns to `address`. */
   FRAME: 3,
-  /** Execution goes on at `address`, after what nobody knows yet. */
+  /** Execution continues at `address`, after what nobody knows yet. */
   GO_ON: 4,
   /** A return to `address`. */
   RETURN: 5,
@@ -37,7 +40,7 @@ const WORDS = 8;
 const WORD = { KIND: 0, LOW: 1, HIGH: 2, TIME: 3, INSNS: 4, CYCLES: 5, A: 6, B: 7 } as const;
 
 /**
- * What a thread found in a range of a buffer beyond sums: operations on the calls that are open, in the order of
+ * Results of a thread for a range of a buffer besides sums: operations on open calls, in order of
  * execution. Calls that begin and end in it are not among them.
  */
 export class CallOps {
@@ -51,7 +54,7 @@ export class CallOps {
   /**
    * Begins with none.
    *
-   * @param events Calls one by one, between which the operations are; none where there are sums.
+   * @param events Calls one by one, between which the operations are; none if there are sums.
    */
   constructor(events?: Pick<CallEvents, "count">) {
     this.#events = events;
@@ -128,7 +131,7 @@ export class CallOpReader {
     return (this.#at += WORDS) < this.#words.length;
   }
 
-  /** The kind of the next one; -1 where there is none. */
+  /** The kind of the next one; -1 if there is none. */
   get following(): number {
     return this.#words[this.#at + WORDS] ?? -1;
   }

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { OpenPaths } from "./pt_open_paths.ts";
 
-/** How far down a return is searched for its call: across frames that longjmp left. */
+/** Maximum number of frames in which a return searches for its call, past frames that longjmp left. */
 const MAX_SEARCH = 4096;
 
 /** How the last block of a thread ended. */
@@ -16,19 +16,19 @@ export const PENDING = {
   UNKNOWN: 6,
 } as const;
 
-/** Whether it is known where execution goes on after user space was left. */
+/** Whether it is known where execution continues after user space was left. */
 export const RESUMES = { NO: 0, YES: 1, UNKNOWN: 2 } as const;
 
 /** The calls of a thread. */
 export class CallStack {
   readonly tid: number;
-  /** What ran first, and is not known to have been called. */
+  /** The code that ran first, without a known call. */
   base = -1;
   /** The node of the innermost call, or -1. */
   node = -1;
   /** Instructions that were given to a node. */
   noted = 0;
-  /** Since when `node` is innermost, ns; -1 where the thread does not run. */
+  /** Since when `node` is innermost, ns; -1 if the thread does not run. */
   nodeSince = -1;
   depth = 0;
   place: Int32Array = new Int32Array(64);
@@ -45,15 +45,15 @@ export class CallStack {
   pendingBlock = 0;
   pendingLow = 0;
   pendingHigh = 0;
-  /** Where execution goes on after user space was left; only `resumes` says whether it is known. */
+  /** Where execution continues after user space was left; only `resumes` says whether it is known. */
   resumes: number = RESUMES.NO;
   resumeLow = 0;
   resumeHigh = 0;
-  /** Most calls that were open at once since {@linkcode CallStack.empty}. */
+  /** Maximum number of calls that were open at once since {@linkcode CallStack.empty}. */
   peak = 0;
   /** Calls that were made since then, by the number of the call. */
   readonly sites: number[] = [];
-  /** How many calls were around each call when it was made last, and in which epoch that was. */
+  /** Number of calls around each call when it was made last, and the epoch. */
   #siteDepth = new Int32Array(0);
   #siteEpoch = new Int32Array(0);
   #epoch = 1;
@@ -77,7 +77,7 @@ export class CallStack {
     this.#siteEpoch[site] = this.#epoch;
   }
 
-  /** How many calls were around a call when it was made last; -1 where it was not. */
+  /** Number of calls around a call when it was made last; -1 if it was not made. */
   depthOf(site: number): number {
     return this.#siteEpoch[site] === this.#epoch ? this.#siteDepth[site] as number : -1;
   }
@@ -141,7 +141,7 @@ export class CallStack {
     return this.depth < MAX_SEARCH;
   }
 
-  /** How many frames a return to an address ends; 0 where none returns there. */
+  /** Number of frames that a return to an address ends; 0 if none returns there. */
   returnsTo(low: number, high: number): number {
     const bottom = Math.max(0, this.depth - MAX_SEARCH);
     for (let i = this.depth - 1; i >= bottom; i--) {

@@ -7,12 +7,12 @@ import type { CallTimeline, CallTree } from "./pt_call_tree.ts";
 import type { LatencyTable } from "./pt_latency.ts";
 import type { PtBuffer } from "../decode/pt_run.ts";
 
-/** Calls that are open at once at most; beyond that, the outer half is forgotten. */
+/** Maximum number of open calls; beyond that, the outer half is dropped. */
 export const MAX_DEPTH: number = 1 << 16;
 
-/** What is made of calls, and what they are found by. */
+/** Results for calls, and inputs for finding them. */
 export interface CallOutputs {
-  /** What is known of blocks. */
+  /** Properties of blocks. */
   readonly blocks: CallBlocks;
   /** Counts calls where there are no `events`, in `latency`. */
   readonly log: CallLog;
@@ -20,17 +20,18 @@ export interface CallOutputs {
   readonly latency: LatencyTable;
   /** Calls one by one. */
   readonly events: CallEvents | undefined;
-  /** What was executed by stack. */
+  /** Executed code by stack. */
   readonly tree: CallTree | undefined;
-  /** Which node was innermost when. */
+  /** The innermost node over time. */
   readonly timeline: CallTimeline | undefined;
-  /** What others have to decide who know what came before; only where there are others. */
+  /** Operations for the joining thread, which knows what came before; only with several threads. */
   readonly ops: CallOps | undefined;
 }
 
 /**
- * Follows the calls of threads: what a block's end, an address, or an event of the trace does to the calls that are
- * open. Where others know what came before, it leaves to them, as operations, what depends on that.
+ * Follows the calls of threads: the effect of a block's end, an address, or an event of the trace on
+ * the open calls. If another thread knows what came before, operations that depend on it are left to
+ * that thread.
  */
 export class CallTracker {
   readonly #out: CallOutputs;
@@ -48,14 +49,14 @@ export class CallTracker {
     this.#out = out;
   }
 
-  /** What comes next is of this thread, on a buffer's CPU. */
+  /** The next code belongs to this thread, on a buffer's CPU. */
   enter(buffer: PtBuffer, stack: CallStack): void {
     this.#buffer = buffer;
     this.#stack = stack;
     this.#cpu = buffer.stream.cpu ?? -1;
   }
 
-  /** What comes next happens at this time, ns, and counts or does not. */
+  /** The next code runs at this time, ns, and counts or does not. */
   at(now: number, counts: boolean): void {
     this.#now = now;
     this.#counts = counts;
@@ -73,13 +74,13 @@ export class CallTracker {
     stack.pendingHigh = blocks.endHigh(block);
   }
 
-  /** Execution goes on at a block after a call, return or jump. */
+  /** Execution continues at a block after a call, return or jump. */
   goOnAt(block: number): void {
     const { low, high } = this.#out.blocks.blocks;
     this.goOn(low[block] as number, high[block] as number, block);
   }
 
-  /** Execution goes on at an address after a call, return or jump; `block` is -1 where none begins. */
+  /** Execution continues at an address after a call, return or jump; `block` is -1 where none begins. */
   goOn(low: number, high: number, block = -1): void {
     const stack = this.#stack;
     const { blocks } = this.#out;
@@ -175,13 +176,13 @@ export class CallTracker {
     } else this.#push(blocks.placeAt(this.#running.code, low, high), resumeLow, resumeHigh);
   }
 
-  /** It is not known what was executed. */
+  /** The executed code is unknown. */
   lose(): void {
     this.#stack.pending = PENDING.NONE;
     this.#stack.resumes = RESUMES.NO;
   }
 
-  /** What runs now is the first that is known of the thread. */
+  /** The code that runs now is the first known code of the thread. */
   beginAt(block: number): void {
     const stack = this.#stack;
     const { blocks, ops, tree } = this.#out;
@@ -203,7 +204,7 @@ export class CallTracker {
     if (stack.depth === 0) stack.node = tree.node(-1, place, stack.tid);
   }
 
-  /** Nothing more comes of a thread: ends what is open. */
+  /** A thread is finished: ends its open calls. */
   finish(stack: CallStack): void {
     this.#stack = stack;
     this.#cpu = -1;
@@ -274,7 +275,7 @@ export class CallTracker {
     this.#beginNode(stack);
   }
 
-  /** What runs is called by nobody knows what. */
+  /** The caller of the running code is unknown. */
   #beginNode(stack: CallStack): void {
     const { tree } = this.#out;
     if (tree !== undefined) stack.node = tree.add(-1, this.#handed, stack.tid);
@@ -304,7 +305,7 @@ export class CallTracker {
     stack.node = tree.node(stack.node, place, stack.tid);
   }
 
-  /** So many calls are open that most will not return: the outer half are calls without an end. */
+  /** Too many calls are open for most to return: the outer half become calls without an end. */
   #forgetOldest(stack: CallStack): void {
     const { events, log } = this.#out;
     if (events === undefined) {

@@ -1,17 +1,17 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Numbers of a node that is handed out. */
+/** Number of words of a node in a result. */
 const TREE_WORDS = 5;
 /** Sums of time are of multiples of 2^-16 ns, and exact up to here. */
 const EXACT = 2 ** 37;
 
-/** What was executed by stack: nodes of a tree, each a place and the node that called it. */
+/** Executed code by stack: nodes of a tree, each with a place and its caller's node. */
 export class CallTree {
   /** Number of nodes. */
   count = 0;
   /** The node that called, or -1. */
   parent: Int32Array = new Int32Array(256);
-  /** What was called: a place. */
+  /** The called place. */
   place: Int32Array = new Int32Array(256);
   /** The thread. */
   tid: Int32Array = new Int32Array(256);
@@ -43,7 +43,7 @@ export class CallTree {
     return n;
   }
 
-  /** Adds instructions to a node, each of which took so many ns. */
+  /** Adds instructions to a node, each of which took this many ns. */
   addTo(node: number, insns: number, nsEach: number): void {
     this.insns[node] = (this.insns[node] as number) + insns;
     this.time[node] = (this.time[node] as number) + insns * nsEach;
@@ -74,7 +74,7 @@ export class CallTree {
   /**
    * Joins nodes that another one has handed out.
    *
-   * @param rootOf The node here of one there that has no parent, by its place; -1 where there is none.
+   * @param rootOf The node here of one there that has no parent, by its place; -1 if there is none.
    */
   join(words: Float64Array, rootOf: (place: number) => number, placeOf: Int32Array): void {
     const here = new Int32Array(words.length / TREE_WORDS);
@@ -132,13 +132,13 @@ export class CallTree {
   }
 }
 
-/** Which node of a {@linkcode CallTree} was innermost from when to when: rows in order of time, by thread. */
+/** Intervals in which a node of a {@linkcode CallTree} was innermost: rows in order of time, by thread. */
 export class CallTimeline {
   /** Number of rows. */
   count = 0;
   /** The thread. */
   tid: Int32Array = new Int32Array(256);
-  /** The node; -1 where the thread does not run. */
+  /** The node; -1 if the thread does not run. */
   node: Int32Array = new Int32Array(256);
   /** From when, ns. */
   from: Float64Array = new Float64Array(256);

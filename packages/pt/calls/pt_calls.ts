@@ -13,7 +13,7 @@ import { grained, PlaceSums } from "./pt_place_sums.ts";
 import type { PtCode } from "../code/pt_code.ts";
 import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
 
-/** Which part of a trace counts. */
+/** Selects the part of a trace that counts. */
 export interface CallFilter {
   /** Only these threads. */
   readonly tids?: ReadonlySet<number> | undefined;
@@ -23,7 +23,7 @@ export interface CallFilter {
   readonly to?: number;
 }
 
-/** What {@linkcode PtCalls} makes of calls. */
+/** Options of {@linkcode PtCalls}. */
 export interface CallOptions {
   /** Which part counts. */
   readonly filter?: CallFilter;
@@ -32,7 +32,7 @@ export interface CallOptions {
    * {@linkcode PtCalls.latency} and the tree stay empty.
    */
   readonly idle?: () => Promise<void> | void;
-  /** What {@linkcode PtCalls.latency} is counted by; by place otherwise. */
+  /** Key for counting {@linkcode PtCalls.latency}; by place otherwise. */
   readonly rows?: CallRows;
   /** Whether to fill {@linkcode PtCalls.tree}. */
   readonly tree?: boolean;
@@ -47,16 +47,16 @@ export interface CallOptions {
 /**
  * Calls and returns of each thread with their times, and instructions and time of each place.
  *
- * A call is a near CALL; where the kernel is traced, also a system call and an interrupt. A signal handler
- * is one where it begins after the kernel was left somewhere else than it was entered. A jump to
- * another function (tail call) counts for the function that was called.
+ * A call is a near CALL; if the kernel is traced, also a system call or an interrupt. A signal handler
+ * counts as a call if the kernel is left to another address than it was entered from. A jump to another
+ * function (tail call) counts for the function that was called.
  */
 export class PtCalls implements PtPartSink<CallPart> {
-  /** Calls and returns since they were cleared last, where they are asked for: then there are no sums. */
+  /** Calls and returns since the last clearing, if requested; then there are no sums. */
   readonly events: CallEvents | undefined;
-  /** What was executed by stack, where it is asked for. */
+  /** Executed code by stack, if requested. */
   readonly tree: CallTree | undefined;
-  /** Which node was innermost when, where it is asked for. */
+  /** The innermost node over time, if requested. */
   readonly timeline: CallTimeline | undefined;
   /** Durations of all calls, by row: see {@linkcode CallOptions.rows}. */
   readonly latency: LatencyTable = new LatencyTable();
@@ -73,10 +73,10 @@ export class PtCalls implements PtPartSink<CallPart> {
   readonly #tracker: CallTracker;
   readonly #stacks = new Map<number, CallStack>();
   readonly #open = new Map<number, OpenPaths>();
-  /** What others have to decide who know what came before; only where there are others. */
+  /** Operations for the joining thread, which knows what came before; only with several threads. */
   readonly #ops: CallOps | undefined;
   readonly #own: OwnSums | undefined;
-  /** Whose calls the operations are of. */
+  /** The thread of the operations. */
   #current: CallStack | undefined;
   /** Whether a guest ran since a part was handed out. */
   #hasGuest = false;

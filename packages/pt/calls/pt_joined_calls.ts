@@ -6,23 +6,23 @@ import type { LatencyPart } from "./pt_latency.ts";
 import { EXACT } from "./pt_place_sums.ts";
 import type { PtBuffer } from "../decode/pt_run.ts";
 
-/** What a `PtCalls` found in a range of a buffer. */
+/** Result of a `PtCalls` for a range of a buffer. */
 export interface CallPart {
   /** By place: its number, instructions, ns, core clocks. */
   readonly places: Float64Array<ArrayBuffer>;
   /** Places that were met. */
   readonly met: Int32Array<ArrayBuffer>;
-  /** What was counted of calls, by row. */
+  /** Counts of calls, by row. */
   readonly latency: LatencyPart;
   /** A place of each row that is named in it: row, place. */
   readonly rows: Float64Array<ArrayBuffer>;
   /** Time and instructions that depend on what is open; see {@linkcode OwnSums}. */
   readonly own: Float64Array<ArrayBuffer>;
-  /** What depends on what came before; see {@linkcode CallOps}. */
+  /** Operations that depend on earlier code; see {@linkcode CallOps}. */
   readonly ops: Float64Array<ArrayBuffer>;
   /** What was executed by stack, from where each operation SUMS was on; `undefined` where more is to come. */
   readonly tree: Float64Array<ArrayBuffer> | undefined;
-  /** Calls one by one, between operations ROWS, in place of sums; `undefined` where there are sums. */
+  /** Calls one by one, between operations ROWS, in place of sums; `undefined` if there are sums. */
   readonly events: CallEventPart | undefined;
   /** Whether a guest ran: operations do not say whose code it is. */
   readonly hasGuest: boolean;
@@ -40,14 +40,14 @@ export class OneThreadOnly extends Error {}
 
 /** A part whose sums were added, on the way to its operations being applied. */
 export interface JoinedCalls {
-  /** Goes to the step that comes next: who runs, and since when, ns; `undefined` where there is none. */
+  /** Goes to the step that comes next: who runs, and since when, ns; `undefined` if there is none. */
   nextStep(): { readonly tid: number; readonly position: number } | undefined;
 
   /**
    * Applies the operations of a step to the calls that are open.
    *
    * @param buffer Who runs, where and when.
-   * @throws {OneThreadOnly} Where one thread has to do all.
+   * @throws {OneThreadOnly} If one thread has to do all.
    */
   apply(buffer: PtBuffer): void;
 
@@ -55,17 +55,17 @@ export interface JoinedCalls {
   joinTree(): void;
 }
 
-/** What {@linkcode PartJoiner} joins to. */
+/** Target of {@linkcode PartJoiner}. */
 export interface JoiningCalls {
   /** Takes what is made of calls. */
   readonly out: CallOutputs;
   /** Follows the calls that are open. */
   readonly tracker: CallTracker;
-  /** The calls of who runs; `undefined` where its calls are not asked for. */
+  /** The calls of who runs; `undefined` if its calls are not asked for. */
   readonly stackOf: (buffer: PtBuffer) => CallStack | undefined;
 }
 
-/** How numbers of a part are those here. */
+/** Maps numbers of a part to numbers here. */
 export interface PartNumbers {
   /** The place here of one there. */
   readonly placeOf: Int32Array;
@@ -75,7 +75,7 @@ export interface PartNumbers {
   readonly roots: Map<number, number>;
 }
 
-/** Applies what a part leaves to who knows what came before it. */
+/** Applies the operations that a part left to the joining thread. */
 export class PartJoiner implements JoinedCalls {
   readonly #to: JoiningCalls;
   readonly #part: CallPart;

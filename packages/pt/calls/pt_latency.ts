@@ -1,10 +1,10 @@
-/** Steps between two powers of two. */
+/** Number of buckets between two powers of two. */
 const STEPS = 4;
 const BUCKETS = 64 * STEPS;
 /** Below this many ns, 2^3, each has a bucket: four steps up to the next power would be the same ns. */
 const SINGLE_BITS = 3;
 const SINGLE = 2 ** SINGLE_BITS;
-/** How many of the slowest calls are kept of each place. */
+/** Number of slowest calls that are kept for each place. */
 const SLOWEST = 10;
 
 /** A call. */
@@ -17,17 +17,17 @@ export interface SlowCall {
   readonly tid: number;
 }
 
-/** What is known of all calls of a function or place. */
+/** Latencies of all calls of a function or place. */
 export interface CallStats {
   /** How many. */
   readonly calls: number;
-  /** Those whose end was not seen; they are in `calls`, their durations nowhere. */
+  /** Calls without an end; they count in `calls`, but have no duration. */
   readonly open: number;
   /** ns in them, recursion counted once. */
   readonly time: number;
   /** Instructions in them, recursion counted once. */
   readonly insns: number;
-  /** How many by duration: see {@linkcode latencyBucket}; `undefined` without times. */
+  /** Numbers of calls by duration: see {@linkcode latencyBucket}; `undefined` without times. */
   readonly histogram: Float64Array | undefined;
   /** The slowest, slowest first. */
   readonly slowest: readonly SlowCall[];
@@ -41,7 +41,7 @@ class Row {
   histogram: Float64Array | undefined;
   readonly slowest: SlowCall[] = [];
 
-  /** Remembers a call if it is one of the slowest: of those that are as slow, the first ones. */
+  /** Keeps a call if it is one of the slowest; among equally slow ones, the first. */
   slow(tid: number, time: number, duration: number): void {
     const { slowest } = this;
     const last = slowest[SLOWEST - 1];
@@ -93,7 +93,7 @@ export class LatencyTable {
    * Adds a call that ended.
    *
    * @param since When it began, ns.
-   * @param duration ns, or -1 where it is not known.
+   * @param duration ns, or -1 if it is not known.
    * @param ended Whether its return was seen.
    */
   add(
@@ -120,7 +120,7 @@ export class LatencyTable {
     row.insns += insns;
   }
 
-  /** Hands out what was added, but for {@linkcode LatencyTable.addOwn}, and is empty then. */
+  /** Hands out what was added, except {@linkcode LatencyTable.addOwn}, and is empty then. */
   take(): LatencyPart {
     const rows: number[] = [];
     const buckets: number[] = [];
@@ -166,7 +166,7 @@ export class LatencyTable {
     }
   }
 
-  /** What is known of a row; `undefined` where it was not called. */
+  /** Latencies of a row; `undefined` if it was not called. */
   of(number: number): CallStats | undefined {
     return this.#rows[number];
   }

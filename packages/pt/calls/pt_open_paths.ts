@@ -12,7 +12,7 @@ const SHARE_GRAIN = 1.5 * 2 ** 36;
 
 /** Paths that a buffer took since its last time. They share the time up to the next one when that is known. */
 export class OpenPaths {
-  /** The last time, ns; -1 where it is not known. */
+  /** The last time, ns; -1 if it is not known. */
   time = -1;
   /** Core clocks up to that time, and whether the thread runs. */
   cycles = 0;
@@ -27,7 +27,7 @@ export class OpenPaths {
   #nodeInsns = new Float64Array(256);
   readonly #nodes: number[] = [];
 
-  /** Makes room for so many paths. */
+  /** Makes room for this many paths. */
   room(paths: number): void {
     if (this.#count.length < paths) this.#count = enlarge(this.#count, paths);
   }
@@ -55,7 +55,7 @@ export class OpenPaths {
     return this.#nodes.length > 0;
   }
 
-  /** The numbers of paths are about to be used anew: keeps instructions by place. */
+  /** The numbers of paths are about to be reused: keeps instructions by place. */
   forget({ place, paths, blocks: { insns } }: CallBlocks): void {
     const { start, blocks } = paths;
     for (const path of this.#touched) {

@@ -1,8 +1,8 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
 /**
- * Sums of time and cycles are of multiples of 2^-10: as long as they are below 2^43 (ns: two hours) they are exact,
- * and the same in whichever order they are added.
+ * Times and cycles are rounded to multiples of 2^-10: sums below 2^43 (ns: two hours) are exact, and do
+ * not depend on the order of addition.
  */
 const GRAIN = 1.5 * 2 ** 42;
 
@@ -23,14 +23,14 @@ export class PlaceSums {
   insnsOf: Float64Array = new Float64Array(1024);
   /** Time spent in the place itself, ns. */
   timeOf: Float64Array = new Float64Array(1024);
-  /** Core clocks of the place itself, where the trace has CYC packets. */
+  /** Core clocks of the place itself, if the trace has CYC packets. */
   cyclesOf: Float64Array = new Float64Array(1024);
   /** Instructions in all. */
   insns = 0;
   /** Time in all that was given to instructions, ns. */
   time = 0;
 
-  /** Makes room for so many places. */
+  /** Makes room for this many places. */
   room(places: number): void {
     if (this.insnsOf.length >= places) return;
     this.insnsOf = enlarge(this.insnsOf, places);
@@ -38,7 +38,7 @@ export class PlaceSums {
     this.cyclesOf = enlarge(this.cyclesOf, places);
   }
 
-  /** Adds instructions of a place, each of which took so many ns and core clocks. */
+  /** Adds instructions of a place, each of which took this many ns and core clocks. */
   add(place: number, insns: number, nsEach: number, clocksEach: number): void {
     this.insnsOf[place] = (this.insnsOf[place] as number) + insns;
     this.timeOf[place] = (this.timeOf[place] as number) + grained(insns * nsEach);

@@ -1,5 +1,5 @@
 /**
- * What ran where: threads, mappings and code as of any moment of a trace, and their names.
+ * Threads, mappings and code at any time of a trace, and the names of functions.
  *
  * @module
  */

@@ -9,7 +9,7 @@ import { type BundledFile, partsSource } from "@perfdata/symbols/bundle-code";
 import type { CodeFiles } from "@perfdata/session/code-images";
 import type { PtCode } from "./pt_code.ts";
 
-/** Bytes of a file that were read, as ranges. */
+/** The ranges of a file that were read. */
 class Read {
   readonly path: string;
   readonly buildId: string;
@@ -55,7 +55,7 @@ class Read {
   }
 }
 
-/** Gives code files, and remembers what of them a trace ran through. */
+/** Opens code files, and records the parts that a trace ran through. */
 export class CodeRecorder implements CodeFiles {
   readonly #files: CodeFiles;
   readonly #read = new Map<string, Read>();
@@ -78,7 +78,7 @@ export class CodeRecorder implements CodeFiles {
     return found && this.note(path, "", found);
   }
 
-  /** A source that remembers what is read of it, under a name. */
+  /** A source that records the ranges read from it, under a name. */
   note(path: string, buildId: string, source: BinarySource): BinarySource {
     const key = `${path}\0${buildId}`;
     let read = this.#read.get(key);
@@ -86,14 +86,14 @@ export class CodeRecorder implements CodeFiles {
     return read.noting();
   }
 
-  /** What was read. */
+  /** The ranges that were read. */
   *bundled(): Generator<BundledFile> {
     for (const read of this.#read.values()) if (read.ranges.length > 0) yield read.bundled();
   }
 }
 
 /**
- * Code from a symbol bundle that was made with `--code`, and from other files where it has none.
+ * Code from a symbol bundle that was made with `--code`, and from other files if it has none.
  *
  * @example
  * ```ts

@@ -26,10 +26,10 @@ interface JitPiece {
   readonly range: CodeRange;
 }
 
-/** The object of what ran in a guest of which nothing is known. */
+/** The object for code of an unknown guest. */
 const GUEST = "[guest]";
 
-/** Where the code of each thread is, at each time: files, images, a jitdump. */
+/** The sources of each thread's code at each time: files, images, a jitdump. */
 export class PtCode {
   /** The objects that code was found in, as symbols know them. */
   readonly objects: SymbolObject[] = [];
@@ -47,7 +47,7 @@ export class PtCode {
   readonly #guest: CodeMemory;
   /** Whether the kernel's file was looked for. */
   #kernelSearched = false;
-  /** The file that the kernel's code is from; `undefined` where it is from a copy of its memory. */
+  /** The file that the kernel's code is from; `undefined` if it is from a copy of its memory. */
   kernelFile: string | undefined;
   readonly #rangesOfFiles = new Map<string, CodeRange>();
   /** The range of each map that was asked for last. */
@@ -59,7 +59,7 @@ export class PtCode {
   #poked: Set<number> | undefined;
 
   /**
-   * Prepares for what the sideband says.
+   * Prepares the mappings of the sideband.
    *
    * @param images Copies of memory, which come before files.
    * @param guestImages Copies of the memory of a guest.
@@ -78,7 +78,7 @@ export class PtCode {
     this.#guest = new CodeMemory(this.#ranges, guestImages);
   }
 
-  /** What times count from. */
+  /** Origin of times. */
   get origin(): TimeOrigin {
     return this.#sideband.origin;
   }
@@ -92,7 +92,7 @@ export class PtCode {
     return new ThreadCode(this, this.#history, tid, time, isGuest);
   }
 
-  /** The code of a guest at an address; `undefined` where it is not at hand. */
+  /** The code of a guest at an address; `undefined` if it is not at hand. */
   guest(low: number, high: number, time: number): CodeRange | undefined {
     const range = this.#guest.code(low, high, time);
     if (range === undefined) this.missing.set(GUEST, "what ran in it (--guest-image)");
@@ -104,7 +104,7 @@ export class PtCode {
     return this.#memory.code(low, high, time);
   }
 
-  /** Whether code was changed that begins at most so many bytes before an address. */
+  /** Whether code was changed that begins at most this many bytes before an address. */
   isPokedBefore(address: number, most: number): boolean {
     const { pokes } = this.#sideband;
     if (pokes.length === 0) return false;
@@ -113,7 +113,7 @@ export class PtCode {
     return false;
   }
 
-  /** The code of a mapping at an address, or `undefined` where it cannot be had. */
+  /** The code of a mapping at an address, or `undefined` if it cannot be had. */
   mapped(map: number, low: number, high: number, time: number): CodeRange | undefined {
     const known = this.#rangeOfMap[map];
     if (known !== undefined && offsetIn(known, low, high) >= 0) return known;
@@ -146,7 +146,7 @@ export class PtCode {
     return this.#rangeOfMap[map] = range;
   }
 
-  /** The kernel's code from its file, where no copy of its memory has it. */
+  /** The kernel's code from its file, if no copy of its memory has it. */
   #kernelCode(
     object: SymbolObject,
     low: number,
@@ -249,7 +249,7 @@ export class PtCode {
     }
   }
 
-  /** The place of an address of a guest: in a file where it is one of the guest's kernel. */
+  /** The place of an address of a guest: in a file if it is one of the guest's kernel. */
   #guestPlace({ time }: ThreadCode, low: number, high: number): number {
     const found = this.#guest.at(low, high);
     const path = found?.image.path;
@@ -276,7 +276,7 @@ export class PtCode {
     let best: JitPiece | undefined;
     for (const piece of pieces) {
       if (address < piece.address || address >= piece.address + piece.size) continue;
-      // The newest that was there; of what came later, the first.
+      // The newest one at the time, otherwise the first later one.
       if (best === undefined || (piece.since <= time && piece.since >= best.since)) best = piece;
     }
     return best?.range;

@@ -34,7 +34,7 @@ const COMM_SIZE = prefixSize(COMM);
 const FORK_SIZE = prefixSize(FORK);
 const KSYMBOL_SIZE = prefixSize(KSYMBOL);
 
-/** Values from a time on: rows in order of time. */
+/** Values with the time from which they hold, in order of time. */
 class Versions {
   readonly #times: number[] = [];
   readonly #values: number[] = [];
@@ -146,14 +146,14 @@ export class PtHistory {
     return this.#threadComms.get(tid)?.at(time, -1) ?? -1;
   }
 
-  /** Process of a thread at a time; the thread itself where nothing is known. */
+  /** Process of a thread at a time; the thread itself if nothing is known. */
   pid(tid: number, time: number): number {
     return this.#pids.get(tid)?.at(time, tid) ?? tid;
   }
 
   /**
-   * The map that holds an address of a process at a time, or -1. Times of packets may be coarse: where
-   * nothing is mapped then, it is what is mapped at the end.
+   * The map that holds an address of a process at a time, or -1. Times of packets may be coarse: if
+   * nothing is mapped then, the mapping at the end is used.
    */
   map(pid: number, time: number, hi: number, lo: number): number {
     if (hi < 0) return this.spaces.find(this.#kernel.root, hi >>> 0, lo >>> 0);
@@ -163,7 +163,7 @@ export class PtHistory {
     return found >= 0 ? found : this.spaces.find(roots.last(0), hi, lo >>> 0);
   }
 
-  /** What a map was made from. */
+  /** Origin of a map. */
   source(map: number): MapSource {
     return this.#sources.get(this.spaces.source[map] as number);
   }

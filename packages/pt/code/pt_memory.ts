@@ -9,7 +9,7 @@ import {
   type TextPoke,
 } from "@perfdata/session/code-images";
 
-/** Numbers the ranges of code of a recording, and reads them by one cache. */
+/** Numbers the ranges of code of a recording, and reads them through one cache. */
 export class CodeRanges {
   #next = 1;
   readonly #chunks = new ChunkCache();
@@ -85,7 +85,7 @@ export class CodeMemory {
     return found && { image: found.image, distance: distanceIn(found, low, high) };
   }
 
-  /** The code at an address, as it was at a time; `undefined` where no image has it. */
+  /** The code at an address, as it was at a time; `undefined` if no image has it. */
   code(low: number, high: number, time: number): CodeRange | undefined {
     const found = this.#find(low, high);
     if (found === undefined) return undefined;

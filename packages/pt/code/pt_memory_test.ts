@@ -4,7 +4,7 @@ import { CodeMemory, CodeRanges } from "./pt_memory.ts";
 
 const GIGABYTE = 2 ** 30;
 
-/** Each byte says where it is. */
+/** A source in which each byte encodes its offset. */
 function counting(size: number): BinarySource {
   const fill = (offset: number, target: Uint8Array) => {
     for (let i = 0; i < target.length; i++) target[i] = byteAt(offset + i);

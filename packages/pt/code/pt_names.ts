@@ -15,7 +15,7 @@ export interface PtFunction {
   readonly name: string;
   /** Path of the object. */
   readonly object: string;
-  /** `false` where the name is of a file that nothing verifies: no build id was recorded. */
+  /** `false` if the name comes from an unverified file: no build id was recorded. */
   readonly verified?: false;
 }
 
@@ -23,13 +23,13 @@ export interface PtFunction {
 export class PtNames {
   /** Function of each place. */
   readonly names: string[] = [];
-  /** The same as text shows it: with a mark where nothing verifies it. */
+  /** The same as text shows it: with a mark if nothing verifies it. */
   readonly labels: string[] = [];
-  /** Symbol of each place, as perf shows it, with a mark where nothing verifies it; `undefined` where it has none. */
+  /** Symbol of each place, as perf shows it, with a mark if nothing verifies it; `undefined` if it has none. */
   readonly symbols: (string | undefined)[] = [];
-  /** Distance of each place from the start of its function; -1 where it has none. */
+  /** Distance of each place from the start of its function; -1 if it has none. */
   readonly offsets: number[] = [];
-  /** Where the symbol of each place ends, as its object counts; -1 where it has none. */
+  /** End of the symbol of each place, as its object counts; -1 if it has none. */
   readonly ends: number[] = [];
   /** Number of the function of each place: those of the same name and object are one. */
   readonly functions: number[] = [];
@@ -37,14 +37,14 @@ export class PtNames {
   readonly functionNames: PtFunction[] = [];
   /** Why places have no function. */
   readonly #causes: (UnresolvedCause | undefined)[] = [];
-  /** Whether the name of a place is of a file that nothing verifies, and the path of its object. */
+  /** Whether the name of a place comes from an unverified file, and the path of its object. */
   readonly #unverified: (string | undefined)[] = [];
   /** 1 for each place that counts, where not all do. */
   #met: Uint8Array | undefined;
   readonly #code: PtCode;
   readonly #resolver: SymbolResolver;
   readonly #lookUps: PlaceLookUps;
-  /** What became of the places since the last call, by their distance from the first of them. */
+  /** New places since the last call, by their distance from the first of them. */
   #found: ([Resolution, boolean] | undefined)[] = [];
   readonly #described: string[] = [];
   readonly #json: string[] = [];
@@ -78,7 +78,7 @@ export class PtNames {
     );
   }
 
-  /** What times of the trace count from. */
+  /** Origin of the trace's times. */
   get origin(): TimeOrigin {
     return this.#code.origin;
   }
@@ -159,7 +159,7 @@ export class PtNames {
     return this.#described[place] ??= visible(`${this.text(place)} (${this.object(place)})`);
   }
 
-  /** What JSON says of a place: members of an object. */
+  /** Members of a JSON object for a place. */
   jsonOf(place: number): string {
     return this.#json[place] ??= this.#members(place, this.plainText(place));
   }
@@ -194,12 +194,12 @@ export class PtNames {
     return this.functionNames[this.functions[place] as number];
   }
 
-  /** `{ verified: false }` where nothing verifies the name of a place. */
+  /** `{ verified: false }` if nothing verifies the name of a place. */
   trust(place: number): Pick<PtFunction, "verified"> {
     return this.function(place)?.verified === false ? { verified: false } : {};
   }
 
-  /** `{ verified: false }` where nothing verifies a function of this name. */
+  /** `{ verified: false }` if nothing verifies a function of this name. */
   trustOf(name: string): Pick<PtFunction, "verified"> {
     const isUnverified = this.functionNames.some((of) => of.name === name && of.verified === false);
     return isUnverified ? { verified: false } : {};
@@ -277,7 +277,7 @@ function hex(address: number): string {
   return BigInt.asUintN(64, BigInt(address)).toString(16);
 }
 
-/** What an object is called in a table: the file's name. */
+/** Name of an object in a table: the file's name. */
 export function shortObject({ path }: Pick<SymbolObject, "path">): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }

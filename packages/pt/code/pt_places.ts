@@ -1,10 +1,10 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Addresses of objects, each of which is a number: the places where functions and branches are. */
+/** Numbers for addresses in objects: the places of functions and branches. */
 export class PtPlaces {
   /** Number of places. */
   count = 0;
-  /** The object of each place; -1 where nothing is mapped, -2 in a kernel that is not known. */
+  /** The object of each place; -1 if nothing is mapped, -2 in a kernel that is not known. */
   object: Int32Array = new Int32Array(1024);
   /** Address of each place, as its object counts. */
   address: Float64Array = new Float64Array(1024);
@@ -13,7 +13,7 @@ export class PtPlaces {
 
   readonly #byObject = new Map<number, Map<number, number>>();
 
-  /** The place of an address of an object; it is added where it is new. */
+  /** The place of an address of an object; it is added if it is new. */
   of(object: number, address: number, time: number): number {
     let places = this.#byObject.get(object);
     if (places === undefined) this.#byObject.set(object, places = new Map());

@@ -37,16 +37,17 @@ const ITRACE_START_SIZE = prefixSize(ITRACE_START);
 const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
 
 /**
- * Where the raw data of sched_switch has `next_pid`: after 8 bytes that all tracepoints have, prev_comm[16],
- * prev_pid, prev_prio, prev_state (8 bytes) and next_comm[16] (include/trace/events/sched.h).
+ * Offset of `next_pid` in the raw data of sched_switch: after 8 bytes that all tracepoints have,
+ * prev_comm[16], prev_pid, prev_prio, prev_state (8 bytes) and next_comm[16]
+ * (include/trace/events/sched.h).
  */
 const NEXT_PID = 56;
 
-/** Which event a counter of the processor counts from a moment on: AUX_OUTPUT_HW_ID. */
+/** The event of a processor's counter, from a moment on: AUX_OUTPUT_HW_ID. */
 export interface CounterEvent {
   /** When, ns. */
   readonly time: number;
-  /** The CPU, or -1 where the record has none. */
+  /** The CPU, or -1 if the record has none. */
   readonly cpu: number;
   /** The thread that ran. */
   readonly tid: number;
@@ -56,9 +57,9 @@ export interface CounterEvent {
   readonly event: number;
 }
 
-/** Who ran on a CPU from when on: columns in order of time. */
+/** The threads that ran on a CPU: columns in order of time. */
 export class Switches {
-  /** The thread that ran before the first row; -1 where it is not known. */
+  /** The thread that ran before the first row; -1 if it is not known. */
   first: number = -1;
   /** Number of rows. */
   count = 0;
@@ -81,8 +82,8 @@ export class Switches {
 }
 
 /**
- * What the records of a recording say that the packets of Intel PT do not: which thread ran on which
- * CPU, what was mapped where, how the kernel's code changed. All with its time.
+ * Information from records that Intel PT packets lack: which thread ran on which CPU, what was mapped
+ * where, how the kernel's code changed, all with times.
  *
  * Memory grows with the number of those records.
  */
@@ -97,9 +98,9 @@ export class PtSideband implements Consumer {
   readonly counters: CounterEvent[] = [];
   /** The first thread that an ITRACE_START names, by CPU; -1 is a record without CPU. */
   readonly started: Map<number, number> = new Map();
-  /** What the recording says of its objects. */
+  /** Objects of the recording. */
   recorded: RecordedObjects | undefined;
-  /** What times count from: as those of the trace. */
+  /** Origin of times, the same as for the trace. */
   readonly origin: TimeOrigin;
 
   #history: PtHistory | undefined;
@@ -126,7 +127,7 @@ export class PtSideband implements Consumer {
   }
 
   /**
-   * The thread that a CPU's trace begins with; -1 where it is not known.
+   * The thread that a CPU's trace begins with; -1 if it is not known.
    *
    * perf writes the process that it has started, or was told of, into each AUXTRACE record of a CPU, whoever
    * runs there: that one is `otherwise`, for recordings that say nothing else of who ran.

@@ -1,5 +1,5 @@
 /**
- * Buffers of Intel PT, found, cut and decoded in order of time.
+ * Finds Intel PT buffers, splits them and decodes them in order of time.
  *
  * @module
  */

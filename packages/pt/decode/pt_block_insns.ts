@@ -40,7 +40,7 @@ export class InsnTable {
   #insns: (BlockInsns | undefined)[] = [];
   /** Of each block its last instruction: see END_WORD. */
   #ends = new Int32Array(END_WORDS * 256);
-  /** Place of the start of each block, + 2; 0 where it is not known yet. */
+  /** Place of the start of each block, + 2; 0 if it is not known yet. */
   #places = new Int32Array(256);
 
   /** Knows no block yet; `text` makes the texts, if they are wanted. */

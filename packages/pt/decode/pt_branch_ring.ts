@@ -1,8 +1,8 @@
 import { BRANCH_WORDS } from "../samples/pt_sample_rows.ts";
 
-/** The branches that a thread took last, as perf keeps them for `--itrace=l`. */
+/** The last branches of a thread, as perf keeps them for `--itrace=l`. */
 export class BranchRing {
-  /** Which piece of the trace they are of: they end with it. */
+  /** The piece of the trace with these branches, which end with it. */
   trace = -1;
   /** How many there are. */
   count = 0;
@@ -23,7 +23,7 @@ export class BranchRing {
     this.#at = 0;
   }
 
-  /** Takes a branch; returns where its words begin: see {@linkcode BRANCH_WORDS}. */
+  /** Takes a branch; returns the position of its words: see {@linkcode BRANCH_WORDS}. */
   add(): number {
     this.#at = (this.#at === 0 ? this.#size : this.#at) - 1;
     if (this.count < this.#size) this.count++;

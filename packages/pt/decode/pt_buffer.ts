@@ -7,16 +7,19 @@ import type { DecodePtOptions, PtBuffer, PtClock, PtSink } from "./pt_run.ts";
 import { PtSeeker } from "./pt_seek.ts";
 import type { PtSideband, Switches } from "../code/pt_sideband.ts";
 
-/** Bytes that are read at once. */
+/** Number of bytes for each read. */
 const READ = 1 << 18;
-/** Bytes that are fed to a decoder before `idle` is called: what they say takes a thousand times as much. */
+/**
+ * Number of bytes that are fed to a decoder before `idle` is called; their output takes a thousand
+ * times as much.
+ */
 const FEED = 1 << 13;
 
-/** What the buffers of a recording have in common. */
+/** Common inputs of the buffers of a recording. */
 export interface BufferSurroundings {
   /** The file. */
   readonly source: RandomAccessSource;
-  /** What the records said. */
+  /** The sideband from the records. */
   readonly sideband: PtSideband;
   /** Where the code is. */
   readonly code: PtCode;
@@ -68,7 +71,7 @@ export class DecodedBuffer implements PtBuffer {
   readonly #changes: readonly number[];
   readonly #pokes: PtSideband["pokes"];
   readonly #bytes = new Uint8Array(READ);
-  /** What was read and not fed yet. */
+  /** Bytes that were read but not fed yet. */
   #from = 0;
   #to = 0;
   readonly #slice: number;
@@ -167,7 +170,7 @@ export class DecodedBuffer implements PtBuffer {
     ];
   }
 
-  /** Decodes what was fed, up to the next change; false where more is to be fed. */
+  /** Decodes the fed bytes, up to the next change; false if more is to be fed. */
   step(): boolean {
     for (;;) {
       const status = this.flow.run(this.#limit);
@@ -214,7 +217,7 @@ export class DecodedBuffer implements PtBuffer {
   /** Up to the next change of what runs where. */
   #advance(): void {
     const { flow } = this;
-    // What was decoded comes before what another buffer has from now on.
+    // The decoded output comes before the later output of other buffers.
     flow.flush();
     const ns = this.#clock.ns(flow.clock.time);
     const switches = this.#switches;

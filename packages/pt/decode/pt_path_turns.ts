@@ -24,8 +24,8 @@ export function isBranch(kind: number): boolean {
 export const TURN_WORDS = 2;
 
 /**
- * Where the calls and returns of paths are: whoever wants nothing else need not look at each block of
- * a path again whenever it is gone, and most end with a jump.
+ * Positions of the calls and returns of paths. Most blocks end with a jump, so they need not be
+ * examined again whenever a path is taken.
  */
 export class PathTurns {
   /**
@@ -33,7 +33,7 @@ export class PathTurns {
    * was used on the path up to there.
    */
   words: Int32Array<ArrayBuffer> = new Int32Array(1024);
-  /** Where those of each path begin, + 1; 0 where that is not known yet. */
+  /** Where those of each path begin, + 1; 0 if that is not known yet. */
   #from = new Int32Array(0);
   #to = new Int32Array(0);
   /** Of each path whether a packet is used on it. */

@@ -1,6 +1,6 @@
 import type { AuxPiece } from "@perfdata/session/auxtrace";
 
-/** Where the data of a piece ends: perf pads it, and the next piece shows by how much. */
+/** End of the data of a piece, without perf's padding, whose length follows from the next piece. */
 export function pieceEnd(piece: AuxPiece, next: AuxPiece | undefined): number {
   // Offsets of snapshots are places in a ring: only those of data in a row say how long it is.
   if (

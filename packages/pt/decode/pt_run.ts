@@ -7,7 +7,7 @@ import { DecodedBuffer } from "./pt_buffer.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 import { TimeOrigin } from "./pt_time.ts";
 
-/** Ticks between the first TSC that is expected and the first of the trace: three hours. */
+/** Ticks from the earliest expected TSC to the first of the trace: three hours. */
 const BEFORE = 1n << 45n;
 
 /** By how much a product of ticks and ns may be wrong: a few bits of a number below 2^45. */
@@ -19,29 +19,29 @@ export interface PtBuffer {
   readonly stream: AuxStream;
   /** Its number, from 0. */
   readonly index: number;
-  /** The thread that runs; -1 where it is not known. */
+  /** The thread that runs; -1 if it is not known. */
   readonly tid: number;
   /** The code that it sees. */
   readonly code: ThreadCode;
-  /** The code where the next address of a packet leads to: another where a guest is entered or left. */
+  /** The code at the next address of a packet: other code if a guest is entered or left. */
   readonly toCode: ThreadCode;
-  /** Time up to which it is decoded, ns; -Infinity or -1 where it is not known. */
+  /** Time up to which it is decoded, ns; -Infinity or -1 if it is not known. */
   readonly position: number;
   /** Core clocks that its CYC packets have counted. */
   readonly cycles: number;
 }
 
-/** Takes what a trace was decoded to. */
+/** Receives the decoded trace. */
 export interface PtSink {
   /** Takes paths and events of a buffer: see `FlowSink`. */
   flow(buffer: PtBuffer, run: FlowDecoder): void;
   /** Another thread runs on the buffer's CPU, or other code is there. */
   thread?(buffer: PtBuffer): void;
-  /** What comes next of a buffer comes after what other buffers have before its `position`. */
+  /** The next output of a buffer comes after the output of other buffers before its `position`. */
   step?(buffer: PtBuffer): void;
-  /** The numbers of blocks and paths are about to be used anew. */
+  /** The numbers of blocks and paths are about to be reused. */
   forget?(): void;
-  /** Called now and then, between packets: time for what cannot be done in the calls above. */
+  /** Called occasionally between packets, for work that cannot be done in the calls above. */
   idle?(): Promise<void> | void;
   /** Nothing more comes of a buffer. */
   ended?(buffer: PtBuffer): void;
@@ -51,7 +51,7 @@ export interface PtSink {
   reached?(ns: number): void;
 }
 
-/** Takes ranges of buffers, each of which others may have what is before of. */
+/** Receives ranges of buffers; other threads may have the data before each. */
 export interface PtPartSink<Found> extends PtSink {
   /**
    * A range of a buffer begins: nothing is known of it yet.
@@ -60,8 +60,8 @@ export interface PtPartSink<Found> extends PtSink {
    */
   beginBuffer(index: number, isBefore: boolean): void;
   /**
-   * All of a buffer that decides what follows: where two have the same, they go on the same way. `undefined`
-   * where that cannot be told.
+   * The state of a buffer that determines what follows: two with the same state continue identically.
+   * `undefined` if unknown.
    */
   stateOf(buffer: PtBuffer): readonly number[] | undefined;
   /** The last time of a buffer, ns. */
@@ -123,7 +123,7 @@ export class PtClock {
   readonly why: string;
   /** TSC value that decoders count from. */
   readonly base: bigint;
-  /** What times in ns count from. */
+  /** Origin of times in ns. */
   readonly origin: TimeOrigin;
   readonly #shift: bigint;
   readonly #mult: bigint;
@@ -159,7 +159,7 @@ export class PtClock {
     this.#baseNs = Number(baseNs - this.origin.ns);
   }
 
-  /** perf's time in ns since the origin of a decoder's time; -1 where there is none. */
+  /** perf's time in ns since the origin of a decoder's time; -1 if there is none. */
   ns(ticks: number): number {
     if (ticks < 0 || !this.known) return -1;
     const passed = ticks * this.#nsPerTick;
@@ -181,7 +181,7 @@ export class PtClock {
     return this.known ? ticks * this.#nsPerTick : 0;
   }
 
-  /** Ticks of a period in ns, rounded down as perf does; 0 where the recording does not say. */
+  /** Ticks of a period in ns, rounded down as perf does; 0 if the recording does not say. */
   period(ns: number): number {
     return this.#mult === 0n ? 0 : Number((BigInt(Math.round(ns)) << this.#shift) / this.#mult);
   }
@@ -194,7 +194,7 @@ export class PtClock {
   }
 }
 
-/** The ratios of the clocks, as the recording says them. */
+/** The ratios of the clocks, from the recording. */
 export function clockRatios({ intelPt, intelPtConfig }: AuxTrace): ClockRatios {
   return {
     mtcShift: intelPtConfig?.mtcPeriod ?? 0,
@@ -208,7 +208,7 @@ export function clockRatios({ intelPt, intelPtConfig }: AuxTrace): ClockRatios {
 export interface DecodePtOptions {
   /** Only these buffers. */
   readonly wants?: (stream: AuxStream) => boolean;
-  /** Called with the bytes that were read since the call before; decoding goes on when it is done. */
+  /** Called with the number of bytes read since the previous call; decoding continues when it is done. */
   readonly progress?: (bytes: number) => Promise<void> | void;
   /** By how many ns one buffer may be ahead of the others; they are stopped at changes only without it. */
   readonly slice?: number;
@@ -229,7 +229,7 @@ export interface DecodePtOptions {
  * Buffers of several CPUs take turns in order of time, so that a thread that moves from one to another
  * is seen in order. Memory does not grow with the trace.
  *
- * @param trace What `readAuxTrace` found; stitched, where its pieces may have data in common.
+ * @param trace What `readAuxTrace` found; stitched, if its pieces may have data in common.
  * @param source The file.
  * @param sideband What the records said, read to the end.
  * @param code Where the code is.
@@ -261,7 +261,7 @@ export async function decodePt(
   }
   const waiting = new Set(buffers);
   while (waiting.size > 0 && sink.done?.() !== true) {
-    // The buffer that is least far goes on up to its next change.
+    // The buffer with the lowest position continues up to its next change.
     let next: DecodedBuffer | undefined;
     for (const buffer of waiting) {
       if (next === undefined || buffer.position < next.position) next = buffer;

@@ -7,14 +7,14 @@ import type { PtClock } from "./pt_run.ts";
 import type { StreamPlace } from "./pt_buffer.ts";
 import { pieceEnd } from "./pt_pieces.ts";
 
-/** Bytes that are searched at once. */
+/** Number of bytes for each step of a search. */
 const CHUNK = 1 << 16;
 /** Bytes after a PSB in which its PSBEND has to come: PSB+ has at most one packet of each kind. */
 const PSB_PLUS = 256;
 
 /** A PSB that has a time. */
 interface TimedPsb {
-  /** Where it is: bytes from the beginning of the stream, without what pieces have in common. */
+  /** Position: bytes from the beginning of the stream, without overlaps of pieces. */
   readonly at: number;
   /** ns since the clock's origin. */
   readonly time: number;
@@ -53,8 +53,8 @@ interface Placed {
 }
 
 /**
- * Finds moments in a stream of Intel PT without reading all of it: times of PSBs only grow, so that some
- * twenty of them, each where half of what is left is, say where a moment is.
+ * Finds moments in an Intel PT stream without reading all of it: times of PSBs only increase, so that a
+ * binary search finds a moment with some twenty of them.
  */
 export class PtSeeker {
   readonly #source: RandomAccessSource;
@@ -85,12 +85,12 @@ export class PtSeeker {
     return this.#size;
   }
 
-  /** When the stream begins, ns; `undefined` where no PSB has a time. */
+  /** When the stream begins, ns; `undefined` if no PSB has a time. */
   async first(): Promise<number | undefined> {
     return (await this.#next(0, this.#size))?.time;
   }
 
-  /** How the stream grew: the times of at most so many PSBs, at even distances. Only these are read. */
+  /** Growth of the stream: the times of at most this many PSBs, evenly spaced. Only these are read. */
   async growth(most: number): Promise<PtGrowth> {
     const at: number[] = [];
     const time: number[] = [];
@@ -136,7 +136,7 @@ export class PtSeeker {
       : { piece: place.piece, at: older - place.start };
   }
 
-  /** PSBs that are about so many bytes apart; each has others before it that belong to no other part. */
+  /** PSBs that are about this many bytes apart; each has others before it that belong to no other part. */
   async cuts(bytes: number): Promise<PtCut[]> {
     const cuts: PtCut[] = [];
     for (let last = 0; last + bytes < this.#size;) {

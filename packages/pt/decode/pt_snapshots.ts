@@ -2,9 +2,9 @@ import type { AuxTrace } from "@perfdata/session/auxtrace";
 import type { PtClock } from "./pt_run.ts";
 
 /**
- * When the snapshots of a trace were taken (`perf record --snapshot`), ns since the clock's origin, in order
- * of time; empty where there are none, or no times. perf reads the buffers of all CPUs one after the other: times
- * are those of one that is in each snapshot.
+ * Times of the snapshots of a trace (`perf record --snapshot`), in ns since the clock's origin, in
+ * order; empty if there are no snapshots or no times. perf reads the buffers of all CPUs one after the
+ * other: the times are those of a buffer that is in every snapshot.
  */
 export function snapshotTimes(trace: AuxTrace, clock: PtClock): number[] {
   if ((trace.intelPt?.snapshot_mode ?? 0n) === 0n || !clock.known) return [];

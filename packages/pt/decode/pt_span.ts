@@ -6,7 +6,7 @@ import { decodePt, type PtBuffer, PtClock, type PtSink } from "./pt_run.ts";
 import { PtSeeker } from "./pt_seek.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 
-/** Remembers the last time of a trace. */
+/** Finds the last time of a trace. */
 class LastTime implements PtSink {
   ns = -1;
   readonly #clock: PtClock;
@@ -21,7 +21,7 @@ class LastTime implements PtSink {
 }
 
 /**
- * When a trace begins and ends, ns; `undefined` where its packets have no times. Only its first and last PSBs
+ * When a trace begins and ends, ns; `undefined` if its packets have no times. Only its first and last PSBs
  * are looked for, and what comes after the last ones.
  */
 export async function ptSpan(

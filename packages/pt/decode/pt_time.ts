@@ -1,12 +1,12 @@
-/** Whole seconds that times count from are this far before the first: half of what a number holds. */
+/** Times from here on get a later origin than 0: half of the range in which numbers are exact, in ns. */
 const BEFORE = 1n << 52n;
 const SECOND = 1_000_000_000n;
 
 /**
- * What the times of a decoded trace count from.
+ * Origin of the times of a decoded trace.
  *
- * Times are numbers, exact up to 2^53 ns: 104 days. Clocks that say more (that of the day, an uptime of
- * months) are counted from a second that all times of the recording are near to.
+ * Times are numbers, exact up to 2^53 ns: 104 days. Larger times (time of day, an uptime of months)
+ * count from a second close to all times of the recording.
  *
  * @example
  * ```ts
@@ -20,7 +20,7 @@ const SECOND = 1_000_000_000n;
  * ```
  */
 export class TimeOrigin {
-  /** What times count from, whole seconds. */
+  /** The origin in whole seconds. */
   readonly seconds: number;
   readonly #high: number;
   readonly #low: number;
@@ -31,12 +31,12 @@ export class TimeOrigin {
     this.#low = Number(ns & 0xffff_ffffn);
   }
 
-  /** Where times near to `ns` count from: 0, as long as those are exact. */
+  /** The origin for times close to `ns`: 0 if such times are exact. */
   static before(ns: bigint): TimeOrigin {
     return new TimeOrigin(ns < BEFORE ? 0n : (ns - (BEFORE >> 1n)) / SECOND * SECOND);
   }
 
-  /** What times count from, ns. */
+  /** The origin in ns. */
   get ns(): bigint {
     return BigInt(this.seconds) * SECOND;
   }
@@ -74,7 +74,7 @@ export class TimeOrigin {
     return Math.floor(since - Math.floor(since / 1e9) * 1e9);
   }
 
-  /** Seconds with nine digits, as `perf script --ns` prints times; nothing where there is no time. */
+  /** Seconds with nine digits, as `perf script --ns` prints times; nothing if there is no time. */
   secondsText(since: number): string {
     if (since < 0) return "";
     return `${this.secondsOf(since)}.${String(this.restOf(since)).padStart(9, "0")}`;

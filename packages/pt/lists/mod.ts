@@ -1,5 +1,5 @@
 /**
- * Branches, instructions, packet events and entries, a row each, and their text.
+ * Rows for branches, instructions, packet events and entries, and their text.
  *
  * @module
  */

@@ -4,11 +4,11 @@ import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 
-/** What a thread did in an object, as far as packets say. */
+/** Time of a thread in an object, from packets alone. */
 export interface ObjectTime {
   /** The thread. */
   readonly tid: number;
-  /** Number of the object in `PtCode.objects`; -1 where nothing is mapped, -2 in a kernel that is not known. */
+  /** Number of the object in `PtCode.objects`; -1 if nothing is mapped, -2 in a kernel that is not known. */
   readonly object: number;
   /** ns from addresses in it to the next address. */
   time: number;
@@ -25,15 +25,15 @@ class Whereabouts {
   place = -1;
   /** Its object, also while tracing is off. */
   object = NaN;
-  /** Since when, ns; -1 where that is not known. */
+  /** Since when, ns; -1 if that is not known. */
   since = -1;
   /** The kind of the event before, other than a time. */
   before = -1;
 }
 
 /**
- * What ran, from packets alone: which addresses of which objects packets have, when, and how long it took to
- * the next. For `decodePt` with `quick: 1`.
+ * Execution from packets alone: the addresses in packets with their objects, their times, and the time
+ * to the next address. For `decodePt` with `quick: 1`.
  *
  * Addresses are those of indirect branches, of returns where these are not compressed, of interrupts, and of
  * where tracing began; conditional and direct branches have none.
@@ -135,7 +135,7 @@ export class PtEntries implements PtSink {
     }
   }
 
-  /** A packet says that a thread is at an address. */
+  /** According to a packet, a thread is at an address. */
   #see(
     buffer: PtBuffer,
     thread: Whereabouts,

@@ -2,11 +2,11 @@ import type { PtEntries } from "./pt_entries.ts";
 import type { PtHistory } from "../code/pt_history.ts";
 import type { PtNames } from "../code/pt_names.ts";
 
-/** An object that a thread was in, as packets say. */
+/** An object in which a thread ran, from packets alone. */
 export interface ThreadObject {
   /** The thread. */
   readonly tid: number;
-  /** Its name, where it has one. */
+  /** Its name, if it has one. */
   readonly comm: string | undefined;
   /** Path of the object. */
   readonly object: string;
@@ -24,7 +24,7 @@ export interface EntryPoint {
   readonly function: string;
   /** Path of its object. */
   readonly object: string;
-  /** `false` where the name is of a file that nothing verifies. */
+  /** `false` if the name comes from an unverified file. */
   readonly verified?: false;
   /** ns from there to the next address. */
   readonly time: number;

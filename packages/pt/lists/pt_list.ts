@@ -8,7 +8,7 @@ import { InsnTable, type InsnText } from "../decode/pt_block_insns.ts";
 import { isBranch } from "../decode/pt_path_turns.ts";
 import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
 
-/** What a row of {@linkcode FlowRows} is. */
+/** Kinds of rows of {@linkcode FlowRows}. */
 export const ROW = {
   /** A branch from place `a` to place `b`, whose address `payload` is; `kind` is an `InsnKind`. */
   BRANCH: 0,
@@ -30,7 +30,7 @@ export class FlowRows {
   tid: Int32Array = new Int32Array(1024);
   /** The CPU, or -1. */
   cpu: Int32Array = new Int32Array(1024);
-  /** When, ns; -1 where there is no time. */
+  /** When, ns; -1 if there is no time. */
   time: Float64Array = new Float64Array(1024);
   /** By how much the time may be wrong, ns. */
   uncertainty: Float64Array = new Float64Array(1024);
@@ -38,7 +38,7 @@ export class FlowRows {
   a: Int32Array = new Int32Array(1024);
   /** See {@linkcode ROW}. */
   b: Int32Array = new Int32Array(1024);
-  /** Upper and lower half of the address where place `a` is mapped; 0 where there is none. */
+  /** Upper and lower half of the address where place `a` is mapped; 0 if there is none. */
   high: Int32Array = new Int32Array(1024);
   /** See `high`. */
   low: Int32Array = new Int32Array(1024);
@@ -72,7 +72,7 @@ export class FlowRows {
   }
 }
 
-/** What {@linkcode PtList} lists. */
+/** Options of {@linkcode PtList}. */
 export interface ListOptions {
   /** Branches that were taken. */
   readonly branches?: boolean;
@@ -129,7 +129,7 @@ const KEPT_BLOCK = -2;
 
 /** Lists what was executed: branches, instructions, events. */
 export class PtList implements PtSink {
-  /** What came since it was cleared last. */
+  /** Rows since the last clearing. */
   readonly rows: FlowRows = new FlowRows();
   /** Whether nothing is listed: where others list it, and only what follows is to be known. */
   isQuiet = false;
@@ -170,7 +170,7 @@ export class PtList implements PtSink {
     this.#buffers.delete(index);
   }
 
-  /** All of a buffer that decides what is listed next: where two have the same, they list the same. */
+  /** The state of a buffer that determines the next rows: two with the same state list the same. */
   stateOf({ index }: PtBuffer): number[] {
     const at = this.#bufferOf(index);
     if (at.block >= 0) at.keep(this.#blocks as BlockCache, this.#insns);
@@ -330,7 +330,7 @@ export class PtList implements PtSink {
   }
 }
 
-/** Whether an event says where execution goes on or ends. */
+/** Whether an event has the address at which execution continues or ends. */
 function isFlow(kind: number): boolean {
   return kind === FlowEvent.ENABLED || kind === FlowEvent.DISABLED || kind === FlowEvent.ASYNC ||
     kind === FlowEvent.SYNC || kind === FlowEvent.HOP;

@@ -10,7 +10,7 @@ import type { PtFunction, PtNames } from "../code/pt_names.ts";
 import type { PtCounts } from "../decode/pt_run.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
 
-/** Words for the kinds of branches, as `perf script -F flags` has them where it has any. */
+/** Names of the kinds of branches: those of `perf script -F flags`, if it has one. */
 const BRANCH_NAMES: readonly string[] = [
   "",
   "jcc",
@@ -56,10 +56,10 @@ export function durationText(ns: number): string {
   return `${(ns / 1e9).toPrecision(3)} s`;
 }
 
-/** Who is called and what is executed: only functions of these names, all if there are none. */
+/** Only calls of, and code in, functions with these names; all if there are none. */
 export type NameFilter = ReadonlySet<string> | undefined;
 
-/** How {@linkcode rowLines} prints. */
+/** Options of {@linkcode rowLines}. */
 export interface RowTextOptions {
   /** Lines of JSON. */
   readonly json: boolean;
@@ -162,7 +162,7 @@ function jsonRow(rows: FlowRows, i: number, names: PtNames, texts: readonly stri
   }
 }
 
-/** Where a row is: the address, and what is there. */
+/** Position of a row: the address, with its function or object. */
 function placeText(rows: FlowRows, i: number, names: PtNames): string {
   return `${addressText(rows, i).padStart(12)} ${names.described(rows.a[i] as number)}`;
 }
@@ -178,7 +178,7 @@ function hex(value: bigint): string {
   return value.toString(16);
 }
 
-/** What an event says. */
+/** Text of an event. */
 function eventText(rows: FlowRows, i: number, names: PtNames): string {
   const kind = rows.kind[i] as number;
   const detail = rows.b[i] as number;
@@ -222,7 +222,7 @@ export interface FunctionTime extends PtFunction {
   readonly self: number;
   /** Instructions of the function itself. */
   readonly insns: number;
-  /** Core clocks of the function itself, where the trace counts them. */
+  /** Core clocks of the function itself, if the trace counts them. */
   readonly cycles?: number;
   /** How often it was called. */
   readonly calls: number;
@@ -337,7 +337,7 @@ export function latencyJson(
   });
 }
 
-/** What packets alone say, in one line. */
+/** Summary of a decode from packets alone, in one line. */
 export function packetsText({ addresses, branches, lostBranches }: PtCounts): string {
   const all = addresses + branches + lostBranches;
   return `from packets: ${
@@ -345,7 +345,7 @@ export function packetsText({ addresses, branches, lostBranches }: PtCounts): st
   }% of ${all} branches have an address`;
 }
 
-/** What was not decoded, in one line; `undefined` where all was. */
+/** What was not decoded, in one line; `undefined` if all was. */
 export function lossText(counts: PtCounts): string | undefined {
   const { bytes, lostBytes, lostBranches, branches, insns, insnBranches, unsureInsns, errors } =
     counts;

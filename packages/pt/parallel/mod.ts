@@ -1,5 +1,5 @@
 /**
- * Parts of buffers decoded by several threads, and joined.
+ * Decodes parts of buffers in several threads, and joins the results.
  *
  * @module
  */

@@ -11,13 +11,13 @@ import {
 import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_run.ts";
 import type { PtAnswer, PtTask } from "./serve_pt.ts";
 
-/** Bytes of a range, about. */
+/** Approximate size of a range in bytes. */
 const RANGE = 2 << 20;
 /** No range is shorter than that: what is before it is decoded as well. */
 const LEAST_RANGE = 1 << 18;
 /** Ranges for each thread, so that all end at about the same time. */
 const SHARES = 8;
-/** Ranges that a thread has at a time, so that there is one to go on with. */
+/** Number of ranges that a thread has at a time, so that it can continue with one. */
 const AHEAD = 2;
 
 /** Threads that decode ranges side by side. */
@@ -26,7 +26,7 @@ export interface PtWorkers {
   readonly jobs: number;
   /** Starts another one: a module that calls `servePt`. */
   readonly start: () => WorkerThread;
-  /** What that opens the recording with: what can be sent to another thread. */
+  /** Inputs for opening the recording, in a form that can be sent to another thread. */
   readonly about: unknown;
   /** Bytes of a range, about; by the size of the trace without it. */
   readonly rangeBytes?: number | undefined;
@@ -34,7 +34,7 @@ export interface PtWorkers {
   readonly progress?: (bytes: number) => Promise<void> | void;
 }
 
-/** Puts together what was found in ranges. */
+/** Joins the results of ranges. */
 export interface PtJoiner<Found, Joined> {
   /** Ranges for each thread that may wait for their turn, where what they hold is large. */
   readonly waiting?: number;
@@ -52,7 +52,7 @@ export interface PtJoiner<Found, Joined> {
   /**
    * Applies what is joined of a buffer up to its next step.
    *
-   * @returns The position of that step, ns; `undefined` where nothing is left.
+   * @returns The position of that step, ns; `undefined` if nothing is left.
    */
   apply(index: number, joined: Joined): number | undefined;
   /** Where a buffer is when all of a part is applied, ns; where its last step was without it. */
@@ -82,7 +82,7 @@ export interface JoinedPt {
  * A thread begins a little before its range, so that clocks and mode are known where that begins; where they
  * are not the same as at the end of the range before, it is decoded again from there.
  *
- * @returns `undefined` where one thread has to do all: there is one range, or code of JIT compilers is found by when it was
+ * @returns `undefined` if one thread has to do all: there is one range, or code of JIT compilers is found by when it was
  *   met first.
  */
 export async function joinRanges<Found, Joined>(
@@ -129,7 +129,7 @@ export async function joinRanges<Found, Joined>(
   }
 }
 
-/** Which ranges nobody has taken yet. */
+/** Ranges that no thread has taken yet. */
 class RangeQueue {
   readonly #ranges: readonly PtRange[];
   readonly #hasRoom: () => boolean;
@@ -205,7 +205,7 @@ interface Lane<Found, Joined> {
   position: number;
 }
 
-/** Joins what all threads found. */
+/** Joins the results of all threads. */
 class PtJoin<Found, Joined> {
   /** Decodes ranges in this thread. */
   readonly decoder: PtRangeDecoder<Found>;
@@ -305,7 +305,7 @@ class PtJoin<Found, Joined> {
         await this.#join(lane, last);
         lane.last = found;
       } else {
-        // Where one ended is not where the other began: this thread goes on from there.
+        // Where one ended is not where the other began: this thread continues from there.
         lane.repair ??= new PtRangeDecoder(this.#whole);
         const repaired = lane.repaired === lane.next
           ? last
@@ -417,7 +417,7 @@ class OtherThread<Found, Joined> {
   /**
    * Deals it what there is room for.
    *
-   * @throws {Error} Where it has failed.
+   * @throws {Error} If it has failed.
    */
   check(): void {
     if (this.#failed !== undefined) throw this.#failed;

@@ -9,7 +9,7 @@ import { type JoinedPt, joinRanges, type PtJoiner, type PtWorkers } from "./pt_j
 import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
 import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "../decode/pt_run.ts";
 
-/** Parts for each thread whose calls may wait for their turn, where they are listed. */
+/** Maximum number of parts per thread whose calls wait for their turn in a list. */
 const WAITING = 2;
 /** Bytes of a range of calls that are listed: there are more bytes of rows than of packets. */
 const EVENT_RANGE = 1 << 18;
@@ -18,7 +18,7 @@ const EVENT_RANGE = 1 << 18;
 export interface PtCallWhole extends PtWhole<CallPart> {
   /** Which part of it counts. */
   readonly filter: CallFilter;
-  /** What calls are counted by. */
+  /** Key for counting calls. */
   readonly rows: CallRows;
   /** Whether to find what was executed by stack. */
   readonly tree: boolean;
@@ -38,7 +38,7 @@ export function callWhole(
   return { ...whole, tree, events, sink };
 }
 
-/** What was decoded of calls. */
+/** Result of decoding calls. */
 export interface JoinedPtCalls extends JoinedPt {
   /** The calls, finished. */
   readonly calls: PtCalls;
@@ -48,7 +48,7 @@ export interface JoinedPtCalls extends JoinedPt {
  * Sums up the calls of a recording by several threads; see {@linkcode joinRanges}. Calls that are open at either end of
  * a range are operations on the calls of a thread (`CallOps`), which are applied in order of time.
  *
- * @returns `undefined` where one thread has to do all; see {@linkcode OneThreadOnly}, too.
+ * @returns `undefined` if one thread has to do all; see {@linkcode OneThreadOnly}, too.
  */
 export async function joinCalls(
   whole: PtCallWhole,
@@ -71,11 +71,11 @@ async function joined(
   }
 }
 
-/** What was decoded of calls that were listed. */
+/** Result of listing calls. */
 export interface ListedPtCalls {
   /** Figures. */
   readonly counts: PtCounts;
-  /** 1 for each place that was met; `undefined` where that is each one. */
+  /** 1 for each place that was met; `undefined` if that is each one. */
   readonly met: Uint8Array | undefined;
   /** By several threads: how many ranges there were, and how many were decoded again. */
   readonly joined: Omit<JoinedPt, "counts"> | undefined;

@@ -5,14 +5,14 @@ import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
 import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
 import { rowLines, type RowTextOptions } from "../lists/pt_text.ts";
 
-/** Rows of a list whose text is made at once. */
+/** Number of rows for which text is made at once. */
 const BLOCK = 1024;
 /** Parts for each thread whose text may wait for its turn. */
 const WAITING = 2;
 /** Bytes of a range: of branches and instructions there is up to a thousand times as much text. */
 const TEXT_RANGE = 1 << 15;
 
-/** What a list has in a range of a buffer: its text. */
+/** The text of a list for a range of a buffer. */
 export interface ListPart {
   /** The text; lines end with a newline. */
   readonly text: readonly Uint8Array<ArrayBuffer>[];
@@ -30,7 +30,7 @@ export interface ListTextOptions extends Omit<ListOptions, "idle">, RowTextOptio
 /** A recording of which a list is made. */
 export type PtListWhole = PtWhole<ListPart>;
 
-/** A recording of which a list is made, with what takes its ranges. */
+/** A recording to list, and the receiver of its ranges. */
 export function listWhole(
   whole: Omit<PtListWhole, "sink">,
   names: PtNames,
@@ -39,7 +39,7 @@ export function listWhole(
   return { ...whole, sink: (clock) => new PtListText(whole, names, options, clock) };
 }
 
-/** What was listed. */
+/** Result of listing. */
 export interface JoinedPtList extends JoinedPt {
   /** Rows that lines were made of. */
   readonly rows: number;
@@ -52,7 +52,7 @@ export interface JoinedPtList extends JoinedPt {
  * it in the order in which one thread would have made it.
  *
  * @param write Takes text.
- * @returns `undefined` where one thread has to do all; nothing was written then.
+ * @returns `undefined` if one thread has to do all; nothing was written then.
  */
 export async function joinList(
   whole: PtListWhole,

@@ -39,7 +39,7 @@ export interface PlacesFound {
   readonly time: Float64Array<ArrayBuffer>;
 }
 
-/** What was found in a range. */
+/** Result for a range. */
 export interface PtRangePart<Found> {
   /** The range. */
   readonly range: PtRange;
@@ -53,7 +53,7 @@ export interface PtRangePart<Found> {
   readonly end: readonly number[] | undefined;
   /** Its last time, ns. */
   readonly time: number;
-  /** New places of the thread; `undefined` where it is the one that joins. */
+  /** New places of the thread; `undefined` if it is the one that joins. */
   places: PlacesFound | undefined;
   /** Code that could not be had, by path, and why. */
   readonly missing: readonly (readonly [string, string])[];
@@ -61,23 +61,23 @@ export interface PtRangePart<Found> {
   readonly kernelFile: string | undefined;
 }
 
-/** What ranges are parts of. */
+/** The whole of which ranges are parts. */
 export interface PtWhole<Found> {
-  /** The trace; stitched, where its pieces may have data in common. */
+  /** The trace; stitched, if its pieces may have data in common. */
   readonly trace: AuxTrace;
   /** The file. */
   readonly source: RandomAccessSource;
-  /** What the records said, read to the end. */
+  /** The sideband, read to the end. */
   readonly sideband: PtSideband;
   /** Where the code is. */
   readonly code: PtCode;
   /** Only these buffers. */
   readonly wants: (stream: AuxStream) => boolean;
-  /** Makes what takes the ranges. */
+  /** Makes the receiver of ranges. */
   readonly sink: (clock: PtClock) => PtPartSink<Found>;
 }
 
-/** The ranges of all buffers, each about so many bytes, in order of time. */
+/** The ranges of all buffers, each about this many bytes, in order of time. */
 export async function ptRanges(
   { trace, source, wants }: Pick<PtWhole<never>, "trace" | "source" | "wants">,
   bytes: number,

@@ -2,20 +2,20 @@ import { OutOfMemory } from "@perfdata/format/memory";
 import { buffersOf } from "@perfdata/session/workers";
 import { type PtRange, PtRangeDecoder, type PtRangePart, type PtWhole } from "./pt_ranges.ts";
 
-/** What a thread is sent: what it decodes, and then ranges. */
+/** Messages to a worker: first what to decode, then ranges. */
 export type PtTask = { readonly about: unknown } | {
   readonly number: number;
   readonly range: PtRange;
 };
 
-/** What it answers. */
+/** Its answers. */
 export type PtAnswer =
   | { readonly kind: "ready" }
   | { readonly kind: "part"; readonly number: number; readonly part: PtRangePart<unknown> }
   | { readonly kind: "error"; readonly message: string; readonly memory: boolean };
 
 /**
- * What the module of a thread calls: decodes ranges of a recording as they are dealt out.
+ * Called by a worker's module: decodes ranges of a recording as they are assigned.
  *
  * @param open Opens the recording, with what it is to be decoded with.
  */

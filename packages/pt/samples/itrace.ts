@@ -1,4 +1,4 @@
-/** How many instructions, TSC ticks or ns there are from one sample to the next. */
+/** Number of instructions, TSC ticks or ns between samples. */
 export interface ItracePeriod {
   /** How many. */
   readonly period: number;
@@ -6,7 +6,7 @@ export interface ItracePeriod {
   readonly unit: "instructions" | "ticks" | "ns";
 }
 
-/** What samples are to be made of a trace: the options of `perf script --itrace`. */
+/** The samples to make from a trace: the options of `perf script --itrace`. */
 export interface ItraceOptions {
   /** Samples of instructions: one each `period` instructions, TSC ticks or ns. */
   readonly instructions?: ItracePeriod;
@@ -34,7 +34,7 @@ export interface ItraceOptions {
   readonly noOverflows?: boolean;
   /** Of errors, none of data that was lost. */
   readonly noLosses?: boolean;
-  /** The most entries of a call chain of samples that are no branches; without it there is none. */
+  /** The most entries of a call chain of samples that are not branches; without it there is none. */
   readonly callChain?: number;
   /** The most entries of their branch stack; without it there is none. */
   readonly branchStack?: number;
@@ -50,7 +50,7 @@ export interface ItraceOptions {
   readonly quick?: 0 | 1 | 2;
 }
 
-/** What `perf script` makes where nothing is said: calls and all that is no instruction. */
+/** The default of `perf script`: calls, and all samples except instructions. */
 export const DEFAULT_ITRACE: ItraceOptions = {
   branches: true,
   calls: true,
@@ -88,7 +88,7 @@ const UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6 };
 /**
  * Reads the options of `--itrace`: letters, some with a number, as perf-script(1) has them.
  *
- * @throws {RangeError} Where a letter has no meaning; the message says which have.
+ * @throws {RangeError} If a letter has no meaning; the message says which have.
  *
  * @example
  * ```ts
@@ -135,7 +135,7 @@ export function parseItrace(text: string): ItraceOptions {
       if (!(entries >= 1 && entries <= MAX_ENTRIES)) {
         throw new RangeError(`itrace: ${word}: expected 1 to ${MAX_ENTRIES} entries`);
       }
-      // What is said last counts for both letters, as in perf.
+      // The last setting counts for both letters, as in perf.
       if (isChain) callChain = entries;
       else branchStack = entries;
       letters.add(sized);

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import { type PtSampleRows, SAMPLE_WORD, SAMPLE_WORDS } from "./pt_sample_rows.ts";
 
-/** Which places are in rows: those at which samples are, and those to which their branches go. */
+/** The places in rows: those of samples, and the targets of their branches. */
 export class MetPlaces {
   #is = new Uint8Array(1024);
   #list: number[] = [];

@@ -1,5 +1,5 @@
 /**
- * Samples synthesized as of `--itrace`.
+ * Synthesized samples, as with `--itrace`.
  *
  * @module
  */

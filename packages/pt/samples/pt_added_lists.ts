@@ -2,7 +2,7 @@ import type { PtClock } from "../decode/pt_run.ts";
 import { PtSampleRows } from "./pt_sample_rows.ts";
 import type { SampleStacks } from "./pt_sample_stacks.ts";
 
-/** Samples that were recorded beside a trace, in order of time: a number each. */
+/** Samples that were recorded beside a trace, in order of time. */
 export interface RecordedSamples {
   /** How many. */
   readonly count: number;
@@ -17,8 +17,8 @@ export interface RecordedSamples {
 }
 
 /**
- * Call chains and branch stacks for samples that were recorded without: what the trace says of their
- * thread up to their time (`--itrace=G`, `L`).
+ * Call chains and branch stacks for samples that were recorded without them: those of their thread in
+ * the trace up to their time (`--itrace=G`, `L`).
  */
 export class AddedLists {
   /** The lists, from {@linkcode AddedLists.of} on, as `PtSampleRows.lists` has them. */
@@ -27,7 +27,7 @@ export class AddedLists {
   readonly #stacks: SampleStacks;
   /** When samples were taken, ticks of the decoder's clock: several are one ns. */
   readonly #ticks: Float64Array;
-  /** Where the lists of each sample begin, + 1; 0 where they were not made yet. */
+  /** Where the lists of each sample begin, + 1; 0 if they were not made yet. */
   readonly #at: Int32Array;
   /** By thread: its samples, and which of them is next. */
   readonly #waiting = new Map<number, { readonly samples: number[]; next: number }>();

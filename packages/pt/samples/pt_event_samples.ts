@@ -3,7 +3,10 @@ import { ERROR_CODES, IP_FLAG, KIND_FLAGS, SAMPLE, SAMPLE_WORD } from "./pt_samp
 import type { SampleMaker, SamplesOptions } from "./pt_sample_maker.ts";
 import type { SampleTrack } from "./pt_sample_track.ts";
 
-/** Flags of the abort of a transaction, of an interrupt, and of one that leads out of what is traced. */
+/**
+ * Flags of the abort of a transaction, of an interrupt, and of an interrupt that leaves the traced
+ * code.
+ */
 const ABORT_FLAGS = IP_FLAG.BRANCH | IP_FLAG.TX_ABORT;
 const ASYNC_FLAGS = IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT;
 const OUT_FLAGS = IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;
@@ -139,7 +142,7 @@ export class EventSamples implements LeftOut {
       case FlowEvent.ENABLED:
       case FlowEvent.SYNC:
         track.isOn = true;
-        // A PSB+ that says where execution is is no branch to there.
+        // A PSB+ with the address of execution is not a branch to it.
         if (atPsb && kind === FlowEvent.SYNC) this.#maker.takeTime(track);
         else {
           this.#begin(track, low, high);

@@ -1,6 +1,6 @@
 import type { CounterEvent } from "../code/pt_sideband.ts";
 
-/** Types of blocks of a PEBS record (SDM, "PEBS record fields in BIP packets"), and items of them. */
+/** Types of blocks of a PEBS record (SDM, "PEBS record fields in BIP packets"), and their items. */
 const PEBS_BASIC = 4;
 const PEBS_MEMORY = 5;
 const BASIC_IP = 0;
@@ -11,11 +11,11 @@ const MEMORY_ADDRESS = 0;
 /** Counters that a record can name: a bit each. */
 const COUNTERS = 64;
 
-/** Which events the records of PEBS of a trace are samples of. */
+/** The events whose samples are the PEBS records of a trace. */
 export interface PebsEvents {
   /** The number of the event, if only one writes records of PEBS. */
   readonly single?: number | undefined;
-  /** Which counters have counted which events from when on, in order of time. */
+  /** The events of counters, with the time from which each holds, in order of time. */
   readonly counters: readonly CounterEvent[];
 }
 
@@ -40,7 +40,7 @@ export class PebsRecord {
   readonly #single: number;
   readonly #changes: readonly CounterEvent[];
   #nextChange = 0;
-  /** Number of the event, by counter; -1 where it is not known. */
+  /** Number of the event, by counter; -1 if it is not known. */
   readonly #eventOf = new Int32Array(COUNTERS).fill(-1);
   readonly #events: number[] = [];
 

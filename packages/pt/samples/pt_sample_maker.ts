@@ -10,11 +10,11 @@ import { IP_FLAG, KIND_FLAGS, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import { type BranchEnds, SampleStacks } from "./pt_sample_stacks.ts";
 import type { IpcCount, SampleTrack } from "./pt_sample_track.ts";
 
-/** What `PtSamples` needs beside the options. */
+/** Inputs of `PtSamples` beside the options. */
 export interface SamplesOptions {
-  /** What is made. */
+  /** Options of the samples. */
   readonly itrace: ItraceOptions;
-  /** Ratio of the TSC to the bus clock; 0 where it is not known. */
+  /** Ratio of the TSC to the bus clock; 0 if it is not known. */
   readonly maxNonTurboRatio: number;
   /** Whether the bytes of instructions are wanted: see `PtSamples.insnTexts`. */
   readonly bytes?: boolean;
@@ -34,7 +34,7 @@ export interface SamplesOptions {
   };
   /** Samples that were recorded, if they get lists. */
   readonly recorded?: RecordedSamples;
-  /** Which events records of PEBS are samples of. */
+  /** The events whose samples are PEBS records. */
   readonly pebs?: PebsEvents;
   /** Whether the kernel is traced. */
   readonly hasKernel: boolean;
@@ -61,13 +61,13 @@ export class SampleMaker {
   readonly code: PtCode;
   /** How times convert. */
   readonly clock: PtClock;
-  /** What is wanted. */
+  /** The requested samples. */
   readonly options: SamplesOptions;
   /** Instructions of blocks. */
   readonly insns: InsnTable;
   /** Calls that are open, and the last branches. */
   readonly stacks: SampleStacks;
-  /** Flags of branches one of which a wanted one has; 0 where each is wanted. */
+  /** Flags of which a requested branch has at least one; 0 if all branches are requested. */
   readonly branchesFilter: number;
   /** Whether it is wanted how deep the calls are. */
   readonly depths: boolean;
@@ -88,7 +88,7 @@ export class SampleMaker {
     toHigh: 0,
     toPlace: -1,
   };
-  /** The block that a branch goes to, or -1 where it is not known. */
+  /** The block that a branch goes to, or -1 if it is not known. */
   #target = -1;
   #skip: number;
   #pieces = 0;
@@ -135,7 +135,7 @@ export class SampleMaker {
     return true;
   }
 
-  /** A row with what all rows of a track have; -1 where the filter leaves it out. */
+  /** A row with what all rows of a track have; -1 if the filter leaves it out. */
   row(
     track: SampleTrack,
     kind: number,

@@ -2,17 +2,17 @@ import type { ItraceOptions } from "./itrace.ts";
 import type { PtClock } from "../decode/pt_run.ts";
 
 /**
- * Which instructions are sampled: each N-th, or one each N ticks of the TSC, where perf lets an
- * instruction last a tick (`intel_pt_next_sample` and `intel_pt_sample_insn` of perf's decoder).
+ * Selects the instructions to sample: every Nth, or one every N ticks of the TSC. As in perf, an
+ * instruction takes one tick (`intel_pt_next_sample` and `intel_pt_sample_insn` of perf's decoder).
  */
 export class SamplePeriod {
   /** Whether instructions are sampled at all. */
   readonly isOn: boolean;
   readonly #isTicks: boolean;
   readonly #period: number;
-  /** What the times of the decoder have to be moved by, so that multiples of the period are round. */
+  /** Shift of the decoder's times that makes multiples of the period round. */
   readonly #phase: number = 0;
-  /** Instructions up to the next sample, this one included; 0 where it has to be worked out. */
+  /** Instructions up to the next sample, this one included; 0 if it has to be worked out. */
   #left = 0;
   /** Instructions since the last sample. */
   #passed = 0;
@@ -44,7 +44,7 @@ export class SamplePeriod {
     this.#insns = 0;
   }
 
-  /** A branch or an event ends what perf walks through at once. */
+  /** A branch or an event ends a walk of perf. */
   branch(): void {
     if (this.#isTicks) this.#left = 0;
   }

@@ -2,7 +2,7 @@ import { FlowError } from "@perfdata/intel-pt/flow";
 import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** What a row of {@linkcode PtSampleRows} is: the events that perf makes of a trace. */
+/** Kinds of rows of {@linkcode PtSampleRows}: the events that perf synthesizes from a trace. */
 export const SAMPLE = {
   /** An instruction: `from`; `period` is how many there were since the last. */
   INSTRUCTIONS: 0,
@@ -33,7 +33,7 @@ export const SAMPLE = {
   EVENT: 11,
   /**
    * A record of PEBS at `from`, of the event whose number is `value`; `to` is the address of the data that it
-   * accessed, 0 where there is none.
+   * accessed, 0 if there is none.
    */
   PEBS: 12,
   /** Core clocks (`value`) of what ran up to the branch at `from`, which `to` is the target of. */
@@ -128,11 +128,11 @@ export const SAMPLE_WORD = {
   TO: 11,
   INSN: 12,
   DEPTH: 13,
-  /** Where the row's lists begin in {@linkcode PtSampleRows.lists}; -1 where it has none. */
+  /** Where the row's lists begin in {@linkcode PtSampleRows.lists}; -1 if it has none. */
   LISTS: 14,
   /** Bits 63:32 of the payload of an event, of which `value` has the rest. */
   PAYLOAD_HI: 15,
-  /** Instructions and core clocks since the last row of its kind that has them; 0 where it has none. */
+  /** Instructions and core clocks since the last row of its kind that has them; 0 if it has none. */
   IPC_INSNS: 16,
   IPC_CYCLES: 17,
 } as const;
@@ -153,7 +153,7 @@ export class PtSampleRows {
   count = 0;
   /** {@linkcode SAMPLE_WORDS} numbers a row: see {@linkcode SAMPLE_WORD}. */
   words: Int32Array = new Int32Array(SAMPLE_WORDS * 1024);
-  /** When, ns; -1 where there is no time. */
+  /** When, ns; -1 if there is no time. */
   time: Float64Array = new Float64Array(1024);
   /**
    * How many instructions an instruction stands for, bits 31:0 of the payload of an event, or what

@@ -237,7 +237,7 @@ export class SampleStacks {
  * Puts callers from the `n`th on, innermost first, at `at` with their number before them.
  *
  * @param room Entries at most, as perf counts them.
- * @param inKernel Whether the entry before is in the kernel; `undefined` where there is none.
+ * @param inKernel Whether the entry before is in the kernel; `undefined` if there is none.
  * @returns The end of what was put.
  */
 function putCallers(

@@ -3,7 +3,7 @@ import type { PebsRecord } from "./pt_pebs.ts";
 import type { SamplePeriod } from "./pt_sample_period.ts";
 import { type PtSampleRows, SAMPLE_WORD } from "./pt_sample_rows.ts";
 
-/** Instructions and core clocks of samples of one kind: up to the last one that had them. */
+/** Instructions and core clocks up to the last sample of a kind that had them. */
 export class IpcCount {
   insns = 0;
   cycles = 0;
@@ -67,7 +67,7 @@ export class SampleTrack {
   pendingJump = -1;
   /** Whether it is not known to the calls yet which piece this is. */
   isNew = true;
-  /** The instructions that the sample of its own instruction stands for; 0 where there is none. */
+  /** The instructions that the sample of its own instruction stands for; 0 if there is none. */
   pendingPeriod = 0;
   /** Whether that sample is the first that was taken in a part. */
   pendingIsFirst = false;

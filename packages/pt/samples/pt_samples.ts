@@ -13,7 +13,7 @@ import { SamplePeriod } from "./pt_sample_period.ts";
 import { KIND_FLAGS, PtSampleRows, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import { SampleTrack } from "./pt_sample_track.ts";
 
-/** What a part of a buffer's trace leaves to the next one, and what was left out of it. */
+/** State that a part of a buffer's trace passes to the next part, and what was left out. */
 export interface PartEnd extends LeftOut {
   /** How many instructions were sampled. */
   readonly takes: number;
@@ -38,15 +38,15 @@ export function areLocal(
 }
 
 /**
- * Makes the samples of a trace that perf makes of it with `--itrace`: instructions, branches, events,
- * errors, each at the time that perf gives it.
+ * Makes the samples that perf synthesizes from a trace with `--itrace`: instructions, branches, events,
+ * errors, each with perf's time.
  *
  * Mirrors `intel_pt_sample` and `intel_pt_sample_flags` of tools/perf/util/intel-pt.c, and when
  * `intel_pt_decode` takes over a time: instructions before the branch that uses a packet have the time
  * from before it, the branch itself that of the packet.
  */
 export class PtSamples implements PtSink {
-  /** What came since it was cleared last. */
+  /** Rows since the last clearing. */
   readonly rows: PtSampleRows = new PtSampleRows();
 
   readonly #maker: SampleMaker;
@@ -159,7 +159,7 @@ export class PtSamples implements PtSink {
     this.#merge(bound);
   }
 
-  /** Hands over what waits for other buffers. */
+  /** Hands over rows that wait for other buffers. */
   finish(): void {
     if (this.#options.merge) this.#merge(Infinity);
   }

@@ -1,10 +1,10 @@
 import type { DataType } from "@perfdata/symbols/dwarf";
 
-/** Structures in each other that are followed: in a damaged file, one may be a part of itself. */
+/** Maximum depth of nested structures: in a damaged file, a structure may contain itself. */
 export const DEEPEST_FIELD = 32;
 
 /**
- * The name of the field at an offset: `stats.hits`, `in[].x`; `""` where there is none.
+ * The name of the field at an offset: `stats.hits`, `in[].x`; `""` if there is none.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** What follows an instruction. */
+/** Where execution continues after an instruction. */
 export type InsnFlow = "next" | "branch" | "jump" | "call" | "end";
 
 /** An operand in memory. Registers have their numbers in DWARF. */
@@ -17,7 +17,7 @@ export interface MemoryOperand {
   readonly isSegment: boolean;
 }
 
-/** What an instruction does with the address that a register may hold. */
+/** Effect of an instruction on the address that a register may hold. */
 export type InsnEffect =
   /** It copies a register. */
   | { readonly kind: "move"; readonly to: number; readonly from: number }

@@ -15,7 +15,7 @@ export interface TypeCount extends DataCount {
   readonly offsets: ReadonlyMap<number, DataCount>;
 }
 
-/** What the samples of an event accessed. */
+/** Types of data that the samples of an event accessed. */
 export interface TypeCounts {
   /** Types, those with the largest periods first. */
   readonly types: readonly TypeCount[];

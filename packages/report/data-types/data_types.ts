@@ -5,7 +5,7 @@ import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import type { DataDecoder, DataInsn } from "./data_insn.ts";
 import { type FoundData, RegisterTypes } from "./register_types.ts";
 
-/** Why it is not known what an instruction accesses. */
+/** Why the type of an access is not known. */
 export const DATA_CAUSES = [
   /** It pushes, pops, calls or returns. */
   "stack operation",
@@ -24,7 +24,7 @@ export const DATA_CAUSES = [
 /** One of {@link DATA_CAUSES}. */
 export type DataCause = typeof DATA_CAUSES[number];
 
-/** What an instruction accesses, or why that is not known. */
+/** The data that an instruction accesses, or why it is not known. */
 export type DataAccess =
   | {
     /** Its type; an element of an array counts as that. */
@@ -175,7 +175,7 @@ function withOneName(accesses: readonly DataAccess[]): DataAccess[] {
   });
 }
 
-/** Why an instruction accesses no data; `undefined` where it does. */
+/** Why an instruction accesses no data; `undefined` if it does. */
 function accessOf({ memory, isStackOperation }: DataInsn): DataCause | undefined {
   if (isStackOperation) return "stack operation";
   return memory?.isAccessed === true ? undefined : "no memory operand";

@@ -4,7 +4,7 @@ import type { ObjectData } from "@perfdata/symbols/object-data";
 import { DEEPEST_FIELD } from "./data_field.ts";
 import type { DataDecoder, DataInsn, MemoryOperand } from "./data_insn.ts";
 
-/** Data that a register points to. */
+/** The data to which a register points. */
 interface Pointed {
   /** Its type. */
   readonly type: DataType;
@@ -22,7 +22,7 @@ export interface FoundData {
   readonly offset: number;
 }
 
-/** By register: what it points to, `undefined` where that is not known. */
+/** By register: what it points to, `undefined` if that is not known. */
 type Registers = readonly (Pointed | undefined)[];
 
 const REGISTERS = 17;
@@ -74,7 +74,7 @@ export class RegisterTypes {
     this.#follow();
   }
 
-  /** What an instruction accesses in memory; `undefined` where that is not known. */
+  /** What an instruction accesses in memory; `undefined` if that is not known. */
   access(number: number): FoundData | undefined {
     const insn = this.#insns[number];
     if (insn?.memory === undefined) return undefined;

@@ -3,8 +3,8 @@ import { TidTable } from "@perfdata/session/machine-tids";
 import { textRanks, Texts } from "../numbered_texts.ts";
 
 /**
- * Commands of rows, by number: names, and threads that have none and are called `:tid`, of which there may
- * be millions. Even numbers are names.
+ * Commands of rows, by number: even numbers are names; odd ones are threads without a name, called
+ * `:tid`, of which there may be millions.
  */
 export class CommTable {
   readonly #names = new Texts();
@@ -13,7 +13,7 @@ export class CommTable {
   /**
    * The number of a command: one for each text.
    *
-   * @param name Its name, where it has one.
+   * @param name Its name, if it has one.
    * @param tid The thread that has none.
    */
   of(name: string | undefined, tid: number): number {

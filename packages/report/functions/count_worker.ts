@@ -6,7 +6,7 @@ import { serveBlocks } from "@perfdata/session/workers";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import { type CountOptions, SampleCounts } from "./sample_counts.ts";
 
-/** What it is given. */
+/** Input of the worker. */
 export interface CountAbout {
   /** How to count. */
   readonly counts: CountOptions;

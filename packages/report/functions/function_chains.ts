@@ -5,9 +5,9 @@ import { markedText } from "./function_keys.ts";
 import type { CountedCode, CountedSamples, FunctionTable } from "./functions.ts";
 
 /**
- * From where chains go, as `perf report -g` calls it. `caller`: from the outermost caller down to
- * what was sampled; where callees are counted (`--children`), from the row's function down if it was
- * not sampled itself. `callee`: from the row's function up to its callers.
+ * Direction of chains, named as in `perf report -g`. `caller`: from the outermost caller down to the
+ * sampled function; with `--children`, from the row's function down if it was not sampled itself.
+ * `callee`: from the row's function up to its callers.
  */
 export type ChainOrder = "caller" | "callee";
 
@@ -17,7 +17,7 @@ export interface FunctionChain {
   readonly samples: number;
   /** The sum of their periods. */
   readonly period: number;
-  /** Names of the functions, with a mark where nothing verifies them. */
+  /** Names of the functions, with a mark if nothing verifies them. */
   readonly frames: readonly string[];
 }
 

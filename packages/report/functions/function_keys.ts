@@ -8,10 +8,10 @@ import type { SampleKeys } from "./sample_counts.ts";
 import { DETAIL_COLUMNS, type DetailColumn } from "./sample_details.ts";
 import { textRanks } from "../numbered_texts.ts";
 
-/** What rows are ordered by: a number of each. */
+/** The key for ordering rows: a number for each. */
 export type OrderColumn = (row: number) => number;
 
-/** What rows can be grouped by: an entry here is all that a new one takes. */
+/** A key by which rows can be grouped. A new key needs only an entry here. */
 export interface FunctionKey {
   /** Its name in `--sort`, and in CSV and JSON. */
   readonly name: SortKey;
@@ -46,7 +46,7 @@ export interface FunctionKey {
 /** What can be collected of the names of places. */
 export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline" | FineColumn;
 
-/** What can be collected of samples. */
+/** Columns that can be collected from samples. */
 export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn;
 
 /** An end of a branch: the one that it leads from, or that it leads to. */
@@ -64,7 +64,7 @@ export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
   });
 }
 
-/** What {@link SampleCounts} has to collect for some keys. */
+/** Columns that {@link SampleCounts} has to collect for some keys. */
 export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   const keys = keysOf(sort);
   const by = (column: ContextColumn) => keys.some(({ context }) => context === column);
@@ -98,7 +98,7 @@ export function areOfTypes(sort: readonly SortKey[]): boolean {
   return keysOf(sort).some(({ needs }) => needs?.startsWith("type") === true);
 }
 
-/** The name of a function, with a mark where nothing verifies it. */
+/** The name of a function, with a mark if nothing verifies it. */
 export function markedText({ names }: FunctionTable, number: number): string {
   const text = names.functions.text(number);
   return names.unverified.has(number) ? text + UNVERIFIED_MARK : text;

@@ -14,7 +14,7 @@ import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
 import { Texts } from "../numbered_texts.ts";
 
-/** What few keys are about, and makes several entries of one function: see `PlaceNames.#FINE`. */
+/** Columns that few keys need, and that split a function into several entries: see `PlaceNames.#FINE`. */
 export type FineColumn = "offset" | "size" | "type" | "typeoff" | "typecln";
 
 /** A place whose function has several entries. */
@@ -42,25 +42,25 @@ export interface NameNeeds extends Readonly<Partial<Record<FineColumn, boolean>>
   readonly inline: boolean;
 }
 
-/** What names are of: the places of an engine, or those of a profile that has names already. */
+/** Places with names: those of an engine, or those of a profile that already has names. */
 export type CodePlaces = Pick<
   Places,
   "count" | "mapped" | "objects" | "object" | "address" | "lo" | "hi" | "cpumode"
 >;
 
-/** What became of the addresses of places. */
+/** Results of looking up the addresses of places. */
 export interface LookedUpPlaces {
-  /** By place; `undefined` where it was not looked up. */
+  /** By place; `undefined` if it was not looked up. */
   readonly resolutions: readonly (Resolution | undefined)[];
   /** By place: the object that it was looked up in, -1 for none. */
   readonly object: Int32Array;
   /** By place: whether that is not known to be the file that was recorded. */
   readonly unverified: Uint8Array;
-  /** Which addresses have names and why others have none; `undefined` where nothing was looked up. */
+  /** Which addresses have names and why others have none; `undefined` if nothing was looked up. */
   readonly trust: SymbolTrust | undefined;
 }
 
-/** What places are looked up of: an engine, or the code of a trace. */
+/** Source of places to look up: an engine, or the code of a trace. */
 export interface LookedUpCode {
   /** The places. */
   readonly places: AddressedPlaces;
@@ -132,8 +132,8 @@ export async function lookUpUses(
 }
 
 /**
- * What rows say of places, as numbers: object, function, line and file. An entry is a distinct
- * combination of those that are needed.
+ * Numbers for the names of places in rows: object, function, line and file. An entry is a distinct
+ * combination of the needed ones.
  */
 export class PlaceNames {
   /** Names of objects. */
@@ -185,7 +185,7 @@ export class PlaceNames {
   #count = 0;
   /** Addresses where nothing is mapped that look like a process's, in another mode than that. */
   readonly #elsewhere = new Set<number>();
-  /** By place: its innermost entry, or -1 where it was not asked for. */
+  /** By place: its innermost entry, or -1 if it was not asked for. */
   readonly #inner: Int32Array;
   readonly #all: (Int32Array | undefined)[] = [];
 
@@ -231,7 +231,7 @@ export class PlaceNames {
   /**
    * The numbers of an entry's names, by entry.
    *
-   * @throws {Error} Where the names were not needed: there is nothing in the column.
+   * @throws {Error} If the names were not needed: there is nothing in the column.
    */
   column(name: NameColumn): Int32Array {
     if (!(this.#needs[name] ?? false)) {

@@ -5,7 +5,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { addressToHex } from "@perfdata/symbols/address";
 import { textRanks } from "../numbered_texts.ts";
 
-/** Where a function runs: the code of the letter that perf shows. */
+/** The level of a function, as the character code of perf's letter. */
 export const LEVEL = {
   /** In the kernel. */
   KERNEL: 0x6b,

@@ -3,8 +3,8 @@ import type { DataTypes } from "../data-types/data_types.ts";
 import type { SortKey } from "./function_keys.ts";
 
 /**
- * What a row of the statistics is about, as one value: see {@link FunctionTable.row}. It has the keys that rows
- * are grouped by.
+ * Subject of a row of the statistics, as one value: see {@link FunctionTable.row}. It has the keys by
+ * which rows are grouped.
  */
 export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | number>>> {
   /** Number of the event. */
@@ -40,13 +40,13 @@ export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | n
   readonly level?: string;
   /** File name and line; function and offset where they are not known. */
   readonly srcline?: string;
-  /** Source file's name; empty where it is not known. */
+  /** Source file's name; empty if it is not known. */
   readonly srcfile?: string;
   /** Process, where rows are grouped by it. */
   readonly pid?: number;
   /** Thread, where rows are grouped by it. */
   readonly tid?: number;
-  /** CPU, where rows are grouped by it; -1 where samples do not say. */
+  /** CPU, if rows are grouped by it; -1 if samples do not say. */
   readonly cpu?: number;
   /** Object that a branch leads from, where rows are grouped by it. */
   readonly dso_from?: string;
@@ -66,7 +66,7 @@ export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | n
   readonly srcline_to?: string;
   /** Whether it was mispredicted: `Y` or `N`, or `N/A` where the processor does not say. */
   readonly mispredict?: string;
-  /** Cycles since the branch before it; 0 where they are not known. */
+  /** Cycles since the branch before it; 0 if they are not known. */
   readonly cycles?: number;
   /** `T` for a branch in a transaction, `.` for others. */
   readonly in_tx?: string;
@@ -142,12 +142,12 @@ export interface FunctionOptions {
   readonly chains?: boolean;
   /** Which commands, objects and functions are kept, by name. */
   readonly only?: NameFilter;
-  /** Finds types of data, where rows are about these. */
+  /** Finds types of data, if rows are about these. */
   readonly dataTypes?: Pick<DataTypes, "find">;
   /** Numbers of the events that have rows; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
-  /** At most so many rows of each event; only these are named and put in order. */
+  /** At most this many rows of each event; only these are named and put in order. */
   readonly limit?: number;
-  /** Only rows of at least this share of their event, 0 to 1: of its latency, where rows have that. */
+  /** Only rows of at least this share of their event, 0 to 1: of its latency, if rows have that. */
   readonly least?: number;
 }

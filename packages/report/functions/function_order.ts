@@ -4,11 +4,11 @@ import type { FunctionTable } from "./functions.ts";
 import { stableOrder } from "./row_order.ts";
 
 /**
- * The rows of a table in order: by event, then by latency (where they have it), period, samples and names. Those that are too many or
- * too small are left out before they are named.
+ * The rows of a table in order: by event, then by latency (if they have it), period, samples and names.
+ * Rows that are too many or too small are left out before names are looked up.
  *
- * @param limit At most so many of each event.
- * @param least Only those of at least this share of their event.
+ * @param limit Maximum number of rows for each event.
+ * @param least Minimum share of the event.
  */
 export function orderedRows(
   table: FunctionTable,

@@ -6,7 +6,7 @@ import type { FunctionTable } from "./functions.ts";
 import { jsonLine } from "../json_line.ts";
 
 /**
- * A share as percent with two digits, rounded as C rounds it: what lies in the middle, to even.
+ * A share in percent with two digits, rounded as in C: ties to even.
  *
  * @example
  * ```ts
@@ -62,7 +62,7 @@ function numberColumns(table: FunctionTable): NumberColumn[] {
   ];
 }
 
-/** The columns of latency, where rows have it: the first ones, since rows are in their order. */
+/** The columns of latency, if rows have it: the first ones, since rows are in their order. */
 function latencyColumns(table: FunctionTable): NumberColumn[] {
   if (!table.withLatency) return [];
   const column = (name: string, title: string, latency: (row: number) => number): NumberColumn => ({
@@ -267,7 +267,7 @@ const FITTED = 1000, WIDEST = 40;
 /** Characters of a bar, and the blank after it. */
 const BAR = 10, BAR_COLUMN = BAR + 1;
 /**
- * A bar must leave so many characters for the last column, which says what a row is of. Where even
+ * A bar must leave this many characters for the last column, which says what a row is of. Where even
  * {@link LEAST} do not fit, the terminal breaks the lines.
  */
 const ENOUGH = 40, LEAST = 16;

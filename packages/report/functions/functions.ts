@@ -29,7 +29,7 @@ import type { EventTotal, SampleCounts } from "./sample_counts.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
 
-/** What samples were counted of: an engine, or a profile. */
+/** Source of the counted samples: an engine, or a profile. */
 export interface CountedCode {
   /** Its places. */
   readonly places: CodePlaces;
@@ -82,11 +82,11 @@ export class FunctionTable {
   readonly details: SampleDetails | undefined;
   /** Paths of cgroups by id. */
   readonly cgroups: ReadonlyMap<bigint, string>;
-  /** By CPU: its socket, where rows are grouped by that. */
+  /** By CPU: its socket, if rows are grouped by that. */
   readonly sockets: readonly number[];
-  /** Numbers of the events that have rows; all where it is `undefined`. */
+  /** Numbers of the events that have rows; all if it is `undefined`. */
   readonly events: ReadonlySet<number> | undefined;
-  /** Of how many samples the type of data is not known, where rows are about types. */
+  /** Of how many samples the type of data is not known, if rows are about types. */
   readonly unknownTypes: UnknownTypes | undefined;
   readonly #sums = new SampleHistogram();
   /** What of contexts rows are grouped by. */
@@ -219,7 +219,7 @@ export class FunctionTable {
   /**
    * A value of the context of a row.
    *
-   * @throws {Error} Where no key says that it reads this: rows are not grouped by it.
+   * @throws {Error} If no key says that it reads this: rows are not grouped by it.
    */
   context(row: number, column: ContextColumn): number {
     if (!this.#grouped.has(column)) {
@@ -232,8 +232,8 @@ export class FunctionTable {
   /**
    * The number of a name of what a row is about.
    *
-   * @param end Which end of a branch or an access, where rows are about these.
-   * @throws {Error} Where no key says that it needs this.
+   * @param end Which end of a branch or an access, if rows are about these.
+   * @throws {Error} If no key says that it needs this.
    */
   name(row: number, column: NameColumn, end: End = "to"): number {
     return intAt(this.names.column(column), this.entry(row, end));
@@ -242,7 +242,7 @@ export class FunctionTable {
   /**
    * The entry of {@link FunctionTable.names} that a row is about.
    *
-   * @param end Which end of a branch or an access, where rows are about these.
+   * @param end Which end of a branch or an access, if rows are about these.
    */
   entry(row: number, end: End = "to"): number {
     const node = this.#sums.node(row);

@@ -33,7 +33,7 @@ export interface FunctionsOptions extends FunctionOptions {
  * This is {@link functionTable} in one call, with an object per row. Samples that are damaged or
  * belong to no known event are left out.
  *
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
  * ```ts

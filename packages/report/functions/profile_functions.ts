@@ -15,7 +15,7 @@ import {
   nameNeeds,
 } from "./functions.ts";
 
-/** The functions of a profile, and what their stacks are made from. */
+/** The functions of a profile, and the source of their stacks. */
 export interface ProfileFunctions {
   /** The rows. */
   readonly table: FunctionTable;
@@ -29,8 +29,8 @@ export interface ProfileFunctions {
  * The functions of a profile that has names already, as those of a recording. Functions of one name in an
  * object are one, since a profile does not say where they begin.
  *
- * @param options Which rows; callees count where they are asked for.
- * @throws {Error} Where rows are grouped by CPUs that the profile does not have, by branches or by data.
+ * @param options Which rows; callees count if they are asked for.
+ * @throws {Error} If rows are grouped by CPUs that the profile does not have, by branches or by data.
  *
  * @example
  * ```ts

@@ -2,8 +2,8 @@ import { floatAt, uintAt } from "@perfdata/format/elements";
 import type { OrderColumn } from "./function_keys.ts";
 
 /**
- * The order of rows by columns of numbers, of which the first decides first; rows that are equal in
- * all stay as they are. Columns of few values are sorted by counting, the last one first.
+ * The order of rows by columns of numbers, the first column being the most significant; equal rows keep
+ * their order. Columns with few values are sorted by counting, the last one first.
  *
  * @param rows The rows to order.
  */
@@ -43,7 +43,7 @@ export function stableOrder(
 }
 
 /**
- * Gives each value a number that is in its order; returns one more than the highest, 1 where all values
+ * Gives each value a number that is in its order; returns one more than the highest, 1 if all values
  * are equal.
  */
 function rank(values: Float64Array, rankOf: Uint32Array): number {

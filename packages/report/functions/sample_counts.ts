@@ -31,7 +31,7 @@ import {
   SampleDetails,
 } from "./sample_details.ts";
 
-/** Where the fields of a CGROUP lie. */
+/** Offsets of the fields of a CGROUP record. */
 const CGROUP_RECORD = layoutOf(CGROUP);
 
 /** What samples are grouped by besides event, comm and place. */
@@ -87,7 +87,7 @@ export interface EventTotal {
   samples: number;
   /** Sum of their periods. */
   period: number;
-  /** The same, each divided by the number of threads that had a CPU, where that is counted. */
+  /** The same, each divided by the number of threads that had a CPU, if that is counted. */
   latency?: number;
 }
 
@@ -131,11 +131,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly pairs: NodeTable | undefined;
   /** What the pairs are. */
   readonly kind: "samples" | "branches" | "accesses";
-  /** Other values of samples, where rows are grouped by some. */
+  /** Other values of samples, if rows are grouped by some. */
   readonly details: SampleDetails | undefined;
   /** Paths of cgroups by id, as far as they were recorded. */
   readonly cgroups: Map<bigint, string> = new Map();
-  /** By CPU: its socket, where rows are grouped by that and the recording says it. */
+  /** By CPU: its socket, if rows are grouped by that and the recording says it. */
   sockets: readonly number[] | undefined;
   readonly #features = new Map<number, Uint8Array>();
   /** Where memory is asked for: samples whose event has data sources. */
@@ -455,7 +455,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     this.#histogram.addLater(context, node, period);
   }
 
-  /** The place of the data of an access; -1 where its address is 0: it was not known. */
+  /** The place of the data of an access; -1 if its address is 0: it was not known. */
   #data(run: Run, i: number): number {
     const { layout } = this.#events[intAt(run.event, i)] as PerfEvent;
     if (layout.addr < 0) return -1;

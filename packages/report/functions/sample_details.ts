@@ -23,7 +23,7 @@ import {
 import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Run } from "@perfdata/session/run";
 
-/** Values of 64 bits that single samples have: what few recordings have, and few rows are grouped by. */
+/** 64-bit values of single samples. Few recordings have them, and rows are rarely grouped by them. */
 export type DetailColumn =
   | "data_src"
   | "weight"
@@ -46,7 +46,7 @@ export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   "parallelism",
 ];
 
-/** What a sample itself has; the rest is of the moment at which it was taken. */
+/** Columns from the sample itself; others depend on the time of the sample. */
 export type RecordedColumn = Exclude<DetailColumn, "parallelism">;
 
 /** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
@@ -89,7 +89,7 @@ export interface TraceTexts {
   text(id: number, bytes: Uint8Array, view: DataView, start: number, end: number): Uint8Array;
 }
 
-/** What of the samples of one thread was collected. */
+/** Columns collected by one thread. */
 export interface DetailsPart {
   /** Values by number, two words each. */
   readonly words: Int32Array<ArrayBuffer>;

@@ -16,8 +16,8 @@ import type { CountedCode, CountedSamples } from "./functions.ts";
 import type { EventTotal, SampleKeys } from "./sample_counts.ts";
 
 /**
- * Counts the branches of an Intel PT trace as those of branch stacks are counted: each that was taken is a
- * sample with a period of 1, of one event.
+ * Counts the branches of an Intel PT trace like those of branch stacks: each taken branch is a sample
+ * with a period of 1, all of one event.
  */
 export class TraceBranchSamples implements CountedSamples {
   /** Branches by context and pair. */

@@ -79,7 +79,7 @@ export function adviceOf(info: RecordingInfo, damage: number, file: string): Adv
 }
 
 /**
- * What the line of trust of a profile says that can be helped.
+ * Advice from the line of trust of a profile.
  *
  * @param trust The line, `Profile.trust`.
  */

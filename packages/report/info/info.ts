@@ -92,7 +92,7 @@ const WANTED: ReadonlySet<number> = new Set([
  *
  * @param reader The recording.
  * @param options How to read it; the workers are those of `infoWorkers`.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
  * ```ts

@@ -29,7 +29,7 @@ import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 // Where the field of a record lies.
 const TRACE = layoutOf(AUXTRACE);
 
-/** An event of a recording: what was asked for, and what came. */
+/** An event of a recording: requested frequency or period, and actual samples. */
 export interface EventInfo {
   /** Its name. */
   name: string;
@@ -43,7 +43,7 @@ export interface EventInfo {
   readonly fixedPeriod: number | undefined;
 }
 
-/** What the stacks of a recording are made of. */
+/** Sources of the stacks of a recording. */
 export interface StackInfo {
   /** Samples with a call chain. */
   chains: number;
@@ -89,7 +89,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   readonly #hasCpu = new Uint8Array(CPUS);
   #isAnyOrder = false;
 
-  /** @param reader The recording, where records that are no samples are taken before the start. */
+  /** @param reader The recording, where records that are not samples are taken before the start. */
   constructor(reader?: PerfDataReader) {
     this.#reader = reader;
   }
@@ -114,7 +114,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     }
   }
 
-  /** Takes a record that is no sample, while the file is looked through. */
+  /** Takes a record that is not a sample, while the file is looked through. */
   other(batch: RecordBatch, i: number, hi: number, lo: number): void {
     const start = batch.start(i);
     this.#other(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
@@ -154,7 +154,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.byPlace[at] = floatAt(this.byPlace, at) + samples;
   }
 
-  /** Takes a record that is no sample. */
+  /** Takes a record that is not a sample. */
   #other(
     bytes: Uint8Array,
     view: DataView,
@@ -263,7 +263,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     if (fields.branchStackLength > 0) stacks.branches++;
   }
 
-  /** What finds the stacks of an event's samples; `null` where they have none. */
+  /** What finds the stacks of an event's samples; `null` if they have none. */
   #fieldsOf(number: number): SampleFields | null {
     const event = (this.#reader as PerfDataReader).events.all[number];
     if (event === undefined) return null;

@@ -66,7 +66,7 @@ export interface LockThread extends WaitSums {
   readonly comm: string;
 }
 
-/** What waited for locks, the longest waits in all first. */
+/** Waits for locks, the longest total first. */
 export interface LockReport {
   /** The longest waits in all first. */
   readonly callers: readonly LockCaller[];
@@ -173,7 +173,7 @@ class ThreadSums extends Sums {
 interface Waiting {
   hi: number;
   lo: number;
-  /** ns; -1 where it does not wait. */
+  /** ns; -1 if it does not wait. */
   since: number;
   caller: CallerSums;
 }

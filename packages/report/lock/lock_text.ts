@@ -1,7 +1,7 @@
 import { visible } from "@perfdata/format/visible";
 import type { LockCaller, LockThread, WaitSums } from "./lock_contention.ts";
 
-/** A time with its unit: two digits of the largest one that it has. */
+/** A time in its largest unit, with two digits. */
 export function waitText(ns: number): string {
   const units = [[60e9, "m"], [1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const;
   const unit = units.find(([size]) => ns >= size);
@@ -17,7 +17,7 @@ function numbers({ contended, ended, total, max, min }: WaitSums): string {
 const HEAD = "CONTENDED  TOTAL WAIT         MAX         MIN         AVG";
 
 /**
- * Who waited for locks, as a table.
+ * A table of waits for locks.
  *
  * @example
  * ```ts

@@ -35,7 +35,7 @@ export const ACCESS_COUNTERS = [
 /** One of {@link ACCESS_COUNTERS}. */
 export type AccessCounter = typeof ACCESS_COUNTERS[number];
 
-/** What weights are averaged of: the first of these that an access is. */
+/** Kinds of accesses for which weights are averaged; an access counts for the first that matches. */
 export const ACCESS_WEIGHTS = [
   "remote_hitm",
   "local_hitm",

@@ -23,7 +23,7 @@ import {
   counterOf,
 } from "./access_stats.ts";
 
-/** What accesses to one offset of a line are told apart by. */
+/** The key that distinguishes accesses to one offset of a line. */
 export const COALESCED = ["iaddr", "dso", "pid", "tid"] as const;
 
 /** Numbers of accesses, by name. */
@@ -35,25 +35,25 @@ export interface LineAccess {
   readonly offset: number;
   /** Variable and offset in it, or address in the object. */
   readonly data: string;
-  /** Address in the object of the code; where it is told apart by that. */
+  /** Address in the object of the code; where it is distinguished by that. */
   readonly address: string | undefined;
   /** Function of the code, likewise. */
   readonly sym: string | undefined;
   /** Source line of the code, where that was asked for. */
   readonly srcline: string | undefined;
-  /** Object of the code, where it is told apart by code or object. */
+  /** Object of the code, where it is distinguished by code or object. */
   readonly dso: string | undefined;
-  /** Process, where it is told apart by that. */
+  /** Process, where it is distinguished by that. */
   readonly pid: number | undefined;
   /** Thread, likewise. */
   readonly tid: number | undefined;
   /** The CPUs. */
   readonly cpus: readonly number[];
-  /** Their NUMA nodes; empty where the recording does not say. */
+  /** Their NUMA nodes; empty if the recording does not say. */
   readonly nodes: readonly number[];
   /** How many of which kind. */
   readonly counts: AccessSums;
-  /** Average weights, of each in {@link ACCESS_WEIGHTS}; 0 where there were none. */
+  /** Average weights, of each in {@link ACCESS_WEIGHTS}; 0 if there were none. */
   readonly weights: Readonly<Record<typeof ACCESS_WEIGHTS[number], number>>;
 }
 
@@ -67,7 +67,7 @@ export interface CacheLine {
   readonly pid: number | undefined;
   /** NUMA nodes of its memory; empty where physical addresses or the nodes were not recorded. */
   readonly memoryNodes: readonly number[];
-  /** How many lines of physical memory it was, for each process or after it moved; 0 where that is not known. */
+  /** How many lines of physical memory it was, for each process or after it moved; 0 if that is not known. */
   readonly physicalLines: number;
   /** How many accesses of which kind. */
   readonly counts: AccessSums;
@@ -75,7 +75,7 @@ export interface CacheLine {
   readonly accesses: readonly LineAccess[];
 }
 
-/** What there is of cache lines. */
+/** The cache lines of a recording. */
 export interface CacheLineReport {
   /** All accesses. */
   readonly total: AccessSums;
@@ -87,7 +87,7 @@ export interface CacheLineReport {
   readonly trust: SymbolTrust | undefined;
 }
 
-/** What lines are contended by. */
+/** Kinds of contention. */
 export const CONTENTION = {
   /** Loads of lines that another core had modified. */
   hitm: ["local_hitm", "remote_hitm"],
@@ -105,7 +105,7 @@ export interface CacheLineOptions {
   readonly by: keyof typeof CONTENTION;
   /** Only lines with at least this share of it, 0 to 1; of 0 also those without any. */
   readonly least: number;
-  /** At most so many lines. */
+  /** At most this many lines. */
   readonly limit: number;
   /** Whether lines of source code are wanted. */
   readonly lines: boolean;
@@ -126,7 +126,7 @@ export interface SumsPart {
   readonly weights: Float64Array<ArrayBuffer>;
 }
 
-/** What one thread counted. */
+/** Counts of one thread. */
 export interface CacheLinesPart {
   /** Accesses of all. */
   readonly total: SumsPart;
@@ -134,7 +134,7 @@ export interface CacheLinesPart {
   readonly lines: SumsPart;
   /** By line: the first place that was met in it. */
   readonly linePlaces: Int32Array<ArrayBuffer>;
-  /** By line: its process, where no other one sees it; else -1. */
+  /** By line: its process, if no other one sees it; else -1. */
   readonly linePids: Int32Array<ArrayBuffer>;
   /** Those of each line, offset and code. */
   readonly accesses: SumsPart;
@@ -271,7 +271,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   /**
    * Has counted nothing.
    *
-   * @param by What accesses to one offset are told apart by.
+   * @param by What accesses to one offset are distinguished by.
    */
   constructor(by: Iterable<typeof COALESCED[number]> = ["iaddr"]) {
     this.#by = new Set(by);

@@ -4,9 +4,9 @@ import { guardHeap } from "@perfdata/format/heap-guard";
 import { serveBlocks } from "@perfdata/session/workers";
 import { CacheLines, type COALESCED } from "./cache_lines.ts";
 
-/** What it is given. */
+/** Input of the worker. */
 export interface LineAbout {
-  /** What accesses to one offset are told apart by. */
+  /** What accesses to one offset are distinguished by. */
   readonly by: readonly typeof COALESCED[number][];
 }
 

@@ -35,18 +35,18 @@ const LOST_RECORDS = layoutOf(LOST);
 const LOST_OF_EVENT = layoutOf(LOST_SAMPLES);
 const PAUSE = layoutOf(THROTTLE);
 
-/** What a counter of the analysis counts: a CPU with all its threads, or one thread on a CPU. */
+/** Scope of a counter: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
 
 /** Something that stopped a counter, or that was lost. */
 export interface RateIncident {
   /** What happened. */
   readonly what: "throttle" | "unthrottle" | "lost" | "lost_samples";
-  /** Number of the event, or -1 where the record does not say. */
+  /** Number of the event, or -1 if the record does not say. */
   readonly event: number;
-  /** CPU, or -1 where the record does not say. */
+  /** CPU, or -1 if the record does not say. */
   readonly cpu: number;
-  /** Nanoseconds since the start of the analysis, or `undefined` where the record does not say. */
+  /** Nanoseconds since the start of the analysis, or `undefined` if the record does not say. */
   readonly time: number | undefined;
   /** Records or samples that were lost. */
   readonly lost: number;
@@ -80,9 +80,9 @@ export interface RateOptions {
 export interface RateEvent {
   /** Its name. */
   readonly name: string;
-  /** Samples per second that were asked for, or `undefined` where the period is fixed. */
+  /** Samples per second that were asked for, or `undefined` if the period is fixed. */
   readonly requestedFrequency: number | undefined;
-  /** Events per sample that were asked for, or `undefined` where the frequency is fixed. */
+  /** Events per sample that were asked for, or `undefined` if the frequency is fixed. */
   readonly requestedPeriod: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export interface RateEventSummary extends RateEvent {
   readonly lostSamples: number;
 }
 
-/** What was found about the rates of a file's events. */
+/** Rates of a file's events. */
 export interface RateReport {
   /** What a counter counts. */
   readonly by: RateBy;
@@ -413,12 +413,12 @@ function rateEvent(event: PerfEvent, name: string): RateEvent {
  * Analyses how fast the events of a file occurred, and how often they were sampled.
  *
  * From each two successive samples of a counter: the event rate λ = Δcount/Δt and the effective
- * sampling frequency λ/P. Counts are READ values where the samples have them
+ * sampling frequency λ/P. Counts are READ values if the samples have them
  * (`PERF_SAMPLE_READ`), and otherwise the period that each sample stands for. Samples are taken in
  * the order of time. Memory depends on the number of counters, and on how much of the file has to
  * be put in order.
  *
- * @throws {PerfDataError} In strict mode, where the file is damaged.
+ * @throws {PerfDataError} In strict mode, if the file is damaged.
  *
  * @example
  * ```ts

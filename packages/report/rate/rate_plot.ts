@@ -3,7 +3,7 @@ import type { RateEvent, RateIncident } from "./rate.ts";
 import type { RatePoint } from "./rate_stream.ts";
 import { type PlotSeries, timePlot } from "../time_plot.ts";
 
-/** Most points that are kept of a counter: more would not be seen. */
+/** Maximum number of points for a counter: more could not be seen. */
 const MOST_POINTS = 2000;
 
 interface Kept {

@@ -17,7 +17,7 @@ export const RATE_COLUMNS = [
   "frequency",
 ] as const;
 
-/** A value in a row; `null` where the file does not say. */
+/** A value in a row; `null` if the file does not say. */
 export type RateCell = string | number | bigint | null;
 
 /** A row of the analysis: the two samples that it is about are the last one and the one before. */

@@ -1,16 +1,16 @@
-/** How many periods one after the other have to agree before the period counts as settled. */
+/** Number of successive periods that have to agree before the period counts as settled. */
 export const SETTLED_SAMPLES = 16;
 
 /** How far apart the highest and the lowest of them may be: 1.25 is a quarter. */
 export const SETTLED_RATIO = 1.25;
 
-/** What two successive samples of a counter say about it. */
+/** Figures from two successive samples of a counter. */
 export interface RatePoint {
   /** Number of the event. */
   readonly event: number;
-  /** CPU that counted, or -1 where samples do not say. */
+  /** CPU that counted, or -1 if samples do not say. */
   readonly cpu: number;
-  /** Thread that was counted, or -1 where all threads of the CPU were. */
+  /** Thread that was counted, or -1 if all threads of the CPU were. */
   readonly tid: number;
   /** Time of the later sample: nanoseconds since the start of the analysis. */
   readonly time: number;
@@ -48,13 +48,13 @@ export interface Settled {
   readonly period: number;
 }
 
-/** What was found about one counter: an event on a CPU, or of a thread on a CPU. */
+/** Figures of one counter: an event on a CPU, or of a thread on a CPU. */
 export interface RateStreamSummary {
   /** Number of the event. */
   readonly event: number;
-  /** CPU that counted, or -1 where samples do not say. */
+  /** CPU that counted, or -1 if samples do not say. */
   readonly cpu: number;
-  /** Thread that was counted, or -1 where all threads of the CPU were. */
+  /** Thread that was counted, or -1 if all threads of the CPU were. */
   readonly tid: number;
   /** `read` where counts are READ values, `period` where they are sums of periods. */
   readonly source: "read" | "period";
@@ -74,7 +74,7 @@ export interface RateStreamSummary {
   readonly firstPeriod: number | undefined;
   /** Period of the last sample. */
   readonly lastPeriod: number | undefined;
-  /** When the period had settled; `undefined` where it never did. */
+  /** When the period had settled; `undefined` if it never did. */
   readonly settled: Settled | undefined;
   /** Times that the counter was paused because it interrupted too often. */
   readonly throttled: number;
@@ -159,7 +159,7 @@ export class RateStream {
    * @param time Time in ns, from any origin.
    * @param count READ value of the counter, or `undefined` if its period is the number of events since
    * the sample before.
-   * @param period Events per sample, or `undefined` where the counter does not sample.
+   * @param period Events per sample, or `undefined` if the counter does not sample.
    * @param chosen Whether it counts; otherwise the next one counts from it, and that is all.
    * @returns What this and the sample before say, or `undefined` for the first one and where time
    * or count did not rise.

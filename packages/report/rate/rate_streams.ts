@@ -3,7 +3,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
-/** What is known of the only sample of a counter. */
+/** The only sample of a counter. */
 const FIRST = { SAMPLE: 1, READ: 2, CHOSEN: 4, SOURCE_READ: 8 } as const;
 
 /**
@@ -28,7 +28,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
   }
 
   /**
-   * The number of a counter; it is added where it is new.
+   * The number of a counter; it is added if it is new.
    *
    * @param event Number of the event.
    * @param cpu CPU that counts, or -1.

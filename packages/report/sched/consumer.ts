@@ -6,7 +6,7 @@ import {
 } from "@perfdata/session/intervals";
 import type { Run } from "@perfdata/session/run";
 
-/** Takes the events of the scheduler in order of time: what the views of it have in common. */
+/** Takes the events of the scheduler in order of time: the common part of its views. */
 export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
   /** Names of threads, from the machine. */
   readonly needs: { readonly machine: boolean } = { machine: true };

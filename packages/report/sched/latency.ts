@@ -1,7 +1,7 @@
 import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
-/** How long threads of a name waited for a CPU, in ns; moments count from the first event. */
+/** Waits for a CPU of threads with the same name, in ns; times count from the first event. */
 export interface LatencyRow {
   /** The name of the threads. */
   readonly comm: string;

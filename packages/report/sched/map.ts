@@ -17,7 +17,7 @@ import { SchedulerConsumer } from "./consumer.ts";
 
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
-/** Columns that are believed: more are of a damaged recording. */
+/** Maximum number of columns: more indicate a damaged recording. */
 const MOST_CPUS = 4096;
 
 /** A context switch, with what all CPUs run then. */
@@ -26,7 +26,7 @@ export interface SchedulerMapRow {
   readonly time: bigint;
   /** The CPU that switched. */
   readonly cpu: number;
-  /** What each CPU runs: short names as of the map, `.` where it idles, "" where it is not known. */
+  /** What each CPU runs: short names as of the map, `.` where it idles, "" if it is not known. */
   readonly cpus: readonly string[];
   /** The thread that came. */
   readonly tid: number;
@@ -46,7 +46,7 @@ class Thread {
   }
 }
 
-/** What each CPU ran after each context switch, as `perf sched map` draws it. */
+/** The thread on each CPU after each context switch, as `perf sched map` draws it. */
 export class SchedulerMap extends SchedulerConsumer {
   readonly #threads = new Map<number, Thread>([[0, new Thread("swapper")]]);
   readonly #cpus: (Thread | undefined)[] = [];

@@ -3,13 +3,13 @@ import type { Run } from "@perfdata/session/run";
 import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
-/** A time on a CPU that ended, with what was before it, in ns. */
+/** A finished stretch on a CPU, with the wait before it, in ns. */
 export interface TimehistRow {
   /** When it ended, since the first event. */
   readonly time: number;
   /** The CPU. */
   readonly cpu: number;
-  /** The number of the thread's name; -1 where it is not known. */
+  /** The number of the thread's name; -1 if it is not known. */
   readonly name: number;
   /** Whether there was no thread. */
   readonly isIdle: boolean;

@@ -21,7 +21,7 @@ const HEAD = `\
 
 /** Text is handed on when there is so much. */
 const ENOUGH = 1 << 16;
-/** Most bytes of a row, but for the cell of its thread. */
+/** Most bytes of a row, except the cell of its thread. */
 const MOST = 512;
 const BLANK = 0x20;
 const DOT = 0x2e;

@@ -4,15 +4,15 @@ import type { Run } from "@perfdata/session/run";
 import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
-/** Who waited, and who woke it; durations in ns. */
+/** A waiting thread and the one that woke it; durations in ns. */
 export interface WakeupRow {
   /** Name of the thread that waited. */
   readonly waiter: string;
-  /** The thread, where rows are of threads instead of names. */
+  /** The thread, if rows are of threads instead of names. */
   readonly waiter_tid?: number;
   /** Name of the thread that woke it; `<idle>` for a CPU that had none, `<interrupt>` for one that was interrupted. */
   readonly waker: string;
-  /** The thread, where rows are of threads instead of names; 0 where it is none. */
+  /** The thread, if rows are of threads instead of names; 0 if it is none. */
   readonly waker_tid?: number;
   /** How often. */
   readonly waits: number;
@@ -26,9 +26,9 @@ export interface WakeupRow {
 
 interface Thread {
   comm: number;
-  /** Since when it sleeps; -1 where it does not. */
+  /** Since when it sleeps; -1 if it does not. */
   since: number;
-  /** When it was woken; -1 where it was not. */
+  /** When it was woken; -1 if it was not. */
   woken: number;
   /** What its last wait was counted to. */
   pair: Pair | undefined;
@@ -45,7 +45,7 @@ interface Pair {
   delay: number;
 }
 
-/** Numbers of wakers that are no threads, beside those of names. */
+/** Numbers of wakers that are not threads, beside those of names. */
 const IDLE = -2;
 const INTERRUPT = -3;
 

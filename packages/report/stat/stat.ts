@@ -32,14 +32,14 @@ import {
   statRole,
 } from "./stat_metrics.ts";
 
-/** What counts are summed up by. */
+/** Aggregation of counts. */
 export const STAT_GROUPINGS = [
   ...["all", "cpu", "core", "cache", "die", "socket", "node", "thread"] as const,
 ] as const;
-/** What counts are summed up by. */
+/** Aggregation of counts. */
 export type StatGrouping = typeof STAT_GROUPINGS[number];
 
-/** What a row is of: one of the CPUs, cores, threads …, as what counts are summed up by says. */
+/** Subject of a row: a CPU, core, thread, …, depending on the aggregation. */
 export interface StatGroup {
   /** Its name: `CPU0`, `S0-D0-C1`, `N0`, `bash-1234`; empty where all is one group. */
   readonly name: string;
@@ -47,13 +47,13 @@ export interface StatGroup {
   readonly cpus: number;
 }
 
-/** What an event has counted in a group. */
+/** Count of an event in a group. */
 export interface StatRow {
   /** Number of the event. */
   readonly event: number;
   /** Its name. */
   readonly name: string;
-  /** The unit of values: `msec`, `Joules`; empty where they are numbers of events. */
+  /** The unit of values: `msec`, `Joules`; empty if they are numbers of events. */
   readonly unit: string;
   /** The CPUs or the thread that it is of. */
   readonly group: StatGroup;
@@ -61,7 +61,7 @@ export interface StatRow {
   readonly state: "counted" | "not counted" | "not supported";
   /** What was counted, extrapolated where the event had a counter for a part of the time only. */
   readonly count: bigint;
-  /** The count in its unit; the count itself where it has none. */
+  /** The count in its unit; the count itself if it has none. */
   readonly value: number | bigint;
   /** Time in ns that the event was enabled. */
   readonly enabled: bigint;
@@ -81,11 +81,11 @@ export interface StatCounts {
   readonly rows: readonly StatRow[];
 }
 
-/** What is known of a recording of `perf stat record`. */
+/** Contents of a recording of `perf stat record`. */
 export interface StatReport {
-  /** What counts are summed up by. */
+  /** Aggregation of counts. */
   readonly by: StatGrouping;
-  /** Milliseconds of an interval; 0 where there is one count at the end. */
+  /** Milliseconds of an interval; 0 if there is one count at the end. */
   readonly interval: number;
   /** What was counted: the command line of perf, where that is known. */
   readonly command: readonly string[] | undefined;
@@ -119,7 +119,7 @@ interface Counted extends MetricEvent {
   readonly event: PerfEvent;
   unit: string;
   scale: number;
-  /** CPUs of the event alone, where it has such. */
+  /** CPUs of the event alone, if it has such. */
   cpus: readonly number[] | undefined;
   /** By CPU and thread: what the counter stands at. */
   readonly now: Map<string, { cpu: number; thread: number; count: Count }>;

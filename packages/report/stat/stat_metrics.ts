@@ -1,6 +1,6 @@
 import type { PerfEventAttr } from "@perfdata/format";
 
-/** What a metric needs to know of an event. */
+/** The properties of an event that a metric needs. */
 export interface MetricEvent {
   /** Its name. */
   readonly name: string;
@@ -20,7 +20,7 @@ export interface StatMetric {
   readonly sign?: "%" | " ";
 }
 
-/** What is counted of a group of CPUs: the sums by what they are of. */
+/** Sums of a group of CPUs, by kind. */
 export type MetricSums = ReadonlyMap<string, number>;
 
 /** The role of an event in metrics, by type and config (`linux/perf_event.h`). */
@@ -148,7 +148,7 @@ const RATIOS: ReadonlyMap<string, Ratio> = new Map<string, Ratio>([
  *
  * @param count What it has counted.
  * @param sums What the same CPUs have counted: {@link metricSums}.
- * @param wall How long was counted, in ns, where that is known.
+ * @param wall How long was counted, in ns, if that is known.
  *
  * @example
  * ```ts

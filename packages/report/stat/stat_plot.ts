@@ -1,7 +1,7 @@
 import { type PlotPanel, timePlot } from "../time_plot.ts";
 import type { StatCounts } from "./stat.ts";
 
-/** Most intervals that are kept: more would not be seen. */
+/** Maximum number of intervals: more could not be seen. */
 const MOST_POINTS = 4000;
 /** Height of the panel of an event. */
 const PANEL = 130;

@@ -2,7 +2,7 @@ import { visible } from "@perfdata/format/visible";
 import type { StatCounts, StatGrouping, StatReport, StatRow } from "./stat.ts";
 import type { StatMetric } from "./stat_metrics.ts";
 
-/** Widths of columns, as perf has them. */
+/** Widths of columns, as in perf. */
 const WIDTH = { count: 18, unit: 4, event: 32, metric: 35 };
 /** What heads the columns of intervals, by what counts are summed up by. */
 const HEADS: Readonly<Record<StatGrouping, string>> = {

@@ -36,7 +36,7 @@ export const SPE_REACH = 16;
 export class SpePacket {
   /** One of {@link SPE_PACKET}. */
   kind: number = PAD;
-  /** Bytes; 0 where it is no packet, or not whole. Padding is taken up to 16 bytes. */
+  /** Bytes; 0 if it is not a packet, or not whole. Padding is taken up to 16 bytes. */
   size = 0;
   /** Which address or counter it has; of operations and contexts the class, or the exception level less 1. */
   index = 0;
@@ -93,7 +93,7 @@ function isExtended(first: number): boolean {
   return (first & 0xfc) === EXTENDED;
 }
 
-/** What kind of packet with a payload begins here; -1 where it is none. */
+/** What kind of packet with a payload begins here; -1 if it is none. */
 function kindOf(input: Uint8Array, at: number): number {
   const first = input[at] as number;
   if (first === TIMESTAMP) return TIMESTAMP;

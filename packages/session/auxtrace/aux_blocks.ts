@@ -27,7 +27,7 @@ export interface AuxBlockOptions extends Pick<AuxCollectorOptions, "diagnostics"
  * (snapshot mode, samples), the last piece of each stream is held.
  *
  * @returns What was found, when all is read.
- * @throws {PerfDataError} In strict mode, where the recording is damaged.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
  * ```ts

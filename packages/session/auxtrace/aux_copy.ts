@@ -3,7 +3,7 @@ import { type AuxBlockOptions, auxBlocks } from "./aux_blocks.ts";
 import type { AuxCollector } from "./aux_streams.ts";
 import type { AuxStream, AuxTrace } from "./aux_trace.ts";
 
-/** Bytes that are copied at once; `aux_shares.ts` says why no more. */
+/** Number of bytes for each copy; `aux_shares.ts` explains why it is not larger. */
 const BLOCK = 1 << 16;
 
 /** Called now and then with the bytes that were copied since the last call. */

@@ -3,7 +3,7 @@ import { copyShares, type CopyTask } from "./aux_shares.ts";
 
 const scope = globalThis as unknown as {
   onmessage: (event: { data: CopyTask }) => void;
-  /** What went wrong; nothing where all went well. */
+  /** What went wrong; nothing if all went well. */
   postMessage(error: string): void;
 };
 

@@ -8,7 +8,7 @@ import type { CopyProgress } from "./aux_copy.ts";
 import { copyShares, type CopyTask } from "./aux_shares.ts";
 import type { AuxStream } from "./aux_trace.ts";
 
-/** A second thread is not worth its start below so many bytes. */
+/** A second thread is not worth its start below this many bytes. */
 const LEAST_TO_SHARE = 1 << 26;
 
 /** A stream, and the file for its data. */
@@ -38,7 +38,7 @@ export interface CopyToFilesOptions {
  *
  * @param from Path of the recording.
  * @param copies The streams and their files.
- * @throws {Error} Where a file cannot be read or written, as with a full disk.
+ * @throws {Error} If a file cannot be read or written, as with a full disk.
  *
  * @example
  * ```ts

@@ -7,7 +7,7 @@ import {
   type AuxTrace,
 } from "./aux_trace.ts";
 
-/** A value as JSON has it. */
+/** A JSON value. */
 export type Json =
   | string
   | number
@@ -16,13 +16,13 @@ export type Json =
   | readonly Json[]
   | { readonly [name: string]: Json };
 
-/** What {@link auxManifest} describes. */
+/** Input of {@link auxManifest}. */
 export interface AuxManifestInput {
   /** Name of the input. */
   readonly input: string;
   /** What was found. */
   readonly trace: AuxTrace;
-  /** The streams that were asked for, each with the name of its file, where it has one. */
+  /** The streams that were asked for, each with the name of its file, if it has one. */
   readonly outputs: readonly { readonly stream: AuxStream; readonly file: string | undefined }[];
 }
 

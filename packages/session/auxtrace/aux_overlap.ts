@@ -41,8 +41,8 @@ export interface AuxOverlapOptions {
  *
  * Memory and time are linear in the sizes; nothing is allocated.
  *
- * @returns Bytes of `after` to leave out: 0 where it follows on `before` directly, all of them
- *   where it has nothing new. `undefined` where no connection was found: there is a gap of unknown
+ * @returns Bytes of `after` to leave out: 0 if it follows on `before` directly, all of them
+ *   where it has nothing new. `undefined` if no connection was found: there is a gap of unknown
  *   size between the two.
  *
  * @example

@@ -4,9 +4,9 @@ import { findAuxOverlap } from "./aux_overlap.ts";
 import type { AuxPiece, AuxTrace } from "./aux_trace.ts";
 
 /**
- * Finds what the pieces of one stream have in common, one piece after the other.
+ * Finds the overlaps between successive pieces of a stream.
  *
- * Keeps a copy of the last piece: for a stream of snapshots that is the size of the ring buffer.
+ * It keeps a copy of the last piece, which in a stream of snapshots has the size of the ring buffer.
  */
 export class AuxStitcher {
   readonly #intelPt: boolean;

@@ -176,7 +176,7 @@ export class AuxCollector {
   /**
    * Ends the pass over the records: reads the features, and gives the pieces their flags.
    *
-   * @throws {PerfDataError} Where a feature cannot be read and nobody takes diagnostics.
+   * @throws {PerfDataError} If a feature cannot be read and nobody takes diagnostics.
    */
   async finish(): Promise<AuxTrace> {
     for (const { id, section } of this.#reader.features) {
@@ -449,7 +449,7 @@ function isSnapshot(info: AuxtraceInfo | undefined): boolean {
  *
  * @param reader A reader whose source can be read at any place.
  * @param options `diagnostics` makes it tolerant; the reader has an option of the same name.
- * @throws {PerfDataError} In strict mode, where the file is damaged.
+ * @throws {PerfDataError} In strict mode, if the file is damaged.
  */
 export async function readAuxTrace(
   reader: PerfDataReader,

@@ -1,7 +1,7 @@
 import { PERF_AUX_FLAG_NAMES } from "@perfdata/format/perf-event";
 import type { AuxtraceInfo, IntelPtInfo } from "@perfdata/user-records";
 
-/** A run of AUX data as it lies in the file: what follows an AUXTRACE record, or part of a sample. */
+/** A run of AUX data in the file: the payload after an AUXTRACE record, or part of a sample. */
 export interface AuxPiece {
   /** The stream that it belongs to; not enumerable, so that a piece can be printed. */
   readonly stream: AuxStream;
@@ -21,7 +21,7 @@ export interface AuxPiece {
   /** Bytes at its start that the piece before has already; they are no part of the stream. */
   overlap: number;
   /**
-   * Bytes lost between the piece before and this one; `undefined` where that is not known. Padding
+   * Bytes lost between the piece before and this one; `undefined` if that is not known. Padding
    * of the piece before cannot be distinguished from data, so that up to 7 bytes more may be lost.
    */
   gap: bigint | undefined;
@@ -34,7 +34,7 @@ export interface AuxPiece {
 
 /** The AUX data of a CPU, or of a thread. */
 export interface AuxStream {
-  /** The CPU that was traced; `undefined` where a thread was. */
+  /** The CPU that was traced; `undefined` if a thread was. */
   readonly cpu: number | undefined;
   /**
    * The thread that was traced. In the buffer of a CPU, it is the process that perf has started or was told
@@ -53,13 +53,13 @@ export interface AuxStream {
 
 /** All AUX data of a file, and what a decoder has to know of it. */
 export interface AuxTrace {
-  /** What made the data (`PERF_AUXTRACE_*`); 0 where the file does not say. */
+  /** What made the data (`PERF_AUXTRACE_*`); 0 if the file does not say. */
   readonly type: number;
   /** The name of the type in lower case: `intel_pt`, `cs_etm`, … */
   readonly typeName: string;
-  /** Body of the AUXTRACE_INFO record, where there is one. */
+  /** Body of the AUXTRACE_INFO record, if there is one. */
   readonly info: AuxtraceInfo | undefined;
-  /** Its words by name, where the data is Intel PT. */
+  /** Its words by name, if the data is Intel PT. */
   readonly intelPt: IntelPtInfo | undefined;
   /** What the attr of the Intel PT event turned on, where the file has that event. */
   readonly intelPtConfig: IntelPtConfig | undefined;
@@ -69,7 +69,7 @@ export interface AuxTrace {
   readonly streams: readonly AuxStream[];
   /** The command line of the recording perf, where the file has it. */
   readonly cmdline: readonly string[] | undefined;
-  /** Vendor, family, model and stepping of the CPU, where the file has them. */
+  /** Vendor, family, model and stepping of the CPU, if the file has them. */
   readonly cpuid: string | undefined;
 }
 
@@ -81,11 +81,11 @@ export interface IntelPtConfig {
   readonly tsc: boolean;
   /** Whether returns are compressed. */
   readonly retComp: boolean;
-  /** Whether there are MTC packets; `undefined` where the recording perf did not know of them. */
+  /** Whether there are MTC packets; `undefined` if the recording perf did not know of them. */
   readonly mtc: boolean | undefined;
   /** A MTC packet comes each 2^n ticks of the crystal clock. */
   readonly mtcPeriod: number | undefined;
-  /** Whether there are CYC packets; `undefined` where the recording perf did not know of them. */
+  /** Whether there are CYC packets; `undefined` if the recording perf did not know of them. */
   readonly cyc: boolean | undefined;
 }
 

@@ -16,7 +16,7 @@ import type { AuxStream, AuxTrace } from "./aux_trace.ts";
 import type { Consumer } from "../engine.ts";
 import type { Run } from "../order/run.ts";
 
-/** Executable memory of a process that a file is mapped to. */
+/** Executable memory of a process to which a file is mapped. */
 export interface MappedCode {
   /** The process. */
   readonly pid: number;

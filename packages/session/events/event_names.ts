@@ -19,7 +19,7 @@ import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
 
-/** Where the fields of an EVENT_UPDATE lie, and what depends on its type begins. */
+/** Offsets of the fields of an EVENT_UPDATE, and of the part that depends on its type. */
 const UPDATE = layoutOf(EVENT_UPDATE);
 const UPDATE_SIZE = prefixSize(EVENT_UPDATE);
 /** Descriptions of tracepoints are text files of the kernel: more is an error. */

@@ -3,10 +3,10 @@ import { featureName } from "@perfdata/format/feature-names";
 import { decodeFeature } from "@perfdata/format/features";
 
 /**
- * The features that are wanted and can be decoded: of a file its sections, of a pipe what came as records.
+ * The requested features that can be decoded: sections of a file, records of a pipe.
  *
  * @param wanted Their numbers.
- * @param recorded What came as records, by number.
+ * @param recorded Features that came as records, by number.
  * @returns Values by number.
  *
  * @example

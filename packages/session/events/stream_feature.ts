@@ -13,7 +13,7 @@ import {
 import { layoutOf } from "@perfdata/format/struct";
 import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
 
-/** Where the fields of a HEADER_FEATURE lie. */
+/** Offsets of the fields of a HEADER_FEATURE record. */
 const FEATURE = layoutOf(HEADER_FEATURE);
 
 /**

@@ -4,7 +4,7 @@ import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Engine } from "../engine.ts";
 import type { Run } from "../order/run.ts";
 
-/** Where a field is in the raw data. */
+/** Position of a field in the raw data. */
 export interface FieldPlace {
   /** Bytes from the start of the raw data. */
   readonly offset: number;
@@ -18,7 +18,7 @@ export interface Tracepoint {
   readonly name: string;
   /** Of the fields that were wanted, in their order. */
   readonly places: readonly FieldPlace[];
-  /** Where `common_flags` is, -1 where the format does not have it. */
+  /** Where `common_flags` is, -1 if the format does not have it. */
   readonly flags: number;
   /** Finds the raw data of a sample. */
   readonly fields: SampleFields;
@@ -116,7 +116,7 @@ export class Tracepoints {
     }
   }
 
-  /** The tracepoint of a sample, with its raw data found: `undefined` where it is none, or is cut, which is counted. */
+  /** The tracepoint of a sample, with its raw data found: `undefined` if it is none, or is cut, which is counted. */
   of(run: Run, i: number): Tracepoint | undefined {
     const found = this.ofEvent(run.event[i] as number);
     if (found === undefined || this.isSound(found, run, i)) return found;
@@ -124,7 +124,7 @@ export class Tracepoints {
     return undefined;
   }
 
-  /** The tracepoint of an event, whose data in a sample are to be found yet; `undefined` where it is none. */
+  /** The tracepoint of an event, whose data in a sample are to be found yet; `undefined` if it is none. */
   ofEvent(event: number): Tracepoint | undefined {
     if (this.#seen < this.#events.length) this.#learn();
     return this.#found.get(event);

@@ -24,7 +24,7 @@ import type { SeenThreads } from "../index/seen_threads.ts";
 import type { MachineLog } from "./machine_log.ts";
 import { Versions } from "./versions.ts";
 
-/** What of a recording's index the past of its machine is made of. */
+/** The part of a recording's index from which the past of its machine is made. */
 export interface HistoryIndex {
   /** Whether records can be brought into an order of time. */
   readonly isTimed: boolean;
@@ -50,7 +50,7 @@ export type Applied = (
   position: number,
 ) => void;
 
-/** What else decides what records mean. */
+/** Options that affect the meaning of records. */
 export interface HistoryOptions {
   /** Byte order of the records. */
   readonly littleEndian: boolean;
@@ -128,15 +128,15 @@ export class History {
   readonly names: NameTable;
   /** What is mapped where. */
   readonly spaces: AddressSpaces;
-  /** By state: the process, -1 where it is not known. */
+  /** By state: the process, -1 if it is not known. */
   pids: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** By state: the thread. */
   tids: Int32Array<ArrayBuffer> = new Int32Array(256);
-  /** By state: its name, a number of the names; -1 where none was recorded. */
+  /** By state: its name, a number of the names; -1 if none was recorded. */
   comms: Int32Array<ArrayBuffer> = new Int32Array(256);
   /**
    * By state: its name, or that which the thread got later, as perf counts what a thread did before it got
-   * its first name; -1 where it never got one.
+   * its first name; -1 if it never got one.
    */
   namedComms: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** Number of states that were asked for. */
@@ -231,7 +231,7 @@ export class History {
   /**
    * What a thread saw at a moment: a number.
    *
-   * @param pid Its process, as the sample says; -1 where it does not.
+   * @param pid Its process, as the sample says; -1 if it does not.
    */
   state(pid: number, tid: number, moment: number): number {
     const last = this.#last;

@@ -4,8 +4,8 @@ export interface MachineLog {
    * A thread is from now on as it says.
    *
    * @param tid Its id.
-   * @param pid Its process; -1 where it is not known.
-   * @param comm Its name, a number of the names; -1 where none was recorded.
+   * @param pid Its process; -1 if it is not known.
+   * @param comm Its name, a number of the names; -1 if none was recorded.
    * @param space The number of its address space.
    */
   thread(tid: number, pid: number, comm: number, space: number): void;

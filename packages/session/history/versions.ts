@@ -1,10 +1,10 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
 /**
- * Values of things over time: for each thing, rows with the moment from which on they hold.
+ * Values of things over time: each thing has rows with the moment from which they hold.
  *
- * Rows are added in the order of moments. A thing that changes twice at one moment has one row. After
- * {@link Versions.seal} the rows of a thing stand together.
+ * Rows are added in order of moments. A thing that changes twice at one moment has one row. After
+ * {@link Versions.seal}, the rows of a thing are contiguous.
  */
 export class Versions {
   /** Number of rows. */
@@ -20,12 +20,12 @@ export class Versions {
   #last = new Int32Array(64).fill(-1);
   #things = 0;
 
-  /** Begins without rows, of so many values each. */
+  /** Begins without rows, of this many values each. */
   constructor(columns: number) {
     this.values = Array.from({ length: columns }, () => new Int32Array(64));
   }
 
-  /** The moment of the last row of a thing; -1 where it has none. */
+  /** The moment of the last row of a thing; -1 if it has none. */
   lastFrom(thing: number): number {
     const row = thing < this.#last.length ? this.#last[thing] as number : -1;
     return row < 0 ? -1 : this.from[row] as number;

@@ -5,7 +5,7 @@ import type { Rounds } from "./rounds.ts";
 /**
  * The step at which a record is delivered.
  *
- * @param round How many FINISHED_ROUND records stand before it.
+ * @param round Number of FINISHED_ROUND records before it.
  * @param hi Upper half of its time.
  * @param lo Lower half.
  */
@@ -28,7 +28,7 @@ export class Moments {
   count: number = 0;
   /** Step of the delivery. */
   step: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Upper half of the time; 0 where only the position counts. */
+  /** Upper half of the time; 0 if only the position counts. */
   hi: Uint32Array<ArrayBuffer> = new Uint32Array(64);
   /** Lower half. */
   lo: Uint32Array<ArrayBuffer> = new Uint32Array(64);

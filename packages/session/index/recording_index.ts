@@ -25,7 +25,10 @@ import { KeptRecords, type KeptRecordsPart } from "./kept_records.ts";
 import { Rounds, type RoundsPart } from "./rounds.ts";
 import { SeenThreads, type SeenThreadsPart } from "./seen_threads.ts";
 
-/** What of an index the past of the machine is made of, as it is sent to another thread. */
+/**
+ * The part of an index from which the past of the machine is made, in the form for sending it to
+ * another thread.
+ */
 export interface HistoryPart {
   /** Whether records can be brought into an order of time. */
   readonly isTimed: boolean;
@@ -88,11 +91,11 @@ export interface IndexBlock {
   readonly timed: number;
   /** The oldest time in it, in ns; all ones where no record has a time. */
   readonly oldest: bigint;
-  /** The youngest; 0 where no record has a time. */
+  /** The youngest; 0 if no record has a time. */
   readonly youngest: bigint;
 }
 
-/** What it takes to read a block: what can be sent to another thread. */
+/** Inputs for reading a block, in a form that can be sent to another thread. */
 export type BlockRange = Pick<IndexBlock, "from" | "to" | "first" | "round" | "resume">;
 
 /** The memory that a block has for itself alone: handed over to another thread, it need not be copied. */
@@ -234,7 +237,7 @@ export class RecordingIndex {
    *
    * @param reader The file; a stream cannot be read again.
    * @param blockBytes Bytes of a block, about; 1 MB by default.
-   * @throws {PerfDataError} In strict mode, where the file is damaged; a tolerant reader reports it.
+   * @throws {PerfDataError} In strict mode, if the file is damaged; a tolerant reader reports it.
    */
   static async read(
     reader: PerfDataReader,

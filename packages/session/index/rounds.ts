@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Rounds as they are sent to another thread: the youngest time before the end of each. */
+/** Rounds in the form for another thread: the latest time before the end of each. */
 export interface RoundsPart {
   /** Upper halves. */
   readonly hi: Uint32Array<ArrayBuffer>;

@@ -28,7 +28,7 @@ export class SeenThreads {
   #slots = new Int32Array(256).fill(-1);
   #last = -1;
 
-  /** All of them, to be sent to another thread, where they are only read. */
+  /** All of them, to be sent to another thread, if they are only read. */
   part(): SeenThreadsPart {
     const { count } = this;
     return {

@@ -1,6 +1,6 @@
 import type { ThreadIntervals } from "./thread_intervals.ts";
 
-/** How to record what intervals are made of. */
+/** How to record the events from which intervals are made. */
 export const HOW_TO_RECORD: string =
   "perf record -g -e cpu-clock,sched:sched_switch,sched:sched_waking --switch-events -- PROGRAM";
 
@@ -8,7 +8,7 @@ export const HOW_TO_RECORD: string =
 export const HOW_TO_RECORD_SWITCHES: string = "perf record --switch-events -- PROGRAM";
 
 /**
- * Says that tracepoints were recorded and cannot be read: nothing where all can.
+ * Says that tracepoints were recorded and cannot be read: nothing if all can.
  *
  * @param names As {@linkcode ThreadIntervals.undescribed} has them.
  */
@@ -20,7 +20,7 @@ export function undescribedLine(names: readonly string[]): string | undefined {
     "(TRACING_DATA)";
 }
 
-/** What intervals were made from, as {@linkcode ThreadIntervals} counts it. */
+/** Sources of intervals, as {@linkcode ThreadIntervals} counts them. */
 export type IntervalCounts =
   & Pick<
     ThreadIntervals,
@@ -36,7 +36,8 @@ export type IntervalCounts =
   & Partial<Pick<ThreadIntervals, "undescribed">>;
 
 /**
- * What is missing of the times that threads had no CPU, a line each: what was not recorded, and how it is.
+ * Missing data about the times without a CPU, a line for each: what was not recorded, and how to record
+ * it.
  *
  * @example
  * ```ts

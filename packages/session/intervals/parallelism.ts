@@ -9,7 +9,7 @@ import type { Engine } from "../engine.ts";
 import type { Run } from "../order/run.ts";
 import { type ContextSwitch, SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
 
-/** What is known of a thread in place of the CPU that it has. */
+/** State of a thread that has no CPU, in place of the CPU's number. */
 const OFF = -2;
 const ANY_CPU = -1;
 

@@ -17,7 +17,7 @@ const LOST_SAMPLES_AT = layoutOf(LOST_SAMPLES);
 const FORK_AT = layoutOf(FORK);
 const EXIT_AT = layoutOf(EXIT);
 
-/** Tracepoints of the scheduler that are read, and the fields of theirs. */
+/** The scheduler's tracepoints to read, and their fields. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "sched:sched_switch": ["prev_pid", "prev_state", "next_pid"],
   "sched:sched_waking": ["pid"],
@@ -171,7 +171,7 @@ export class SchedulerEvents {
     return view.getInt32(at + (le ? 4 : 0), le) * 2 ** 32 + low;
   }
 
-  /** Hands on a record that is no sample. */
+  /** Hands on a record that is not a sample. */
   #record(run: Run, i: number, listener: SchedulerListener): void {
     const type = run.type[i];
     const start = run.start[i] as number;

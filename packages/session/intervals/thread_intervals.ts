@@ -39,13 +39,13 @@ export const THREAD_STATE = {
 export interface ThreadInterval {
   /** The thread. */
   readonly tid: number;
-  /** Its process; -1 where it is not known. */
+  /** Its process; -1 if it is not known. */
   readonly pid: number;
   /** What it was called: a number of the engine's names, or -1. */
   readonly comm: number;
-  /** The CPU that it had; -1 where it is not known. */
+  /** The CPU that it had; -1 if it is not known. */
   readonly cpu: number;
-  /** The stack that it left the CPU with, or was sampled with; -1 where none was recorded. */
+  /** The stack that it left the CPU with, or was sampled with; -1 if none was recorded. */
   readonly stack: number;
   /** The innermost place of it. */
   readonly place: number;
@@ -55,7 +55,7 @@ export interface ThreadInterval {
   readonly to: number;
   /** From when on the thread could have gone on: `to` where it had a CPU at once, or it is not known. */
   readonly runnable: number;
-  /** The thread that woke it; -1 where it is not known. */
+  /** The thread that woke it; -1 if it is not known. */
   readonly waker: number;
   /** The waker's name. */
   readonly wakerComm: number;

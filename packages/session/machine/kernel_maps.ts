@@ -9,7 +9,7 @@ import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 import type { NameTable } from "./machine_names.ts";
 import type { MapSources } from "./map_sources.ts";
 
-/** Where the fields of a KSYMBOL lie. */
+/** Offsets of the fields of a KSYMBOL record. */
 const SYMBOL = layoutOf(KSYMBOL);
 const KSYMBOL_UNREGISTER = 1;
 const ENTRY_TRAMPOLINE = "__entry_SYSCALL_64_trampoline";
@@ -32,7 +32,7 @@ interface KernelBinary {
   readonly module: boolean;
 }
 
-/** What the kernel maps: itself, its modules, and code that KSYMBOL records name. */
+/** The kernel's maps: the kernel itself, its modules, and code named by KSYMBOL records. */
 export class KernelMaps {
   /** The tree of the kernel's space in `AddressSpaces`. */
   root: number = 0;

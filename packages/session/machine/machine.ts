@@ -76,11 +76,11 @@ export class Machine {
   readonly names: NameTable = new NameTable();
   /** What is mapped where. */
   readonly spaces: AddressSpaces = new AddressSpaces();
-  /** Process id of each thread; -1 where it is not known. */
+  /** Process id of each thread; -1 if it is not known. */
   pids: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** Thread id of each thread. */
   tids: Int32Array<ArrayBuffer> = new Int32Array(256);
-  /** Comm of each thread: a number of {@link Machine.names}, or -1 where none was recorded. */
+  /** Comm of each thread: a number of {@link Machine.names}, or -1 if none was recorded. */
   comms: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** Process and thread id of the parent that the last FORK named wrongly. */
   wrongParent: { readonly pid: number; readonly tid: number } | undefined = undefined;
@@ -152,7 +152,7 @@ export class Machine {
   /**
    * The thread with the id `tid`; it is made where it is not known.
    *
-   * @param pid Its process, or -1 where that is not known.
+   * @param pid Its process, or -1 if that is not known.
    */
   thread(pid: number, tid: number): number {
     if (tid === this.#lastTid) {

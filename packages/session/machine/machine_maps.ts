@@ -17,12 +17,11 @@ export interface MapRange {
 }
 
 /**
- * What is mapped where, in any number of address spaces.
+ * The mappings of any number of address spaces.
  *
- * An address space is a number: the root of a binary search tree over start addresses (a treap, so
- * that it stays balanced in whatever order maps come). A tree is never changed where another one
- * shares it: what lies on the way to a change is copied. A fork is therefore one number that is
- * copied.
+ * An address space is a number: the root of a binary search tree over start addresses (a treap, so that
+ * it stays balanced in whatever order maps come). Shared parts of trees are never changed: the nodes on
+ * the path to a change are copied. A fork therefore copies one number.
  *
  * Addresses are pairs of 32-bit halves, since kernel addresses do not fit into a double.
  */
@@ -303,7 +302,7 @@ export class AddressSpaces {
     return id;
   }
 
-  /** A node that may be altered: itself where it is ours, otherwise a copy. */
+  /** A node that may be altered: itself if it is ours, otherwise a copy. */
   #mine(node: number): number {
     if (this.#owner[node] === this.#me) return node;
     const copy = this.#node(this.map[node] as number);

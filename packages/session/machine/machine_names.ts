@@ -28,7 +28,7 @@ export class NameTable {
   #hashes = new Int32Array(1 << 8);
   #slots = new Int32Array(1 << 9).fill(-1);
 
-  /** The number of the name in `bytes[start, end)`; it is added where it is new. */
+  /** The number of the name in `bytes[start, end)`; it is added if it is new. */
   intern(bytes: Uint8Array, start: number, end: number): number {
     let hash = 0x811c9dc5 | 0;
     for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193);

@@ -19,7 +19,7 @@ export class TidTable {
     }
   }
 
-  /** The number of a thread id; it is added where it is new. */
+  /** The number of a thread id; it is added if it is new. */
   add(tid: number): number {
     const known = this.find(tid);
     if (known >= 0) return known;

@@ -3,20 +3,19 @@ import type { MapSource } from "./map_sources.ts";
 import type { NameTable } from "./machine_names.ts";
 
 /**
- * What a sample is resolved by: the threads of a machine, by number, and what each of them sees. A
- * `Machine` is as it is at the present moment; of a `History`, a number is a thread as it was at some
- * moment.
+ * Resolves samples: the threads of a machine, by number, and their mappings. For a `Machine`, a number
+ * is a thread at the present moment; for a `History`, a thread at some moment.
  */
 export interface MachineView {
   /** Paths, comms and symbols of the kernel, by number. */
   readonly names: NameTable;
   /** What is mapped where. */
   readonly spaces: AddressSpaces;
-  /** By thread: its process, -1 where that is not known. */
+  /** By thread: its process, -1 if that is not known. */
   readonly pids: Int32Array;
   /** By thread: its id. */
   readonly tids: Int32Array;
-  /** By thread: its name, a number of the names; -1 where none was recorded. */
+  /** By thread: its name, a number of the names; -1 if none was recorded. */
   readonly comms: Int32Array;
   /** The map that holds an address as a thread sees it, or -1. */
   map(thread: number, cpumode: number, hi: number, lo: number): number;

@@ -12,11 +12,11 @@ import { recordMisc } from "@perfdata/format/record-header";
 const PROT_EXEC = 4;
 const MAP_HUGETLB = 0x40000;
 
-/** What a map was made from: the fields of its MMAP or MMAP2 record. */
+/** Origin of a map: the fields of its MMAP or MMAP2 record. */
 export interface MapSource {
   /** Path or bracketed name: a name. */
   readonly name: number;
-  /** Bytes of the build id, as a name; -1 where the record has none. */
+  /** Bytes of the build id, as a name; -1 if the record has none. */
   readonly buildId: number;
   /** `PROT_*` bits. */
   readonly prot: number;
@@ -31,7 +31,7 @@ export interface MapSource {
 }
 
 // Where the fields of the records lie.
-/** Those of MMAP, with which MMAP2 begins. */
+/** Offsets of the fields of MMAP, with which MMAP2 begins. */
 export const MAP: Layout<Mmap> = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
 
@@ -84,7 +84,7 @@ export class MapSources {
   readonly #view = new DataView(this.#key.buffer);
   /** By source, as records have it: what is mapped. */
   readonly #kinds: (number | undefined)[] = [];
-  /** The same as it is called here; -1 where that depends on the process. */
+  /** The same as it is called here; -1 if that depends on the process. */
   readonly #calledHere: number[] = [];
 
   /**

@@ -4,7 +4,7 @@ import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 
 /**
  * The address spaces of processes, by number: a space has the root of a tree of {@link AddressSpaces},
- * and is there as long as a thread uses it.
+ * and lives as long as a thread uses it.
  */
 export class ProcessSpaces {
   readonly #trees: AddressSpaces;
@@ -34,7 +34,7 @@ export class ProcessSpaces {
   /**
    * Makes a space in which nothing is mapped, and that nobody uses.
    *
-   * @param pid The process that it is for, or -1 where that is not known.
+   * @param pid The process that it is for, or -1 if that is not known.
    */
   add(pid: number): number {
     const space = this.#free.pop() ?? this.#count++;

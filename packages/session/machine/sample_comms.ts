@@ -13,8 +13,8 @@ const TASK = layoutOf(FORK);
 /**
  * The comms of samples, by numbers of its own.
  *
- * What a thread did before it got its first name counts under that name, as with perf
- * (`thread__set_comm` of tools/perf/util/thread.c); a thread that never gets one is `:tid`.
+ * Samples of a thread before its first name count for that name, as in perf (`thread__set_comm` of
+ * tools/perf/util/thread.c); a thread that never gets one is `:tid`.
  *
  * Even numbers are names of the engine, odd ones threads without a name, of which there may be millions.
  */
@@ -63,7 +63,7 @@ export class SampleComms {
     return (comm & 1) === 0 ? comm : this.#unnamedOf(part[comm >> 1] as number, -1);
   }
 
-  /** A name; `undefined` where the thread never got one. */
+  /** A name; `undefined` if the thread never got one. */
   name(comm: number): string | undefined {
     return (comm & 1) === 0 ? this.#engine.names.text(comm >> 1) : this.#late.get(comm);
   }
@@ -78,7 +78,7 @@ export class SampleComms {
     return this.name(comm) ?? `:${this.tid(comm)}`;
   }
 
-  /** Takes record `i` of a run that is no sample: a thread may get a name, or its id is used again. */
+  /** Takes record `i` of a run that is not a sample: a thread may get a name, or its id is used again. */
   record(run: Run, i: number): void {
     // The past knows which names come later.
     if (this.#unnamedCount === 0 || this.#engine.past !== undefined) return;

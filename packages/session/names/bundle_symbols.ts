@@ -7,8 +7,8 @@ import { type LookUpProgress, type SymbolTrust, symbolTrust } from "./symbolize.
 /**
  * Makes a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
  *
- * @param more Adds what else is to be in it.
- * @returns its bytes, and how far it can be trusted
+ * @param more Adds further contents.
+ * @returns The bytes of the bundle, and how far it can be trusted.
  *
  * @example
  * ```ts

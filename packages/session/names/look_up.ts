@@ -17,7 +17,7 @@ import {
 import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
 import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 
-/** Which look-ups {@linkcode lookUpPlaces} makes. */
+/** Options of {@linkcode lookUpPlaces}. */
 export interface LookUpOptions {
   /** Whether code that a compiler made has the names of what was there last; those of its time otherwise. */
   readonly lastCode?: boolean;
@@ -94,7 +94,7 @@ export interface LookUpRows {
   readonly count: number;
   /** The objects that they are in. */
   readonly objects: readonly SymbolObject[];
-  /** The object of a row; negative where there is none. */
+  /** The object of a row; negative if there is none. */
   object(row: number): number;
   /** Its address, as the object counts. */
   address(row: number): number;

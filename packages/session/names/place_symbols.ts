@@ -10,11 +10,11 @@ import {
 import { KERNEL_HIDDEN, type Places } from "../places/places.ts";
 import { type LookUpRows, PlaceLookUps } from "./look_up.ts";
 
-/** What is known of an address of a recording. */
+/** The names at an address of a recording. */
 export interface PlaceSymbol {
-  /** Path or name of the object that is mapped there; `undefined` where nothing is. */
+  /** Path or name of the object that is mapped there; `undefined` if nothing is. */
   readonly dso: string | undefined;
-  /** The function that is there, as `perf` names it; `undefined` where none is known. */
+  /** The function that is there, as `perf` names it; `undefined` if none is known. */
   readonly name: string | undefined;
   /** Whether a build id says that the file that names it is the one that ran. */
   readonly verified: boolean;
@@ -29,9 +29,9 @@ export interface PlaceSymbol {
 /**
  * Shapes what became of an address.
  *
- * @param object Where it is; `undefined` where nothing is mapped.
+ * @param object Where it is; `undefined` if nothing is mapped.
  * @param address As the object counts.
- * @param found What was looked up; `undefined` where that was not possible.
+ * @param found What was looked up; `undefined` if that was not possible.
  * @param show Makes the name of a symbol readable.
  * @param verified Whether the file that names it is known to be the one that ran.
  */

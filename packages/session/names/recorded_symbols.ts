@@ -70,7 +70,7 @@ export function recordedFiles(
   });
 }
 
-/** The symbols of an object in such files; `undefined` where they have none of it. */
+/** The symbols of an object in such files; `undefined` if they have none of it. */
 export function recordedSymbols(
   files: readonly RecordedFile[],
   object: SymbolObject,

@@ -3,7 +3,7 @@
  * JIT compiler by its process (`dso__set_basename` and `__kmod_path__parse` of tools/perf/util/dso.c).
  *
  * @param name The path, or the name in brackets.
- * @param kernel Whether it is of the kernel.
+ * @param kernel Whether the binary belongs to the kernel.
  *
  * @example
  * ```ts

@@ -163,7 +163,7 @@ export interface ObjectTrust {
   readonly unverified: TrustCount;
   /** The others, by cause. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
-  /** Files that were there but are of another build, or cannot be read. */
+  /** Files that were there but are from another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
   /** Paths of ELF files that were looked for, whether they were there or not. */
   readonly looked: readonly string[];
@@ -255,9 +255,9 @@ export interface OutcomesPart {
   readonly objects: readonly (ObjectOutcome | undefined)[];
 }
 
-/** What became of addresses that are looked up a part at a time; counted when all are. */
+/** Results for addresses that are looked up in parts, counted at the end. */
 export class LookUpOutcomes {
-  /** By row: 0 where it was not looked up. */
+  /** By row: 0 if it was not looked up. */
   #outcomes = new Uint8Array(1 << 10);
   readonly #objects: (ObjectOutcome | undefined)[] = [];
 

@@ -1,5 +1,5 @@
 /**
- * The addresses that occur in a recording, and their symbols. Apart from `@perfdata/session`, since
+ * The addresses that occur in a recording, and their symbols. Separate from `@perfdata/session`, since
  * a program that needs no names should not load the readers of ELF and DWARF.
  *
  * @module

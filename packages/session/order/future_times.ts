@@ -7,7 +7,7 @@ import {
 import { enlarge } from "@perfdata/format/enlarge";
 import { RecordTime } from "./record_time.ts";
 
-/** As many records with a time share one bound. */
+/** Number of records with a time that share one bound. */
 const STRETCH = 1 << 12;
 
 /**
@@ -27,8 +27,8 @@ export class FutureTimes {
    * Looks through a file that can be read more than once. Damage is not reported: that is for the pass
    * in which the records are used.
    *
-   * @returns `undefined` where the file has a FINISHED_ROUND: reading stops there.
-   * @throws {PerfDataError} In strict mode, where the file is damaged.
+   * @returns `undefined` if the file has a FINISHED_ROUND: reading stops there.
+   * @throws {PerfDataError} In strict mode, if the file is damaged.
    */
   static async read(
     reader: PerfDataReader,

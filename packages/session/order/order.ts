@@ -7,8 +7,8 @@ import { ReorderBuffer } from "./reorder_buffer.ts";
 import { type Run, RunWriter } from "./run.ts";
 
 /**
- * Bytes of records from which on it is looked ahead for the times to come where nothing else bounds
- * what has to wait. Less is held as it is.
+ * If nothing else bounds the records that have to wait, times are looked up ahead from this many bytes
+ * of records on. Fewer are simply held.
  */
 const LOOK_AHEAD = 1 << 26;
 
@@ -49,13 +49,13 @@ export interface OrderOptions extends Pick<BatchOptions, "from" | "to" | "inflat
   readonly hold?: number;
 }
 
-/** What was found about the order of a file. */
+/** Counts about the order of a file. */
 export interface OrderStats {
   /** Records that went through the re-order buffer. */
   queued: number;
   /** Records that were older than one that had been delivered before them. */
   violations: number;
-  /** Most bytes that the re-order buffer held. */
+  /** Maximum number of bytes that the re-order buffer held. */
   peakBytes: number;
   /** Bytes that were written to a temporary file. */
   spilledBytes: number;
@@ -85,7 +85,7 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
  * `options.hold`, and merged when it may go: where the source has no temporary file, more than 2 GB are
  * refused.
  *
- * @throws {PerfDataError} In strict mode, where the file is damaged; where too much would have to be held.
+ * @throws {PerfDataError} In strict mode, if the file is damaged; where too much would have to be held.
  *
  * @example
  * ```ts

@@ -3,13 +3,13 @@ import type { EventTable, RecordBatch } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { recordSize } from "@perfdata/format/record-header";
 
-/** Times of records: a row each. */
+/** Times of records, a row for each. */
 export class TimeColumns {
   /** The upper half of the time; both halves are 0 where the record has none. */
   readonly hi: Int32Array;
   /** The lower half. */
   readonly lo: Int32Array;
-  /** Number of the event that the record belongs to, or -1 where its id is not known. */
+  /** Number of the event that the record belongs to, or -1 if its id is not known. */
   readonly event: Int32Array;
 
   /** Makes room for so many. */
@@ -29,7 +29,7 @@ export class RecordTime {
   hi: number = 0;
   /** The lower half. */
   lo: number = 0;
-  /** Number of the event that the record belongs to, or -1 where its id is not known. */
+  /** Number of the event that the record belongs to, or -1 if its id is not known. */
   event: number = -1;
   readonly #events: EventTable;
 

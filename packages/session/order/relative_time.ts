@@ -1,6 +1,9 @@
 import type { Run } from "./run.ts";
 
-/** Times of rows as ns since the first of them: differences stay exact where times of a clock are no doubles. */
+/**
+ * Times of rows in ns since the first one: differences stay exact even if times of the clock exceed the
+ * range of exact doubles.
+ */
 export class RelativeTime {
   #baseHi = -1;
   #baseLo = 0;

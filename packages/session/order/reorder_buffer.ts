@@ -8,7 +8,7 @@ import { RunHeap } from "./run_heap.ts";
 import { SortedFile } from "./sorted_file.ts";
 import { BIAS, BLOCK, Block, WaitingRows } from "./waiting_rows.ts";
 
-/** Fewest rows that are worth a look at which of them may go. */
+/** Minimum number of rows before checking which of them can be delivered. */
 const FEW = 1 << 15;
 
 /** Records of a batch that are taken in one call: see `RUN_ROWS`. */
@@ -331,7 +331,7 @@ export class ReorderBuffer {
   /**
    * Takes rows of all runs as the next ones, as many as fit, or until two runs are left.
    *
-   * @returns How many: none where all runs are at the limit.
+   * @returns How many: none if all runs are at the limit.
    */
   #takeFromAll(runs: RunHeap, limitHi: number, limitLo: number): number {
     const { timeHi, timeLo } = this.#waiting;

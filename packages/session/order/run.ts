@@ -4,7 +4,7 @@ import { PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_USER } from "@perfdata/
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { recordMisc, recordSize } from "@perfdata/format/record-header";
 
-/** Rows of a {@link Run} at most: as many as stay in a CPU's second-level cache. */
+/** Maximum number of rows of a {@link Run}: as many as fit in a CPU's second-level cache. */
 export const RUN_ROWS = 1024;
 
 /** Bytes that hold records: those of a batch, or those of the re-order buffer. */
@@ -43,7 +43,7 @@ export const BRANCH = {
   IN_TX: 4,
   /** It aborted a transaction. */
   ABORT: 8,
-  /** Cycles since the branch before, from bit {@link BRANCH.CYCLES_AT} on; 0 where they are not known. */
+  /** Cycles since the branch before, from bit {@link BRANCH.CYCLES_AT} on; 0 if they are not known. */
   CYCLES: 0xffff0,
   /** The first bit of {@link BRANCH.CYCLES}. */
   CYCLES_AT: 4,
@@ -75,7 +75,7 @@ export class Run {
   readonly type: Int32Array = new Int32Array(RUN_ROWS);
   /** `misc` of the header; of an off-CPU sample with the mode of the address that is meant. */
   readonly misc: Int32Array = new Int32Array(RUN_ROWS);
-  /** Number of the event it belongs to, or -1 where its id is not known; 0 for perf's own records. */
+  /** Number of the event it belongs to, or -1 if its id is not known; 0 for perf's own records. */
   readonly event: Int32Array = new Int32Array(RUN_ROWS);
   /** Upper half of its time in ns; both halves are 0 where it has none. */
   readonly timeHi: Int32Array = new Int32Array(RUN_ROWS);
@@ -85,7 +85,7 @@ export class Run {
   readonly position: Float64Array = new Float64Array(RUN_ROWS);
   /** Where records are read by blocks: how many FINISHED_ROUND records stand before it. */
   readonly round: Int32Array = new Int32Array(RUN_ROWS);
-  /** Process, as a sample or a `sample_id` says; -1 where it does not. */
+  /** Process, as a sample or a `sample_id` says; -1 if it does not. */
   readonly pid: Int32Array = new Int32Array(RUN_ROWS);
   /** Thread, likewise. */
   readonly tid: Int32Array = new Int32Array(RUN_ROWS);
@@ -95,11 +95,11 @@ export class Run {
   readonly chosen: Uint8Array = new Uint8Array(RUN_ROWS);
   /** Of a sample: the thread, a number of the machine. */
   readonly thread: Int32Array = new Int32Array(RUN_ROWS);
-  /** Of a sample: its process, as the machine knows it; -1 where it does not. */
+  /** Of a sample: its process, as the machine knows it; -1 if it does not. */
   readonly process: Int32Array = new Int32Array(RUN_ROWS);
   /** Of a sample: the thread's name at that time, a number of the machine's names; -1 for none. */
   readonly comm: Int32Array = new Int32Array(RUN_ROWS);
-  /** Of a sample, where places are needed: what was executed; -1 where it does not say. */
+  /** Of a sample, where places are needed: what was executed; -1 if it does not say. */
   readonly place: Int32Array = new Int32Array(RUN_ROWS);
   /**
    * Of a sample, where that is needed: the place of the data that it accessed (`PERF_SAMPLE_ADDR`); -1
@@ -108,7 +108,7 @@ export class Run {
   readonly addr: Int32Array = new Int32Array(RUN_ROWS);
   /**
    * Of a sample, where maps are needed: path or name of what is mapped at its address, a number of the
-   * machine's names; -1 where nothing is, and for addresses of guests and hypervisors.
+   * machine's names; -1 if nothing is, and for addresses of guests and hypervisors.
    */
   readonly map: Int32Array = new Int32Array(RUN_ROWS);
   /** Of a sample, where stacks are needed: the innermost node of its stack; -1 for none. */
@@ -148,14 +148,14 @@ export class Run {
     return this.blocks[this.block[row] as number] as RecordBytes;
   }
 
-  /** The time of a row in ns; 0 where it has none. */
+  /** The time of a row in ns; 0 if it has none. */
   time(row: number): bigint {
     return BigInt((this.timeHi[row] as number) >>> 0) << 32n |
       BigInt((this.timeLo[row] as number) >>> 0);
   }
 }
 
-/** Where the fields that all records share lie, by number of the event: 0 where they have none. */
+/** Where the fields that all records share lie, by number of the event: 0 if they have none. */
 class EventColumns {
   samplePid: number[] = [];
   sampleCpu: number[] = [];

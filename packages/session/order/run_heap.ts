@@ -1,4 +1,4 @@
-/** The runs that are not at their ends, as a binary heap: by the time of their heads. */
+/** The unfinished runs, as a binary heap by the time of their heads. */
 export class RunHeap {
   /** The next row of each run. */
   readonly heads: Int32Array;

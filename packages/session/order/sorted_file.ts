@@ -3,7 +3,7 @@ import { recordSize } from "@perfdata/format/record-header";
 import { RUN_ROWS, type RunWriter } from "./run.ts";
 import { BIAS, Block, type WaitingRows } from "./waiting_rows.ts";
 
-/** Bytes that are written at once. */
+/** Number of bytes for each write. */
 const PIECE = 1 << 20;
 
 /** Bytes that are read of a run at once: room for a record of 64 KB and its row. */

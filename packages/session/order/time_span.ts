@@ -1,4 +1,4 @@
-/** The first and the last of some times, in halves of 32 bits. */
+/** The first and the last of some times, in 32-bit halves. */
 export type TimePart = readonly [firstHi: number, firstLo: number, lastHi: number, lastLo: number];
 
 /** The first and the last of some times, without an allocation for each. */
@@ -9,12 +9,12 @@ export class TimeSpan {
   #lastHi = 0;
   #lastLo = 0;
 
-  /** The first; `undefined` where there is none. */
+  /** The first; `undefined` if there is none. */
   get first(): bigint | undefined {
     return this.#some ? joined(this.#firstHi, this.#firstLo) : undefined;
   }
 
-  /** The last; 0 where there is none. */
+  /** The last; 0 if there is none. */
   get last(): bigint {
     return joined(this.#lastHi, this.#lastLo);
   }

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { RecordBytes } from "./run.ts";
 
-/** Room for those of most rounds: what is not used of it takes no memory. */
+/** Room for the rows of most rounds; unused room takes no memory. */
 const FIRST_ROWS = 1 << 16;
 
 /** Bytes of a {@link Block} of the re-order buffer; batches are shorter. */
@@ -22,7 +22,7 @@ export class Block implements RecordBytes {
     this.words = new Int32Array(this.bytes.buffer);
   }
 
-  /** Whether so many bytes can be appended. */
+  /** Whether this many bytes can be appended. */
   hasRoom(size: number): boolean {
     return this.used + 7 + size <= this.bytes.length;
   }
@@ -57,7 +57,7 @@ export class WaitingRows {
   /** Number of its event. */
   event = new Int32Array(FIRST_ROWS);
 
-  /** Makes room for so many rows; those that are there stay. */
+  /** Makes room for this many rows; those that are there stay. */
   reserve(rows: number): void {
     if (rows <= this.at.length) return;
     this.timeHi = enlarge(this.timeHi, rows);

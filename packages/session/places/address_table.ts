@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { Places } from "./places.ts";
 
-/** Bits of {@link AddressTable.uses}: where an address occurs. */
+/** Bits of {@link AddressTable.uses}: the kinds of occurrence of an address. */
 export const ADDRESS_USE = {
   /** The `ip` of a sample. */
   IP: 1,
@@ -20,7 +20,7 @@ export const ADDRESS_USE = {
 export interface AddressTable {
   /** Number of rows. */
   readonly count: number;
-  /** Number of the object; negative where nothing is mapped: `UNMAPPED`, `KERNEL_HIDDEN`, … */
+  /** Number of the object; negative if nothing is mapped: `UNMAPPED`, `KERNEL_HIDDEN`, … */
   readonly object: Int32Array;
   /** Address, as the object's kind counts; signed, as `Address` of `@perfdata/symbols`. */
   readonly address: Float64Array;
@@ -30,11 +30,11 @@ export interface AddressTable {
   readonly samples: Float64Array;
   /** The sum of their periods; exact up to 2⁵³. */
   readonly periods: Float64Array;
-  /** Time of the first record that has it, nanoseconds; 0 where records have no time. */
+  /** Time of the first record that has it, nanoseconds; 0 if records have no time. */
   readonly times: Float64Array;
 }
 
-/** What is looked up: the places of an engine, or of a trace. */
+/** Places to look up: those of an engine, or of a trace. */
 export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "address" | "times">;
 
 /**

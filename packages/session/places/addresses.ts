@@ -4,7 +4,7 @@ import { ADDRESS_USE, type AddressTable, PlaceUses } from "./address_table.ts";
 import { type Consumer, type Engine, type EngineOptions, runEngine } from "../engine.ts";
 import { CHOSEN, type Run } from "../order/run.ts";
 
-/** Which addresses occur in a recording. */
+/** Selects addresses of a recording. */
 export interface RecordedAddresses {
   /** The objects that addresses lie in, by number. */
   readonly objects: readonly SymbolObject[];

@@ -3,7 +3,7 @@ import { SymbolsError } from "@perfdata/symbols/errors";
 import { JitSymbols, openJitdump } from "@perfdata/symbols/jit";
 import { type CodeFiles, kernelImages, type MemoryImage } from "./code_images.ts";
 
-/** Bytes of code, or why they cannot be had. */
+/** Bytes of code, or the reason why they are missing. */
 export type CodeBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
 /**

@@ -6,7 +6,7 @@ import { SymbolsError } from "@perfdata/symbols/errors";
 import { type KernelReference, kernelRelocation } from "@perfdata/symbols/address-map";
 import { addressFromHalves } from "@perfdata/symbols/address";
 
-/** Bytes that are read from a file at once: a bundle has those of the code that ran, and no more. */
+/** Number of bytes for each read from a file; a bundle has only the code that ran. */
 const CHUNK = 1 << 12;
 /** An instruction has no more bytes. */
 const OVERLAP = 16;
@@ -93,7 +93,7 @@ export class FileRange implements CodeRange {
     this.#pokes = pokes;
   }
 
-  /** The chunk that holds an offset; `undefined` where the file ends before. */
+  /** The chunk that holds an offset; `undefined` if the file ends before. */
   window(offset: number): CodeWindow | undefined {
     const chunk = Math.floor(offset / CHUNK);
     if (chunk === this.#lastChunk) return this.#last;
@@ -127,7 +127,7 @@ export class FileRange implements CodeRange {
  * The code of a kernel in its `vmlinux`, where the running kernel had it.
  *
  * @param reference Where the recording says that a symbol of the kernel was.
- * @throws {SymbolsError} Where the file is damaged, or has no such symbol.
+ * @throws {SymbolsError} If the file is damaged, or has no such symbol.
  */
 export function kernelImages(source: BinarySource, reference: KernelReference): MemoryImage[] {
   const moved = kernelRelocation(ElfFile.open(source), reference);
@@ -160,7 +160,7 @@ export interface MemoryImage {
  * @param address Where the file begins, which it has to say for a file that is not ELF; for an ELF
  *   file, by how much its segments were moved.
  * @param path Of an ELF file, where its symbols are to be found.
- * @throws {SymbolsError} Where there is neither.
+ * @throws {SymbolsError} If there is neither.
  *
  * @example
  * ```ts

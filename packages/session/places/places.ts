@@ -13,7 +13,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
 import { type Run, RUN_ROWS } from "../order/run.ts";
 
-/** The object of a user's addresses where nothing was mapped. */
+/** The object of unmapped user addresses. */
 export const UNMAPPED: number = -1;
 /** The object of kernel addresses in a recording that does not say where the kernel was. */
 export const KERNEL_HIDDEN: number = -2;
@@ -40,7 +40,7 @@ export interface PlacesPart {
   readonly mapped: readonly MappedObject[];
   /** How each counts addresses. */
   readonly rules: readonly number[];
-  /** By place: its object; negative where nothing is mapped. */
+  /** By place: its object; negative if nothing is mapped. */
   readonly object: Int32Array<ArrayBuffer>;
   /** By place: upper half of its address. */
   readonly hi: Int32Array<ArrayBuffer>;
@@ -84,7 +84,7 @@ const MEMORY =
 export class Places {
   /** Number of places. */
   count: number = 0;
-  /** Time in ns of the first record that has it; 0 where records have no time. */
+  /** Time in ns of the first record that has it; 0 if records have no time. */
   times: Float64Array<ArrayBuffer> = new Float64Array(1 << 10);
   /** The objects; what is known late, such as build ids in a pipe, is there after {@link Places.finish}. */
   readonly objects: SymbolObject[] = [];
@@ -95,7 +95,7 @@ export class Places {
   /** Lower half. */
   nowLo: number = 0;
   /**
-   * Whether all addresses of a CPU mode where nothing is mapped are one place, at address 0: what
+   * Whether all unmapped addresses of a CPU mode are one place, at address 0: what
    * `Needs.unmapped` says. To be set before the first one is looked for.
    */
   joinsUnmapped: boolean = false;
@@ -150,7 +150,7 @@ export class Places {
     return this.row(this.#object, this.#hi, this.#lo);
   }
 
-  /** {@link Places.find} where something is mapped; -1 where nothing is, and no place is added. */
+  /** {@link Places.find} where something is mapped; -1 if nothing is, and no place is added. */
   findMapped(thread: number, cpumode: number, hi: number, lo: number): number {
     this.#locate(thread, cpumode, hi, lo);
     return this.#object < 0 ? -1 : this.row(this.#object, this.#hi, this.#lo);
@@ -255,7 +255,7 @@ export class Places {
     return this.object(place) < 0 ? place : this.before(place);
   }
 
-  /** The place of an address of an object; it is added where it is new. */
+  /** The place of an address of an object; it is added if it is new. */
   row(object: number, hi: number, lo: number): number {
     hi |= 0;
     lo |= 0;
@@ -295,7 +295,7 @@ export class Places {
     slots[at + 3] = place + 1;
   }
 
-  /** Number of the object of a place; negative where nothing is mapped. */
+  /** Number of the object of a place; negative if nothing is mapped. */
   object(place: number): number {
     return this.#objects[place] as number;
   }
@@ -425,7 +425,7 @@ export class Places {
     return number;
   }
 
-  /** The number of an object; it is added where it is new. */
+  /** The number of an object; it is added if it is new. */
   #objectNumber(object: SymbolObject, mapped: MappedObject, rule: number): number {
     const { path, kind, buildId, loadAddress, referenceAddress } = object;
     const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress].join("\0");

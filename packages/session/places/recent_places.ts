@@ -1,6 +1,6 @@
 import type { Places } from "./places.ts";
 
-/** Places that are remembered: as many as stay in a CPU's cache. */
+/** Number of cached places: as many as fit in a CPU's cache. */
 const SLOTS = 1 << 13;
 /** Words of each: thread, halves of the address, place. */
 const WORDS = 4;

@@ -24,7 +24,7 @@ import { UserChains } from "../stacks/user_chains.ts";
 import { type ResolveNeeds, type SampleShape, sampleShape } from "./sample_shape.ts";
 import { type StackTable, UserFrames } from "../stacks/stacks.ts";
 
-/** Which samples count. */
+/** Selects the samples that count. */
 export interface SampleFilter {
   /** Numbers of events. */
   readonly events?: ReadonlySet<number> | undefined;
@@ -40,7 +40,7 @@ export interface SampleFilter {
   readonly records?: { has(offset: number): boolean } | undefined;
 }
 
-/** What a {@link Resolver} reads, fills and goes by. */
+/** Inputs and outputs of a {@link Resolver}. */
 export interface ResolverParts {
   /** The recording. */
   readonly reader: PerfDataReader;
@@ -54,7 +54,7 @@ export interface ResolverParts {
   readonly stacks: StackTable;
   /** What is filled in. */
   readonly needs: ResolveNeeds;
-  /** Which samples count. */
+  /** Selects the samples that count. */
   readonly filter: SampleFilter;
   /** What the machine was at any moment, where records do not go by in order. */
   readonly past?: History | undefined;
@@ -69,7 +69,7 @@ export class Resolver {
   leftOut: number = 0;
   /** Unwinds copied stacks; to be set before the first run. */
   unwind: UnwindStep | undefined;
-  /** Called after each record that is no sample, with the machine as it is then. */
+  /** Called after each record that is not a sample, with the machine as it is then. */
   applied: ((run: Run, row: number) => void) | undefined;
   /** Finds user parts of stacks that are not in the chain. */
   readonly userChains: UserChains;
@@ -85,7 +85,7 @@ export class Resolver {
   readonly #chains: ChainStep;
   readonly #stacks: StackTable;
   readonly #frames: FrameStep;
-  /** The user part of the present sample's stack, where it is not in the chain. */
+  /** The user part of the present sample's stack, if it is not in the chain. */
   readonly #user = new UserFrames();
   /** The present sample, where its stack is looked for. */
   readonly #sample: SampledChain = {
@@ -275,7 +275,7 @@ export class Resolver {
     if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
   }
 
-  /** What is mapped at an address; -1 where there is none. */
+  /** What is mapped at an address; -1 if there is none. */
   #map(thread: number, mode: number, view: DataView, at: number): number {
     const le = this.#le;
     const hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
@@ -335,7 +335,7 @@ export class Resolver {
   }
 
   /**
-   * Finds the user part of a sample's stack where it is not in the chain: `#user`.
+   * Finds the user part of a sample's stack if it is not in the chain: `#user`.
    *
    * @returns How many entries the chain has without it.
    */
@@ -499,7 +499,7 @@ function fromFirstBit(word: number): number {
     (word >>> 2 & 15) << 26;
 }
 
-/** Where the address of a sample at `start`, whose fields were located, is; -1 where it has none. */
+/** Where the address of a sample at `start`, whose fields were located, is; -1 if it has none. */
 function ipOf({ ip, offCpu }: SampleShape, start: number): number {
   if (offCpu !== undefined) return offCpu.ip;
   return ip < 0 ? -1 : start + ip;

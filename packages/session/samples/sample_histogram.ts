@@ -206,7 +206,7 @@ export class SampleHistogram {
   }
 
   /**
-   * The number of a context; it is added where it is new.
+   * The number of a context; it is added if it is new.
    *
    * @param event Number of the event.
    * @param comm Number of the comm.
@@ -329,7 +329,7 @@ export class SampleHistogram {
     }
   }
 
-  /** The entry of a context and a node, where it is not the last of the node; it is added where it is new. */
+  /** The entry of a context and a node, where it is not the last of the node; it is added if it is new. */
   #find(context: number, node: number, last: number): number {
     if (last === 0) {
       const entry = this.#push(context, node);

@@ -7,9 +7,9 @@ import type { Run } from "../order/run.ts";
 /**
  * The events and periods that samples stand for.
  *
- * A sample stands for its event and its period; one that has the counts of a group of events
- * (`PERF_SAMPLE_READ`) stands for each of them that counted something since the sample before
- * (`deliver_sample_group` of tools/perf/util/session.c). Rows are to be taken in their order.
+ * A sample stands for its event and its period; a sample with the counts of a group of events
+ * (`PERF_SAMPLE_READ`) stands for each event that counted something since the previous sample
+ * (`deliver_sample_group` of tools/perf/util/session.c). Rows have to be taken in order.
  */
 export class SampleReads {
   /** Samples whose counts are damaged or of no known event. */

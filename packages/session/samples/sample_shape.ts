@@ -9,7 +9,7 @@ import {
 } from "@perfdata/format/perf-event";
 import type { SampleFields } from "@perfdata/format/sample-layout";
 
-/** What is filled in of samples, beyond thread, process, comm and period. */
+/** The fields of samples to fill in, beside thread, process, comm and period. */
 export interface ResolveNeeds {
   /** `Run.place`. */
   readonly places: boolean;
@@ -29,7 +29,7 @@ export interface ResolveNeeds {
   readonly frames: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
-  /** Of which samples places and stacks are looked at; of all where there is none. */
+  /** Of which samples places and stacks are looked at; of all if there is none. */
   readonly looksAt?: ((run: Run, i: number) => boolean) | undefined;
 }
 

@@ -14,7 +14,7 @@ import {
 import type { Places } from "../places/places.ts";
 import type { StackTable } from "./stacks.ts";
 
-/** `PERF_CONTEXT_MAX`: from here on, low halves of entries say what comes after them. */
+/** `PERF_CONTEXT_MAX`: from here on, low halves of entries are context markers. */
 const CONTEXT_MAX = -4095;
 
 /** The mode of a marker that says nothing; of such a chain perf uses nothing. */
@@ -40,7 +40,7 @@ export function isContextMarker(hi: number, lo: number): boolean {
 }
 
 /**
- * The CPU mode of the entries after a marker, by its low half; negative where they are no addresses,
+ * The CPU mode of the entries after a marker, by its low half; negative if they are no addresses,
  * or nothing is known of them.
  */
 export function contextMode(lo: number): number {

@@ -5,7 +5,7 @@ import { type Places, UNMAPPED } from "../places/places.ts";
 import { PLACE_FRAME, type Run } from "../order/run.ts";
 import type { UserFrames } from "./stacks.ts";
 
-/** Entries of a chain that are looked at: `PERF_MAX_STACK_DEPTH`. */
+/** Maximum number of entries of a chain: `PERF_MAX_STACK_DEPTH`. */
 const MOST_FRAMES = 127;
 
 /**

@@ -14,7 +14,7 @@ export interface BranchStack {
   readonly at: number;
   /** How many there are. */
   readonly count: number;
-  /** `hw_idx`: the register that the newest entry was in; -1 where that is not known. */
+  /** `hw_idx`: the register that the newest entry was in; -1 if that is not known. */
   readonly hwIdx: number;
 }
 

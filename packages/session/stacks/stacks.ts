@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { Places } from "../places/places.ts";
 
-/** Stacks that one thread found: see {@link StackTable.part}. */
+/** Stacks from one thread: see {@link StackTable.part}. */
 export interface StacksPart {
   /** Number of the first of them. */
   readonly first: number;
@@ -40,7 +40,7 @@ export class StackTable {
   #slots = new Int32Array(1 << 12).fill(-1);
 
   /**
-   * The node of a place that was called from `parent`; it is added where it is new.
+   * The node of a place that was called from `parent`; it is added if it is new.
    *
    * @param parent A node, or -1.
    */
@@ -147,7 +147,7 @@ export class UserFrames {
   }
 
   /**
-   * Interns them; -1 where there are none.
+   * Interns them; -1 if there are none.
    *
    * @param calls Of these places, callers are interned at their calls; without, at what was recorded.
    */

@@ -139,7 +139,7 @@ class ProcessCode implements CodeLookup {
   }
 }
 
-/** What of an engine is needed. */
+/** The needed part of an engine. */
 export interface UnwindEngine {
   /** What is mapped where. */
   readonly view: MachineView;
@@ -160,7 +160,7 @@ interface MachineWalker {
 /** How the samples of one event hold registers and stack. */
 interface EventUnwinding {
   readonly mask: bigint;
-  /** By `abi`: the registers; `null` where the machine is not known. */
+  /** By `abi`: the registers; `null` if the machine is not known. */
   readonly registers: (UserRegisters | null | undefined)[];
 }
 

@@ -1,6 +1,6 @@
 import { type FrameWalker, WALK_END } from "@perfdata/symbols/cfi";
 
-/** How many stacks ended why. */
+/** Numbers of stacks by the reason why they ended. */
 export interface UnwindTally {
   /** Stacks that were unwound. */
   stacks: number;
@@ -61,7 +61,7 @@ export interface UnwindPart {
 
 /** How deep a thread's stack is known to be. */
 export interface ThreadStack {
-  /** The stack pointer at the thread's start, from a stack that reached it; 0 where none did. */
+  /** The stack pointer at the thread's start, from a stack that reached it; 0 if none did. */
   top: number;
   /** The lowest stack pointer of stacks whose copy was too short. */
   lowest: number;

@@ -4,7 +4,7 @@ import type { Engine } from "../engine.ts";
 import type { UnwindTally } from "./unwind_counts.ts";
 
 /**
- * A share in percent as text: never 100% or 0% for what is not.
+ * A share in percent as text; 100% and 0% are never the result of rounding.
  *
  * @example
  * ```ts
@@ -39,7 +39,7 @@ const REASONS: readonly (readonly [end: number, text: (engine: Engine) => string
 ];
 
 /**
- * How unwinding went, in one line; `undefined` where nothing was unwound or nearly all went well.
+ * How unwinding went, in one line; `undefined` if nothing was unwound or nearly all went well.
  *
  * @param all Says it also where all went well.
  *

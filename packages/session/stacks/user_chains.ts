@@ -19,7 +19,7 @@ const DEFERRED = layoutOf(CALLCHAIN_DEFERRED);
 const NR_AT = DEFERRED["nr"] as number;
 const USER = Number(BigInt.asIntN(32, PERF_CONTEXT_USER));
 const USER_DEFERRED = Number(BigInt.asIntN(32, PERF_CONTEXT_USER_DEFERRED));
-/** User parts of a stream's call chains that are kept at most, until their samples come. */
+/** Maximum number of user call chains of a stream that wait for their samples. */
 const KEPT = 1 << 16;
 
 /**
@@ -114,7 +114,7 @@ export class UserChains {
   }
 
   /**
-   * Finds the user part of a sample's stack, where it is not in the chain.
+   * Finds the user part of a sample's stack, if it is not in the chain.
    *
    * @param thread A number of the machine.
    * @param tid Its thread id.

@@ -1,7 +1,7 @@
 import { stepOf } from "../index/moments.ts";
 import type { IndexBlock, RecordingIndex } from "../index/recording_index.ts";
 
-/** When a record is delivered, its position apart: step, and halves of the time (see `Moments`). */
+/** When a record is delivered, apart from its position: step, and halves of the time (see `Moments`). */
 export type Moment = readonly [step: number, hi: number, lo: number];
 
 /** A part of a recording in the order of its delivery, which can be read for itself. */
@@ -56,7 +56,7 @@ interface Span {
  * A cut is where a block begins and few others go on, so that little is read twice. Where records
  * happen as the file has them, windows are blocks.
  *
- * @returns `undefined` where a window would be too large to be held: there is no order in the file.
+ * @returns `undefined` if a window would be too large to be held: there is no order in the file.
  */
 export function windowsOf(
   index: RecordingIndex,

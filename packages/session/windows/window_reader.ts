@@ -9,7 +9,7 @@ import { isKnownTime, RecordTime, TimeColumns } from "../order/record_time.ts";
 import { type RecordBytes, Run, RUN_ROWS } from "../order/run.ts";
 import type { Window } from "./plan.ts";
 
-/** Records whose times are read at once. */
+/** Number of records whose times are read at once. */
 const CHUNK = 1 << 12;
 
 const BIAS = 1 << 31;

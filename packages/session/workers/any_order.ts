@@ -9,8 +9,8 @@ import { type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
 import { Run, RUN_ROWS } from "../order/run.ts";
 
 /**
- * Whether samples can be taken in any order: of a file, where no consumer asks for more, and nothing goes
- * from one sample to the next.
+ * Whether samples can be taken in any order: in a file, if no consumer needs an order and no state
+ * passes from one sample to the next.
  */
 export function takesAnyOrder(
   reader: PerfDataReader,
@@ -50,7 +50,7 @@ function isFree(
     reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
 }
 
-/** The windows that a time meets; nothing where the whole file has to be gone through. */
+/** The windows that a time meets; nothing if the whole file has to be gone through. */
 export function windowsIn(
   index: RecordingIndex,
   time: readonly [bigint, bigint] | undefined,
@@ -90,7 +90,7 @@ export function wantedBlocks(
   return blocks.filter((block) => isWanted(block, filter));
 }
 
-/** What takes blocks. */
+/** Receiver of blocks. */
 export interface BlockSink {
   /** Which samples count: blocks without any are not read. */
   readonly filter: SampleFilter;

@@ -5,8 +5,9 @@ import { openPass, type Pass } from "../pass.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 
 /**
- * Nodes of stacks that a thread keeps: where there are more at the end of a stretch, it begins again, and what
- * it meets again is joined again. So the memory of stacks is needed once, whatever the number of threads.
+ * Maximum number of stack nodes that a thread keeps. If there are more at the end of a stretch, it
+ * starts over, and stacks that occur again are joined again. So the stacks are in memory once, whatever
+ * the number of threads.
  */
 const KEPT_NODES = 1 << 19;
 

@@ -1,4 +1,4 @@
-/** Finds the buffers of all columns in a value, to transfer them to another thread without a copy. */
+/** Finds the buffers of all columns in a value, to transfer them to another thread without copying. */
 export function buffersOf(
   value: unknown,
   found: Set<ArrayBuffer> = new Set(),

@@ -8,7 +8,7 @@ import { Rounds } from "../index/rounds.ts";
 import { SeenThreads } from "../index/seen_threads.ts";
 import { RecordedObjects } from "../places/recorded_objects.ts";
 
-/** A past that was sent from another thread. */
+/** The past, received from another thread. */
 export function historyIndexOf({ isTimed, rounds, records, seen }: HistoryPart): HistoryIndex {
   return {
     isTimed,

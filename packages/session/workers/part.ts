@@ -4,7 +4,7 @@ import type { StacksPart } from "../stacks/stacks.ts";
 import type { UnwindPart } from "../stacks/unwind_counts.ts";
 import type { Engine } from "../engine.ts";
 
-/** Numbers of what one thread found, where all of it is joined. */
+/** Numbers that the results of one thread have after joining. */
 export interface JoinedNumbers {
   /** By place of the thread. */
   readonly place: Int32Array;
@@ -38,7 +38,7 @@ export interface Shareable<Part = unknown> {
   join(part: Part, numbers: JoinedNumbers): void;
 }
 
-/** What one thread found in a stretch of the file, beyond what it had found before. */
+/** New results of one thread in a stretch of the file. */
 export interface StretchPart {
   /** Places that are new. */
   readonly places: PlacesPart;
@@ -48,7 +48,7 @@ export interface StretchPart {
   readonly collected: unknown;
 }
 
-/** What one thread counted in all that it took. */
+/** Totals of one thread. */
 export interface ThreadTotals {
   /** Samples of no known event, or damaged. */
   readonly leftOut: number;

@@ -15,7 +15,7 @@ import { Joiner, type Shareable, type StretchPart, type ThreadTotals } from "./p
 import type { Answer, Stretch, ThreadTask } from "./serve_blocks.ts";
 import { Turns } from "./turns.ts";
 
-/** Blocks of a stretch, at most. */
+/** Maximum number of blocks in a stretch. */
 const STRETCH = 16;
 /** Stretches that this thread leaves behind, before others take those that are its share as well. */
 const BEHIND = 2;

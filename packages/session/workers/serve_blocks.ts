@@ -8,7 +8,7 @@ import { buffersOf } from "./buffers.ts";
 import { historyIndexOf, openEngine } from "./open_engine.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 
-/** What a thread is given: the file, its past, and what it is to make of samples. */
+/** Input of a worker: the file, its past, and what to make from samples. */
 export interface ThreadTask {
   /** The recording. */
   readonly path: string;

@@ -7,7 +7,7 @@ import { historyIndexOf } from "./open_engine.ts";
 import { type MakeText, TextPart, type TextPartAnswer } from "./text_part.ts";
 import { TextPieces } from "./text_pieces.ts";
 
-/** What a thread is given: the file, its past, and how its text is made. */
+/** Input of a worker: the file, its past, and how to make the text. */
 export interface TextTask {
   /** The recording. */
   readonly path: string;
@@ -21,7 +21,7 @@ export interface TextTask {
   readonly past: HistoryPart | undefined;
 }
 
-/** A window to make text of; nothing where there are no more. */
+/** A window to make text of; nothing if there are no more. */
 export interface TextOrder {
   /** Its number. */
   readonly number: number;
@@ -31,7 +31,7 @@ export interface TextOrder {
   readonly spare: ArrayBuffer[];
 }
 
-/** What a thread answers. */
+/** Answers of a worker. */
 export type TextAnswer =
   | {
     readonly kind: "text";
@@ -54,7 +54,7 @@ export interface TextService<About> {
   readonly make: MakeText<About>;
 }
 
-/** What the module of a thread calls: makes text of windows as they are dealt out. */
+/** Called by a worker's module: makes the text of windows as they are assigned. */
 export function serveText<About>({ open, make }: TextService<About>): void {
   const scope = globalThis as unknown as {
     onmessage: ((event: { data: TextTask | TextOrder }) => void) | null;

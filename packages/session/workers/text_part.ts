@@ -8,7 +8,7 @@ import { WindowReader } from "../windows/window_reader.ts";
 import { openEngine } from "./open_engine.ts";
 import { type JoinedNumbers, Joiner, type StretchPart, type ThreadTotals } from "./part.ts";
 
-/** Makes text of records in order: of some windows of a recording, whatever is in the others. */
+/** Makes text from records in order, for some windows of a recording, independent of the others. */
 export interface TextConsumer<Part = unknown> extends Consumer {
   /** Called for the records that change the machine, in their order, before the first window. */
   readonly happened?: Applied | undefined;
@@ -46,7 +46,7 @@ export interface TextPast {
   readonly machine: HistoryIndex | undefined;
 }
 
-/** What another thread found in its windows. */
+/** Results of another thread for its windows. */
 export interface TextPartAnswer {
   /** What it collected. */
   readonly part: StretchPart;

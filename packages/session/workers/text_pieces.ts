@@ -1,4 +1,4 @@
-/** Bytes of a piece. */
+/** Size of a piece in bytes. */
 const PIECE = 1 << 20;
 
 /** Text in pieces of memory that are used again: fresh memory costs more than the text that fills it. */

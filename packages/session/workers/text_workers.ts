@@ -16,7 +16,7 @@ import {
   type WriteText,
 } from "./text_part.ts";
 
-/** Windows that another thread has before its first text comes. */
+/** Number of windows that another thread gets before its first text arrives. */
 const AHEAD = 2;
 /** Windows, for each thread, that may be made before it is the turn of the first of them. */
 const WAITING = 2;
@@ -62,7 +62,7 @@ export interface TextWork<About> {
   readonly diagnostics: Diagnostics;
 }
 
-/** What was made. */
+/** Result of the workers. */
 export interface TextMade {
   /** The consumer that all counts were added to. */
   readonly consumer: TextConsumer;
@@ -82,7 +82,7 @@ export interface TextMade {
  * others    0     2     4  5     …  ─┴▶ 0 1 2 3 4 …  written by this one
  * ```
  *
- * @returns `undefined`, with nothing written, where the file has to be gone through by one thread: it is
+ * @returns `undefined`, with nothing written, if the file has to be gone through by one thread: it is
  *   damaged, compressed, in no order at all, or has records of the types that do not go with it.
  * @throws {Error} What went wrong in one of the threads.
  */
@@ -112,7 +112,7 @@ export async function textOfFile<About>(work: TextWork<About>): Promise<TextMade
   }
 }
 
-/** Looks through a file; `undefined` where one thread has to go through it. */
+/** Looks through a file; `undefined` if one thread has to go through it. */
 async function indexOf<About>(
   { reader, notWith, order, from, progress }: TextWork<About>,
   blockBytes: number,

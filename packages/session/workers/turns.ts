@@ -1,4 +1,4 @@
-/** Yields to messages of other threads, a hundred times faster than a timer. */
+/** Yields to messages from other threads, a hundred times faster than a timer. */
 export class Turns {
   readonly #channel = new MessageChannel();
   #resolve: (() => void) | undefined;

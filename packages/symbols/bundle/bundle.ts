@@ -8,8 +8,8 @@ export { BUNDLE_VERSION, BundleError } from "./bundle_format.ts";
 export { type BundleEntry, BundleObject } from "./bundle_object.ts";
 
 /**
- * A symbol bundle: the symbols of a recording's addresses, as {@linkcode SymbolBundleWriter} made
- * them where the binaries were. The format is that of docs/symbol-bundle.md.
+ * A symbol bundle: the symbols of a recording's addresses, made by {@linkcode SymbolBundleWriter} on a
+ * machine with the binaries. docs/symbol-bundle.md describes the format.
  *
  * Everything is checked when the bundle is opened; look-ups do not fail.
  *
@@ -44,7 +44,7 @@ export class SymbolBundle {
    * Reads a bundle.
    *
    * @param bytes the whole file; it is kept and must not be changed
-   * @throws {BundleError} if it is no bundle, of another version, damaged, or cut short
+   * @throws {BundleError} if it is not a bundle, of another version, damaged, or cut short
    */
   static open(bytes: Uint8Array): SymbolBundle {
     return new SymbolBundle(bytes);
@@ -67,7 +67,7 @@ export class SymbolBundle {
       (buildId === undefined ? undefined : this.objects.find(fits));
   }
 
-  /** The objects that have the path of `wanted` and are of another build. */
+  /** The objects that have the path of `wanted` and are from another build. */
   otherBuilds(wanted: SymbolObject): readonly BundleObject[] {
     const used = this.object(wanted);
     if (used !== undefined) return [];

@@ -2,11 +2,11 @@ import type { BinarySource } from "../files/binary_source.ts";
 import { BundleError, HEADER } from "./bundle_format.ts";
 import { SymbolsError } from "../errors.ts";
 
-/** Parts of a file that code was read from, for another machine to decode a trace with. */
+/** Parts of a file with code, for decoding a trace on another machine. */
 export interface BundledFile {
   /** The path by which it was recorded. */
   readonly path: string;
-  /** Its build id in hex; empty where it has none. */
+  /** Its build id in hex; empty if it has none. */
   readonly buildId: string;
   /** Bytes of the whole file. */
   readonly size: number;
@@ -64,9 +64,9 @@ export function encodeBundleCode(
  * Reads the CODE section of a bundle.
  *
  * @param bytes The whole bundle.
- * @param at Where the section begins; 0 where there is none.
+ * @param at Where the section begins; 0 if there is none.
  * @param string The string of a number.
- * @throws {BundleError} Where it does not fit into the file.
+ * @throws {BundleError} If it does not fit into the file.
  */
 export function decodeBundleCode(
   bytes: Uint8Array,

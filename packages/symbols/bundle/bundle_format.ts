@@ -4,7 +4,7 @@ import type { ObjectKind } from "../resolver/resolution.ts";
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "../resolver/trust_report.ts";
 import { SymbolsError } from "../errors.ts";
 
-/** A symbol bundle is malformed, cut short, or of a version that is not known. */
+/** A symbol bundle is malformed, truncated, or of an unknown version. */
 export class BundleError extends SymbolsError {
   /** The name of the class. */
   override name = "BundleError";
@@ -21,7 +21,7 @@ export const HEADER = {
   VERSION: 8,
   CRC: 12,
   SIZE: 16,
-  /** Where the CODE section is; 0 where there is none. */
+  /** Where the CODE section is; 0 if there is none. */
   CODE: 20,
   SECTIONS: 24,
   END: 88,

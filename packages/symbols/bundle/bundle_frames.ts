@@ -6,8 +6,8 @@ import type { FunctionName } from "../dwarf/entry_names.ts";
 import type { FrameFinder, SymbolFinder } from "../dwarf/addr2line_text.ts";
 
 /**
- * An ELF object of a bundle, asked by the addresses in the file (`st_value` of its symbols) instead
- * of byte offsets: in the place of the `DwarfContext` and the `SymbolTable` of the file itself.
+ * An ELF object of a bundle, with look-ups by address in the file (`st_value` of its symbols) instead
+ * of byte offset. It replaces the `DwarfContext` and the `SymbolTable` of the file itself.
  *
  * @example
  * ```ts
@@ -109,7 +109,7 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
   }
 }
 
-/** The number of what a key stands for; it is added where it is new. */
+/** The number of what a key stands for; it is added if it is new. */
 function idOf<T>(all: T[], ids: Map<string, number>, key: string, value: T): number {
   let id = ids.get(key);
   if (id === undefined) {

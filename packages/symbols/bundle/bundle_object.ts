@@ -6,7 +6,7 @@ import type { Frame } from "../dwarf/dwarf_context.ts";
 import type { SymbolInfo } from "../table/symbol_table.ts";
 import type { UnresolvedCause } from "../resolver/trust_report.ts";
 
-/** What a bundle says of an address. */
+/** Entry of a bundle for an address. */
 export interface BundleEntry {
   /** First address of which this is said. */
   readonly start: Address;

@@ -24,7 +24,7 @@ type Section = typeof SECTIONS[number]["name"];
 
 const hex = (n: number): string => `0x${n.toString(16)}`;
 
-/** The sections of a bundle, checked: they make its objects, which look up in them. */
+/** The checked sections of a bundle, in which its objects look up addresses. */
 export class BundleTables {
   readonly rangeStart: Float64Array;
   readonly rangeSize: Uint32Array;

@@ -16,7 +16,7 @@ import { type BundledFile, encodeBundleCode } from "./bundle_code.ts";
 import type { Resolution, ResolvedFrame, SymbolObject } from "../resolver/resolution.ts";
 import type { SymbolInfo } from "../table/symbol_table.ts";
 
-/** How stacks are unwound through an object, without its file. */
+/** Call frame information to unwind stacks through an object without its file. */
 export interface BundleUnwinding {
   /** `e_machine` of the ELF header. */
   readonly machine: number;
@@ -27,7 +27,7 @@ export interface BundleUnwinding {
   readonly section: Uint8Array;
 }
 
-/** What a bundle holds of an object besides its addresses. */
+/** Data of an object in a bundle, besides its addresses. */
 export interface BundleObjectInfo extends SymbolObject {
   /** The file that the symbols came from. */
   readonly origin?: string;

@@ -40,7 +40,7 @@ export class BareCode implements CfiSource {
   /** By words that were pushed since the call: the row. */
   readonly #row = new Map<number, number>();
 
-  /** Knows the stubs of some sections, and the entry point; 0 where there is none. */
+  /** Knows the stubs of some sections, and the entry point; 0 if there is none. */
   constructor(sections: readonly PltSection[], entry: number, rows: RowTable) {
     this.#sections = sections;
     this.#entry = entry;

@@ -1,6 +1,6 @@
 import { EM } from "../elf/elf_constants.ts";
 
-/** What call frame information needs to know of a processor: numbers of its registers in DWARF. */
+/** Properties of a processor for call frame information: the DWARF numbers of its registers. */
 export interface CfiMachine {
   /** `e_machine`. */
   readonly machine: number;

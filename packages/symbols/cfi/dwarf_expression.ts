@@ -3,7 +3,7 @@ import { DW_OP } from "../dwarf/dwarf_constants.ts";
 import { DwarfError } from "../dwarf/dwarf_error.ts";
 import type { ExpressionTable } from "./frame_rules.ts";
 
-/** What expressions read: the state of one frame. */
+/** Input of expressions: the state of one frame. */
 export interface FrameState {
   /** The value of a register, `NaN` if it is not known. */
   register(number: number): number;
@@ -11,7 +11,7 @@ export interface FrameState {
   memory(address: number, size: number): number;
 }
 
-/** An expression that loops is given up after so many operations. */
+/** An expression that loops is given up after this many operations. */
 const MAX_STEPS = 2000;
 /** Deeper stacks than this no compiler makes. */
 const MAX_DEPTH = 256;

@@ -6,7 +6,7 @@ import type { CfiSource } from "./unwind_table.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
 
-/** `.ARM.exidx`, and what of the file its entries point to. */
+/** `.ARM.exidx`, and the parts of the file to which its entries point. */
 export interface ExidxBytes {
   /** Its bytes: pairs of words, sorted by address. */
   readonly bytes: Uint8Array;
@@ -37,7 +37,7 @@ export class ExidxTable implements CfiSource {
   readonly #view: DataView;
   readonly #rows: RowTable;
   readonly #onDamage: (error: SymbolsError) => void;
-  /** For each entry 1 + its row, or a negative answer; 0 where it was not asked for. */
+  /** For each entry 1 + its row, or a negative answer; 0 if it was not asked for. */
   readonly #entries: Int32Array;
 
   /** Reads `source` as it is asked for; what is damaged is reported to `onDamage`. */

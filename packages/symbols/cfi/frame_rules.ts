@@ -29,7 +29,7 @@ export class ExpressionTable {
   }
 }
 
-/** What is known at one address: where the CFA is, and the rule of each register. */
+/** Rules at one address: the location of the CFA, and the rule of each register. */
 export class FrameRules {
   /** Register of the CFA; −1 where an expression gives it, −2 where nothing has defined it. */
   cfaRegister: number = -2;

@@ -3,7 +3,7 @@ import { DwarfError } from "../dwarf/dwarf_error.ts";
 import { DW_EH_PE } from "./cfi_constants.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 
-/** A section of call frame information: its bytes, and where it is in memory. */
+/** A section of call frame information: its bytes and its address in memory. */
 export interface FrameSectionBytes {
   /** Its name, for messages; `.debug_frame` is laid out otherwise than `.eh_frame`. */
   readonly name: ".eh_frame" | ".debug_frame";

@@ -9,12 +9,12 @@ import { WALK_END } from "./walk_end.ts";
 
 /** Instead of a row: the object has no call frame information. */
 export const NO_CFI: number = -3;
-/** Instead of a row: the file of the object is not here, or is of another build. */
+/** Instead of a row: the file of the object is not here, or is from another build. */
 export const NO_OBJECT: number = -4;
 /** Instead of a row: nothing is mapped at the address, or nothing that can be executed. */
 export const NOT_MAPPED: number = -5;
 
-/** What a {@linkcode FrameWalker} asks about code: implemented by the caller, which knows what is mapped where. */
+/** Queries of a {@linkcode FrameWalker} about code, implemented by the caller, which knows the mappings. */
 export interface CodeLookup {
   /** The row of the address looked up last, or `NO_FDE` … `NOT_MAPPED`. */
   row: number;

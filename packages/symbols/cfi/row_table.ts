@@ -3,7 +3,7 @@ import { RULE } from "./cfi_constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 
-/** What a row of a {@linkcode RowTable} says: bits of `kind`. */
+/** Meaning of a row of a {@linkcode RowTable}: bits of `kind`. */
 export const ROW = {
   /** The CFA is counted from the frame pointer, not from the stack pointer. */
   CFA_FP: 1,

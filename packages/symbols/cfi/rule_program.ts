@@ -5,7 +5,7 @@ import type { Cie, Fde, FrameSection } from "./frame_section.ts";
 import { type ExpressionTable, FrameRules } from "./frame_rules.ts";
 import { type CfiMachine, RA_SIGN_STATE } from "./cfi_machine.ts";
 
-/** More states than this are not remembered at once: no compiler nests them, and each takes memory. */
+/** Maximum number of remembered states: no compiler nests that many, and each takes memory. */
 const MAX_REMEMBERED = 1024;
 
 /** What is called with each row: the rules that hold for the addresses `[low, high)`. */

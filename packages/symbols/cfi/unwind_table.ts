@@ -5,7 +5,7 @@ import type { Fde, FrameSection } from "./frame_section.ts";
 import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
 import { RuleProgram } from "./rule_program.ts";
 
-/** Full rules of an FDE with more rows than this are not kept. */
+/** Maximum number of rows of an FDE for which full rules are cached. */
 const MAX_KEPT_ROWS = 4096;
 /** Full rules that are kept at once. */
 const MAX_KEPT = 32768;

@@ -6,7 +6,7 @@ export const WALK_END = {
   STACK: 1,
   /** An object has no call frame information, or none for the address. */
   NO_CFI: 2,
-  /** The file of an object is missing, or is of another build. */
+  /** The file of an object is missing, or is from another build. */
   NO_OBJECT: 3,
   /** A return address lies where nothing is mapped. */
   NOT_MAPPED: 4,

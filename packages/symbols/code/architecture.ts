@@ -1,6 +1,6 @@
 import { EM } from "../elf/elf_constants.ts";
 
-/** What of an ELF file's header says which machines run it. */
+/** The fields of an ELF header that determine the machine. */
 export interface ElfMachine {
   /** `e_machine`. */
   readonly machine: number;

@@ -11,7 +11,7 @@ const ET_REL = 1;
 
 /** Where {@linkcode openCodeFile} looks. */
 export interface CodeFilePlaces extends SearchPlaces {
-  /** The kernel's ELF file, where it is named. */
+  /** The kernel's ELF file, if it is named. */
   readonly vmlinux?: string;
   /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
   readonly arch?: string | undefined;

@@ -17,7 +17,7 @@ import { OpenedFiles, readableBuildId } from "../files/opened_files.ts";
 import type { SymbolObject } from "../resolver/resolution.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
 
-/** What is asked about the code of one object when stacks are unwound. */
+/** Queries about the code of one object when unwinding stacks. */
 export interface ObjectCode {
   /** The file that answers; `undefined` if there is none. */
   readonly origin: string | undefined;

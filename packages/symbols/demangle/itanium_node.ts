@@ -1,4 +1,4 @@
-/** What a {@linkcode Node} of a parsed C++ name is. */
+/** Kinds of {@linkcode Node} of a parsed C++ name. */
 export const enum Kind {
   /** `text`: an identifier, number or other text printed as it stands. */
   Name,

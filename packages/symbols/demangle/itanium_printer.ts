@@ -1,5 +1,5 @@
-// One module, since a declarator is printed inside of its type (`int (*)(char)`): each kind of node has to know what is
-// still open around it.
+// One module, since a declarator is printed inside its type (`int (*)(char)`): each kind of node needs
+// the state of the nodes around it.
 import { isFunctionQualifier, Kind, LiteralStyle, type Node } from "./itanium_node.ts";
 import { isNewStyleCast, NotMangled } from "./itanium_parser.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Demanglers, one by one: the Itanium C++ ABI and both of Rust.
+ * The single demanglers: Itanium C++ ABI, Rust legacy and Rust v0.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 import type { RustOptions } from "./rust_legacy.ts";
 
-/** Thrown at the first thing that is not a valid name. */
+/** Thrown for an invalid name. */
 class NotMangled extends Error {}
 
 const FAIL = new NotMangled("not a mangled name");

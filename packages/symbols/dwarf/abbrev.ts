@@ -3,7 +3,7 @@ import { DW_AT, DW_FORM, DW_TAG } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, READ, readOf, type UnitFormat } from "./forms.ts";
 
-/** What the walk over the entries of a unit does with one of that abbreviation. */
+/** Action of the walk over a unit for entries with an abbreviation. */
 export const KIND = {
   OTHER: 0,
   /** A subprogram with code addresses. */
@@ -124,7 +124,7 @@ export class AbbrevTable {
   readonly tag: number[] = [];
   readonly kind: number[] = [];
   readonly hasChildren: boolean[] = [];
-  /** Bytes of all attributes, or -1 where that varies. */
+  /** Bytes of all attributes, or -1 if that varies. */
   readonly size: number[] = [];
   /** `skip[skipStart[a] .. skipStart[a + 1]]`: bytes to step over, or `~READ` of a variable value. */
   readonly skip: number[] = [];
@@ -133,7 +133,7 @@ export class AbbrevTable {
   readonly sibling: number[] = [];
   /**
    * Bytes from the first attribute to a `DW_AT_sibling` of four bytes, for inlined calls and for
-   * entries whose children cannot hold code; -1 where that varies and for all others.
+   * entries whose children cannot hold code; -1 if that varies and for all others.
    */
   readonly jump: number[] = [];
   /**
@@ -147,7 +147,7 @@ export class AbbrevTable {
   readonly #byCode: Map<number, number> | undefined;
 
   /**
-   * Parses the table at `offset`, for units of `format`; only up to and with `only` where that is
+   * Parses the table at `offset`, for units of `format`; only up to and with `only` if that is
    * given, since the entry of a unit itself comes first in nearly every table.
    */
   constructor(

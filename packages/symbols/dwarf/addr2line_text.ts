@@ -4,7 +4,7 @@ import type { Address } from "../resolver/address.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 import type { DwarfContext } from "./dwarf_context.ts";
 
-/** What {@linkcode Addr2LineText} prints: the flags of binutils' `addr2line`. */
+/** Options of {@linkcode Addr2LineText}: the flags of binutils' `addr2line`. */
 export interface Addr2LineOptions {
   /** `-f`: the function, on a line of its own. */
   readonly functions?: boolean;
@@ -22,12 +22,12 @@ export interface Addr2LineOptions {
   readonly addressDigits?: 8 | 16;
 }
 
-/** What finds frames for {@linkcode Addr2LineText}: a `DwarfContext`, or `BundleFrames`. */
+/** Finds frames for {@linkcode Addr2LineText}: a `DwarfContext`, or `BundleFrames`. */
 export type FrameFinder =
   & Pick<DwarfContext, "findAll" | "functions" | "files">
   & Partial<Pick<DwarfContext, "functionName" | "linkageNameBytes">>;
 
-/** What names addresses that have no frames: a `SymbolTable`, or `BundleFrames`. */
+/** Names addresses that have no frames: a `SymbolTable`, or `BundleFrames`. */
 export type SymbolFinder = Pick<SymbolTable, "lookup" | "name">;
 
 const encoder = new TextEncoder();

@@ -3,10 +3,10 @@ import { type Cursor, u16, u32 } from "./bytes.ts";
 import { fixedSize, indirect, READ, skipValue, type UnitFormat } from "./forms.ts";
 
 /**
- * The attributes of one entry that matter, as raw numbers; one object is used again and again.
+ * The attributes of one entry that matter, as raw numbers; the object is reused.
  *
- * `value[slot]` is meant by `form[slot]`: an index, an offset, a constant; for strings and blocks
- * in the entry itself, their position in the unit.
+ * The meaning of `value[slot]` depends on `form[slot]`: an index, an offset, a constant; for strings
+ * and blocks in the entry itself, their position in the unit.
  */
 export class Die {
   /** Bit `slot` is set where the entry has that attribute. */
@@ -14,12 +14,12 @@ export class Die {
   readonly form: Int32Array = new Int32Array(SLOT.COUNT);
   readonly value: Float64Array = new Float64Array(SLOT.COUNT);
 
-  /** True where the entry has the attribute. */
+  /** True if the entry has the attribute. */
   has(slot: number): boolean {
     return (this.mask & (1 << slot)) !== 0;
   }
 
-  /** Value of a constant attribute, 0 where it is absent. */
+  /** Value of a constant attribute, 0 if it is absent. */
   constant(slot: number): number {
     return this.has(slot) ? this.value[slot] as number : 0;
   }

@@ -1,5 +1,5 @@
-// The numbers of DWARF that this room acts on, under the names of the standard (DWARF 5, section 7)
-// and of the GNU and LLVM extensions.
+// The DWARF constants used here, under the names of the standard (DWARF 5, section 7) and of the GNU
+// and LLVM extensions.
 
 /** Tags of debugging information entries (DWARF 5, table 7.3). */
 export const DW_TAG = {

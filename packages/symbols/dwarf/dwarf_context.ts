@@ -1,5 +1,5 @@
-// One module, since an address goes from the index of units to the tables of one, from there to split
-// and supplementary files, and all that is loaded on the way counts against one cache.
+// One module, since a look-up goes from the index of units to the tables of a unit, from there to split
+// and supplementary files, and everything loaded on the way shares one cache.
 import { floatAt, intAt, uintAt } from "@perfdata/format/elements";
 import { type Address, addressFromBigInt } from "../resolver/address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
@@ -55,13 +55,13 @@ export interface DwarfOptions {
 export interface Frame extends FunctionName {
   /** Path of the source file, absolute where the producer said what it is relative to. */
   readonly file: string | undefined;
-  /** Line, from 1; 0 where it is not known. */
+  /** Line, from 1; 0 if it is not known. */
   readonly line: number;
-  /** Column, from 1; 0 where it is not known. */
+  /** Column, from 1; 0 if it is not known. */
   readonly column: number;
-  /** Number of the block on this line; 0 where there is only one. */
+  /** Number of the block on this line; 0 if there is only one. */
   readonly discriminator: number;
-  /** True where the code was inlined into that of the next frame. */
+  /** True if the code was inlined into that of the next frame. */
   readonly inlined: boolean;
 }
 
@@ -72,19 +72,19 @@ export interface Frame extends FunctionName {
 export interface FrameBatch {
   /** Index of the first frame of each address. */
   readonly first: Uint32Array;
-  /** Number of frames of each address, 0 where no unit covers it. */
+  /** Number of frames of each address, 0 if no unit covers it. */
   readonly count: Uint32Array;
   /** Of each frame, the index in {@link functions}, or -1. */
   readonly function: Int32Array;
   /** Of each frame, the index in {@link files}, or -1. */
   readonly file: Int32Array;
-  /** Of each frame, the line, 0 where it is not known. */
+  /** Of each frame, the line, 0 if it is not known. */
   readonly line: Int32Array;
-  /** Of each frame, the column, 0 where it is not known. */
+  /** Of each frame, the column, 0 if it is not known. */
   readonly column: Int32Array;
-  /** Of each frame, the discriminator, 0 where there is none. */
+  /** Of each frame, the discriminator, 0 if there is none. */
   readonly discriminator: Int32Array;
-  /** Of each frame, the line that declares its function, 0 where it is not known: if it was asked for. */
+  /** Of each frame, the line that declares its function, 0 if it is not known: if it was asked for. */
   readonly declLine?: Int32Array;
   /**
    * Every function that a look-up of this context has met; it grows, indices stay. Two of them can
@@ -122,7 +122,7 @@ class FrameSink {
   declLine: Int32Array | undefined;
   count = 0;
 
-  /** Begins with room for so many frames. */
+  /** Begins with room for this many frames. */
   constructor(room: number, declLines = false) {
     if (declLines) this.declLine = new Int32Array(room);
     this.function = new Int32Array(room);
@@ -321,7 +321,7 @@ export class DwarfContext {
   }
 
   /**
-   * The frames at an address, innermost first; none where no unit covers the address.
+   * The frames at an address, innermost first; none if no unit covers the address.
    *
    * A `bigint` is the plain 64-bit value; a `number` is a signed {@linkcode Address}.
    *
@@ -536,7 +536,7 @@ export class DwarfContext {
     return this.#index ??= unitIndex(this.#main, this.#report);
   }
 
-  /** `read()`, or `undefined` where it fails and diagnostics are wanted. */
+  /** `read()`, or `undefined` if it fails and diagnostics are wanted. */
   #tolerant<T>(read: () => T): T | undefined {
     try {
       return read();

@@ -1,7 +1,7 @@
 import { SymbolsError } from "../errors.ts";
 
 /**
- * DWARF that cannot be read: what was being read, what was found, and where.
+ * DWARF cannot be read: what was being read, what was found, and where.
  *
  * The message begins with the section and the offset in it, `.debug_info: 0x1a40: …`.
  *

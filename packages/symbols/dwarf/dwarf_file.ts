@@ -8,7 +8,7 @@ import type { DwarfSections } from "./sections.ts";
 import type { Unit } from "./unit.ts";
 import { UnitList } from "./unit_list.ts";
 
-/** Sections of a split unit in a package, where they are not the whole section. */
+/** Sections of a split unit in a package, if they are only part of a section. */
 export type Contributions = ReadonlyMap<string, { readonly offset: number; readonly size: number }>;
 
 const KEPT_TABLES = 16;

@@ -9,7 +9,7 @@ import { type Declared, Scopes } from "./scopes.ts";
 import type { Section } from "./section.ts";
 import type { Unit } from "./unit.ts";
 
-/** Where the string of an attribute is; `unit` is `undefined` where there is no attribute. */
+/** Position of the string of an attribute; `unit` is `undefined` if the attribute is missing. */
 export interface StringPlace {
   unit: Unit | undefined;
   form: number;
@@ -20,7 +20,7 @@ export interface StringPlace {
 export interface FunctionName {
   /** `DW_AT_name`: `push_back`, without scopes. */
   readonly function: string | undefined;
-  /** `DW_AT_linkage_name`: the mangled name, where there is one. */
+  /** `DW_AT_linkage_name`: the mangled name, if there is one. */
   readonly linkageName: string | undefined;
   /**
    * What is around it, `shop::(anonymous namespace)`, where it has no linkage name, which would say
@@ -48,7 +48,7 @@ export interface FoundName {
  */
 export class FunctionNames {
   readonly #strings = new Strings();
-  /** Of each function, the numbers of its two strings, -1 where there is none. */
+  /** Of each function, the numbers of its two strings, -1 if there is none. */
   #name = new Int32Array(256);
   #linkageName = new Int32Array(256);
   #count = 0;
@@ -69,7 +69,7 @@ export class FunctionNames {
     return this.#count;
   }
 
-  /** Number of the function of these names, or -1 where it has none. */
+  /** Number of the function of these names, or -1 if it has none. */
   number(found: FoundName): number {
     const { name, linkageName, unit, at, external, artificial } = found;
     const number = linkageName.unit === undefined ? -1 : this.#number(name, linkageName);
@@ -218,7 +218,7 @@ class Strings {
   readonly #pending = new Map<Section, Pending>();
   #block = new Uint8Array(0);
 
-  /** Number of the string at that place, or -1 where there is none. */
+  /** Number of the string at that place, or -1 if there is none. */
   number(place: StringPlace): number {
     const { unit, form, value } = place;
     if (unit === undefined) return -1;

@@ -2,8 +2,8 @@ import { Cursor } from "./bytes.ts";
 import { DW_FORM } from "./dwarf_constants.ts";
 
 /**
- * How a form is read, whatever its value means. The forms are translated when an abbreviation table
- * is parsed, so that the loops over entries switch over few small literals.
+ * How a form is read, regardless of the meaning of its value. Forms are translated when an abbreviation
+ * table is parsed, so that the loops over entries switch over a few small literals.
  */
 export const READ = {
   NOTHING: 0,
@@ -29,7 +29,7 @@ export const READ = {
 
 const FIXED = [0, 1, 2, 3, 4, 8, 8, -1, -1, -1, -1, -1, -1, -1, 0, -1, 16, -1];
 
-/** Size in bytes of what is read that way, or -1 where it varies. */
+/** Size in bytes of what is read that way, or -1 if it varies. */
 export function fixedSize(read: number): number {
   return FIXED[read] ?? -1;
 }

@@ -6,7 +6,7 @@ import { lowerBound } from "../table/sorted_numbers.ts";
 import { orderOf } from "./paint.ts";
 import type { Section } from "./section.ts";
 
-/** What a line table needs of the unit that it belongs to. */
+/** The properties of a unit that its line table needs. */
 export interface LineUnit {
   readonly addressSize: number;
   /** The unit's `DW_AT_comp_dir`. */

@@ -1,6 +1,6 @@
 /**
- * A map from offsets (whole numbers, not negative) to numbers in typed arrays: several times faster
- * to fill than a `Map`, and no work for the garbage collector.
+ * A map from offsets (nonnegative integers) to numbers, in typed arrays: several times faster to fill
+ * than a `Map`, and no work for the garbage collector.
  */
 export class NumberMap {
   // One more than the key, so that 0 is a free place.

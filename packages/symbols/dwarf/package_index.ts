@@ -23,7 +23,7 @@ const SECTIONS_V5: readonly (string | undefined)[] = [
   ".debug_rnglists",
 ];
 
-/** `.debug_cu_index` of a DWARF package file (`.dwp`): where the parts of a split unit are. */
+/** `.debug_cu_index` of a DWARF package file (`.dwp`): positions of the parts of split units. */
 export class PackageIndex {
   readonly #c: Cursor;
   readonly #columns: number;

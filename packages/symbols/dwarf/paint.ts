@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import { lowerBound } from "../table/sorted_numbers.ts";
 
-/** Ranges `[low, high)`, each of an owner, in arrays that grow. */
+/** Ranges `[low, high)` with their owners, in arrays that grow. */
 export class RangeList {
   low = new Float64Array(64);
   high = new Float64Array(64);

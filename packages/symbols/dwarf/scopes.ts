@@ -8,7 +8,7 @@ import { READ } from "./forms.ts";
 import { u32 } from "./bytes.ts";
 import type { Unit } from "./unit.ts";
 
-/** Scopes around a function that are named; of more, the innermost ones. */
+/** Maximum number of scopes in the name of a function: the innermost ones. */
 const MOST_SCOPES = 32;
 /** Steps from a scope to the entry that declares it. */
 const LONGEST_CHAIN = 16;
@@ -35,7 +35,7 @@ interface Scope {
   readonly kind: "namespace" | "type" | "function" | "nothing";
   /** `""` for a type that has no name. */
   readonly text: string;
-  /** Line and column of a type without a name: `24:9`, `""` where they are not known. */
+  /** Line and column of a type without a name: `24:9`, `""` if they are not known. */
   readonly where: string;
   readonly artificial: boolean;
   /** The entry that declares it, whose parents count. */
@@ -66,7 +66,7 @@ export class Scopes {
   readonly #textsOfLambdas = new Map<Entry, string>();
   #room = MOST_TEXT;
 
-  /** The scope of each function, `""` where it has none; says where a part cannot be read. */
+  /** The scope of each function, `""` if it has none; says where a part cannot be read. */
   of(declared: readonly Declared[], report: (error: DwarfError) => void): string[] {
     const wanted = declared.map(({ unit, at }) => this.#entry(unit, at));
     for (let round = 0; round < MOST_ROUNDS && this.#unknown.length > 0; round++) {
@@ -231,7 +231,7 @@ export class Scopes {
   }
 }
 
-/** What adds to the names of functions that are in it, and its name where it has none. */
+/** What adds to the names of functions that are in it, and its name if it has none. */
 const KIND_OF = new Map<number, { readonly kind: Scope["kind"]; readonly unnamed: string }>([
   [DW_TAG.namespace, { kind: "namespace", unnamed: "(anonymous namespace)" }],
   [DW_TAG.subprogram, { kind: "function", unnamed: "{unnamed function}" }],

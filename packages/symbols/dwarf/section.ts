@@ -10,8 +10,8 @@ const NOTHING = new Uint8Array(0);
 /**
  * One section: whole in memory, or read in parts from a {@link BinarySource}.
  *
- * Small reads at random places (`at` and what is built on it) go through a window of 64 KiB. Once
- * a sixteenth of the section has been read that way, the whole is loaded: by then it is cheaper.
+ * Small reads at random offsets (`at` and its callers) go through a window of 64 KiB. After a sixteenth
+ * of the section has been read that way, the whole section is loaded, which is then cheaper.
  */
 export class Section {
   readonly name: string;
@@ -92,7 +92,7 @@ export class Section {
     return bytes;
   }
 
-  /** True where windows are copies that cost memory. */
+  /** True if windows are copies that cost memory. */
   get copies(): boolean {
     return this.#source !== undefined;
   }

@@ -1,9 +1,9 @@
 import type { BinarySource } from "../files/binary_source.ts";
 
 /**
- * Where DWARF comes from: the sections of one file, by name, decompressed.
+ * Source of DWARF: the decompressed sections of one file, by name.
  *
- * {@linkcode elfDwarfSections} makes it of an ELF file.
+ * {@linkcode elfDwarfSections} makes it from an ELF file.
  *
  * @example
  * ```ts
@@ -20,6 +20,6 @@ export interface DwarfSections {
   readonly littleEndian: boolean;
   /** The whole section, decompressed (and relocated, in a relocatable file), or `undefined`. */
   get(name: string): Uint8Array | undefined;
-  /** The section for reading in parts, or `undefined` where only `get` can give it. */
+  /** The section for reading in parts, or `undefined` if only `get` can give it. */
   open?(name: string): BinarySource | undefined;
 }

@@ -9,7 +9,7 @@ import type { Unit } from "./unit.ts";
 
 const die = new Die();
 
-/** What {@link walkCalls} receives of a call: nothing in it matters. */
+/** Attributes of a call for {@link walkCalls}, which are ignored. */
 export const UNWANTED = -2;
 
 /** Position that the `DW_AT_sibling` at `p`, of the entry at `at`, leads to. */
@@ -285,7 +285,7 @@ export class FunctionTable {
     return this.#unit.offset + numberAt(this.#entry, f);
   }
 
-  /** True where the inlined calls of function `f` have been read. */
+  /** True if the inlined calls of function `f` have been read. */
   hasCalls(f: number): boolean {
     return numberAt(this.#cellStart, f) >= 0;
   }

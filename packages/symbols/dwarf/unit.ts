@@ -120,12 +120,12 @@ export class Unit implements UnitFormat, LineUnit {
       this.type === DW_UT.split_compile;
   }
 
-  /** True where the unit says that its source is C++. */
+  /** True if the unit says that its source is C++. */
   get isCPlusPlus(): boolean {
     return DW_LANG_C_PLUS_PLUS.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
 
-  /** False where the unit says that its source is of a language without scopes. */
+  /** False if the unit says that its source is of a language without scopes. */
   get hasScopes(): boolean {
     return !DW_LANG_UNSCOPED.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
@@ -262,7 +262,7 @@ export class Unit implements UnitFormat, LineUnit {
     return this.root.compDir ?? this.skeleton?.root.compDir;
   }
 
-  /** String of an attribute, or `undefined` where it is absent. */
+  /** String of an attribute, or `undefined` if it is absent. */
   attributeString(die: Die, slot: number): string | undefined {
     if (!die.has(slot)) return undefined;
     const form = intAt(die.form, slot), value = floatAt(die.value, slot);
@@ -270,7 +270,7 @@ export class Unit implements UnitFormat, LineUnit {
   }
 
   /**
-   * The string of a form and its value, `undefined` where its file is missing; `at` holds inline
+   * The string of a form and its value, `undefined` if its file is missing; `at` holds inline
    * strings where they are not in the unit.
    */
   string(form: number, value: number, at?: Uint8Array): string | undefined {
@@ -365,7 +365,7 @@ export class Unit implements UnitFormat, LineUnit {
     return NaN;
   }
 
-  /** True where no code is: the value that a linker writes for code that it has dropped. */
+  /** True if no code is: the value that a linker writes for code that it has dropped. */
   #dropped(low: number): boolean {
     return this.addressSize === 8
       ? low === -1 || low === -2

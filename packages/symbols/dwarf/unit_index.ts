@@ -6,8 +6,8 @@ import type { DwarfFile } from "./dwarf_file.ts";
 import { Cells, paint, RangeList } from "./paint.ts";
 
 /**
- * Which unit an address belongs to: `.debug_aranges`, and for the units that it does not name, the
- * ranges of the unit's own entry. Of several units that claim an address, the first counts.
+ * Finds the unit of an address: by `.debug_aranges`, and for units missing there, by the ranges of the
+ * unit's own entry. If several units claim an address, the first counts.
  */
 export function unitIndex(file: DwarfFile, report: (error: DwarfError) => void): Cells {
   const { units } = file;

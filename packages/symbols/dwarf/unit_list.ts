@@ -4,7 +4,7 @@ import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";
 import { Unit } from "./unit.ts";
 
-/** The most units of a file. The largest programs have some hundred thousand. */
+/** Maximum number of units of a file. The largest programs have some hundred thousand. */
 const MOST_UNITS = 1 << 20;
 /** So many units that have fewer bytes than these each describe no program: a header has 11. */
 const MANY_UNITS = 1 << 15, SMALL = 32;
@@ -64,7 +64,7 @@ export class UnitList {
     }
   }
 
-  /** Reads the header at an offset; `undefined` where its length is zero. */
+  /** Reads the header at an offset; `undefined` if its length is zero. */
   #at(offset: number): Unit | undefined {
     const { info } = this.#file;
     const c = info.cursor(offset, Math.min(48, info.size - offset));
@@ -85,7 +85,7 @@ export class UnitList {
     return unit;
   }
 
-  /** The number of the unit whose header is at or before an offset; -1 where there is none. */
+  /** The number of the unit whose header is at or before an offset; -1 if there is none. */
   before(offset: number): number {
     let low = 0, high = this.length;
     while (low < high) {
@@ -96,7 +96,7 @@ export class UnitList {
     return low - 1;
   }
 
-  /** The number of the unit whose header is at an offset; -1 where there is none. */
+  /** The number of the unit whose header is at an offset; -1 if there is none. */
   exactly(offset: number): number {
     const number = this.before(offset);
     return number >= 0 && this.offset[number] === offset ? number : -1;

@@ -6,9 +6,9 @@ import { RangeList } from "./paint.ts";
 import type { Unit } from "./unit.ts";
 
 /**
- * The functions and inlined calls at addresses that are known beforehand. What covers none of them
- * is skipped: nothing is sorted and little is kept, and so it is several times faster than a
- * {@link FunctionTable}, which answers what is asked later.
+ * The functions and inlined calls at addresses that are known beforehand. Entries that cover none of
+ * them are skipped, nothing is sorted and little is kept. This is several times faster than a {@link
+ * FunctionTable}, which can be queried later.
  */
 export class WantedFunctions {
   readonly #unit: Unit;
@@ -122,14 +122,14 @@ class Hits {
   readonly #ranges = new RangeList();
   #unit: Unit | undefined;
 
-  /** Begins anew, for entries of `unit`. */
+  /** Starts over, for entries of `unit`. */
   begin(unit: Unit): void {
     this.#unit = unit;
     this.#count = 0;
     unit.resetRangeBudget();
   }
 
-  /** Adds what the entry covers of `addresses[0, n)`; false where that is nothing. */
+  /** Adds what the entry covers of `addresses[0, n)`; false if that is nothing. */
   add(die: Die, addresses: Float64Array, n: number, owner: number): boolean {
     const ranges = this.#ranges;
     ranges.count = 0;

@@ -1,7 +1,7 @@
 /**
  * Synchronous decompression of one whole stream into `size` bytes.
  *
- * An implementation may throw anything; callers report it as an `ElfError`.
+ * An implementation may throw any error; callers report it as an `ElfError`.
  */
 export type Decompress = (compressed: Uint8Array, size: number) => Uint8Array;
 

@@ -1,6 +1,6 @@
 import { SymbolsError } from "../errors.ts";
 
-/** An ELF file is malformed, cut short, or of a kind that is not supported. */
+/** An ELF file is malformed, truncated, or of an unsupported kind. */
 export class ElfError extends SymbolsError {
   /** The name of the class. */
   override name = "ElfError";

@@ -1,6 +1,7 @@
 /**
- * How many bytes an ELF file has at least, by its first 64: where its tables of sections and segments
- * end. `undefined` if it is no ELF file. The number is for comparing with a limit: above 2⁵³ it is rounded.
+ * Minimum size of an ELF file, from its first 64 bytes: the end of its tables of sections and segments.
+ * `undefined` if it is not an ELF file. The number is meant for comparison with a limit: above 2⁵³ it
+ * is rounded.
  *
  * @example
  * ```ts

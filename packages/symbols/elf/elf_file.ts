@@ -51,7 +51,7 @@ export interface ElfSegment {
   readonly align: number;
 }
 
-/** What the `.gnu_debuglink` section says: where the debug information was split off to. */
+/** Contents of the `.gnu_debuglink` section: the file with the separate debug information. */
 export interface DebugLink {
   /** File name without directory. */
   readonly name: string;
@@ -59,7 +59,7 @@ export interface DebugLink {
   readonly crc32: number;
 }
 
-/** What the `.gnu_debugaltlink` section says: the supplementary file written by `dwz`. */
+/** Contents of the `.gnu_debugaltlink` section: the supplementary file written by `dwz`. */
 export interface DebugAltLink {
   /** Path, relative to the file that holds the link, or absolute. */
   readonly name: string;
@@ -95,7 +95,7 @@ const MAX_SECTION_NAME = 4096;
 const FREE_BYTES = 2 ** 26;
 const MOST_RATIO = 24;
 
-/** What the sections of a file of so many bytes may expand to together. */
+/** What the sections of a file of this many bytes may expand to together. */
 export function sectionBudget(size: number): number {
   return Math.min(2 ** 31, FREE_BYTES + MOST_RATIO * size);
 }

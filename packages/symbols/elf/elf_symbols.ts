@@ -89,7 +89,7 @@ export function readElfSymbols(elf: ElfFile, options: ElfSymbolsOptions = {}): E
 interface Candidates {
   readonly elf: ElfFile;
   readonly symbols: RawSymbols;
-  /** Addresses; NaN where a symbol does not count. */
+  /** Addresses; NaN if a symbol does not count. */
   readonly starts: Float64Array;
   readonly malformed: number;
 }
@@ -188,7 +188,7 @@ function decidingStarts(sections: readonly Candidates[], addresses: Float64Array
     const { size } = symbols;
     // Of the symbols between an address and the one before it, the last.
     const last = new Float64Array(addresses.length).fill(-Infinity);
-    // The last in the upper half of the address space is given an end that is no symbol's start.
+    // The last in the upper half of the address space is given an end that is not a symbol's start.
     let lastOfHalf = -Infinity;
     for (let i = 1; i < symbols.count; i++) {
       const start = floatAt(starts, i);

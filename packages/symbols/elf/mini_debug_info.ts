@@ -11,7 +11,7 @@ import { ElfFile } from "./elf_file.ts";
  * This is the one asynchronous reader of the package: the xz decompressor is a WebAssembly module.
  *
  * @param elf the stripped binary
- * @param maxSize the most bytes that the section may expand to; 16 MB and 24 times its size by default
+ * @param maxSize maximum size of the decompressed section; by default 16 MB and 24 times its size
  * @returns the ELF file inside, or `undefined` if the binary has none
  * @throws {ElfError} if the section is not valid xz, expands to more, or holds no ELF file
  *

@@ -1,4 +1,4 @@
-/** Decompressors in plain JavaScript, which run anywhere: where this is loaded they are the default. */
+/** Decompressors in plain JavaScript, which run anywhere. Loading this module makes them the default. */
 import { unzlibSync } from "fflate";
 import { zstdDecompress } from "@perfdata/format/zstd";
 import { defaultDecompressors } from "./decompress.ts";

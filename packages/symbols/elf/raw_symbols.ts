@@ -5,7 +5,7 @@ import type { ElfFile, ElfSection } from "./elf_file.ts";
 import { decodeName } from "./strings.ts";
 
 /**
- * The entries of a symbol table section, one array a field, in file order (`Elf32_Sym` /
+ * The entries of a symbol table section, an array for each field, in file order (`Elf32_Sym` /
  * `Elf64_Sym` of elf.h). Entry 0 is the null symbol.
  */
 export interface RawSymbols {

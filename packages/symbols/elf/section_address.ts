@@ -5,7 +5,7 @@ import type { ElfFile, ElfSection } from "./elf_file.ts";
 const layouts = new WeakMap<ElfFile, readonly Address[]>();
 
 /**
- * The address at which a section counts in this package.
+ * The address of a section, as used in this package.
  *
  * For a linked file that is `sh_addr`. A relocatable file (`ET_REL`: a kernel module, a `.o`) has
  * all sections at 0; there the sections that are loaded are laid out one after the other as the

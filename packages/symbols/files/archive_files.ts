@@ -9,7 +9,7 @@ import { bytesSource, sliceSource } from "./binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 import type { ClosableSource, FolderEntry, SymbolFiles } from "./symbol_files.ts";
 
-/** Bytes of what is held of a compressed archive; of others, nothing is. */
+/** Maximum number of bytes in memory for a compressed archive; others are not held. */
 const MOST_BYTES = 2 ** 30;
 /** Bytes by which a tar archive is known. */
 const HEADER = 512;
@@ -25,8 +25,8 @@ export interface ArchiveOptions {
  * `perf.data.tar.bz2/usr/bin/a`. It may be compressed by gzip, bzip2, xz or zstd; its ELF files and copies of
  * kallsyms are then held in memory. All other paths are those of `files`.
  *
- * @returns `undefined` where there is no such file, or it is no archive.
- * @throws {SymbolsError} Where it is damaged, or expands to too much.
+ * @returns `undefined` if there is no such file, or it is not an archive.
+ * @throws {SymbolsError} If it is damaged, or expands to too much.
  *
  * @example
  * ```ts

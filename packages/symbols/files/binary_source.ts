@@ -1,10 +1,10 @@
 import { SymbolsError } from "../errors.ts";
 
 /**
- * Synchronous random access to the bytes of a file: the only way in which this package reads one.
+ * Synchronous random access to the bytes of a file: the only way in which this package reads files.
  *
- * A reader asks for the ranges it needs, so that opening a binary of a gigabyte touches a few
- * kilobytes of it.
+ * A reader requests only the ranges that it needs: opening a binary of a gigabyte reads a few
+ * kilobytes.
  */
 export interface BinarySource {
   /** Length in bytes. */

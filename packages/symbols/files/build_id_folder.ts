@@ -2,7 +2,7 @@ import { ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import type { SymbolFiles } from "./symbol_files.ts";
 
-/** Folders below the first one that are looked into. */
+/** Maximum depth of folders that are searched. */
 const MOST_DEEP = 32;
 /** Files that are looked at, at most: somebody may name the root of a disk. */
 const MOST_FILES = 200_000;

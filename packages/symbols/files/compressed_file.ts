@@ -5,10 +5,13 @@ import { SymbolsError } from "../errors.ts";
 
 export { type FileCompression, fileCompression } from "@perfdata/format/compressed-source";
 
-/** What a file may expand to by default: so many bytes, and so many for each of its own. */
+/**
+ * Default limit for the size of an inflated file: this many bytes, plus this many for each compressed
+ * byte.
+ */
 const FREE_BYTES = 2 ** 24;
 const MOST_RATIO = 24;
-/** Output is kept in blocks of at least so many bytes: an array that doubles would take three times its size. */
+/** Output is kept in blocks of at least this many bytes: an array that doubles would take three times its size. */
 const BLOCK = 1 << 18;
 /** Bytes of a header of ELF, of the larger class. */
 const ELF_HEADER = 64;

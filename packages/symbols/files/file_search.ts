@@ -7,7 +7,7 @@ import type { DebugLink, ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import { mapKind } from "./map_name.ts";
 
-/** What is looked for. */
+/** Object of a search. */
 export interface WantedFile {
   /** Name of the mapping: a path, or `[vdso]`. */
   readonly path: string;
@@ -37,7 +37,7 @@ export interface SearchPlaces {
  * The places where `perf` and clients of debuginfod look by default, by the environment: `HOME`,
  * `PERF_BUILDID_DIR`, `DEBUGINFOD_CACHE_PATH`, `XDG_CACHE_HOME`.
  *
- * @param environment A variable, `undefined` where it is not set or may not be read.
+ * @param environment A variable, `undefined` if it is not set or may not be read.
  *
  * @example
  * ```ts
@@ -114,7 +114,7 @@ export interface RefusedFile extends FileCandidate {
   readonly buildId?: string;
 }
 
-/** What a search has found. */
+/** Result of a search. */
 export interface SearchResult {
   /** The file with the best symbol table; debug information is usually there, too. */
   readonly symbols?: FoundFile;
@@ -124,7 +124,7 @@ export interface SearchResult {
   readonly runtime?: FoundFile;
   /** The build id that files had to have. */
   readonly buildId?: string;
-  /** Files that were there but are of another build, or cannot be read. */
+  /** Files that were there but are from another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
 }
 

@@ -1,4 +1,4 @@
-// Uses Deno's file system API and environment: the files of this machine, and where perf looks for some.
+// Uses Deno's file system API and environment: the files of this machine, and perf's places for them.
 
 import { SymbolsError } from "../errors.ts";
 import { type SearchPlaces, searchPlaces } from "./file_search.ts";

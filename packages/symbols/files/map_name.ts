@@ -1,4 +1,4 @@
-/** The kind of object that the recorded name of a mapping stands for. */
+/** The kind of object, from the recorded name of a mapping. */
 export type MapKind =
   /** A file. */
   | "file"

@@ -10,14 +10,17 @@ import {
 } from "./file_search.ts";
 import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 
-/** Damage can make one fault every four bytes of a file: so many are kept, the others counted. */
+/**
+ * Maximum number of faults that are kept; others are counted. A damaged file may have one every four
+ * bytes.
+ */
 const FAULTS_KEPT = 5;
 /** The most bytes of a perf map or a copy of kallsyms. A symbol takes about six times its line. */
 const TEXT_LIMIT = 2 ** 27;
 
 /** The files that are opened for one object, what is wrong with them, and their closing. */
 export class OpenedFiles {
-  /** Files that were there but are of another build, or cannot be read. */
+  /** Files that were there but are from another build, or cannot be read. */
   readonly refused: RefusedFile[] = [];
   /** Paths of ELF files that were looked for, in that order, whether they were there or not. */
   readonly looked: Set<string> = new Set();

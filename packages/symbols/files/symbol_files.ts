@@ -1,6 +1,6 @@
 import type { BinarySource } from "./binary_source.ts";
 
-/** A file that a {@linkcode SymbolFiles} has opened, and the caller may close. */
+/** A file opened by a {@linkcode SymbolFiles}, which the caller may close. */
 export interface ClosableSource extends BinarySource {
   /** Closes it; where there is nothing to close, it may be missing. */
   close?(): void;
@@ -31,7 +31,7 @@ export interface SymbolFiles {
    */
   read(path: string, limit?: number): Uint8Array | undefined;
   /**
-   * What is in a folder, without what is linked from elsewhere; nothing where it is none, or cannot be read.
+   * What is in a folder, without what is linked from elsewhere; nothing if it is none, or cannot be read.
    * Without this, files are found by their paths alone.
    */
   list?(folder: string): readonly FolderEntry[];

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { JitCodeLoad, JitCodeUnwindingInfo, JitdumpHeader, JitLine } from "./jitdump.ts";
 
-/** Code of a JIT compiler with what describes it. */
+/** Code of a JIT compiler with its description. */
 export interface JitElfInput {
   /** The header of the jitdump file: machine and byte order. */
   readonly header: Pick<JitdumpHeader, "machine" | "littleEndian">;
@@ -9,7 +9,7 @@ export interface JitElfInput {
   readonly load: Pick<JitCodeLoad, "name" | "codeAddr" | "codeSize">;
   /** Its bytes. */
   readonly code: Uint8Array;
-  /** Its lines, where there are any. */
+  /** Its lines, if there are any. */
   readonly lines?: readonly JitLine[] | undefined;
   /** Its unwind tables, where there are any. */
   readonly unwinding?: Pick<JitCodeUnwindingInfo, "ehFrameHdrSize" | "unwindingData"> | undefined;

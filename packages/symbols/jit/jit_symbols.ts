@@ -1,7 +1,7 @@
 import type { Address } from "../resolver/address.ts";
 import type { JitLine, JitRecord } from "./jitdump.ts";
 
-/** Code of a JIT compiler at one place, from one time on. */
+/** Code of a JIT compiler at an address, from a time on. */
 export interface JitCode {
   /** First address. */
   readonly start: Address;

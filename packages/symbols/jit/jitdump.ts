@@ -3,7 +3,7 @@ import { type BinarySource } from "../files/binary_source.ts";
 import { decodeName } from "../elf/strings.ts";
 import { SymbolsError } from "../errors.ts";
 
-/** A jitdump file is malformed or cut short. */
+/** A jitdump file is malformed or truncated. */
 export class JitdumpError extends SymbolsError {
   /** The name of the class. */
   override name = "JitdumpError";
@@ -27,7 +27,7 @@ export interface JitdumpHeader {
   readonly flags: bigint;
 }
 
-/** What every record has: `struct jr_prefix`. */
+/** Header of every record: `struct jr_prefix`. */
 export interface JitRecordPrefix {
   /** Byte offset of the record in the file. */
   readonly offset: number;

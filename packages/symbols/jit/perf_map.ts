@@ -3,7 +3,7 @@ import type { SymbolTable } from "../table/symbol_table.ts";
 import { SymbolTableBuilder } from "../table/symbol_table_builder.ts";
 import { HexField } from "../table/text_lines.ts";
 
-/** The symbols of a process that writes down what its JIT compiler makes. */
+/** The symbols of a process whose JIT compiler writes a perf map. */
 export interface PerfMap {
   /** Symbols; where ranges overlap, the line further down counts: its code came later. */
   readonly table: SymbolTable;

@@ -3,7 +3,7 @@ import { PF, PT } from "../elf/elf_constants.ts";
 import type { ElfFile } from "../elf/elf_file.ts";
 import { findElfSymbol } from "../elf/raw_symbols.ts";
 
-/** A part of an ELF file that is loaded: what a `PT_LOAD` program header says of it. */
+/** A loaded part of an ELF file, from its `PT_LOAD` program header. */
 export interface LoadSegment {
   /** Byte offset in the file. */
   readonly offset: number;

@@ -7,13 +7,13 @@ import { buildIdsEqual } from "../files/file_search.ts";
 import { type OpenedFiles, readableBuildId } from "../files/opened_files.ts";
 
 /**
- * The debug information of a file with what belongs to it: `FILE.dwp`, the `.dwo` files where the
- * compiler has left them or next to the file, and the supplementary file of `dwz`.
+ * The debug information of a file and its companions: `FILE.dwp`, the `.dwo` files (where the compiler
+ * left them or next to the file), and the supplementary file of `dwz`.
  *
  * @param file the file that has the debug information
  * @param runtimePath path of the file that was mapped
- * @param opened opens the others, and closes them; what is refused of them stands there
- * @param diagnostics receives what cannot be read; without it, look-ups throw
+ * @param opened opens and closes the companions, and lists the refused ones
+ * @param diagnostics receives read errors; without it, look-ups throw
  */
 export function openCompanionDwarf(
   file: { readonly path: string; readonly elf: ElfFile },

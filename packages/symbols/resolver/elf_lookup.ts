@@ -167,7 +167,7 @@ class ElfTables {
     this.#options = options;
   }
 
-  /** A table for the look-up of some addresses; `undefined` where it cannot be read. */
+  /** A table for the look-up of some addresses; `undefined` if it cannot be read. */
   readonly for = (addresses: Float64Array): SymbolTable | undefined => {
     if (this.#all !== undefined) return this.#all;
     if (this.#failed) return undefined;

@@ -8,7 +8,7 @@ import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
 // What only some recordings need is imported when one of them comes: to load a module takes longer
 // than to name the functions of a short recording.
 
-/** The symbols of compiled code: of its jitdump file, then of its perf map. */
+/** The symbols of JIT-compiled code: from its jitdump file, then from its perf map. */
 export async function jitLookup(
   object: SymbolObject,
   { options, show }: ResolverContext,

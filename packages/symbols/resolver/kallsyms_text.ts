@@ -12,7 +12,7 @@ import type { SymbolObject } from "./resolution.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 import { FEW_LOOK_UPS } from "./table_lookup.ts";
 
-/** Where the running kernel shows its symbols. */
+/** The file with the symbols of the running kernel. */
 export const RUNNING_KALLSYMS = "/proc/kallsyms";
 
 /** The copies of kallsyms that a resolver has read: each is read once. */

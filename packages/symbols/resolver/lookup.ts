@@ -7,7 +7,7 @@ import type { UnresolvedCause } from "./trust_report.ts";
 import type { KallsymsTexts } from "./kallsyms_text.ts";
 import type { ResolverOptions } from "./options.ts";
 
-/** What the look-ups of all objects of a `SymbolResolver` have in common. */
+/** Shared by the look-ups of all objects of a `SymbolResolver`. */
 export interface ResolverContext {
   /** Its options. */
   readonly options: ResolverOptions;
@@ -29,7 +29,7 @@ export interface Lookup {
   readonly segments?: readonly LoadSegment[];
   /** Whether they are known to be those of what was recorded. */
   readonly verified: boolean;
-  /** What debug information says of variables and types; `undefined` where there is none. */
+  /** What debug information says of variables and types; `undefined` if there is none. */
   readonly data?: (() => Promise<ObjectData>) | undefined;
   /** Looks addresses up, see `ObjectSymbols`. */
   find(addresses: Float64Array, times: Float64Array | undefined): Resolution[];

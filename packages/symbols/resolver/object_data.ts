@@ -5,7 +5,7 @@ import type { DwarfContext } from "../dwarf/dwarf_context.ts";
 import type { VariableFinder } from "../dwarf/data/variables.ts";
 import type { ElfFile } from "../elf/elf_file.ts";
 
-/** What debug information says of the variables of an object, and of their types. */
+/** Variables of an object and their types, from debug information. */
 export class ObjectData {
   /** Variables and types, by addresses of the file. */
   readonly finder: VariableFinder;

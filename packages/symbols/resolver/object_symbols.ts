@@ -23,7 +23,7 @@ export interface ObjectSymbols {
   readonly verified: boolean;
   /** What of an ELF file is loaded from where; empty for others. */
   readonly segments: readonly LoadSegment[];
-  /** Files that were there but are of another build, or cannot be read. */
+  /** Files that were there but are from another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
   /** Paths of ELF files that were looked for, whether they were there or not. */
   readonly looked: readonly string[];
@@ -31,7 +31,7 @@ export interface ObjectSymbols {
   readonly faults: readonly SymbolsError[];
   /** How many such parts there are. */
   readonly faultCount: number;
-  /** What debug information says of variables and types; `undefined` where there is none. */
+  /** What debug information says of variables and types; `undefined` if there is none. */
   data(): Promise<ObjectData | undefined>;
   /**
    * Looks addresses up.
@@ -104,7 +104,7 @@ export class FileSymbols implements ObjectSymbols {
   }
 }
 
-/** What a bundle says of an address of an object; `undefined` where it does not have it. */
+/** Entry of a bundle for an address of an object; `undefined` if it has none. */
 export function bundledResolution(
   bundled: BundleObject | undefined,
   address: number,
@@ -135,7 +135,7 @@ export class BundledSymbols implements ObjectSymbols {
   #lookup: Lookup | undefined;
 
   /**
-   * Symbols of a bundle, with those of files where it has none.
+   * Symbols of a bundle, with those of files if it has none.
    *
    * @param inFiles opens the files
    */

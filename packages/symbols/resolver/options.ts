@@ -21,7 +21,7 @@ export interface SymbolOptions {
   readonly debugInformation?: boolean;
 }
 
-/** What is known of the recorded machine. */
+/** Known properties of the recorded machine. */
 export interface RecordedMachine {
   /** Release of its kernel (`uname -r`). */
   readonly release?: string | undefined;

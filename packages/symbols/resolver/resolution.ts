@@ -3,7 +3,7 @@ import type { Frame } from "../dwarf/dwarf_context.ts";
 import type { SymbolInfo } from "../table/symbol_table.ts";
 import type { UnresolvedCause } from "./trust_report.ts";
 
-/** What an object is, which decides where its symbols come from and how its addresses count. */
+/** Kind of an object, which determines the source of its symbols and the base of its addresses. */
 export type ObjectKind =
   /** An executable or a library. Addresses are byte offsets in the file. */
   | "elf"
@@ -29,7 +29,7 @@ export interface SymbolObject {
   readonly path: string;
   /** What it is. */
   readonly kind: ObjectKind;
-  /** Its build id in lower-case hex, where it is known. */
+  /** Its build id in lower-case hex, if it is known. */
   readonly buildId?: string;
   /** Name of the kernel's reference symbol: `_text`. Without one, addresses are those at run time. */
   readonly reference?: string;
@@ -49,7 +49,7 @@ export interface ResolvedFrame extends Frame {
   readonly name: string;
 }
 
-/** What became of an address. */
+/** Result of looking up an address. */
 export interface Resolution {
   /** The symbol table's entry; `start` and `end` count as the addresses of the object do. */
   readonly symbol: SymbolInfo | undefined;

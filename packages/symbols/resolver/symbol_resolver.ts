@@ -15,7 +15,7 @@ import type { SymbolFiles } from "../files/symbol_files.ts";
 
 /**
  * Finds the symbols of objects: in a bundle, in ELF files with their DWARF, in kallsyms, perf maps
- * and jitdump files, in the order in which `perf` looks for them. What is of another build is
+ * and jitdump files, in the order in which `perf` looks for them. What is from another build is
  * refused and reported.
  *
  * @example

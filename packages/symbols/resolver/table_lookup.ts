@@ -27,7 +27,7 @@ export function findInTable(
   });
 }
 
-/** What is said of the symbols of a table alone: the same object for all addresses of one. */
+/** Resolutions from a symbol table alone: the same object for all addresses of a symbol. */
 export class SymbolResolutions {
   readonly #table: SymbolTable;
   readonly #show: (name: string) => string;

@@ -195,7 +195,7 @@ function plainLines(
   return { starts, offsets, count };
 }
 
-/** The number of eight hex digits; negative or NaN where there are none. */
+/** The number of eight hex digits; negative or NaN if there are none. */
 function eightDigits(bytes: Uint8Array, at: number): number {
   const a = HEX_DIGITS[byteAt(bytes, at)] as number;
   const b = HEX_DIGITS[byteAt(bytes, at + 1)] as number;

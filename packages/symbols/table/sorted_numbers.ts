@@ -1,4 +1,5 @@
 import { floatAt } from "@perfdata/format/elements";
+
 /** Index of the first of the ascending `sorted[from, to)` that is not below `value`, or `to`. */
 export function lowerBound(
   sorted: Float64Array,

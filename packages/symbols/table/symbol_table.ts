@@ -2,7 +2,7 @@ import type { Address } from "../resolver/address.ts";
 import { type Columns, nameOf } from "./symbol_columns.ts";
 import { cutIntoSegments, type OverlapRule } from "./symbol_segments.ts";
 
-/** What {@linkcode SymbolTable.get} returns about a symbol. */
+/** Result of {@linkcode SymbolTable.get} for a symbol. */
 export interface SymbolInfo {
   /** Name as stored, not demangled. */
   readonly name: string;

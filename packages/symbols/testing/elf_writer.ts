@@ -23,7 +23,7 @@ export interface WrittenSymbol {
   readonly shndx: number;
 }
 
-/** What the file is for. */
+/** Contents of the file. */
 export interface WrittenFile {
   readonly is64: boolean;
   readonly littleEndian: boolean;

@@ -20,7 +20,7 @@ export interface InterpretedFde {
   readonly rows: readonly InterpretedRow[];
 }
 
-/** What `readelf --debug-dump=frames-interp` prints of a file. */
+/** Output of `readelf --debug-dump=frames-interp` for a file. */
 export function framesInterp(path: string): InterpretedFde[] {
   // It ends with 1 where it does not find a separate file of debug information.
   const { stdout } = new Deno.Command("readelf", {

@@ -20,7 +20,7 @@ import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema
 
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array(0);
-/** What ends a stream. */
+/** The end marker of a stream. */
 const END = 8;
 
 /** How an Arrow stream is written. */
@@ -34,7 +34,7 @@ interface Parts {
   readonly values: Uint8Array | Int32Array;
   readonly offsets?: Int32Array;
   readonly children?: Batch<unknown>[];
-  /** 1 for each row that has a value; `undefined` where all have. */
+  /** 1 for each row that has a value; `undefined` if all have. */
   readonly valid?: Uint8Array | undefined;
 }
 
@@ -100,7 +100,7 @@ export class ArrowStream implements RowSink {
   /**
    * Writes a batch of rows.
    *
-   * @throws {TypeError} Where a column that each row has is left out.
+   * @throws {TypeError} If a column that each row has is left out.
    */
   rows(count: number, columns: RowColumns): void {
     if (count === 0) return;

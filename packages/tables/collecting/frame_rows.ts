@@ -8,7 +8,7 @@ import type { PlaceIds } from "../ids/place_ids.ts";
 import type { RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn } from "../schema/growing.ts";
 
-/** Rows of a group. */
+/** Number of rows of a group. */
 const GROUP = 1 << 18;
 
 /** A frame, or a function that is inlined in one. */
@@ -17,7 +17,7 @@ interface Row {
   readonly hi: number;
   readonly offsetLo: number;
   readonly offsetHi: number;
-  /** The object; `undefined` where nothing is mapped. */
+  /** The object; `undefined` if nothing is mapped. */
   readonly object: SymbolObject | undefined;
   readonly name?: string | undefined;
   readonly file?: string | undefined;

@@ -4,7 +4,7 @@ import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import { constant, type RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
 
-/** Rows that are handed on at a time. */
+/** Number of rows that are handed on at a time. */
 const GROUP = 1 << 18;
 
 /** Calls of a trace, as they end, as rows of `pt_calls`. */

@@ -50,19 +50,19 @@ const GONE = layoutOf(LOST);
 const GONE_SAMPLES = layoutOf(LOST_SAMPLES);
 const OTHER = layoutOf(SWITCH_CPU_WIDE);
 
-/** Rows that are handed on at a time. */
+/** Number of rows that are handed on at a time. */
 const GROUP = 1 << 20;
 
 /**
- * What records that are no samples say: rows of mappings, threads and switches, what was lost, and by what
- * the recording is known.
+ * Rows of mappings, threads and switches, and losses, from the records other than samples; also the id
+ * of the recording.
  */
 export class RecordRows {
   /** Features that came as records. */
   readonly features: Map<number, Uint8Array> = new Map();
-  /** Records for which there was no room, and samples that the hardware lost. */
+  /** Records lost because buffers were full, and samples lost by the hardware. */
   lost: bigint = 0n;
-  /** How often an event paused. */
+  /** How often an event was throttled. */
   throttled: number = 0;
   /** How many of the kernel's records there are. */
   count: number = 0;

@@ -36,18 +36,18 @@ import { RecordRows } from "./record_rows.ts";
 import { SampleRows } from "./sample_rows.ts";
 import { TracepointRows } from "./tracepoint_rows.ts";
 
-/** Opens a table, to write rows of it. */
+/** Opens a table for writing rows. */
 export type OpenTable = (table: Table, about: RecordingKey) => RowSink;
 
 /** By what a recording is known. */
 export interface RecordingKey {
   /** Its id in 16 hex digits. */
   readonly id: string;
-  /** The day of its first sample, in UTC, such as `2026-11-23`; `undefined` where no clock gives it. */
+  /** The day of its first sample, in UTC, such as `2026-11-23`; `undefined` if no clock gives it. */
   readonly date: string | undefined;
 }
 
-/** What is written of a recording. */
+/** Options for writing a recording. */
 export interface RecordingTablesOptions {
   /** Name of the file. */
   readonly name: string;
@@ -171,13 +171,13 @@ export class RecordingTables implements Consumer {
     return this.#key;
   }
 
-  /** Takes a record that is no sample, where samples come in any order. */
+  /** Takes a record that is not a sample, where samples come in any order. */
   other(batch: RecordBatch, i: number, hi: number, lo: number): void {
     const start = batch.start(i);
     this.#records.take(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
   }
 
-  /** Begins: of a file, all that are no samples have been taken. */
+  /** Begins: of a file, all that are not samples have been taken. */
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#samples = new SampleRows(engine);

@@ -102,7 +102,7 @@ export class TracepointRows {
     return this.#sources[event] = { ...known, sample };
   }
 
-  /** The JSON of a field of the raw data in `[start, end)`; `undefined` where it does not fit. */
+  /** The JSON of a field of the raw data in `[start, end)`; `undefined` if it does not fit. */
   #value(
     field: TracepointField,
     bytes: Uint8Array,

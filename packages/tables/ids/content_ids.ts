@@ -1,10 +1,12 @@
 import { byteAt } from "@perfdata/format/elements";
+
 /**
  * The first eight bytes of MurmurHash3_x86_128 of 16 bytes, as two words; the result of the last call is in
  * {@linkcode ContentHash.lo} and {@linkcode ContentHash.hi}.
  *
- * Ids of tables are such hashes of what they stand for, so that tables of a million recordings unite without
- * renumbering. With 100 million different frames, the chance that any two of them have one id is 1 in 4,000.
+ * Ids of tables are such hashes of what they stand for, so that tables of a million recordings can be
+ * joined without renumbering. With 100 million different frames, the chance that any two of them have
+ * the same id is 1 in 4,000.
  *
  * @example
  * ```ts
@@ -74,7 +76,7 @@ export class ContentHash {
   }
 }
 
-/** What is hashed, so that things of different kinds have different ids. */
+/** Seeds by kind of hashed object, so that objects of different kinds have different ids. */
 export const SEED = { OBJECT: 1, FRAME: 2, STACK: 3, RECORDING: 4, INLINED: 5 } as const;
 
 const encoder = new TextEncoder();

@@ -1,8 +1,8 @@
 import type { SymbolObject } from "@perfdata/symbols";
 
 /**
- * What ids of the frames of an object are made of, besides their offsets: its build id, and the symbol that
- * its addresses count from. One without a build id is known in its recording only.
+ * Identifies an object in the ids of its frames: its build id, and the symbol from which its addresses
+ * count. Without a build id, the key holds for one recording only.
  *
  * @param recording Id of the recording in hex.
  */

@@ -4,7 +4,7 @@ import type { Engine } from "@perfdata/session/engine";
 import { ContentHash, SEED } from "./content_ids.ts";
 import { objectKey } from "./object_key.ts";
 
-/** Where nothing is mapped, by the number that places have for it. */
+/** The number in places for unmapped addresses. */
 function unmappedKey(mode: number): string {
   return `none:${mode}`;
 }

@@ -10,7 +10,7 @@ import { objectKey } from "../ids/object_key.ts";
 import { type Decompress, readRows, type TableFile } from "../reading/table_columns.ts";
 import type { RowSink } from "../schema/column_types.ts";
 
-/** Symbols that addresses of a kernel count from; tables do not say which, but ids are made of it. */
+/** Symbols from which addresses of a kernel count; tables do not have the symbol, but ids depend on it. */
 const REFERENCES: readonly (string | undefined)[] = [undefined, "_text", "_stext"];
 const OF_KERNEL: ReadonlySet<string> = new Set(["kernel", "module"]);
 
@@ -62,7 +62,7 @@ export interface UnnamedFrames {
  * Finds the frames of tables that no file has a name for.
  *
  * @param files Files of `frames`.
- * @throws {PerfDataError} Where one is no such table, or damaged.
+ * @throws {PerfDataError} If one is no such table, or damaged.
  *
  * @example
  * ```ts
@@ -160,7 +160,7 @@ export async function unnamedFrames(
  * The releases of the kernels of recordings.
  *
  * @param files Files of `recordings`.
- * @throws {PerfDataError} Where one is no such table, or damaged.
+ * @throws {PerfDataError} If one is no such table, or damaged.
  */
 export async function kernelReleases(
   files: readonly TableFile[],
@@ -185,7 +185,7 @@ class Builds {
   readonly #numbers = new Map<string, { readonly number: number; readonly hash: ContentHash }>();
   readonly #hash = new ContentHash();
 
-  /** The number of the object that a frame is of; `undefined` where its id is not made of that. */
+  /** The number of the object that a frame is of; `undefined` if its id is not made of that. */
   of(
     object: Required<Pick<SymbolObject, "kind" | "buildId" | "path">>,
     id: bigint,
@@ -215,7 +215,7 @@ class Builds {
   }
 }
 
-/** What {@linkcode nameFrames} wrote. */
+/** Result of {@linkcode nameFrames}. */
 export interface NamedFrames {
   /** Frames that got a name. */
   readonly frames: number;

@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Equal values from which on a run of them is written as one. */
+/** Minimum number of equal values that are written as a run. */
 const RUN = 8;
 
 /**
@@ -12,7 +12,7 @@ export class PageBytes {
   /** How many are used. */
   length: number = 0;
 
-  /** Makes room for so many more. */
+  /** Makes room for this many more. */
   room(more: number): void {
     const needed = this.length + more;
     if (needed > this.bytes.length) this.bytes = enlarge(this.bytes, needed);
@@ -67,7 +67,7 @@ export function bitWidth(most: number): number {
  * packed: varint (groups << 1 | 1)   groups of 8 values, each in `width` bits, the lowest first
  * ```
  *
- * @param width Bits of a value; 0 where all are 0.
+ * @param width Bits of a value; 0 if all are 0.
  *
  * @example
  * ```ts

@@ -27,7 +27,7 @@ const ZSTD = 6;
 const DATA_PAGE = 0;
 const DICTIONARY_PAGE = 2;
 
-/** Rows of a page: readers skip and decode by page. */
+/** Number of rows of a page: readers skip and decode by page. */
 const PAGE_ROWS = 1 << 17;
 /** Bytes of a text in statistics: a reader needs no more to leave a group out. */
 const MOST_OF_A_BOUND = 64;
@@ -144,7 +144,7 @@ export class ParquetFile implements RowSink {
   /**
    * Writes a group of rows.
    *
-   * @throws {TypeError} Where a column that each row has is left out, or has values of another kind.
+   * @throws {TypeError} If a column that each row has is left out, or has values of another kind.
    */
   rows(count: number, columns: RowColumns): void {
     if (count === 0) return;
@@ -217,7 +217,7 @@ export class ParquetFile implements RowSink {
     return { inflated: before.length + plain.length, size: before.length + packed.length };
   }
 
-  /** Writes the data pages of a column that is no list. */
+  /** Writes the data pages of a column that is not a list. */
   #pages(
     column: Column,
     count: number,

@@ -1,4 +1,5 @@
 import { intAt } from "@perfdata/format/elements";
+
 /** Number of rows after which it is decided whether a dictionary is worth its bytes. */
 const TRIAL = 1 << 12;
 
@@ -14,7 +15,7 @@ export interface Coded {
  * Gives equal 64-bit numbers equal codes, in the order in which they are met.
  *
  * @param words Two words a number.
- * @returns `undefined` where so many differ that nothing is gained.
+ * @returns `undefined` if so many differ that nothing is gained.
  */
 export function codedWords(words: Int32Array, count: number): Coded | undefined {
   const most = Math.max(64, count >>> 1);

@@ -29,7 +29,7 @@ export interface ReadRows {
  * Reads some columns of a file, group by group. A column that may be missing gives no values.
  *
  * @param optional Columns that tables of others may lack.
- * @throws {PerfDataError} Where the file is no such table, or damaged.
+ * @throws {PerfDataError} If the file is no such table, or damaged.
  */
 export async function* readRows(
   file: TableFile,

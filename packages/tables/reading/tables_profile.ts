@@ -8,15 +8,15 @@ import { percent } from "@perfdata/session/unwind-text";
 import { TABLES_VERSION } from "../schema/tables.ts";
 import { type Decompress, readRows, type TableFile } from "./table_columns.ts";
 
-/** What {@linkcode profileOfTables} reads, and which rows count. */
+/** Input of {@linkcode profileOfTables}, and the rows that count. */
 export interface TablesProfileOptions {
-  /** The files of a table; none where there is no such table. */
+  /** The files of a table; none if there is no such table. */
   readonly files: (table: string) => readonly TableFile[];
   /** Makes a block of Zstandard plain. */
   readonly decompress: Decompress;
   /** What was recorded. */
   readonly title: string;
-  /** Whether each sample keeps its time and CPU, where all are of one recording. */
+  /** Whether each sample keeps its time and CPU, if all are of one recording. */
   readonly timed?: boolean;
   /** Which samples count, by what their columns say; all without it. */
   readonly filter?: {
@@ -51,7 +51,7 @@ interface Code {
  * The profile of tables: of samples, or of `weights`, in which many samples of many recordings are summed up.
  * Of several recordings, threads are commands, since numbers of processes say nothing there.
  *
- * @throws {PerfDataError} Where tables are missing, damaged, or of another version.
+ * @throws {PerfDataError} If tables are missing, damaged, or of another version.
  */
 export async function profileOfTables(options: TablesProfileOptions): Promise<Profile> {
   const { files, timed = false } = options;
@@ -335,7 +335,7 @@ class SampleReader {
     }
   }
 
-  /** The number of the stack of a sample; -1 where it has none. */
+  /** The number of the stack of a sample; -1 if it has none. */
   #stackOf(id: bigint | undefined, samples: number): number {
     this.#read.samples += samples;
     if (id === undefined) return -1;

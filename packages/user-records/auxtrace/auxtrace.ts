@@ -16,15 +16,15 @@ const AUXTRACE_FIELDS = {
     "Bytes of trace data, zeros up to a multiple of 8 included; they follow this record and are " +
     "not part of its size.",
   ],
-  offset: [x64, "Where in the AUX area's endless stream the data begins."],
+  offset: [x64, "Offset of the data in the stream of the AUX area."],
   reference: [
     x64,
-    "Mark of the moment when the data was written: the TSC for Intel PT and BTS, a number without " +
-    "order for other traces.",
+    "Identifies the moment of writing: the TSC for Intel PT and BTS, an unordered number for other " +
+    "traces.",
   ],
   idx: [u32, "Index of the ring buffer that the data comes from."],
-  tid: [i32, "Thread that is traced, or -1 where a CPU is."],
-  cpu: [i32, "CPU that is traced, or -1 where a thread is."],
+  tid: [i32, "Traced thread, or -1 if a CPU is traced."],
+  cpu: [i32, "Traced CPU, or -1 if a thread is traced."],
   reserved__: [reserved(4) as OptionalCodec<Uint8Array>, "Zero, for alignment."],
 } as const;
 

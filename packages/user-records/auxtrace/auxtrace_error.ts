@@ -18,27 +18,30 @@ import {
 import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_AUXTRACE_ERROR } from "@perfdata/format/record-types";
 
-/** `fmt` that brought `machine_pid` and `vcpu`, and with them a message of fixed size. */
+/** First `fmt` with `machine_pid`, `vcpu`, and a message of fixed size. */
 const FMT_GUEST = 2;
 
 const message: Codec<string> = chars(64);
 const isGuestFormat: Test = { field: "fmt", least: FMT_GUEST };
 
 const AUXTRACE_ERROR_FIELDS = {
-  type: [enumeration(u32, { 1: "ITRACE" }) as FixedCodec<number>, "Which decoder complains."],
-  code: [u32, "The decoder's number of the error."],
+  type: [
+    enumeration(u32, { 1: "ITRACE" }) as FixedCodec<number>,
+    "Decoder that reports the error.",
+  ],
+  code: [u32, "The decoder's number for the error."],
   cpu: [i32, "CPU whose trace it is, or -1."],
   pid: [i32, "Process that ran, or -1."],
   tid: [i32, "Thread that ran, or -1."],
   fmt: [u32, "Layout: 0 has no time, 1 has one, 2 has `machine_pid` and `vcpu` as well."],
-  ip: [x64, "Address that the decoder had come to."],
+  ip: [x64, "Address that the decoder had reached."],
   time: [
     when({ field: "fmt", least: 1 }, u64) as OptionalCodec<bigint>,
-    "Time in ns of perf's clock, 0 where it is not known; before Linux 5.1 there was none.",
+    "Time in ns of perf's clock, 0 if not known; missing before Linux 5.1.",
   ],
   msg: [
     either("char[]", isGuestFormat, message, paddedText) as Codec<string>,
-    "What is wrong, in words of at most 63 bytes.",
+    "Message of at most 63 bytes.",
   ],
   machine_pid: [
     when(isGuestFormat, i32) as OptionalCodec<number>,

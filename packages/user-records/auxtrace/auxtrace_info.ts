@@ -118,7 +118,7 @@ const priv: Codec<bigint[]> = {
 const AUXTRACE_INFO_FIELDS = {
   type: [
     enumeration(u32, PERF_AUXTRACE_NAMES) as FixedCodec<number>,
-    "What made the trace (`PERF_AUXTRACE_*`).",
+    "Source of the trace (`PERF_AUXTRACE_*`).",
   ],
   reserved__: [reserved(4) as OptionalCodec<Uint8Array>, "Zero, for alignment."],
   priv: [priv, "Words whose meaning depends on `type`."],
@@ -162,7 +162,7 @@ function view<T>(
  *
  * @param info The body of an AUXTRACE_INFO record.
  * @param options Byte order of the file, for the address filter among the words.
- * @returns `undefined` where the trace is of another type, or has fewer than the 10 words that the
+ * @returns `undefined` if the trace is of another type, or has fewer than the 10 words that the
  * first perf with Intel PT wrote.
  *
  * @example
@@ -237,7 +237,7 @@ export function armSpeInfo(info: AuxtraceInfo): ArmSpeInfoV1 | ArmSpeInfoV2 | un
  * `armSpePrivV2`.
  * @param value The words by name.
  * @param options Byte order of the file that they are for.
- * @throws {PerfDataError} Where the value is not a whole number of words.
+ * @throws {PerfDataError} If the value is not a whole number of words.
  *
  * @example
  * ```ts

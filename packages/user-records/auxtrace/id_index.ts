@@ -16,13 +16,13 @@ import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_ID_INDEX } from "@perfdata/format/record-types";
 
 const ENTRY_FIELDS = {
-  id: [u64, "Id of a counter, as samples carry it."],
-  idx: [u64, "Index of the ring buffer, as AUXTRACE records carry it."],
-  cpu: [i64, "CPU that is counted on, or -1 for any."],
-  tid: [i64, "Thread that is counted, or -1 for all."],
+  id: [u64, "Id of the counter, as in samples."],
+  idx: [u64, "Index of the ring buffer, as in AUXTRACE records."],
+  cpu: [i64, "CPU of the counter, or -1 for any."],
+  tid: [i64, "Thread of the counter, or -1 for all."],
 } as const;
 
-/** Which CPU and thread a counter counts on. */
+/** The CPU and thread of a counter. */
 export type IdIndexEntry = StructValue<typeof ENTRY_FIELDS>;
 
 /** `id_index_entry` of `tools/lib/perf/include/perf/event.h`. */
@@ -40,13 +40,13 @@ const ID_INDEX_FIELDS = {
   nr: [counter(u64, "entries") as HiddenCodec, "Number of entries."],
   entries: [
     array(idIndexEntry, countedBy("nr")) as Codec<IdIndexEntry[]>,
-    "A counter each.",
+    "One for each counter.",
   ],
   entries_2: [ // There where the record is long enough for it; nothing else says so.
     optional(array(struct("id_index_entry_2", ENTRY_2_FIELDS), countedBy("nr"))) as OptionalCodec<
       StructValue<typeof ENTRY_2_FIELDS>[]
     >,
-    "Where guests were recorded with the host (Linux 6.0): one for each of `entries`, in the same " +
+    "If guests were recorded with the host (Linux 6.0): one for each of `entries`, in the same " +
     "order.",
   ],
 } as const;

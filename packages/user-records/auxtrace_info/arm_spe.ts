@@ -41,7 +41,7 @@ const CPU_FIELDS = {
   rest: restWords,
 } as const;
 
-/** What Arm SPE says of a CPU. */
+/** Words of a CPU for Arm SPE. */
 export type ArmSpeCpu = StructValue<typeof CPU_FIELDS>;
 
 const cpuBlock: StructCodec<typeof CPU_FIELDS> = struct("arm_spe_cpu", CPU_FIELDS);

@@ -72,7 +72,7 @@ const TS_SOURCE_FIELDS = {
         3: "physical",
       }),
     ) as OptionalCodec<bigint>,
-    "Clock of the timestamps; all bits set where it is not known.",
+    "Clock of the timestamps; all bits set if not known.",
   ],
 } as const;
 
@@ -82,7 +82,7 @@ const ETE_FIELDS = {
 
 const REST_FIELDS = { rest: restWords } as const;
 
-/** What CoreSight says of a CPU; which registers there are depends on `magic`. */
+/** Words of a CPU for CoreSight; the registers depend on `magic`. */
 export type CsEtmCpu =
   & StructValue<typeof COMMON_FIELDS>
   & Partial<StructValue<typeof COUNT_FIELDS>>

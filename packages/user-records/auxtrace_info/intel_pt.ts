@@ -14,9 +14,9 @@ import { countedText, type PrivCodec, restWords } from "./words.ts";
 const INTEL_PT_FIELDS = {
   pmu_type: [u64, "`type` of the attrs of the `intel_pt` PMU."],
   time_shift: [u64, "TSC to ns: bits that the product is shifted right by."],
-  time_mult: [u64, "TSC to ns: what ticks are multiplied by; 0 where the TSC is of no use."],
+  time_mult: [u64, "TSC to ns: factor for ticks; 0 if the TSC cannot be used."],
   time_zero: [x64, "TSC to ns: time in ns at tick 0."],
-  cap_user_time_zero: [u64, "1 where `time_zero` may be used."],
+  cap_user_time_zero: [u64, "1 if `time_zero` may be used."],
   tsc_bit: [x64, "The bit of `config` that turns TSC packets on."],
   noretcomp_bit: [x64, "The bit of `config` that turns return compression off."],
   have_sched_switch: [
@@ -67,7 +67,7 @@ const INTEL_PT_FIELDS = {
 } as const;
 
 /**
- * How an Intel PT trace was made; words that the recording perf did not know yet are missing.
+ * Settings of an Intel PT trace; words that the recording perf did not know are missing.
  *
  * Time in ns at a TSC value: `time_zero + (tsc * time_mult >> time_shift)`.
  */

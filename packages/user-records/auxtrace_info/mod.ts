@@ -1,5 +1,5 @@
 /**
- * AUXTRACE_INFO: which hardware wrote a trace, and the words that each of them adds.
+ * AUXTRACE_INFO: the hardware that wrote a trace, and the words that each kind adds.
  *
  * @module
  */

@@ -6,7 +6,7 @@ const PMU_TYPE_FIELDS = {
   rest: restWords,
 } as const;
 
-/** The one word that HiSilicon PTT and the PowerPC dispatch trace log have. */
+/** The only word of HiSilicon PTT and of the PowerPC dispatch trace log. */
 export const pmuTypePriv: PrivCodec<StructValue<typeof PMU_TYPE_FIELDS>> = {
   ...struct("pmu_type_priv", PMU_TYPE_FIELDS),
   least: 8,

@@ -15,7 +15,7 @@ import {
 } from "@perfdata/format/struct";
 import { type StructContext } from "@perfdata/format/cursor";
 
-/** What comes after the words that have a name: a later perf's, or not what their count says. */
+/** The words after the named ones: those of a later perf, or a number that disagrees with their count. */
 export const restWords: OptionalCodec<bigint[]> = doc(
   "Words that have no name here.",
   optional(array(u64, "rest")),

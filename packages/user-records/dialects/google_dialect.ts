@@ -14,7 +14,7 @@ import { HEADER_BUILD_ID } from "../header/header_build_id.ts";
 import { HEADER_EVENT_TYPE } from "../header/header_event_type.ts";
 import { HEADER_TRACING_DATA } from "../header/header_tracing_data.ts";
 
-/** The names of the features that the dialect has records for. */
+/** The names of the features for which the dialect has records. */
 export type GoogleFeatureName =
   | "HOSTNAME"
   | "OSRELEASE"
@@ -37,7 +37,7 @@ type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
 >;
 
 /**
- * The feature that a record of the dialect is, by its type; `undefined` where it is none.
+ * The feature that a record of the dialect is, by its type; `undefined` if it is none.
  *
  * @example
  * ```ts

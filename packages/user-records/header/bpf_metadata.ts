@@ -13,7 +13,7 @@ import {
 import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_BPF_METADATA } from "@perfdata/format/record-types";
 
-/** `BPF_PROG_NAME_LEN`: as long as a kernel symbol's name may be. */
+/** `BPF_PROG_NAME_LEN`: the maximum length of a kernel symbol's name. */
 const BPF_PROG_NAME_LEN = 512;
 const BPF_METADATA_KEY_LEN = 64;
 const BPF_METADATA_VALUE_LEN = 256;
@@ -23,13 +23,13 @@ const ENTRY_FIELDS = {
     chars(BPF_METADATA_KEY_LEN) as FixedCodec<string>,
     "Name of the variable without its `bpf_metadata_` prefix.",
   ],
-  value: [chars(BPF_METADATA_VALUE_LEN) as FixedCodec<string>, "Its value in words."],
+  value: [chars(BPF_METADATA_VALUE_LEN) as FixedCodec<string>, "Value as text."],
 } as const;
 
 const BPF_METADATA_FIELDS = {
   prog_name: [
     chars(BPF_PROG_NAME_LEN) as FixedCodec<string>,
-    "Symbol of the program, as KSYMBOL has it: `bpf_prog_<tag>_<name>`.",
+    "Symbol of the program, as in KSYMBOL: `bpf_prog_<tag>_<name>`.",
   ],
   nr_entries: [counter(u64, "entries") as HiddenCodec, "Number of variables."],
   entries: [

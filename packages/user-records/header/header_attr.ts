@@ -7,11 +7,11 @@ import { PERF_RECORD_HEADER_ATTR } from "@perfdata/format/record-types";
 const HEADER_ATTR_FIELDS = {
   attr: [
     perfEventAttr() as Codec<PerfEventAttr>,
-    "What the event counts and what its samples hold.",
+    "Definition of the event and of its samples.",
   ],
   id: [
     array(u64, "rest") as Codec<bigint[]>,
-    "Ids of the event's counters, one for each CPU and thread; they end with the record.",
+    "Ids of the event's counters, one for each CPU and thread, up to the end of the record.",
   ],
 } as const;
 

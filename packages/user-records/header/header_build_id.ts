@@ -27,8 +27,8 @@ const HEADER_BUILD_ID_FIELDS = {
   ],
   build_id_size: [
     when(hasSize, u8) as OptionalCodec<number>,
-    "Bytes of `build_id` that count, where `misc` has `PERF_RECORD_MISC_BUILD_ID_SIZE` (0x8000); " +
-    "all 20 where missing.",
+    "Length of `build_id`, if `misc` has `PERF_RECORD_MISC_BUILD_ID_SIZE` (0x8000); " +
+    "20 if missing.",
   ],
   reserved1__: [
     when(hasSize, reserved(3)) as OptionalCodec<Uint8Array>,
@@ -36,7 +36,7 @@ const HEADER_BUILD_ID_FIELDS = {
   ],
   reserved2__: [
     when(hasNoSize, reserved(4)) as OptionalCodec<Uint8Array>,
-    "Zero, up to 24 bytes of build id, where its length is not given.",
+    "Zero, up to 24 bytes of build id, if its length is not given.",
   ],
   filename: [
     paddedTo(64) as Codec<string>,

@@ -6,7 +6,7 @@ const HEADER_EVENT_TYPE_FIELDS = {
   event_id: [x64, "`config` of the attr that has the name."],
   name: [
     paddedText,
-    "The event as the command line has it: at most 64 bytes, without a NUL where the length is a " +
+    "The event as on the command line: at most 64 bytes, without a NUL if the length is a " +
     "multiple of 8.",
   ],
 } as const;

@@ -18,7 +18,7 @@ const HEADER_FEATURE_FIELDS = {
   ],
   data: [
     bytes("rest") as Codec<Uint8Array>,
-    "The section as a file has it; `decodeFeature` knows its layout.",
+    "The section as in a file; `decodeFeature` decodes it.",
   ],
 } as const;
 

@@ -11,15 +11,15 @@ import {
 import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_HEADER_TRACING_DATA } from "@perfdata/format/record-types";
 
-/** Four bytes for alignment; not there where the data is inside of the record. */
+/** Four bytes for alignment; missing if the data is inside the record. */
 const pad: OptionalCodec<Uint8Array> = when({ left: 4, without: "data" }, padding);
 
 const HEADER_TRACING_DATA_FIELDS = {
-  size: [u32, "Bytes of tracing data, a multiple of 8 where they follow the record."],
+  size: [u32, "Bytes of tracing data, a multiple of 8 if they follow the record."],
   pad: [pad, "Zero, for alignment; old files do not have it."],
   data: [
     optional(bytes("rest")) as OptionalCodec<Uint8Array>,
-    "The tracing data where it is inside of the record, as simpleperf writes it.",
+    "The tracing data if it is inside the record, as simpleperf writes it.",
   ],
 } as const;
 

@@ -42,10 +42,10 @@ const CPUS_FIELDS = {
 
 const MASK_FIELDS = {
   nr: [counter(u16, "mask") as HiddenCodec, "Number of words."],
-  long_size: [u16, "Bytes of a word: those of `long` where it was recorded, 4 or 8."],
+  long_size: [u16, "Bytes of a word: the size of `long` on the recorded machine, 4 or 8."],
   __pad: [
     when({ field: "long_size", is: 8 }, reserved(4)) as OptionalCodec<Uint8Array>,
-    "The gap that a compiler left before 64-bit words.",
+    "Padding by the compiler before 64-bit words.",
   ],
   mask: [
     choice("unsigned long[]", "long_size", {
@@ -57,10 +57,10 @@ const MASK_FIELDS = {
 } as const;
 
 const RANGE_FIELDS = {
-  any_cpu: [u8, "1 where -1, any CPU, is in the map as well."],
+  any_cpu: [u8, "1 if the map also has -1, any CPU."],
   __pad: [reserved(1) as OptionalCodec<Uint8Array>, "Zero."],
   start_cpu: [u16, "First CPU."],
-  end_cpu: [u16, "Last CPU, itself included."],
+  end_cpu: [u16, "Last CPU, inclusive."],
 } as const;
 
 /** The condition that the map is of a type. */
@@ -79,7 +79,7 @@ export const CPU_MAP_DATA_FIELDS = {
       [PERF_CPU_MAP__MASK]: "MASK",
       [PERF_CPU_MAP__RANGE_CPUS]: "RANGE_CPUS",
     }) as FixedCodec<number>,
-    "Which of the fields follows.",
+    "Selects the field that follows.",
   ],
   cpus_data: [
     when(is(PERF_CPU_MAP__CPUS), struct("cpu_map_entries", CPUS_FIELDS)) as OptionalCodec<

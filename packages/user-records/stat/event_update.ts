@@ -47,11 +47,11 @@ const EVENT_UPDATE_FIELDS = {
   ],
   scale: [
     when(is(PERF_EVENT_UPDATE__SCALE), f64) as OptionalCodec<number>,
-    "What a count is multiplied by to give the unit.",
+    "Factor that converts a count to the unit.",
   ],
   name: [
     when(is(PERF_EVENT_UPDATE__NAME), paddedText) as OptionalCodec<string>,
-    "Name of the event, as the command line has it.",
+    "Name of the event, as on the command line.",
   ],
   cpus: [
     when(is(PERF_EVENT_UPDATE__CPUS), cpuMapData) as OptionalCodec<CpuMapData>,

@@ -31,7 +31,7 @@ const SCHEDSTAT_CPU_DATA_FIELDS = {
   pcount: [u64, "Time slices that were run on the CPU."],
 } as const;
 
-/** The scheduler's counters of a CPU; versions 15 to 17 have the same. */
+/** The scheduler's counters of a CPU, the same in versions 15 to 17. */
 export type SchedstatCpuData = StructValue<typeof SCHEDSTAT_CPU_DATA_FIELDS>;
 
 const cpuData: Codec<SchedstatCpuData> = struct(

@@ -27,7 +27,7 @@ const CONFIG_ENTRY_FIELDS = {
   ],
   val: [
     u64,
-    "Its value: `enum aggr_mode`, an interval in ms, whether values are scaled, a cache level.",
+    "Value: `enum aggr_mode`, an interval in ms, whether values are scaled, a cache level.",
   ],
 } as const;
 
@@ -52,10 +52,10 @@ export const STAT_CONFIG: RecordDeclaration<"STAT_CONFIG", StatConfig> = record(
 );
 
 const STAT_FIELDS = {
-  id: [u64, "Id of the counter, as the attr's ids have it."],
-  cpu: [i32, "CPU, or -1 where a thread is counted; older perf has an index into the CPU map."],
+  id: [u64, "Id of the counter, as in the attr's ids."],
+  cpu: [i32, "CPU, or -1 if a thread is counted; in older perf, an index into the CPU map."],
   thread: [i32, "Index into the thread map."],
-  val: [u64, "What was counted since the event was opened."],
+  val: [u64, "Count since the event was opened."],
   ena: [u64, "Time in ns that the event was enabled."],
   run: [u64, "Time in ns that the event had a hardware counter."],
 } as const;
@@ -73,7 +73,7 @@ export const STAT: RecordDeclaration<"STAT", Stat> = record(
 const STAT_ROUND_FIELDS = {
   type: [
     enumeration(u64, { 0: "INTERVAL", 1: "FINAL" }) as FixedCodec<bigint>,
-    "Whether an interval ends or all ends (`PERF_STAT_ROUND_TYPE__*`).",
+    "End of an interval, or end of all counting (`PERF_STAT_ROUND_TYPE__*`).",
   ],
   time: [u64, "Time in ns since counting began."],
 } as const;

@@ -15,10 +15,10 @@ import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_THREAD_MAP } from "@perfdata/format/record-types";
 
 const ENTRY_FIELDS = {
-  pid: [i64, "Thread id, or -1 where whole CPUs are recorded."],
+  pid: [i64, "Thread id, or -1 if whole CPUs are recorded."],
   comm: [
     chars(16) as FixedCodec<string>,
-    "Name of the thread when the recording began; empty where there is no thread.",
+    "Name of the thread when the recording began; empty if there is no thread.",
   ],
 } as const;
 

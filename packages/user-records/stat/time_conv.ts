@@ -16,21 +16,21 @@ import { PERF_RECORD_TIME_CONV } from "@perfdata/format/record-types";
 const isLong: Test = { field: "time_cycles", present: true };
 
 const TIME_CONV_FIELDS = {
-  time_shift: [u64, "Bits that the product is shifted right by."],
-  time_mult: [u64, "What ticks are multiplied by."],
+  time_shift: [u64, "Number of bits to shift the product right."],
+  time_mult: [u64, "Factor for ticks."],
   time_zero: [x64, "Time in ns at tick 0: `time_zero + (ticks * time_mult >> time_shift)`."],
   time_cycles: [
     optional(x64) as OptionalCodec<bigint>,
     "Ticks at the last update of a counter that is shorter than 64 bits (Linux 5.10).",
   ],
-  time_mask: [when(isLong, x64) as OptionalCodec<bigint>, "The bits that such a counter has."],
+  time_mask: [when(isLong, x64) as OptionalCodec<bigint>, "Mask of the bits of such a counter."],
   cap_user_time_zero: [
     when(isLong, u8) as OptionalCodec<number>,
-    "1 where `time_zero` may be used.",
+    "1 if `time_zero` may be used.",
   ],
   cap_user_time_short: [
     when(isLong, u8) as OptionalCodec<number>,
-    "1 where the counter is short and wraps: `time_cycles` and `time_mask` extend it.",
+    "1 if the counter is short and wraps: `time_cycles` and `time_mask` extend it.",
   ],
   reserved: [when(isLong, reserved(6)) as OptionalCodec<Uint8Array>, "Zero, for alignment."],
 } as const;

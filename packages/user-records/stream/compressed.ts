@@ -15,7 +15,7 @@ import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/forma
 const COMPRESSED_FIELDS = {
   data: [
     bytes("rest") as Codec<Uint8Array>,
-    "The next bytes of the zstd stream; records may go on in the next piece.",
+    "The next bytes of the zstd stream; a record may continue in the next piece.",
   ],
 } as const;
 
@@ -33,7 +33,7 @@ const COMPRESSED2_FIELDS = {
   data_size: [counter(u64, "data") as HiddenCodec, "Bytes of `data`."],
   data: [
     bytes(countedBy("data_size")) as Codec<Uint8Array>,
-    "The next bytes of the zstd stream; records may go on in the next piece.",
+    "The next bytes of the zstd stream; a record may continue in the next piece.",
   ],
   padding: [padding, "Zeros up to a multiple of 8, which COMPRESSED lacks."],
 } as const;

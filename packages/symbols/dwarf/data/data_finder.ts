@@ -15,7 +15,7 @@ import type {
   VariableFinder,
 } from "./variables.ts";
 
-/** Entries of units that are kept. */
+/** Number of cached entries of units. */
 const KEPT_ENTRIES = 1 << 22;
 /** Bytes of `.debug_info` that are looked through for variables of other units. */
 const MOST_SEARCHED = 1 << 29;

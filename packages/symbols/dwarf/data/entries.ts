@@ -9,7 +9,7 @@ import { SLOT } from "../abbrev.ts";
 import { RangeList } from "../paint.ts";
 import type { Unit } from "../unit.ts";
 
-/** More entries than this no unit has: LLVM with all its parts linked into one has some million. */
+/** Maximum number of entries of a unit: LLVM, linked into one unit, has some millions. */
 const MOST_ENTRIES = 1 << 24;
 
 /** An attribute of an entry. */
@@ -28,7 +28,7 @@ interface Abbrev {
   readonly forms: readonly number[];
   readonly reads: readonly number[];
   readonly constants: readonly number[];
-  /** Bytes of all of them; -1 where that varies. */
+  /** Bytes of all of them; -1 if that varies. */
   readonly size: number;
 }
 
@@ -104,7 +104,7 @@ export class Entries {
     this.#abbrev = abbrev.subarray(0, count);
   }
 
-  /** The entry at a position in the unit, -1 where none begins. */
+  /** The entry at a position in the unit, -1 if none begins. */
   indexOf(position: number): number {
     let low = 0, high = this.count - 1;
     while (low <= high) {
@@ -128,7 +128,7 @@ export class Entries {
     for (let i = entry + 1; i < end; i = intAt(this.after, i)) yield i;
   }
 
-  /** An attribute of an entry, `undefined` where it has none of that kind. */
+  /** An attribute of an entry, `undefined` if it has none of that kind. */
   attribute(entry: number, wanted: number): AttributeValue | undefined {
     const abbrev = this.#abbrevOf(entry);
     const number = abbrev.attributes.indexOf(wanted);
@@ -146,13 +146,13 @@ export class Entries {
     return { form, value: readNumber(c, read, numberAt(abbrev.constants, number), this.unit) };
   }
 
-  /** A constant attribute, `undefined` where it is absent or no constant. */
+  /** A constant attribute, `undefined` if it is absent or no constant. */
   constant(entry: number, wanted: number): number | undefined {
     const found = this.attribute(entry, wanted);
     return found === undefined || isBlock(found.form) ? undefined : found.value;
   }
 
-  /** A text, `undefined` where it is absent. */
+  /** A text, `undefined` if it is absent. */
   text(entry: number, wanted: number): string | undefined {
     const found = this.attribute(entry, wanted);
     return found === undefined ? undefined : this.unit.string(found.form, found.value);

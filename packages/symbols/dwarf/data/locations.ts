@@ -4,7 +4,7 @@ import type { Entries } from "./entries.ts";
 import type { Unit } from "../unit.ts";
 import type { Location, VariablePlace } from "./variables.ts";
 
-/** More pieces than that no compiler makes of one variable. */
+/** Maximum number of pieces of a variable: no compiler makes more. */
 const MOST_PIECES = 1 << 16;
 
 /** Where the variable of an entry is: one location that holds everywhere, or those of a list. */

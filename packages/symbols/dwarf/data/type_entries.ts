@@ -3,7 +3,7 @@ import { DW_AT, DW_TAG } from "../dwarf_constants.ts";
 import type { Entries } from "./entries.ts";
 import type { DataField, DataType } from "./variables.ts";
 
-/** Where an entry is. */
+/** Position of an entry. */
 export interface EntryPlace {
   readonly entries: Entries;
   readonly entry: number;

@@ -16,7 +16,7 @@ export interface DataType {
   readonly name: string;
   /** What it is, below the names that `typedef` gives. */
   readonly kind: "structure" | "array" | "pointer" | "scalar";
-  /** Bytes; 0 where they are not known, as of what is only declared. */
+  /** Bytes; 0 if they are not known, as of what is only declared. */
   readonly size: number;
   /** Fields of a structure, a class or a union, in the order of the source. */
   readonly fields: readonly DataField[];
@@ -45,13 +45,13 @@ export interface Location {
   readonly low: number;
   /** The first address after it. */
   readonly high: number;
-  /** Where it is; `undefined` where that cannot be said in so few words. */
+  /** Where it is; `undefined` if that cannot be said in so few words. */
   readonly place: VariablePlace | undefined;
 }
 
 /** A variable or parameter of a function. */
 export interface Variable {
-  /** Its name; `""` where it has none. */
+  /** Its name; `""` if it has none. */
   readonly name: string;
   /** Its type. */
   readonly type: DataType;
