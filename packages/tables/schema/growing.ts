@@ -39,14 +39,14 @@ export class WordColumn {
     this.#valid = enlarge(this.#valid, room);
   }
 
-  /** Lower word of a number. */
+  /** Lower word of a number; 0 if there is none. */
   lo(at: number): number {
-    return intAt(this.#words, 2 * at);
+    return this.#words[2 * at] ?? 0;
   }
 
-  /** Upper word. */
+  /** Upper word; 0 if there is none. */
   hi(at: number): number {
-    return intAt(this.#words, 2 * at + 1);
+    return this.#words[2 * at + 1] ?? 0;
   }
 
   /** Whether there is a number. */
