@@ -45,7 +45,7 @@ export interface ElfSymbols {
  * Which symbols count, the ranges of those without a size, and the choice among several of one
  * address are those of `perf` (`dso__load_sym_internal` in tools/perf/util/symbol-elf.c), which
  * holds the symbols by file offset: the address minus `p_vaddr` plus `p_offset` of its segment.
- * Where `perf` 6.1 misplaces PLT stubs (`.plt.sec`, static programs) they are right here.
+ * Where `perf` 6.1 misplaces PLT stubs (`.plt.sec`, IFUNCs, static programs) they are right here.
  *
  * @throws {ElfError} if a symbol table is malformed
  *

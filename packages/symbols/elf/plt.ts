@@ -37,10 +37,10 @@ const PLT_SHAPE: Readonly<Record<number, { header: number; entry: number }>> = {
  * Finds the stubs of the procedure linkage table, which have no symbols of their own, and the
  * functions they call.
  *
- * In `.plt` the n-th stub belongs to the n-th relocation of `.rela.plt` (`.rel.plt`), as in
- * `dso__synthesize_plt_symbols` of tools/perf/util/symbol-elf.c. On x86, the stubs of `.plt.sec`
- * (with indirect branch tracking, the ones that are called) and `.plt.got` are found by the slot
- * of the GOT that they jump through.
+ * On x86, a stub belongs to the relocation of the GOT slot that it jumps through. This holds for
+ * `.plt`, `.plt.sec` (with indirect branch tracking, the ones that are called) and `.plt.got`. Stubs
+ * of `.plt` without such a jump, and those of other machines, are in the order of the slots. That is
+ * not always the order of `.rela.plt` (`.rel.plt`): linkers put relocations of IFUNCs at its end.
  *
  * @throws {ElfError} if one of the sections lies outside the file
  */
@@ -50,17 +50,23 @@ export function readPlt(elf: ElfFile): PltEntry[] {
   const plt = elf.section(".plt");
   const relocations = relocationSection === undefined
     ? []
-    : readRelocations(elf, relocationSection);
+    : readRelocations(elf, relocationSection).sort((a, b) => a.offset - b.offset);
+  const isX86 = elf.machine === EM.X86_64 || elf.machine === EM.I386;
   if (plt !== undefined && plt.type !== SHT.NOBITS && relocations.length > 0) {
     const { header, entry } = pltShape(elf, plt, relocations.length);
+    const bySlot = new Map(relocations.map((relocation) => [relocation.offset, relocation]));
+    const slots = new Map(
+      isX86 ? readJumps(elf, plt).map(({ address, slot }) => [address, slot]) : [],
+    );
     let address = plt.addr + header;
-    for (const { symbol, addend } of relocations) {
+    for (const inOrder of relocations) {
       if (entry === 0 || address + entry > plt.addr + plt.size) break;
+      const { symbol, addend } = bySlot.get(slots.get(address) ?? -1) ?? inOrder;
       entries.push({ address, size: entry, symbol, addend });
       address += entry;
     }
   }
-  if (elf.machine === EM.X86_64 || elf.machine === EM.I386) {
+  if (isX86) {
     const dynamic = elf.section(".rela.dyn") ?? elf.section(".rel.dyn");
     const got = elf.section(".plt.got");
     const stubs = [elf.section(".plt.sec"), got].flatMap((section) =>
