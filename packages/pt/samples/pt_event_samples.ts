@@ -262,8 +262,7 @@ export class EventSamples implements LeftOut {
 
   /** What a PTWRITE instruction has written: at its own address, where the packet says so. */
   #written(track: SampleTrack, event: TraceEvent): void {
-    const { low, high } = event;
-    const isAt = low !== 0 || high !== 0;
+    const { isAt, low, high } = event;
     const at = this.#maker.single(
       track,
       SAMPLE.PTWRITE,

@@ -51,17 +51,18 @@ export function readPlt(elf: ElfFile): PltEntry[] {
   const relocations = relocationSection === undefined
     ? []
     : readRelocations(elf, relocationSection).sort((a, b) => a.offset - b.offset);
+  const bySlot = new Map(relocations.map((relocation) => [relocation.offset, relocation]));
   const isX86 = elf.machine === EM.X86_64 || elf.machine === EM.I386;
   if (plt !== undefined && plt.type !== SHT.NOBITS && relocations.length > 0) {
     const { header, entry } = pltShape(elf, plt, relocations.length);
-    const bySlot = new Map(relocations.map((relocation) => [relocation.offset, relocation]));
-    const slots = new Map(
+    const slotOf = new Map(
       isX86 ? readJumps(elf, plt).map(({ address, slot }) => [address, slot]) : [],
     );
     let address = plt.addr + header;
     for (const inOrder of relocations) {
       if (entry === 0 || address + entry > plt.addr + plt.size) break;
-      const { symbol, addend } = bySlot.get(slots.get(address) ?? -1) ?? inOrder;
+      const slot = slotOf.get(address);
+      const { symbol, addend } = (slot === undefined ? undefined : bySlot.get(slot)) ?? inOrder;
       entries.push({ address, size: entry, symbol, addend });
       address += entry;
     }
@@ -72,18 +73,15 @@ export function readPlt(elf: ElfFile): PltEntry[] {
     const stubs = [elf.section(".plt.sec"), got].flatMap((section) =>
       section === undefined || section.type === SHT.NOBITS ? [] : readJumps(elf, section)
     );
-    const slots = new Map<Address, Relocation | undefined>(
-      stubs.map(({ slot }) => [slot, undefined]),
-    );
     // Most relocations there are of data.
     if (got !== undefined && dynamic !== undefined && stubs.length > 0) {
-      for (const relocation of readRelocations(elf, dynamic, slots)) {
-        if (relocation.symbol !== 0) slots.set(relocation.offset, relocation);
+      const others = new Set(stubs.map(({ slot }) => slot).filter((slot) => !bySlot.has(slot)));
+      for (const relocation of readRelocations(elf, dynamic, others)) {
+        if (relocation.symbol !== 0) bySlot.set(relocation.offset, relocation);
       }
     }
-    for (const relocation of relocations) slots.set(relocation.offset, relocation);
     for (const { address, size, slot } of stubs) {
-      const found = slots.get(slot);
+      const found = bySlot.get(slot);
       if (found === undefined) continue;
       entries.push({ address, size, symbol: found.symbol, addend: found.addend });
     }
