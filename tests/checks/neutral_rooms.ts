@@ -40,7 +40,7 @@ for (const path of neutral) {
   }
 }
 
-// A configuration of its own: same import map, but only the types of a browser worker.
+// A configuration of its own: same import map, but only the types of a browser, and of the language that Node 20 runs.
 const folder = Deno.makeTempDirSync({ prefix: "perfdata-neutral-" });
 try {
   const imports: Record<string, string> = { ...config.imports };
@@ -59,7 +59,7 @@ try {
       imports,
       compilerOptions: {
         ...config.compilerOptions,
-        lib: ["esnext", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"],
+        lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"],
         types: [new URL("std.d.ts", root).href],
       },
     }),

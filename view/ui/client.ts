@@ -1,3 +1,4 @@
+import { type Settleable, settleable } from "@perfdata/format/es2024";
 import type { Calls, Message, ProgressState } from "../worker/protocol.ts";
 
 /** Asks the worker. */
@@ -5,7 +6,7 @@ export class ViewClient {
   /** Called with how far the profile is. */
   progress: (state: ProgressState) => void = () => {};
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  readonly #waiting = new Map<number, Settleable<unknown>>();
   #next = 0;
 
   /** @param url Its script, which is no module: a module is not loaded from a page on disk. */
@@ -29,7 +30,7 @@ export class ViewClient {
     name: N,
     ...args: Parameters<Calls[N]>
   ): Promise<ReturnType<Calls[N]>> {
-    const waiting = Promise.withResolvers<unknown>();
+    const waiting = settleable<unknown>();
     const id = this.#next++;
     this.#waiting.set(id, waiting);
     this.#worker.postMessage({ id, name, args });

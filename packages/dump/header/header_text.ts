@@ -136,7 +136,8 @@ export async function* headerLines(
     if (reader.fileSize === undefined) {
       for await (const _ of reader.batches({ inflate: false }));
     }
-    const features = await Array.fromAsync(fileFeatures(reader));
+    const features: Feature[] = [];
+    for await (const feature of fileFeatures(reader)) features.push(feature);
     // Names of BPF functions are in a later section than the programs.
     const btfs = features.find((feature) => feature.name === "BPF_BTF");
     if (btfs?.name === "BPF_BTF") session.btfs = btfs.value;

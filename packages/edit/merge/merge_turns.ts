@@ -1,3 +1,4 @@
+import { settleable } from "@perfdata/format/es2024";
 import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
 import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import type { Part } from "./merge_part.ts";
@@ -100,7 +101,7 @@ export class Turns {
       if (first + records > copied) break;
       input.block++;
     }
-    const turn = Promise.withResolvers<void>();
+    const turn = settleable<void>();
     input.wake = turn.resolve;
     await this.#next();
     await turn.promise;

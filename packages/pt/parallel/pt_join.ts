@@ -1,3 +1,4 @@
+import { settleable } from "@perfdata/format/es2024";
 import { OutOfMemory } from "@perfdata/format/memory";
 import type { WorkerThread } from "@perfdata/session/engine";
 import { Turns } from "@perfdata/session/workers";
@@ -136,7 +137,7 @@ class RangeQueue {
   #next = 0;
   /** Ranges that somebody decodes. */
   #busy = 0;
-  #change = Promise.withResolvers<void>();
+  #change = settleable<void>();
 
   /** @param hasRoom Whether what is found next may wait for its turn. */
   constructor(ranges: readonly PtRange[], hasRoom: () => boolean) {
@@ -176,7 +177,7 @@ class RangeQueue {
   /** Says that one has. */
   wake(): void {
     this.#change.resolve();
-    this.#change = Promise.withResolvers();
+    this.#change = settleable();
   }
 }
 
@@ -356,7 +357,7 @@ function isSame(a: readonly number[] | undefined, b: readonly number[] | undefin
 class OtherThread<Found, Joined> {
   readonly #worker: WorkerThread;
   readonly #queue: RangeQueue;
-  readonly #done = Promise.withResolvers<void>();
+  readonly #done = settleable<void>();
   /** The places and objects here of those there. */
   #placeOf = new Int32Array(0);
   readonly #objects: number[] = [];

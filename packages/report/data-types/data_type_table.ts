@@ -1,3 +1,4 @@
+import { groupBy } from "@perfdata/format/es2024";
 import { floatAt, intAt } from "@perfdata/format/elements";
 import type { Profile } from "@perfdata/profile/profile";
 import type { SymbolObject } from "@perfdata/symbols";
@@ -32,7 +33,7 @@ export async function countTypes(
 ): Promise<TypeCounts> {
   const unknown = new TypeSums();
   const byPlace = sumByPlace(profile, event);
-  const byObject = Map.groupBy(byPlace.keys(), (place) => profile.places.object[place] ?? -1);
+  const byObject = groupBy(byPlace.keys(), (place) => profile.places.object[place] ?? -1);
   const found = new Map<string, TypeCount & { offsets: Map<number, DataCount> }>();
   for (const [number, places] of byObject) {
     const object = objects[number];

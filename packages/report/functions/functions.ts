@@ -1,3 +1,4 @@
+import { groupBy } from "@perfdata/format/es2024";
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import type { DataAccess } from "../data-types/data_types.ts";
 import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_sums.ts";
@@ -647,7 +648,7 @@ async function accessesOf(
   }
   const byPlace = new Map<number, DataAccess>();
   const objectOf = (place: number) => place < 0 ? -1 : places.object(place);
-  for (const [number, own] of Map.groupBy(counted.keys(), objectOf)) {
+  for (const [number, own] of groupBy(counted.keys(), objectOf)) {
     const object = places.objects[number];
     const addresses = own.map((place) => place < 0 ? 0 : places.address(place));
     const found = object === undefined ? [] : await dataTypes.find(object, addresses);

@@ -1,3 +1,4 @@
+import { type Settleable, settleable } from "@perfdata/format/es2024";
 import { OutOfMemory } from "@perfdata/format/memory";
 import type { PerfDataReader } from "@perfdata/format";
 import { BlockReader, readIndex, wantedBlocks } from "./any_order.ts";
@@ -148,13 +149,13 @@ class OtherThread {
   readonly joiner: Joiner;
   /** What it counted. */
   readonly totals: Promise<ThreadTotals>;
-  readonly #parts = new Map<number, PromiseWithResolvers<StretchPart>>();
+  readonly #parts = new Map<number, Settleable<StretchPart>>();
   readonly #failed: (error: Error) => void;
   #error: Error | undefined;
 
   constructor(worker: WorkerThread, task: ThreadTask, shares: Shares, joiner: Joiner) {
     this.joiner = joiner;
-    const totals = Promise.withResolvers<ThreadTotals>();
+    const totals = settleable<ThreadTotals>();
     this.totals = totals.promise;
     // It may fail before somebody asks.
     this.totals.catch(() => {});
@@ -185,7 +186,7 @@ class OtherThread {
   #deal(worker: WorkerThread, shares: Shares): void {
     const stretch = shares.deal(this);
     if (stretch === "end") return worker.postMessage(stretch);
-    const part = Promise.withResolvers<StretchPart>();
+    const part = settleable<StretchPart>();
     part.promise.catch(() => {});
     this.#parts.set(stretch.number, part);
     const blocks = stretch.blocks.map(({ from, to, first, round, resume }) => ({

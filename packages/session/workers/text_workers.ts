@@ -1,3 +1,4 @@
+import { settleable } from "@perfdata/format/es2024";
 import { type Diagnostics, PerfDataError, type PerfDataReader } from "@perfdata/format";
 import { OutOfMemory } from "@perfdata/format/memory";
 import type { Engine, EngineOptions, WorkerThread } from "../engine.ts";
@@ -229,7 +230,7 @@ class Turn {
   #written = 0;
   /** Windows whose turn has not come. */
   readonly #waiting = new Map<number, () => void>();
-  #change = Promise.withResolvers<void>();
+  #change = settleable<void>();
 
   constructor(count: number, threads: number, write: WriteText) {
     this.#count = count;
@@ -278,7 +279,7 @@ class Turn {
   /** Says that something has happened. */
   wake(): void {
     this.#change.resolve();
-    this.#change = Promise.withResolvers<void>();
+    this.#change = settleable<void>();
   }
 }
 
@@ -304,7 +305,7 @@ class TextThread {
     this.#worker = worker;
     this.#turn = turn;
     this.#deal = deal;
-    const part = Promise.withResolvers<TextPartAnswer>();
+    const part = settleable<TextPartAnswer>();
     this.part = part.promise;
     // It may fail before somebody asks.
     this.part.catch(() => {});

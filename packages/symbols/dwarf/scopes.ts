@@ -1,3 +1,4 @@
+import { groupBy } from "@perfdata/format/es2024";
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { KIND, SLOT } from "./abbrev.ts";
 import { DW_TAG } from "./dwarf_constants.ts";
@@ -73,7 +74,7 @@ export class Scopes {
       const unknown = this.#unknown;
       this.#unknown = [];
       const met: Entry[] = [];
-      const byUnit = Map.groupBy(unknown, ({ unit }) => unit);
+      const byUnit = groupBy(unknown, ({ unit }) => unit);
       for (const [unit, entries] of byUnit) {
         entries.sort((a, b) => a.at - b.at);
         attempt(() => this.#findParents(unit, entries, met), report);
