@@ -10,7 +10,12 @@ import type { SortKey } from "@perfdata/report/function-keys";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoWorkers } from "@perfdata/report/info-workers";
 import type { CountOptions } from "@perfdata/report/sample-counts";
-import { runEngine, type Workers, type WorkerThread } from "@perfdata/session/engine";
+import {
+  runEngine,
+  type ThreadMessage,
+  type Workers,
+  type WorkerThread,
+} from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 
 /** Symbols of a kernel that is not the one that runs. */
@@ -48,9 +53,9 @@ export class Shared {
         worker.postMessage(message, options);
       },
       set onmessage(take: WorkerThread["onmessage"]) {
-        worker.onmessage = (event) => {
+        worker.onmessage = (event: ThreadMessage<{ readonly kind: string }>) => {
           if (event.data.kind === "part") Shared.stretches++;
-          take?.(event);
+          take?.(event as never);
           open();
         };
       },

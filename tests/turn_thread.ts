@@ -14,7 +14,7 @@ export function turnThread(open: () => Promise<PtWhole<unknown>>): WorkerThread 
       const data = structuredClone(message) as { number?: number; range?: never };
       last = last.then(async () => {
         const answer = (sent: unknown) =>
-          thread.onmessage?.(new MessageEvent("message", { data: structuredClone(sent) }));
+          thread.onmessage?.({ data: structuredClone(sent) } as never);
         if (data.range === undefined) {
           decoder = new PtRangeDecoder(await open());
           return answer({ kind: "ready" });

@@ -4,6 +4,7 @@ import type { CopyStats, Edit } from "@perfdata/edit";
 import type { CallTree, CallTreeOptions } from "@perfdata/export/tree";
 import { memorySink, PerfDataReader } from "@perfdata/format";
 import { floatAt, intAt } from "@perfdata/format/elements";
+import { EventLoopTurns } from "@perfdata/format/event-loop";
 import { ProfileConsumer } from "@perfdata/profile";
 import type { Profile } from "@perfdata/profile/profile";
 import { areOfBranches, areOfMemory, sampleKeys } from "@perfdata/report/function-keys";
@@ -77,9 +78,11 @@ export class Recording implements Disposable {
   readonly #options: OpenOptions;
   readonly #bundle: SymbolBundle | undefined;
   readonly #profiles = new Map<boolean, Promise<Profile>>();
+  readonly #turns: EventLoopTurns;
 
   /** For {@linkcode open}. */
   constructor(source: Reopenable, name: string, options: OpenOptions) {
+    this.#turns = new EventLoopTurns(options.signal);
     this.#source = source;
     this.#name = name;
     this.#options = options;
@@ -126,10 +129,12 @@ export class Recording implements Disposable {
     });
     const { engine, resolver } = await this.#run(counts, filter);
     const table = await functionTable(engine, counts, resolver, shown);
-    return Array.from(table.rows, (row) => ({
-      ...table.row(row),
-      eventName: engine.eventNames[table.event(row)] ?? "",
-    }));
+    const rows: NamedFunctionRow[] = [];
+    for (const row of table.rows) {
+      if ((rows.length & 0xff) === 0) await this.#turns.turn();
+      rows.push({ ...table.row(row), eventName: engine.eventNames[table.event(row)] ?? "" });
+    }
+    return rows;
   }
 
   /**
@@ -157,7 +162,7 @@ export class Recording implements Disposable {
     const { samples, events, threads, epoch } = profile;
     const frames = new Frames(profile);
     for (let row = 0; row < samples.length; row++) {
-      if ((row & 0xfff) === 0) this.#options.signal?.throwIfAborted();
+      if ((row & 0xff) === 0) await this.#turns.turn();
       const time = samples.time?.[row];
       const cpu = samples.cpu?.[row] ?? -1;
       const { pid = -1, tid = -1, comm = "" } = threads.at(intAt(samples.thread, row)) ?? {};
@@ -217,7 +222,7 @@ export class Recording implements Disposable {
    */
   async *records(): AsyncGenerator<LocatedRecord, void, void> {
     for await (const record of records(await this.#open())) {
-      this.#options.signal?.throwIfAborted();
+      await this.#turns.turn();
       yield record;
     }
   }
@@ -259,7 +264,11 @@ export class Recording implements Disposable {
       const known = Object.keys(FORMATS).join(", ");
       throw new RangeError(`exportAs: ${JSON.stringify(format)}; formats: ${known}`);
     }
-    yield* await found.write(await this.profile({ timed: found.timed === true }), {});
+    const profile = await this.profile({ timed: found.timed === true });
+    for await (const chunk of await found.write(profile, {})) {
+      await this.#turns.turn();
+      yield chunk;
+    }
   }
 
   /**
@@ -281,7 +290,7 @@ export class Recording implements Disposable {
     const { diagnostics, signal } = this.#options;
     signal?.throwIfAborted();
     return await PerfDataReader.open(
-      this.#source,
+      this.#turns.source(this.#source),
       diagnostics === undefined ? {} : { diagnostics },
     );
   }
@@ -334,6 +343,7 @@ export class Recording implements Disposable {
     return new SymbolResolver(files, {
       machine,
       parameters: false,
+      turn: this.#turns.turn,
       places: symbols === "machine" ? machinePlaces() : {},
       ...(bundle === undefined ? {} : { bundle }),
     });

@@ -151,14 +151,31 @@ export interface EngineOptions extends OrderOptions {
   readonly diagnostics?: Diagnostics;
 }
 
-/** The needed part of a `Worker`, in any runtime. */
+/** The part of a `MessageEvent` that is read. Types of the DOM are not available in every runtime. */
+export interface ThreadMessage<T> {
+  /** The message. */
+  readonly data: T;
+}
+
+/** The part of an `ErrorEvent` that is read. */
+export interface ThreadError {
+  /** Message of the error. */
+  readonly message: string;
+  /** Prevents the runtime from reporting the error, too. */
+  preventDefault(): void;
+}
+
+/**
+ * The needed part of a `Worker`, in any runtime. Handlers receive a {@linkcode ThreadMessage} or a
+ * {@linkcode ThreadError}; their parameter is `never` so that a `Worker` of any runtime fits.
+ */
 export interface WorkerThread {
   /** Sends a message, and hands over the memory in it that is named. */
   postMessage(message: unknown, options?: { readonly transfer?: ArrayBuffer[] }): void;
   /** Gets messages. */
-  onmessage: ((event: MessageEvent) => void) | null;
+  onmessage: ((event: never) => void) | null;
   /** Gets errors that nobody caught. */
-  onerror: ((event: ErrorEvent) => void) | null;
+  onerror: ((event: never) => void) | null;
   /** Ends it. */
   terminate(): void;
 }

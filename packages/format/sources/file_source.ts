@@ -8,6 +8,7 @@ import { expandedSource, fileCompression } from "./compressed_source.ts";
 import { openDirectorySource, recordingParts } from "./directory_source.ts";
 import { PerfDataError } from "../error.ts";
 import { isTar, recordingInTar } from "./tar_source.ts";
+import { EventLoopTurns } from "./event_loop.ts";
 import { tempFile } from "./temp_file.ts";
 import type { ByteSource, RandomAccessSource, StreamSource, SyncSource } from "./source.ts";
 
@@ -140,7 +141,7 @@ function opened(path: string, interruptible: boolean): ByteSource & { close?(): 
       });
       return { read: (into) => inside.read(into), close: source.close };
     }
-    return interruptible ? { ...source, readAt: withPauses(source) } : source;
+    return interruptible ? new EventLoopTurns().source(source) : source;
   }
   const file = Deno.openSync(path);
   const read = interruptible ? stream(file).read : (into: Uint8Array) => file.readSync(into) ?? 0;
@@ -150,25 +151,4 @@ function opened(path: string, interruptible: boolean): ByteSource & { close?(): 
 /** Reads that do not keep the program from all else while nothing comes. */
 function stream(from: { read(into: Uint8Array): Promise<number | null> }): StreamSource {
   return { read: async (into) => await from.read(into) ?? 0 };
-}
-
-/** Milliseconds after which a program that reads a file looks for signals. */
-const PAUSE_AFTER = 100;
-
-/** Reads that are synchronous except for a pause now and then, in which signals are handled. */
-function withPauses(source: SyncSource): RandomAccessSource["readAt"] {
-  let last = performance.now();
-  return (into, position) => {
-    if (performance.now() - last < PAUSE_AFTER) return source.readAt(into, position);
-    return new Promise((resolve, reject) =>
-      setTimeout(() => {
-        last = performance.now();
-        try {
-          resolve(source.readAt(into, position));
-        } catch (error) {
-          reject(error);
-        }
-      }, 0)
-    );
-  };
 }

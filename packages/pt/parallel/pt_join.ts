@@ -1,6 +1,6 @@
 import { settleable } from "@perfdata/format/es2024";
 import { OutOfMemory } from "@perfdata/format/memory";
-import type { WorkerThread } from "@perfdata/session/engine";
+import type { ThreadError, ThreadMessage, WorkerThread } from "@perfdata/session/engine";
 import { Turns } from "@perfdata/session/workers";
 import {
   type PtRange,
@@ -381,7 +381,7 @@ class OtherThread<Found, Joined> {
       this.#done.reject(error);
       queue.wake();
     };
-    this.#worker.onmessage = ({ data }: MessageEvent<PtAnswer>) => {
+    this.#worker.onmessage = ({ data }: ThreadMessage<PtAnswer>) => {
       if (data.kind === "error") {
         return fail(new (data.memory ? OutOfMemory : Error)(data.message));
       }
@@ -407,7 +407,7 @@ class OtherThread<Found, Joined> {
       this.#deal();
       if (this.#left === 0 && queue.isEmpty) this.#done.resolve();
     };
-    this.#worker.onerror = (event) => {
+    this.#worker.onerror = (event: ThreadError) => {
       event.preventDefault();
       fail(new Error(event.message));
     };

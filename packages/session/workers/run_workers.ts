@@ -7,6 +7,8 @@ import {
   type Engine,
   engineOf,
   type EngineOptions,
+  type ThreadError,
+  type ThreadMessage,
   type Workers,
   type WorkerThread,
 } from "../engine.ts";
@@ -160,7 +162,7 @@ class OtherThread {
     // It may fail before somebody asks.
     this.totals.catch(() => {});
     this.#failed = totals.reject;
-    worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+    worker.onmessage = ({ data }: ThreadMessage<Answer>) => {
       if (data.kind === "more") this.#deal(worker, shares);
       else if (data.kind === "part") {
         this.#parts.get(data.stretch)?.resolve(data.part);
@@ -168,7 +170,7 @@ class OtherThread {
       } else if (data.kind === "end") totals.resolve(data.totals);
       else this.#fail(new (data.memory ? OutOfMemory : Error)(data.message));
     };
-    worker.onerror = (event) => {
+    worker.onerror = (event: ThreadError) => {
       event.preventDefault();
       this.#fail(new Error(event.message));
     };

@@ -1,7 +1,7 @@
 import { settleable } from "@perfdata/format/es2024";
 import { type Diagnostics, PerfDataError, type PerfDataReader } from "@perfdata/format";
 import { OutOfMemory } from "@perfdata/format/memory";
-import type { Engine, EngineOptions, WorkerThread } from "../engine.ts";
+import type { Engine, EngineOptions, ThreadError, ThreadMessage, WorkerThread } from "../engine.ts";
 import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 import { EventNames } from "../events/event_names.ts";
 import { RecordingIndex } from "../index/recording_index.ts";
@@ -314,7 +314,7 @@ class TextThread {
       part.reject(error);
       turn.wake();
     };
-    worker.onmessage = ({ data }: MessageEvent<TextAnswer>) => {
+    worker.onmessage = ({ data }: ThreadMessage<TextAnswer>) => {
       if (data.kind === "error") fail(new (data.memory ? OutOfMemory : Error)(data.message));
       else if (data.kind === "part") part.resolve(data);
       else {
@@ -328,7 +328,7 @@ class TextThread {
         this.#fill();
       }
     };
-    worker.onerror = (event) => {
+    worker.onerror = (event: ThreadError) => {
       event.preventDefault();
       fail(new Error(event.message));
     };

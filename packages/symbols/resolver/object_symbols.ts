@@ -6,6 +6,7 @@ import type { RefusedFile } from "../files/file_search.ts";
 import type { OpenedFiles } from "../files/opened_files.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
 import type { ObjectData } from "./object_data.ts";
+import type { ResolverOptions } from "./options.ts";
 import type { Lookup, ResolverContext } from "./lookup.ts";
 
 /** The symbols of one object. */
@@ -45,22 +46,33 @@ export interface ObjectSymbols {
   close(): void;
 }
 
+/** Addresses that are looked up between two turns of the event loop. */
+const LOOK_UPS_A_TURN = 1024;
+
 /** The symbols of an object in files. */
 export class FileSymbols implements ObjectSymbols {
   readonly object: SymbolObject;
   readonly bundled: boolean = false;
   readonly #opened: OpenedFiles;
   readonly #lookup: Lookup;
+  readonly #turn: ResolverOptions["turn"];
 
   /**
    * Symbols that `lookup` finds.
    *
    * @param opened the files that it reads
+   * @param turn called between pieces of a long look-up
    */
-  constructor(object: SymbolObject, lookup: Lookup, opened: OpenedFiles) {
+  constructor(
+    object: SymbolObject,
+    lookup: Lookup,
+    opened: OpenedFiles,
+    turn?: ResolverOptions["turn"],
+  ) {
     this.object = object;
     this.#lookup = lookup;
     this.#opened = opened;
+    this.#turn = turn;
   }
 
   get origin(): string | undefined {
@@ -95,8 +107,20 @@ export class FileSymbols implements ObjectSymbols {
     return Promise.resolve(this.#lookup.data?.());
   }
 
-  find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {
-    return Promise.resolve(this.#lookup.find(addresses, times));
+  async find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]> {
+    if (this.#turn === undefined) return this.#lookup.find(addresses, times);
+    const found: Resolution[] = [];
+    for (let at = 0; at < addresses.length; at += LOOK_UPS_A_TURN) {
+      await this.#turn();
+      const end = at + LOOK_UPS_A_TURN;
+      for (
+        const resolution of this.#lookup.find(
+          addresses.subarray(at, end),
+          times?.subarray(at, end),
+        )
+      ) found.push(resolution);
+    }
+    return found;
   }
 
   close(): void {

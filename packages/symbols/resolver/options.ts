@@ -51,4 +51,6 @@ export interface ResolverOptions extends SymbolOptions {
   readonly machine?: RecordedMachine;
   /** How ELF files are opened. */
   readonly elf?: ElfOpenOptions;
+  /** Called between pieces of work, and awaited if it returns a promise: a turn of the event loop. */
+  readonly turn?: () => Promise<void> | undefined;
 }

@@ -63,7 +63,8 @@ export class SymbolResolver {
    * Nothing is thrown for a file that cannot be read: it is in `refused`.
    */
   async open(object: SymbolObject): Promise<ObjectSymbols> {
-    const { bundle, elf = {} } = this.#context.options;
+    const { bundle, elf = {}, turn } = this.#context.options;
+    await turn?.();
     const opened = new OpenedFiles(this.#files, elf);
     for (const { info } of bundle?.otherBuilds(object) ?? []) {
       opened.refused.push({
@@ -76,7 +77,7 @@ export class SymbolResolver {
     }
     const bundled = bundle?.object(object);
     return bundled === undefined
-      ? new FileSymbols(object, await this.#lookup(object, opened), opened)
+      ? new FileSymbols(object, await this.#lookup(object, opened), opened, turn)
       : new BundledSymbols(
         object,
         bundled,

@@ -1,0 +1,67 @@
+import type { RandomAccessSource } from "./source.ts";
+
+/** Time in ms after which the event loop gets its turn: work between two calls adds to it. */
+const HELD_MS = 20;
+
+/**
+ * Turns of the event loop during long work, so that timers, signals of the system, pages and an `AbortSignal`
+ * are not held up.
+ *
+ * @example
+ * ```ts
+ * import { EventLoopTurns } from "@perfdata/format/event-loop";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const turns = new EventLoopTurns();
+ * let ticks = 0;
+ * const timer = setInterval(() => ticks++, 1);
+ * const end = performance.now() + 100;
+ * while (performance.now() < end) await turns.turn();
+ * clearInterval(timer);
+ * assertEquals(ticks > 0, true);
+ * ```
+ */
+export class EventLoopTurns {
+  readonly #signal: AbortSignal | undefined;
+  readonly #held: number;
+  #last = performance.now();
+
+  /**
+   * Turns during work that the signal may abort.
+   *
+   * @param held Time in ms after which a turn is due.
+   */
+  constructor(signal?: AbortSignal, held: number = HELD_MS) {
+    this.#signal = signal;
+    this.#held = held;
+  }
+
+  /**
+   * Call this between pieces of work, and await the result if there is one: the event loop then had a turn.
+   *
+   * @throws {unknown} The reason of the signal, if it was aborted.
+   */
+  readonly turn = (): Promise<void> | undefined => {
+    this.#signal?.throwIfAborted();
+    return performance.now() - this.#last < this.#held ? undefined : this.#waited();
+  };
+
+  async #waited(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    this.#last = performance.now();
+    this.#signal?.throwIfAborted();
+  }
+
+  /** The same source; a read waits for a turn if one is due. */
+  source<T extends RandomAccessSource>(source: T): T & RandomAccessSource {
+    return {
+      ...source,
+      readAt: (into: Uint8Array, position: number) => {
+        const turn = this.turn();
+        return turn === undefined
+          ? source.readAt(into, position)
+          : turn.then(() => source.readAt(into, position));
+      },
+    };
+  }
+}
