@@ -10,7 +10,7 @@ import { PerfDataError } from "../error.ts";
 import { isTar, recordingInTar } from "./tar_source.ts";
 import { EventLoopTurns } from "./event_loop.ts";
 import { tempFile } from "./temp_file.ts";
-import type { ByteSource, RandomAccessSource, StreamSource, SyncSource } from "./source.ts";
+import type { ByteSource, StreamSource, SyncSource } from "./source.ts";
 
 /** A file on disk; close it with `using` or {@link FileSource.close}. */
 export interface FileSource extends SyncSource {
