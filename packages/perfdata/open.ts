@@ -59,7 +59,7 @@ export interface OpenOptions {
  * ```
  */
 export async function open(input: RecordingInput, options: OpenOptions = {}): Promise<Recording> {
-  const { symbols, signal, diagnostics = () => {} } = options;
+  const { symbols, bundle, signal, diagnostics = () => {} } = options;
   if (typeof symbols === "string" && symbols !== "machine" && symbols !== "none") {
     throw new TypeError(`open: symbols: expected machine, none or files, not ${symbols}`);
   }
@@ -71,7 +71,10 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
   try {
     // What is wrong with the header is said now.
     await PerfDataReader.open(source, { diagnostics });
-    return new Recording(source, path ?? nameOf(input), options);
+    const opened = bundle === undefined
+      ? undefined
+      : (await import("@perfdata/symbols")).SymbolBundle.open(bundle);
+    return new Recording(source, path ?? nameOf(input), options, opened);
   } catch (error) {
     source.close?.();
     throw error;

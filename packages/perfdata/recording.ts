@@ -1,27 +1,19 @@
-import { type AuxStream, auxStreamBytes, readAuxTrace } from "@perfdata/session";
-import { copyAuxStream } from "@perfdata/session/auxtrace";
+import type { AuxStream } from "@perfdata/session";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { CallTree, CallTreeOptions } from "@perfdata/export/tree";
 import { memorySink, PerfDataReader } from "@perfdata/format";
 import { floatAt, intAt } from "@perfdata/format/elements";
 import { EventLoopTurns } from "@perfdata/format/event-loop";
-import { ProfileConsumer } from "@perfdata/profile";
+import type { ProfileConsumer } from "@perfdata/profile";
 import type { Profile } from "@perfdata/profile/profile";
-import { areOfBranches, areOfMemory, sampleKeys } from "@perfdata/report/function-keys";
-import {
-  type FunctionOptions,
-  functionTable,
-  type NamedFunctionRow,
-  SampleCounts,
-} from "@perfdata/report";
-import { type RecordingInfo, recordingInfo } from "@perfdata/report/info";
-import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
-import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
-import { type LocatedRecord, records } from "@perfdata/user-records";
-import { type ExportFormat, formatOf, FORMATS } from "@perfdata/export/formats";
+import type { FunctionOptions, NamedFunctionRow, SampleCounts } from "@perfdata/report";
+import type { RecordingInfo } from "@perfdata/report/info";
+import type { Engine, EngineOptions } from "@perfdata/session/engine";
+import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+import type { LocatedRecord } from "@perfdata/user-records";
+import type { ExportFormat } from "@perfdata/export/formats";
 import { ownProcess } from "./files/node_fs.ts";
-import { machineFiles, machinePlaces } from "./files/machine_files.ts";
-import { type Frame, Frames } from "./sample_frames.ts";
+import type { Frame } from "./sample_frames.ts";
 import type { OpenOptions, Reopenable } from "./open.ts";
 
 /** A sample with its names. */
@@ -69,7 +61,8 @@ export interface AuxData {
 }
 
 /**
- * A recording that was opened. Each question reads it once more; {@linkcode Recording.profile} is what
+ * A recording that was opened. Each question loads the modules that it needs when it is asked first, so that a
+ * page that shows a summary does not load symbols and formats. Each question reads the recording once more; {@linkcode Recording.profile} is what
  * call trees and exports are made of, and kept.
  */
 export class Recording implements Disposable {
@@ -81,13 +74,17 @@ export class Recording implements Disposable {
   readonly #turns: EventLoopTurns;
 
   /** For {@linkcode open}. */
-  constructor(source: Reopenable, name: string, options: OpenOptions) {
+  constructor(
+    source: Reopenable,
+    name: string,
+    options: OpenOptions,
+    bundle: SymbolBundle | undefined,
+  ) {
+    this.#bundle = bundle;
     this.#turns = new EventLoopTurns(options.signal);
     this.#source = source;
     this.#name = name;
     this.#options = options;
-    const { bundle } = options;
-    this.#bundle = bundle === undefined ? undefined : SymbolBundle.open(bundle);
   }
 
   /** Closes the file. */
@@ -107,6 +104,7 @@ export class Recording implements Disposable {
    */
   async info(): Promise<RecordingInfo> {
     const reader = await this.#open();
+    const { recordingInfo } = await import("@perfdata/report/info");
     const info = await recordingInfo(reader, this.#progressIn(reader));
     this.#options.progress?.(1);
     return info;
@@ -120,6 +118,11 @@ export class Recording implements Disposable {
   async functions(options: FunctionsOptions = {}): Promise<NamedFunctionRow[]> {
     const { children = false, filter, ...shown } = options;
     const sort = shown.sort ?? [];
+    const [{ areOfBranches, areOfMemory, sampleKeys }, { functionTable, SampleCounts }] =
+      await Promise.all([
+        import("@perfdata/report/function-keys"),
+        import("@perfdata/report"),
+      ]);
     const counts = new SampleCounts({
       keys: sampleKeys(sort),
       stacks: children,
@@ -159,6 +162,7 @@ export class Recording implements Disposable {
    */
   async *samples(options: SampleChoice = {}): AsyncGenerator<Sample, void, void> {
     const profile = await this.profile({ timed: true, ...options });
+    const { Frames } = await import("./sample_frames.ts");
     const { samples, events, threads, epoch } = profile;
     const frames = new Frames(profile);
     for (let row = 0; row < samples.length; row++) {
@@ -201,6 +205,7 @@ export class Recording implements Disposable {
   }
 
   async #profile(timed: boolean, filter?: EngineOptions["filter"]): Promise<Profile> {
+    const { ProfileConsumer } = await import("@perfdata/profile");
     const consumer = new ProfileConsumer({ timed, lines: true });
     const { resolver } = await this.#run(consumer, filter);
     const { profile } = await consumer.profile({ resolver, title: this.#name });
@@ -221,6 +226,7 @@ export class Recording implements Disposable {
    * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
    */
   async *records(): AsyncGenerator<LocatedRecord, void, void> {
+    const { records } = await import("@perfdata/user-records");
     for await (const record of records(await this.#open())) {
       await this.#turns.turn();
       yield record;
@@ -229,6 +235,9 @@ export class Recording implements Disposable {
 
   /** AUX data, such as Intel PT: that of each CPU or thread. */
   async auxStreams(): Promise<AuxData[]> {
+    const { copyAuxStream, auxStreamBytes, readAuxTrace } = await import(
+      "@perfdata/session/auxtrace"
+    );
     const { streams } = await readAuxTrace(await this.#open());
     return streams.map((stream: AuxStream) => ({
       ...(stream.cpu === undefined ? {} : { cpu: stream.cpu }),
@@ -259,6 +268,7 @@ export class Recording implements Disposable {
    * ```
    */
   async *exportAs(format: ExportFormat): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+    const { formatOf, FORMATS } = await import("@perfdata/export/formats");
     const found = formatOf(format);
     if (found === undefined) {
       const known = Object.keys(FORMATS).join(", ");
@@ -317,8 +327,26 @@ export class Recording implements Disposable {
     consumer: ProfileConsumer | SampleCounts,
     filter: EngineOptions["filter"],
   ): Promise<{ engine: Engine; resolver: SymbolResolver }> {
+    const [{ runEngine }, { SymbolResolver }, machine] = await Promise.all([
+      import("@perfdata/session/engine"),
+      import("@perfdata/symbols"),
+      import("./files/machine_files.ts"),
+    ]);
+    const { symbols = ownProcess() === undefined ? "none" : "machine" } = this.#options;
+    const files = symbols === "machine"
+      ? machine.machineFiles
+      : symbols === "none"
+      ? { open: () => undefined, read: () => undefined }
+      : symbols;
     let made: SymbolResolver | undefined;
-    const resolverOf = ({ recorded }: Engine): SymbolResolver => made ??= this.#resolver(recorded);
+    const resolverOf = ({ recorded }: Engine): SymbolResolver =>
+      made ??= new SymbolResolver(files, {
+        machine: recorded,
+        parameters: false,
+        turn: this.#turns.turn,
+        places: symbols === "machine" ? machine.machinePlaces() : {},
+        ...(this.#bundle === undefined ? {} : { bundle: this.#bundle }),
+      });
     const reader = await this.#open();
     const engine = await runEngine(reader, [consumer], {
       ...this.#progressIn(reader),
@@ -330,22 +358,5 @@ export class Recording implements Disposable {
     });
     this.#options.progress?.(1);
     return { engine, resolver: resolverOf(engine) };
-  }
-
-  #resolver(machine: Engine["recorded"]): SymbolResolver {
-    const { symbols = ownProcess() === undefined ? "none" : "machine" } = this.#options;
-    const bundle = this.#bundle;
-    const files = symbols === "machine"
-      ? machineFiles
-      : symbols === "none"
-      ? { open: () => undefined, read: () => undefined }
-      : symbols;
-    return new SymbolResolver(files, {
-      machine,
-      parameters: false,
-      turn: this.#turns.turn,
-      places: symbols === "machine" ? machinePlaces() : {},
-      ...(bundle === undefined ? {} : { bundle }),
-    });
   }
 }
