@@ -12,6 +12,7 @@ import { steppedFile } from "../fixtures/stepped/recording.ts";
 import { buildNpm } from "../publish/npm.ts";
 import type { Decoded } from "./npm/decode.ts";
 import { front } from "./npm/front.ts";
+import type { More } from "./npm/more.ts";
 import { type Summary, summary } from "./npm/summary.ts";
 import { tool } from "./tool.ts";
 import { ignored, notInstalled, skipped } from "./ignored.ts";
@@ -23,7 +24,45 @@ const INPUTS = [
   `${root}fixtures/demo/demo`,
 ] as const;
 /** What a user has written: modules in npm/. */
-const MODULES = ["summary", "decode", "front"] as const;
+const MODULES = ["summary", "decode", "front", "more"] as const;
+
+/** C++ whose names need the scopes of its DWARF. */
+const CXX = `#include <cstdio>
+namespace outer { namespace inner {
+template <typename T> struct Box { T value; __attribute__((noinline)) T twice() const { return value + value; } };
+} }
+static inline __attribute__((always_inline)) int added(int a) { return a * 3 + 1; }
+__attribute__((noinline)) int work(int n) { return added(n) + outer::inner::Box<int>{n}.twice(); }
+int main(int argc, char **) { std::printf("%d\\n", work(argc)); }
+`;
+
+/** A C++ program, addresses in it, and the functions that binutils names there. */
+interface Cxx {
+  readonly path: string;
+  readonly addresses: readonly number[];
+  readonly functions: readonly string[];
+}
+
+/** Compiles the C++ program; `undefined` where that cannot be done here. */
+async function cxxProgram(folder: string): Promise<Cxx | undefined> {
+  const needed = ["g++", "nm", "addr2line"];
+  if (needed.some((name) => notInstalled(name) !== undefined)) return undefined;
+  const path = `${folder}/cxx`;
+  Deno.writeTextFileSync(`${path}.cpp`, CXX);
+  // In a position-independent program, addresses of code are offsets in the file.
+  const built = await run("g++", ["-g", "-O1", "-pie", "-fPIE", "-o", path, `${path}.cpp`], folder);
+  assert(built?.success, built?.stderr);
+  const nm = await run("nm", ["-S", path], folder);
+  const addresses = [
+    ...nm?.stdout.matchAll(/^(\w+) \w+ [TtWw] (?:_Z4worki|_ZNK5outer\S+|main)$/gm) ?? [],
+  ]
+    .map(([, start = ""]) => parseInt(start, 16) + 1);
+  assertEquals(addresses.length, 3);
+  const hex = addresses.map((address) => address.toString(16));
+  const named = await run("addr2line", ["-f", "-C", "-e", path, ...hex], folder);
+  const functions = named?.stdout.split("\n").filter((_, i) => i % 2 === 0).slice(0, 3) ?? [];
+  return { path, addresses, functions };
+}
 
 /** Runs a program; `undefined` where it is not installed. */
 async function run(
@@ -72,7 +111,13 @@ async function install(
   Deno.writeTextFileSync(`${user}/package.json`, '{ "private": true, "type": "module" }\n');
   const installed = await run("npm", [
     ...["install", "--no-audit", "--no-fund", "--prefer-offline"],
-    ...["vite@7.3.1", "publint@0.3.25", "@arethetypeswrong/core@0.18.5", ...tarballs],
+    ...[
+      "@types/node@20.19.25",
+      "vite@7.3.1",
+      "publint@0.3.25",
+      "@arethetypeswrong/core@0.18.5",
+      ...tarballs,
+    ],
   ], user);
   if (installed?.success === false && isRegistryAway(installed.stderr)) return undefined;
   assert(installed?.success, installed?.stderr);
@@ -157,16 +202,21 @@ function entriesOf({ name, exports }: { name: string; exports: object }): string
  * What TypeScript says of programs that use the installed packages: declarations are checked, too, with no more
  * of the language's library than promised.
  */
-function typeErrors(user: string, entries: readonly string[]): string[] {
+function typeErrors(
+  user: string,
+  entries: readonly string[],
+  { lib, types }: { readonly lib: readonly string[]; readonly types: readonly string[] },
+): string[] {
   const all = entries.map((entry, i) => `export * as x${i} from "${entry}";\n`).join("");
   Deno.writeTextFileSync(`${user}/all.ts`, all);
   const program = ts.createProgram([...MODULES, "all"].map((name) => `${user}/${name}.ts`), {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    lib: ["lib.es2022.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"],
+    lib: ["lib.es2022.d.ts", ...lib],
     skipLibCheck: false,
-    types: [],
+    types: [...types],
+    typeRoots: [`${user}/node_modules/@types`],
     strict: true,
     noEmit: true,
   });
@@ -179,7 +229,8 @@ const NODE = `import { openAsBlob, readFileSync } from "node:fs";
 import { front } from "./front.js";
 import { decode } from "./decode.js";
 import { summary } from "./summary.js";
-const [recording, traced, binary, stepped, bundle] = process.argv.slice(2);
+import { more } from "./more.js";
+const [recording, traced, binary, cxx, addresses, stepped, bundle] = process.argv.slice(2);
 const found = await summary(
   await openAsBlob(recording),
   await openAsBlob(traced),
@@ -187,6 +238,8 @@ const found = await summary(
 );
 console.log(JSON.stringify(found));
 console.log(JSON.stringify(await front(recording)));
+const numbers = addresses.split(",").filter(Boolean).map(Number);
+console.log(JSON.stringify(await more(await openAsBlob(recording), readFileSync(cxx), numbers)));
 if (bundle !== undefined) {
   console.log(JSON.stringify(await decode(await openAsBlob(stepped), readFileSync(bundle))));
 }
@@ -283,29 +336,52 @@ const SMALL = `import { PerfDataError } from "@perfdata/format";
 console.log(new PerfDataError("wrong").code);
 `;
 
-/** How Vite builds: two pages, and workers that are modules. */
+/** A page that shows a summary of a recording. */
+const INFO = `import { open } from "perfdata";
+globalThis.info = async ([recording]) => {
+  const bytes = Uint8Array.from(atob(recording), (char) => char.charCodeAt(0));
+  const opened = await open(new File([bytes], "perf.data"));
+  return String((await opened.info()).samples);
+};
+`;
+
+/** How Vite builds: three pages, and workers that are modules. */
 const VITE = `export default {
   base: "./",
   logLevel: "warn",
   worker: { format: "es" },
-  build: { target: "es2022", rollupOptions: { input: ["index.html", "small.html"] } },
+  build: { target: "es2022", rollupOptions: { input: ["index.html", "small.html", "info.html"] } },
 };
 `;
 
+/** Bytes as a server sends them. */
+async function gzipped(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
 /** Serves the files of a folder. */
-function serveFolder(folder: string): { readonly address: string; stop(): Promise<void> } {
+function serveFolder(folder: string): {
+  readonly address: string;
+  /** Scripts that were served. */
+  readonly scripts: Uint8Array<ArrayBuffer>[];
+  stop(): Promise<void>;
+} {
+  const scripts: Uint8Array<ArrayBuffer>[] = [];
   const types: Record<string, string> = { html: "text/html", js: "text/javascript" };
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
     const { pathname } = new URL(url);
     const type = types[pathname.replace(/^.*\./, "")] ?? "application/octet-stream";
     try {
       const bytes = Deno.readFileSync(folder + pathname);
+      if (type === "text/javascript") scripts.push(bytes);
       return new Response(bytes, { headers: { "content-type": type } });
     } catch {
       return new Response("", { status: 404 });
     }
   });
-  return { address: `http://127.0.0.1:${server.addr.port}`, stop: () => server.shutdown() };
+  const address = `http://127.0.0.1:${server.addr.port}`;
+  return { address, scripts, stop: () => server.shutdown() };
 }
 
 Deno.test(
@@ -379,8 +455,14 @@ Deno.test(
         assertEquals([global?.success, global?.stdout], [true, own.out], global?.stderr);
       });
 
-      await t.step("types of a consumer", () => assertEquals(typeErrors(user, entries), []));
+      await t.step("types of a consumer in a browser, and in Node without the DOM", () => {
+        const lib = ["lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"];
+        assertEquals(typeErrors(user, entries, { lib, types: [] }), []);
+        assertEquals(typeErrors(user, entries, { lib: [], types: ["node"] }), []);
+      });
 
+      const cxx = await cxxProgram(folder);
+      if (cxx === undefined) await skipped(t, "names of C++: g++ or binutils is not installed");
       const trace = await stepped(folder);
       const untraced = cannotStep();
       if (untraced !== undefined) await skipped(t, `Intel PT with a bundle: ${untraced}`);
@@ -400,10 +482,19 @@ Deno.test(
           name: `${runtime}: programs, and the examples of all READMEs`,
           ...ignored(notInstalled(runtime)),
           async fn() {
-            const args = ["main-node.js", ...INPUTS, ...trace?.paths ?? []];
-            const out = await run(runtime, args, user);
+            const addresses = cxx?.addresses.join() ?? "";
+            const own = [cxx?.path ?? INPUTS[2], addresses, ...trace?.paths ?? []];
+            const out = await run(runtime, ["main-node.js", ...INPUTS, ...own], user);
             assert(out?.success, out?.stderr);
-            const [summed = "", fronted = "", decoded = ""] = out.stdout.split("\n");
+            const [summed = "", fronted = "", others = "", decoded = ""] = out.stdout.split("\n");
+            const { header, merged, names }: More = JSON.parse(others);
+            assertMatch(header.join("\n"), /^# hostname : fixture-host$/m);
+            // 13 samples in each of the two inputs.
+            assert(merged >= 26, `${merged} records of two recordings in one`);
+            const functions = names.map((frames) =>
+              frames.split(", ").at(-1)?.replace(/ \S+$/, "")
+            );
+            assertEquals(functions, [...cxx?.functions ?? []]);
             assertEquals(found(summed), expected);
             const text: string = JSON.parse(fronted);
             assertEquals(text, await front(INPUTS[0]));
@@ -431,6 +522,8 @@ Deno.test(
             "index.html": HTML,
             "small.js": SMALL,
             "small.html": HTML.replace("main.js", "small.js"),
+            "info.js": INFO,
+            "info.html": HTML.replace("main.js", "info.js"),
             "vite.config.js": VITE,
           };
           for (const [name, text] of Object.entries(files)) {
@@ -469,6 +562,19 @@ Deno.test(
             }
             assertEquals(report.errors, []);
           });
+          served.scripts.length = 0;
+          await withPage(`${served.address}/info.html`, async (page) => {
+            const samples = await page.evaluate<string, string[]>(
+              (inputs) =>
+                (globalThis as unknown as { info(inputs: string[]): Promise<string> }).info(inputs),
+              inputs,
+            );
+            assertEquals(samples, "13");
+          });
+          let loaded = 0;
+          for (const script of served.scripts) loaded += (await gzipped(script)).length;
+          console.log(`a page that shows info(): ${loaded} bytes of scripts, compressed`);
+          assert(loaded < 110_000, `${loaded} bytes in ${served.scripts.length} scripts`);
         },
       });
     } finally {
