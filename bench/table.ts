@@ -186,7 +186,7 @@ const groups: Readonly<Record<string, () => Promise<Group | string> | Group>> = 
 
 /** A real trace of Intel PT, of the corpus. */
 async function realTrace(): Promise<Group | string> {
-  const { corpusTrace, joined } = await import("../tests/pt_corpus.ts");
+  const { corpusTrace, joined } = await import("../tests/support/pt_corpus.ts");
   const { wrapTrace } = await import("../fixtures/stepped/wrap.ts");
   const trace = corpusTrace("qemu");
   if (trace === undefined) return "pt: no corpus";

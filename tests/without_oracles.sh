@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Hides each program that tests compare with once, alone, and runs the suite: it has to pass, since a test
 # whose oracle is missing is skipped. Arguments choose what is run instead of the whole suite:
-#   ORACLES="dwz perf" bash tests/without_oracles.sh tests/addr2line_conformance_test.ts
+#   ORACLES="dwz perf" bash tests/without_oracles.sh tests/conformance/addr2line_conformance_test.ts
 set -uo pipefail
 cd "$(dirname "$0")/.."
 oracles=${ORACLES:-perf gcc g++ clang ld.lld addr2line readelf objdump llvm-symbolizer eu-addr2line eu-stack dwz dwp chromium zsh fish}

@@ -2,8 +2,8 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { PerfDataError, PerfDataReader } from "@perfdata/format";
 import { copyRecording, DROP, FileOutput, KEEP } from "@perfdata/edit";
-import { ignored } from "../../tests/ignored.ts";
-import { noPerf, perfText } from "../../tests/perf.ts";
+import { ignored } from "../../tests/support/ignored.ts";
+import { noPerf, perfText } from "../../tests/support/perf.ts";
 import { pathSink, pathSource } from "./files.ts";
 import { open, type OpenOptions, type RecordingInput } from "./mod.ts";
 

@@ -14,7 +14,7 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/perf-event";
 import { hexRuns } from "@perfdata/dump/hex-runs";
-import { corpusFiles } from "../corpus.ts";
+import { corpusFiles } from "../support/corpus.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 /** Larger files would make the turns long, and are made of the same things. */

@@ -1,9 +1,9 @@
 /** What the fuzzer once found: each is tried on everything. */
 import { assert, assertEquals } from "@std/assert";
 import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
-import { speRecording } from "../spe_recording.ts";
+import { speRecording } from "../support/spe_recording.ts";
 import { schedulerRecording } from "../../packages/session/intervals/testing.ts";
-import { dataSource, memoryRecording } from "../memory_recording.ts";
+import { dataSource, memoryRecording } from "../support/memory_recording.ts";
 import { Random } from "./random.ts";
 import { attempt } from "./runner.ts";
 import { OPENING, runBeside, targets, toolCalls } from "./targets.ts";

@@ -11,7 +11,7 @@
  */
 import { TextLineStream } from "@std/streams";
 import { parseArgs } from "@std/cli";
-import { randomSeed } from "../seed.ts";
+import { randomSeed } from "../support/seed.ts";
 import type { Current, RunnerLine, RunnerOptions } from "./runner.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;

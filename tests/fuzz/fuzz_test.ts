@@ -1,6 +1,6 @@
 /** A run of the fuzzer on the same inputs each time; `deno task fuzz` looks for what is not known. */
 import { assertEquals } from "@std/assert";
-import { testSeed } from "../seed.ts";
+import { testSeed } from "../support/seed.ts";
 import { fuzz } from "./fuzz.ts";
 
 /** So many take a quarter of a minute of processor time. */

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { CallTimeline, CallTree } from "@perfdata/pt/calls";
 import { callBoxes } from "./call_boxes.ts";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
-import { testSeed } from "../../tests/seed.ts";
+import { testSeed } from "../../tests/support/seed.ts";
 
 Deno.test("boxes of calls are where a walk through all moments finds the same call", () => {
   const numbers = new Numbers(testSeed());

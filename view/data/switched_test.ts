@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileSource } from "@perfdata/format/file-source";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
-import { corpusFiles } from "../../tests/corpus.ts";
-import { ignored } from "../../tests/ignored.ts";
-import { noPerf, perfText } from "../../tests/perf.ts";
-import { testSeed } from "../../tests/seed.ts";
+import { corpusFiles } from "../../tests/support/corpus.ts";
+import { ignored } from "../../tests/support/ignored.ts";
+import { noPerf, perfText } from "../../tests/support/perf.ts";
+import { testSeed } from "../../tests/support/seed.ts";
 import { RecordingService } from "../recording/recording_service.ts";
 import { ranOf } from "./switched.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
-import { testSeed } from "../../tests/seed.ts";
+import { testSeed } from "../../tests/support/seed.ts";
 import { bytesUpTo } from "./growth.ts";
 
 Deno.test("bytes of a trace only grow with time, are exact at each point, and all are there at the end", () => {

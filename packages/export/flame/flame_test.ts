@@ -4,7 +4,7 @@ import { flameData } from "./flame_data.ts";
 import { flameSvg } from "./flame_svg.ts";
 import { flameTree } from "./flame_tree.ts";
 import { namesOf, type PlainSample, plainSamples, profileOf, withFile } from "../testing.ts";
-import { ignored } from "../../../tests/ignored.ts";
+import { ignored } from "../../../tests/support/ignored.ts";
 
 const SAMPLES = plainSamples(6000, 5);
 const DATA = flameData([profileOf(SAMPLES)]);

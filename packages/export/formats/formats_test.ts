@@ -18,7 +18,7 @@ import {
   textOf,
   withFile,
 } from "../testing.ts";
-import { ignored, notInstalled } from "../../../tests/ignored.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 const SAMPLES = plainSamples(4000, 1);
 const PROFILE = profileOf(SAMPLES);

@@ -3,7 +3,7 @@ import { noBrowser, withPage } from "../browser_testing.ts";
 import { groupSamples } from "@perfdata/profile/group-samples";
 import { speedscope } from "./speedscope.ts";
 import { plainSamples, profileOf, textOf, withFile } from "../testing.ts";
-import { ignored } from "../../../tests/ignored.ts";
+import { ignored } from "../../../tests/support/ignored.ts";
 
 const SAMPLES = plainSamples(2000, 2);
 const PROFILE = profileOf(SAMPLES);

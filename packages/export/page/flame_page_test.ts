@@ -12,7 +12,7 @@ import {
   profileOf,
   withFile,
 } from "../testing.ts";
-import { ignored, skipped } from "../../../tests/ignored.ts";
+import { ignored, skipped } from "../../../tests/support/ignored.ts";
 import { flamePage } from "./flame_page.ts";
 import { VIEW_PARTS } from "./page_asset.ts";
 

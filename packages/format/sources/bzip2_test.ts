@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { ignored, notInstalled } from "../../../tests/ignored.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 import { bytesSource } from "./source.ts";
 import { bzip2Parts } from "./bzip2.ts";
 

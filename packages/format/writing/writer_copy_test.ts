@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { corpusFiles } from "../../../tests/corpus.ts";
-import { fixtureFiles } from "../../../tests/sweep.ts";
+import { corpusFiles } from "../../../tests/support/corpus.ts";
+import { fixtureFiles } from "../../../tests/hostile/sweep.ts";
 import { bytesSource, memorySink, PerfDataReader, PerfDataWriter } from "../mod.ts";
 import { hasTablesFirst } from "./writer.ts";
 

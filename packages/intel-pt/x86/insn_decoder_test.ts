@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { icedKind, loadIced } from "./iced_testing.ts";
 import { InsnDecoder, type InsnMode } from "./insn_decoder.ts";
 import { InsnKind } from "./insn_kind.ts";
-import { ignored, skipped } from "../../../tests/ignored.ts";
+import { ignored, skipped } from "../../../tests/support/ignored.ts";
 
 const LIBRARIES = ["libc.so.6", "libcrypto.so.3", "ld-linux-x86-64.so.2", "libstdc++.so.6"]
   .map((name) => `/lib/x86_64-linux-gnu/${name}`);

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { testSeed } from "../../../tests/seed.ts";
+import { testSeed } from "../../../tests/support/seed.ts";
 import { shortName, shortNames } from "./short_names.ts";
 
 /** What names are made of, in the languages whose names there are. */

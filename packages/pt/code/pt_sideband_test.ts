@@ -3,7 +3,7 @@ import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { readAuxTrace } from "@perfdata/session/auxtrace";
 import { PtSideband } from "./pt_sideband.ts";
-import { skipped } from "../../../tests/ignored.ts";
+import { skipped } from "../../../tests/support/ignored.ts";
 
 Deno.test("PtSideband: context switches from sched_switch samples are those that perf prints", async (t) => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-switch-" });

@@ -6,7 +6,7 @@ import type { FrameRules } from "./frame_rules.ts";
 import { FrameSectionWriter } from "./frame_writer.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { RowTable } from "./row_table.ts";
-import { skipped } from "../../../tests/ignored.ts";
+import { skipped } from "../../../tests/support/ignored.ts";
 
 /** Rules as text, expressions by their bytes. */
 function textOf(cfi: ObjectCfi, address: number): string {

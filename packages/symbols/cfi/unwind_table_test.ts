@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { compareWithReadelf, openCfi } from "../testing/readelf_rows.ts";
 import { framesInterp } from "../testing/frames_interp.ts";
 import { inFolder, needs, run } from "../testing/toolchain.ts";
-import { skipped } from "../../../tests/ignored.ts";
+import { skipped } from "../../../tests/support/ignored.ts";
 
 const PROGRAM = `
 extern "C" int puts(const char *);

@@ -5,7 +5,7 @@ import { demangle, type DemangleOptions, Demangler } from "./demangler.ts";
 import { demangleItanium } from "./itanium.ts";
 import { demangleRustLegacy } from "./rust_legacy.ts";
 import { demangleRustV0 } from "./rust_v0.ts";
-import { skipped } from "../../../tests/ignored.ts";
+import { skipped } from "../../../tests/support/ignored.ts";
 
 /** The texts that c++filt prints with these flags. */
 const STYLES: readonly { flags: string[]; options: DemangleOptions }[] = [

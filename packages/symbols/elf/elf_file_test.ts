@@ -16,7 +16,7 @@ import { ElfFile } from "./elf_file.ts";
 import "./plain_decompressors.ts";
 import { rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
 import { SHT } from "./elf_constants.ts";
-import { skipped } from "../../../tests/ignored.ts";
+import { skipped } from "../../../tests/support/ignored.ts";
 
 /** Rows of `readelf -WS`: name, type number is left out, address, offset, size, entsize, link, info. */
 function readelfSections(path: string): string[] {

@@ -14,7 +14,7 @@ import { readMiniDebugInfo } from "./mini_debug_info.ts";
 import { readPlt } from "./plt.ts";
 import { findElfSymbol, rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
 import { relocatedSectionData } from "./relocate.ts";
-import { skipped } from "../../../tests/ignored.ts";
+import { skipped } from "../../../tests/support/ignored.ts";
 
 const withoutParams = (name: string): string => demangle(name, { params: false });
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { addressFromBigInt } from "../resolver/address.ts";
 import { findKallsym, isKallsymsRestricted, readKallsyms, readKallsymsAt } from "./kallsyms.ts";
-import { skipped } from "../../../tests/ignored.ts";
+import { skipped } from "../../../tests/support/ignored.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 

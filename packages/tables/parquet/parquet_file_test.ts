@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { memorySink } from "@perfdata/format";
 import fc from "fast-check";
 import { zstdCompressSync } from "node:zlib";
-import { parquetRows } from "../../../tests/parquet_rows.ts";
+import { parquetRows } from "../../../tests/support/parquet_rows.ts";
 import type { ColumnValues, Table } from "../schema/column_types.ts";
 import { ParquetFile } from "./parquet_file.ts";
 

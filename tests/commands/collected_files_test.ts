@@ -1,0 +1,132 @@
+/** Binaries of another machine in a folder, by build id, whatever they are called: `--symfs`. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { ignored, notInstalled } from "../support/ignored.ts";
+import { LEFT_AND_RIGHT, noRecording, recordProgram, runIn } from "../support/recorded_program.ts";
+import { denoFolder, inFolder, tool } from "../support/tool.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const FIXTURE = `${ROOT}fixtures/recorded/callchain.perf.data`;
+
+/** With no caches but what the folder has. */
+const at = (folder: string) => ({ env: { HOME: folder, DENO_DIR: denoFolder() } });
+
+Deno.test("--symfs finds files by build id, whatever they are called", () =>
+  inFolder(async (folder) => {
+    const before = await tool("funcs", ["--csv", FIXTURE], at(folder));
+    assert(!before.out.includes("spin"), "the program is not where it was recorded");
+    Deno.mkdirSync(`${folder}/files/deep`, { recursive: true });
+    const none = await tool(
+      "symbols",
+      ["trust", "--symfs", `${folder}/files`, FIXTURE],
+      at(folder),
+    );
+    // Each object without a file says where it was looked for, and what would give one.
+    assertStringIncludes(none.out, `of samples: perfdata symbols fetch ${FIXTURE}\n  /`);
+    assertMatch(none.out, /\n {2}\/\S*\/demo \(\d+\.\d+%\): looked for as\n {4}\//);
+    assertMatch(none.out, /\n {4}\S*\/files: any file of build id 8b035e73/);
+    Deno.copyFileSync(`${ROOT}fixtures/demo/demo`, `${folder}/files/deep/b7.bin`);
+    // Neither text, nor half a program, nor a link into the folder itself is in the way.
+    Deno.writeTextFileSync(`${folder}/files/demo`, "no program");
+    const half = Deno.readFileSync(`${ROOT}fixtures/demo/demo`).subarray(0, 3000);
+    Deno.writeFileSync(`${folder}/files/half`, half);
+    Deno.symlinkSync("..", `${folder}/files/deep/up`);
+    const files = ["--symfs", `${folder}/files`];
+    const found = await tool("funcs", ["--csv", ...files, FIXTURE], at(folder));
+    assertMatch(found.out, /\bspin\b/);
+    assertMatch(found.out, /\bfib\b/);
+    const { out } = await tool("symbols", ["trust", "--json", ...files, FIXTURE], at(folder));
+    const objects: { path: string; origin: { path: string } | string | null }[] =
+      JSON.parse(out).objects;
+    const demo = objects.find(({ path }) => path.endsWith("/demo"));
+    assertStringIncludes(JSON.stringify(demo), "files/deep/b7.bin");
+  }));
+
+Deno.test(
+  "--symfs takes what perf archive has packed, as it is and unpacked",
+  ignored(noRecording() ?? notInstalled("tar") ?? notInstalled("bzip2")),
+  () =>
+    inFolder(async (folder) => {
+      const data = await recordProgram(folder, LEFT_AND_RIGHT, ["-e", "cpu-clock", "-F", "999"]);
+      const archived = new Deno.Command("perf", {
+        args: ["archive", "data"],
+        cwd: folder,
+        env: { PERF_BUILDID_DIR: `${folder}/.debug`, HOME: folder },
+      }).outputSync();
+      const archive = `${folder}/data.tar.bz2`;
+      assert(Deno.statSync(archive).size > 0, new TextDecoder().decode(archived.stderr));
+      Deno.removeSync(`${folder}/a`);
+      Deno.removeSync(`${folder}/.debug`, { recursive: true });
+      const without = await tool("funcs", [data], at(folder));
+      assert(!/\bleaf\b/.test(without.out), "the program is gone");
+
+      const wrong = await tool("funcs", ["--symbols", archive, data], at(folder));
+      assertEquals(wrong.code, 1);
+      assertStringIncludes(wrong.err, `--symfs take it: --symfs ${archive}`);
+      const packed = await tool("funcs", ["--symfs", archive, data], at(folder));
+      Deno.mkdirSync(`${folder}/files`);
+      runIn(folder, "tar", "xf", archive, "-C", "files");
+      const found = await tool("funcs", ["--symfs", `${folder}/files`, data], at(folder));
+      assertMatch(found.out, /\bleaf\b/, found.err);
+      assertEquals(packed.out, found.out, packed.err);
+      // Another build of the same name is none of it.
+      Deno.removeSync(`${folder}/files`, { recursive: true });
+      Deno.mkdirSync(`${folder}/files`);
+      runIn(folder, "gcc", "-O0", "-g", "-Wl,--build-id", "-o", "files/a", "a.c");
+      const other = await tool("funcs", ["--symfs", `${folder}/files`, data], at(folder));
+      assert(!/\bleaf\b/.test(other.out), "another build was taken");
+    }),
+);
+
+/** Endings of archives that tar makes, and the program that it needs for each. */
+const ARCHIVES = [
+  ["tar"],
+  ["tar.gz", "gzip"],
+  ["tar.bz2", "bzip2"],
+  ["tar.xz", "xz"],
+  ["tar.zst", "zstd"],
+].filter(([, program]) => program === undefined || notInstalled(program) === undefined);
+
+Deno.test(
+  "an archive is as good as the folder that it was made of, however it is packed",
+  ignored(notInstalled("tar")),
+  () =>
+    inFolder(async (folder) => {
+      const long = `${"deep".repeat(20)}/${"name".repeat(20)}`;
+      Deno.mkdirSync(`${folder}/files/${long}`, { recursive: true });
+      Deno.copyFileSync(`${ROOT}fixtures/demo/demo`, `${folder}/files/${long}/b7.bin`);
+      Deno.writeTextFileSync(`${folder}/files/notes`, "no program");
+      const here = { ...at(folder), cwd: folder };
+      const asked = [
+        ["funcs", "--csv"],
+        ["script", "--jobs", "2"],
+        ["tree"],
+        ["symbols", "trust", "--json"],
+        ["annotate"],
+      ];
+      let compared = 0;
+      for (const [ending = ""] of ARCHIVES) {
+        const name = `packed.${ending}`;
+        runIn(folder, "tar", "-caf", name, "-C", "files", ".");
+        for (const [command = "", ...flags] of asked) {
+          const operands = command === "annotate" ? ["fib"] : [];
+          if (command !== "funcs" && ending !== "tar" && ending !== "tar.bz2") continue;
+          const ask = (symfs: string) =>
+            tool(command, [...flags, "--symfs", symfs, FIXTURE, ...operands], here);
+          const expected = await ask("files");
+          assert(expected.code === 0 && /\bfib\b|b7\.bin/.test(expected.out), expected.err);
+          const found = await ask(name);
+          // The file is called by the archive, and its own name in that.
+          const called = found.out.replaceAll(`${name}/`, "files/");
+          assertEquals([found.code, called], [0, expected.out], `${command} ${name}: ${found.err}`);
+          compared++;
+        }
+        const whole = Deno.readFileSync(`${folder}/${name}`);
+        Deno.writeFileSync(`${folder}/cut.${ending}`, whole.subarray(0, whole.length / 2));
+        const cut = await tool("funcs", ["--symfs", `cut.${ending}`, FIXTURE], here);
+        assertEquals([cut.code, cut.out], [1, ""], ending);
+        assertMatch(cut.err, /^funcs: cut\.tar\S*: .* cut[^;\n]*\n$/);
+      }
+      console.log(`${compared} outputs compared`);
+      assert(compared >= 5);
+    }),
+);

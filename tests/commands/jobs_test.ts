@@ -1,0 +1,71 @@
+/** How many threads the tools take by default, as docs/performance.md says. */
+import { assertEquals, assertRejects } from "@std/assert";
+import { encodeFeature, type PerfDataReader } from "@perfdata/format";
+import { HEADER_COMPRESSED } from "@perfdata/format/feature-names";
+import { ptJobs } from "../../tools/_pt_workers.ts";
+import { sampleJobs, textJobs } from "../../tools/_record_flags.ts";
+
+const MEGABYTE = 1 << 20;
+
+/** A file that threads can open; what is in it does not matter. */
+const FILE = new URL(import.meta.url).pathname;
+
+/** A file of so many bytes, whose records are `ratio` times as large where it is compressed. */
+function file(fileSize: number, ratio?: number): Parameters<typeof sampleJobs>[1] {
+  const value = { version: 1, type: 1, level: 1, ratio: ratio ?? 1, mmap_len: 1 << 19 };
+  const bytes = encodeFeature({ id: HEADER_COMPRESSED, name: "COMPRESSED", value }, {
+    littleEndian: true,
+  });
+  const section = { offset: 0n, size: BigInt(bytes.length) };
+  const feature = { id: HEADER_COMPRESSED, name: "COMPRESSED", section };
+  return {
+    fileSize,
+    littleEndian: true,
+    features: ratio === undefined ? [] : [feature] as PerfDataReader["features"],
+    readSection: () => Promise.resolve(bytes.slice()),
+  };
+}
+
+Deno.test("threads that count samples: all processors from a size on that depends on their number", async () => {
+  for (
+    const [processors, from] of [[1, Infinity], [2, 256], [3, 128], [5, 64], [8, 64]] as const
+  ) {
+    if (from === Infinity) {
+      assertEquals(await sampleJobs(undefined, file(2 ** 50), processors), 1);
+      continue;
+    }
+    const size = from * MEGABYTE;
+    assertEquals(await sampleJobs(undefined, file(size), processors), processors);
+    assertEquals(await sampleJobs(undefined, file(size - 1), processors), 1);
+    // Records count as what they are when they are inflated.
+    assertEquals(await sampleJobs(undefined, file(size / 4, 4), processors), processors);
+    assertEquals(await sampleJobs(undefined, file(size / 4, 3), processors), 1);
+  }
+  // A pipe has no size; what is asked for is taken.
+  assertEquals(await sampleJobs(undefined, { ...file(0), fileSize: undefined }, 8), 1);
+  assertEquals(await sampleJobs("3", file(0), 8), 3);
+  assertEquals(await sampleJobs("1", file(2 ** 40), 8), 1);
+  await assertRejects(() => sampleJobs("0", file(0), 8), Error, "--jobs is 0");
+});
+
+Deno.test("threads that make text: up to eight from 256 MB on", () => {
+  const size = 256 * MEGABYTE;
+  assertEquals(textJobs(undefined, { fileSize: size - 1 }, 4), 1);
+  assertEquals(textJobs(undefined, { fileSize: size }, 4), 4);
+  assertEquals(textJobs(undefined, { fileSize: size }, 64), 8);
+  assertEquals(textJobs(undefined, { fileSize: undefined }, 64), 1);
+  assertEquals(textJobs(12, { fileSize: 0 }, 4), 12);
+});
+
+Deno.test("threads that decode Intel PT: all processors from 16 MB on, of long lists from 1 MB on", () => {
+  for (const [isLongList, from] of [[false, 16], [true, 1]] as const) {
+    const size = from * MEGABYTE;
+    assertEquals(ptJobs(FILE, undefined, size - 1, isLongList, 4), 1);
+    assertEquals(ptJobs(FILE, undefined, size, isLongList, 4), 4);
+    assertEquals(ptJobs(FILE, 3, 0, isLongList, 4), 3);
+    assertEquals(ptJobs(FILE, 1, 2 ** 40, isLongList, 4), 1);
+    // What can be read only once.
+    assertEquals(ptJobs("-", 3, 2 ** 40, isLongList, 4), 1);
+    assertEquals(ptJobs("/dev/null", 3, 2 ** 40, isLongList, 4), 1);
+  }
+});

@@ -1,0 +1,387 @@
+/** The command `perfdata`: its table, help, suggestions, permissions and completion. */
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { helpFlags, SHELLS } from "../../tools/_completion.ts";
+import { parseFlags, UsageError } from "../../tools/_cli.ts";
+import { parseNames } from "../../tools/_sample_flags.ts";
+import { entries } from "../../tools/perfdata.ts";
+import { inFolder, tool, toolArguments } from "../support/tool.ts";
+import { skipped } from "../support/ignored.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+const fixture = `${root}fixtures/recorded/callchain.perf.data`;
+const { tasks } = JSON.parse(Deno.readTextFileSync(`${root}deno.json`)) as {
+  tasks: Record<string, { description: string; command: string }>;
+};
+
+interface Result {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+Deno.test("the README installs perfdata with the permissions that its task has", () => {
+  const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
+  const [, flags = ""] =
+    /^deno install -g .*?(--no-prompt .*) tools\/perfdata\.ts$/m.exec(readme) ?? [];
+  const task = permissions("perfdata").map((flag) => flag.replace("=PERFDATA_CWD,", "="));
+  assertEquals(flags.split(" ").sort(), task);
+  assert(task.length >= 6, `${task}`);
+});
+
+/** Runs a program; `undefined` where it is not installed. */
+async function run(program: string, args: readonly string[]): Promise<Result | undefined> {
+  try {
+    const { code, stdout, stderr } = await new Deno.Command(program, {
+      args: [...args],
+      env: { NO_COLOR: "1" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+    const decoder = new TextDecoder();
+    return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** The permissions of a task. */
+function permissions(task: string): string[] {
+  const command = tasks[task]?.command ?? "";
+  return [...command.matchAll(/ (--(?:allow|no)-\S+)/g)].map(([, flag]) => flag ?? "").sort();
+}
+
+async function perfdata(...args: string[]): Promise<Result> {
+  const flags = permissions("perfdata");
+  const found = await run(Deno.execPath(), ["run", ...flags, `${root}tools/perfdata.ts`, ...args]);
+  assert(found !== undefined);
+  return found;
+}
+
+Deno.test("each command is a task with the same description, and no more permissions than it needs", () => {
+  const cwd = (more: string) => `--allow-env=PERFDATA_CWD${more}`;
+  for (const { name, about, needs = [] } of entries) {
+    assertEquals(tasks[name]?.description, about, name);
+    assertEquals(
+      permissions(name),
+      [
+        "--no-prompt",
+        "--allow-read",
+        ...(needs.includes("write") ? ["--allow-write"] : []),
+        ...(needs.includes("symbols")
+          ? [
+            `--allow-run=cat${needs.includes("serve") ? ",/usr/bin/xdg-open" : ""}${
+              needs.includes("shell") || needs.includes("download") ? ",/bin/sh" : ""
+            }`,
+          ]
+          : []),
+        ...(needs.includes("serve") ? ["--allow-net=127.0.0.1"] : []),
+        cwd(
+          needs.includes("symbols")
+            ? ",HOME,PERF_BUILDID_DIR,XDG_CACHE_HOME,DEBUGINFOD_CACHE_PATH" +
+              (needs.includes("download")
+                ? ",DEBUGINFOD_URLS,DEBUGINFOD_TIMEOUT,DEBUGINFOD_MAXSIZE"
+                : "") +
+              (needs.includes("shell") ? ",TERM" : "")
+            : "",
+        ),
+      ].sort(),
+      name,
+    );
+  }
+  // What `perfdata` has is what any of them has.
+  const all = new Map<string, Set<string>>();
+  for (const flag of entries.flatMap(({ name }) => permissions(name))) {
+    const [name = "", values] = flag.split("=");
+    const known = all.get(name) ?? new Set();
+    for (const value of values?.split(",") ?? []) known.add(value);
+    all.set(name, known);
+  }
+  assertEquals(
+    permissions("perfdata").map((flag) => {
+      const [name, values] = flag.split("=");
+      return [name, values?.split(",").sort() ?? []];
+    }),
+    [...all].map(([name, values]) => [name, [...values].sort()]).sort(),
+  );
+});
+
+Deno.test("each help has usage, examples and exit codes, and its flags are those of the command", async () => {
+  assert(entries.length >= 10);
+  for (const { name, load } of entries) {
+    const { tool } = await load();
+    assertEquals(tool.name, name);
+    assertStringIncludes(tool.help, `\nusage: perfdata ${name} `);
+    assertMatch(tool.help, /\nexamples:\n {2}\S/);
+    assertStringIncludes(tool.help, `perfdata ${name}`);
+    assertMatch(tool.help, /\nExit codes: 0 [^;]+;\s1 [^;]+;\s2 wrong\susage\.\n$/);
+    for (const line of tool.help.split("\n")) assert(line.length <= 100, `${name}: ${line}`);
+
+    const described = helpFlags(tool.help);
+    const { boolean, string, alias = {} } = tool.flags;
+    assertEquals(
+      described.map(({ long, value }) => value === undefined ? long : `${long}=`).sort(),
+      [...boolean, "debug", "help", ...string.map((flag) => `${flag}=`)].sort(),
+      name,
+    );
+    const letters = described.flatMap(({ short, long }) =>
+      short === undefined ? [] : [[short, long]]
+    );
+    assertEquals(Object.fromEntries(letters), { h: "help", ...alias }, name);
+  }
+});
+
+Deno.test("perfdata: overview, help of a command, version", async () => {
+  const overview = await perfdata("--help");
+  assertEquals([overview.code, overview.err], [0, ""]);
+  for (const { name, about } of entries) {
+    assertStringIncludes(overview.out, `  ${name.padEnd(12)}${about}\n`);
+  }
+  assertEquals(await perfdata("help"), overview);
+  const help = await perfdata("help", "dump");
+  assertEquals(help, await perfdata("dump", "--help"));
+  assertStringIncludes(help.out, "usage: perfdata dump ");
+
+  const none = await perfdata();
+  assertEquals([none.code, none.out, none.err], [2, "", overview.out]);
+
+  const { version } = JSON.parse(Deno.readTextFileSync(`${root}packages/format/deno.json`));
+  assertEquals(await perfdata("--version"), { code: 0, out: `perfdata ${version}\n`, err: "" });
+});
+
+Deno.test("perfdata: a wrong word is answered with the nearest right one", async () => {
+  for (
+    const [args, err] of [
+      [["dmup"], "perfdata: unknown command dmup; did you mean dump? see perfdata --help\n"],
+      [
+        ["extract"],
+        "perfdata: unknown command extract; did you mean extract-pt? see perfdata --help\n",
+      ],
+      [["quux"], "perfdata: unknown command quux; see perfdata --help\n"],
+      [
+        ["--verison"],
+        "perfdata: unknown flag --verison; did you mean --version? see perfdata --help\n",
+      ],
+      [
+        ["help", "funk"],
+        "perfdata: unknown command funk; did you mean funcs? see perfdata --help\n",
+      ],
+      [
+        ["dump", "--tyep", "MMAP"],
+        "dump: unknown flag --tyep; did you mean --type? see perfdata dump --help\n",
+      ],
+      [
+        ["funcs", "--sort", "com,sym"],
+        "funcs: --sort: unknown key com; did you mean comm? see perfdata funcs --help\n",
+      ],
+      [
+        ["records", "--type", "MAP2"],
+        "records: --type: unknown record type MAP2; did you mean MMAP2? see perfdata records --help\n",
+      ],
+      [
+        ["records", "--order", "tiem"],
+        "records: --order is tiem, expected file or time; did you mean time? see perfdata records --help\n",
+      ],
+      [
+        ["symbols", "bundel"],
+        "symbols: unknown command bundel, expected bundle, trust, fetch, table or show; did you mean bundle? see perfdata symbols --help\n",
+      ],
+      [
+        ["completion", "fihs"],
+        "perfdata: completion: expected bash, zsh or fish; did you mean fish? see perfdata --help\n",
+      ],
+    ] as const
+  ) {
+    assertEquals(await perfdata(...args), { code: 2, out: "", err });
+  }
+});
+
+Deno.test("the value of a flag of one letter may follow at once, as in other programs", async () => {
+  const apart = await perfdata("script", "-F", "comm,ip,sym", fixture);
+  assert(apart.out.split("\n").length > 20);
+  assertEquals(await perfdata("script", "-Fcomm,ip,sym", fixture), apart);
+  const folded = await perfdata("export", "folded", "-o", "-", fixture);
+  assert(folded.out !== "");
+  assertEquals(await perfdata("export", "folded", "-o-", fixture), folded);
+  assertEquals((await perfdata("funcs", "--", "-oslash")).err.includes("unknown flag"), false);
+});
+
+Deno.test("perfdata NAME prints what deno run NAME prints, without the permissions that it does not need", async () => {
+  for (const name of ["header", "funcs", "records"]) {
+    const alone = await run(Deno.execPath(), [
+      "run",
+      ...permissions(name),
+      `${root}tools/${name}.ts`,
+      fixture,
+    ]);
+    const { code, out, err } = await perfdata(name, fixture);
+    assert(out.length > 100);
+    assertEquals({ code, out, err }, alone);
+  }
+  const missing = await perfdata("dump", "/nowhere/perf.data");
+  assertEquals(missing, {
+    code: 1,
+    out: "",
+    err: "dump: /nowhere/perf.data: no such file or directory\n",
+  });
+});
+
+for (const shell of SHELLS) {
+  Deno.test(`completion of ${shell} knows commands, flags and words`, async (t) => {
+    const { code, out: script, err } = await perfdata("completion", shell);
+    assertEquals([code, err], [0, ""]);
+    if (await run(shell, ["-c", "exit 0"]) === undefined) {
+      await skipped(t, `completion in ${shell}: ${shell} is not installed`);
+      return;
+    }
+    const path = Deno.makeTempFileSync();
+    try {
+      Deno.writeTextFileSync(path, script);
+      /** What the shell suggests after some words. */
+      const complete = async (...words: string[]): Promise<string[]> => {
+        const line = words.join(" ");
+        const code = shell === "bash"
+          ? `. "$0"; COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); ` +
+            `COMP_CWORD=${words.length - 1}; _perfdata; printf '%s\\n' "\${COMPREPLY[@]}"`
+          : shell === "fish"
+          ? `source $argv[1]; complete -C'${line}' | string split -f1 \\t`
+          // Completion in zsh needs a terminal: that the script is read is what can be seen here.
+          : `autoload -U compinit; compinit -u; . "$0" && whence -w _perfdata`;
+        const found = await run(shell, ["-c", code, path]);
+        assertEquals(found?.err, "", line);
+        return found?.out.split("\n").filter((word) => word !== "") ?? [];
+      };
+      if (shell === "zsh") {
+        assertEquals(await complete(), ["_perfdata: function"]);
+        return;
+      }
+      await t.step("words", async () => {
+        assertEquals(await complete("perfdata", "ext"), ["extract-pt"]);
+        assertEquals(await complete("perfdata", "dump", "--no-h"), ["--no-hex"]);
+        assertEquals(await complete("perfdata", "symbols", "tr"), ["trust"]);
+        assertEquals(await complete("perfdata", "completion", "z"), ["zsh"]);
+        assertEquals((await complete("perfdata", "funcs", "--")).length > 15, true);
+      });
+    } finally {
+      Deno.removeSync(path);
+    }
+  });
+}
+
+/** Flags that are lists, in all commands that have them unless some are named; by what they are joined. */
+const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly string[]]>> = {
+  comm: [","],
+  cpu: [","],
+  dso: [","],
+  event: [",", ["slice", "records", "funcs"]],
+  fields: [" "],
+  function: [","],
+  "guest-image": [","],
+  image: [","],
+  keep: ["|", ["redact"]],
+  only: [","],
+  pid: [","],
+  same: [","],
+  sort: [","],
+  symbol: [","],
+  tid: [","],
+  type: [","],
+};
+
+Deno.test("a flag given twice is a longer list, or wrong usage: each flag of each command", async () => {
+  let joined = 0, refused = 0;
+  for (const { name, load } of entries) {
+    const { flags } = (await load()).tool;
+    const parse = (...args: string[]) => parseFlags(args, flags).value;
+    for (const flag of flags.string) {
+      const twice = [`--${flag}`, "x", `--${flag}=y`];
+      const [between, tools = [name]] = LISTS[flag] ?? [];
+      if (between !== undefined && tools.includes(name)) {
+        assertEquals(parse(...twice)[flag], `x${between}y`, `${name} --${flag}`);
+        joined++;
+      } else {
+        assertThrows(() => parse(...twice), UsageError, `--${flag} is given 2 times`);
+        refused++;
+      }
+      if (flags.optional?.includes(flag) !== true) {
+        assertThrows(() => parse(`--${flag}`), UsageError, `--${flag} needs a value`);
+      }
+    }
+    for (const flag of flags.boolean) {
+      assertThrows(() => parse(`--${flag}=no`), UsageError, `--${flag}`);
+      refused++;
+    }
+    for (const [letter, flag] of Object.entries(flags.alias ?? {})) {
+      if (!flags.string.includes(flag) || LISTS[flag] !== undefined) continue;
+      assertThrows(() => parse(`-${letter}`, "x", `--${flag}`, "y"), UsageError, `--${flag}`);
+      refused++;
+    }
+  }
+  console.log(`${joined} joined, ${refused} refused`);
+  assert(joined > 60 && refused > 400, `${joined} joined, ${refused} refused`);
+});
+
+Deno.test("values of a list that is given twice all count; the line about others names the flag", async () => {
+  const file = `${root}fixtures/recorded/two-events.perf.data`;
+  const [one, two, both] = await Promise.all(
+    [["cpu-clock"], ["page-faults"], ["cpu-clock", "page-faults"]].map(async (events) => {
+      const words = events.flatMap((event) => ["--event", event]);
+      const { out, code, err } = await perfdata("records", ...words, file);
+      assertEquals([code, err], [0, ""]);
+      return out.split("\n").length - 1;
+    }),
+  );
+  assert(one !== undefined && two !== undefined && one > 0 && two > 0);
+  assertEquals(both, one + two);
+  const { code, err } = await perfdata("funcs", "--limit", "3", "--limit=5", file);
+  assertEquals(code, 2);
+  assertEquals(err, "funcs: --limit is given 2 times, expected once; see perfdata funcs --help\n");
+});
+
+Deno.test("without a file: perf.data, else a pipe to standard input, which is not waited for in vain", async () => {
+  const recording = `${root}fixtures/recorded/pipe.perf.data`;
+  const input = Deno.readFileSync(recording);
+  await inFolder(async (cwd) => {
+    for (const name of ["funcs", "records", "info"]) {
+      const piped = await tool(name, [], { cwd, input });
+      const named = await tool(name, ["-"], { cwd, input });
+      assertEquals([piped.code, piped.out], [0, named.out], name);
+      assert(piped.out.length > 100, name);
+      const none = await tool(name, [], { cwd });
+      assertEquals(
+        [none.code, none.err],
+        [1, `${name}: perf.data: no such file or directory\n`],
+        "no pipe",
+      );
+    }
+    Deno.copyFileSync(`${root}fixtures/recorded/callchain.perf.data`, `${cwd}/perf.data`);
+    // What is at the other end of the pipe says nothing, and does not end.
+    const child = new Deno.Command(Deno.execPath(), {
+      args: toolArguments("info"),
+      cwd,
+      env: { NO_COLOR: "1", PERFDATA_CWD: "" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    const { code, stdout } = await child.output();
+    await child.stdin.close();
+    assertEquals(code, 0);
+    assertEquals(
+      new TextDecoder().decode(stdout),
+      (await tool("info", ["perf.data"], { cwd })).out,
+    );
+  });
+});
+
+Deno.test("names of events keep their commas between slashes; other names those in brackets", () => {
+  const events = parseNames("event", "cpu/event=0x3c,umask=0x1/u,sched:sched_switch,/^page-/");
+  const isEvent = ["cpu/event=0x3c,umask=0x1/u", "sched:sched_switch", "page-faults"].map(events);
+  assertEquals(isEvent, [true, true, true]);
+  assertEquals(["cpu/event=0x3c", "umask=0x1/u", "cycles", "major-page-"].some(events), false);
+  const symbols = parseNames("symbol", "std::map<int, int>::find,/^mem,?cpy$/i,main");
+  const isSymbol = ["std::map<int, int>::find", "MEMCPY", "mem,cpy", "main"].map(symbols);
+  assertEquals(isSymbol, [true, true, true, true]);
+  assertEquals(["std::map<int", "memmove", "find"].some(symbols), false);
+});

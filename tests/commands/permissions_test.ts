@@ -1,0 +1,38 @@
+/** Commands that write nothing this time give up the permission to write. */
+import { assertEquals } from "@std/assert";
+import { entries } from "../../tools/perfdata.ts";
+import { captured } from "../fuzz/targets.ts";
+
+const FILE = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
+
+/** Calls without an output, of commands that may have one. */
+const CALLS: readonly (readonly [string, ...string[]])[] = [
+  ["rate", FILE],
+  ["diff", FILE, FILE],
+  ["flame", "-o", "-", FILE],
+  ["export", "folded", FILE],
+  ["export", "pprof", "-o", "-", FILE],
+  ["symbols", "trust", FILE],
+  ["extract-pt", "--list", FILE],
+];
+
+Deno.test("what writes nothing gives up writing; what writes does not", async () => {
+  const folder = await Deno.makeTempDir();
+  const calls = [...CALLS, ["export", "folded", "-o", `${folder}/out`, FILE] as const];
+  const kept: string[] = [];
+  for (const [name, ...args] of calls) {
+    const { tool } = await entries.find((entry) => entry.name === name)?.load() ?? {};
+    let revoked = false;
+    await captured(() => {
+      // `captured` keeps the permissions of this process.
+      Deno.permissions.revokeSync = (descriptor) => {
+        revoked ||= descriptor.name === "write";
+        return Deno.permissions.querySync(descriptor);
+      };
+      return tool?.run(args) ?? 1;
+    }).catch(() => {});
+    if (!revoked) kept.push([name, ...args].join(" "));
+  }
+  await Deno.remove(folder, { recursive: true });
+  assertEquals(kept, [`export folded -o ${folder}/out ${FILE}`]);
+});

@@ -1,0 +1,130 @@
+/** What commands say of work that takes long, and what they leave when it is ended. */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { progressText } from "../../tools/_cli.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
+import { denoFolder, inFolder, tool, toolArguments } from "../support/tool.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+Deno.test("progress: share, speed and time left", () => {
+  assertEquals(progressText(420e6, 1e9, 0.35), "42%, 1.2 GB/s, 1 s left");
+  assertEquals(progressText(50e6, 100e9, 1), "0%, 50 MB/s, 33 min left");
+  assertEquals(progressText(5e9, undefined, 2), "5000 MB, 2.5 GB/s");
+  // Read twice.
+  assertEquals(progressText(150, 100, 1), "100%, 0 MB/s, 0 s left");
+});
+
+/** Commands that take a while on a large recording, with what they need besides one. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ["info"],
+  ["funcs"],
+  ["tree"],
+  ["script"],
+  ["records"],
+  ["dump"],
+  ["rate"],
+  ["annotate", "-", "spin"],
+  ["export", "folded", "-o", "out"],
+  ["flame", "-o", "out.html"],
+  ["slice", "--sample-every", "2", "-o", "out.data"],
+  ["convert", "-o", "out.data"],
+  ["redact", "-o", "out.data"],
+  ["repair", "-o", "out.data"],
+  ["readperf", "-o", "folder"],
+  ["symbols", "bundle", "-o", "out.symbols"],
+  ["symbols", "trust"],
+  ["export", "pprof", "-o", "out"],
+  ["export", "parquet", "-o", "tables", "-"],
+  ["diff", "-", `${ROOT}fixtures/recorded/two-events.perf.data`],
+  ["sched", "latency"],
+  ["c2c"],
+  ["lock"],
+  ["sql", "SELECT 1", "-"],
+];
+
+/** Runs commands on a recording that comes slowly, each with a terminal for its standard error. */
+async function onTerminal(
+  folder: string,
+  words: readonly string[],
+  script: string,
+): Promise<string> {
+  const [name = "", ...args] = words;
+  const own = `${folder}/${words.join("_").replaceAll(/\W/g, "_")}`;
+  Deno.mkdirSync(own);
+  const command = [Deno.execPath(), ...toolArguments(name), ...args]
+    .map((word) => `'${word}'`).join(" ");
+  Deno.writeTextFileSync(`${own}/run.sh`, script.replace("COMMAND", `${command}`));
+  const { stdout } = await new Deno.Command("script", {
+    args: ["-qec", "sh run.sh", "/dev/null"],
+    cwd: own,
+    env: { TERM: "xterm", PERFDATA_CWD: own, HOME: folder, DENO_DIR: denoFolder() },
+    stdin: "null",
+  }).output();
+  return new TextDecoder().decode(stdout);
+}
+
+Deno.test(
+  "each command says on a terminal how far it is, on a recording that comes slowly",
+  ignored(notInstalled("script")),
+  () =>
+    inFolder(async (folder) => {
+      const file = `${ROOT}fixtures/recorded/callchain.perf.data`;
+      // A pipe, the last half of which comes after two seconds.
+      const pipe = await tool("convert", ["-o", "-", file]);
+      const bytes = Uint8Array.from(pipe.stdout);
+      Deno.writeFileSync(`${folder}/first`, bytes.subarray(0, bytes.length - 3000));
+      Deno.writeFileSync(`${folder}/last`, bytes.subarray(bytes.length - 3000));
+      const slow = "(cat ../first; sleep 2; cat ../last) | COMMAND >/dev/null";
+      for (let i = 0; i < COMMANDS.length; i += 6) {
+        await Promise.all(
+          COMMANDS.slice(i, i + 6).map(async (words) => {
+            const text = await onTerminal(folder, words, slow);
+            const said = text.split("\r\x1b[K").slice(1).join("\n");
+            assertMatch(said, /^\S+: (?:\d+ MB|names: \d+%|\d+%)/, `${words}: ${text}`);
+          }),
+        );
+      }
+    }),
+);
+
+Deno.test(
+  "what an interrupt ends leaves nothing behind",
+  ignored(notInstalled("sleep")),
+  () =>
+    inFolder(async (folder) => {
+      const file = `${ROOT}fixtures/recorded/callchain.perf.data`;
+      const { stdout: bytes } = await tool("convert", ["-o", "-", file]);
+      const writers = COMMANDS.filter((words) => words.includes("-o"));
+      let ended = 0;
+      let begun = 0;
+      await Promise.all(writers.map(async (words) => {
+        const [name = "", ...args] = words;
+        const own = `${folder}/${words.join("_").replaceAll(/\W/g, "_")}`;
+        Deno.mkdirSync(own);
+        const child = new Deno.Command(Deno.execPath(), {
+          args: [...toolArguments(name), ...args],
+          cwd: own,
+          env: { PERFDATA_CWD: own, HOME: folder, DENO_DIR: denoFolder() },
+          stdin: "piped",
+          stdout: "null",
+          stderr: "null",
+        }).spawn();
+        // It waits for the rest.
+        const writer = child.stdin.getWriter();
+        await writer.write(bytes.subarray(0, bytes.length - 3000));
+        // Some open what they write at once, others when all was read.
+        const until = performance.now() + 4000;
+        while (performance.now() < until && [...Deno.readDirSync(own)].length === 0) {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+        if ([...Deno.readDirSync(own)].length > 0) begun++;
+        child.kill("SIGINT");
+        const { code, signal } = await child.status;
+        await writer.abort().catch(() => {});
+        assert(code === 130 || signal === "SIGINT", `${words}: ${code} ${signal}`);
+        assertEquals([...Deno.readDirSync(own)].map(({ name }) => name), [], `${words}`);
+        ended++;
+      }));
+      assert(ended >= 10 && begun >= 5, `${ended} commands, ${begun} had begun to write`);
+    }),
+);

@@ -1,0 +1,350 @@
+/** `report` in a terminal, by tmux, which shows what is on the screen; and where there is none. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { branchRecording, found } from "../support/branch_recording.ts";
+import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
+import { steppedFile } from "../../fixtures/stepped/recording.ts";
+import { kernelNames } from "../support/kernel_names.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
+import {
+  denoFolder,
+  inFolder,
+  tool as runTool,
+  toolArguments,
+  type ToolOptions,
+  type ToolResult,
+} from "../support/tool.ts";
+
+const FILE = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
+
+/** A terminal of tmux that runs a command. */
+class Tmux {
+  readonly #socket: string;
+
+  constructor(socket: string) {
+    this.#socket = socket;
+  }
+
+  async run(...args: readonly string[]): Promise<string> {
+    const { stdout } = await new Deno.Command("tmux", {
+      args: ["-S", this.#socket, "-f", "/dev/null", ...args],
+      env: { LC_ALL: "C.UTF-8" },
+      stderr: "null",
+    }).output();
+    return new TextDecoder().decode(stdout);
+  }
+
+  /** The screen, as soon as it fits. */
+  async screen(fits: RegExp, ...more: readonly string[]): Promise<string> {
+    let text = "";
+    for (let i = 0; i < 300; i++) {
+      text = await this.run("capture-pane", "-p", ...more);
+      if (fits.test(text)) return text;
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    throw new Error(`no ${fits} on the screen:\n${text}`);
+  }
+
+  async keys(...keys: readonly string[]): Promise<void> {
+    await this.run("send-keys", ...keys);
+  }
+}
+
+/** Names for the kernel of the recording, and no other files of this machine's user. */
+const names = kernelNames();
+const HOME = names.PERF_BUILDID_DIR;
+
+function tool(
+  name: string,
+  args: readonly string[],
+  options: ToolOptions = {},
+): Promise<ToolResult> {
+  return runTool(name, args, { ...options, env: { HOME, DENO_DIR: denoFolder(), ...names } });
+}
+
+/** How a terminal is. */
+interface TerminalOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly term?: string;
+  readonly noColor?: boolean;
+}
+
+/** Runs report in a terminal of tmux, after a line "before"; its messages go to `err` in the folder. */
+async function onTerminal(
+  args: readonly string[],
+  { columns = 80, rows = 24, term = "tmux-256color", noColor = false }: TerminalOptions,
+  use: (tmux: Tmux, folder: string) => Promise<void>,
+): Promise<void> {
+  await inFolder(async (folder) => {
+    const tmux = new Tmux(`${folder}/tmux`);
+    const deno = [Deno.execPath(), ...toolArguments("report"), ...args];
+    const words = deno.map((word) => `'${word}'`).join(" ");
+    const env = `NO_COLOR=${noColor ? 1 : ""} TERM=${term} HOME='${folder}' PERFDATA_CWD= ` +
+      `DENO_DIR='${denoFolder()}' PERF_BUILDID_DIR='${names.PERF_BUILDID_DIR}'`;
+    try {
+      await tmux.run(
+        ...["new-session", "-d", "-x", `${columns}`, "-y", `${rows}`],
+        `echo before; ${env} ${words} 2>'${folder}/err'; echo "ended $?"; exec sleep 60`,
+      );
+      await use(tmux, folder);
+    } finally {
+      await tmux.run("kill-server");
+    }
+  });
+}
+
+Deno.test({
+  name: "report on a terminal: what is on the screen after keys, a resize and the end",
+  ...ignored(notInstalled("tmux")),
+  async fn() {
+    await onTerminal([FILE], {}, async (tmux, folder) => {
+      const first = await tmux.screen(/q quit/);
+      const lines = first.trimEnd().split("\n");
+      assertEquals(lines.length, 24);
+      assertMatch(lines[0] ?? "", /^ callchain\.perf\.data · cpu-clock · 13 samples$/);
+      assertMatch(lines[1] ?? "", /^ {2}TOTAL▼ {3}SELF +FUNCTION +OBJECT$/);
+      // The shares that funcs gives.
+      const funcs = await tool("funcs", [
+        "--json",
+        "--inline",
+        "--children",
+        "--sort",
+        "dso,sym",
+        FILE,
+      ]);
+      const rows = funcs.out.trim().split("\n").map((line) => JSON.parse(line));
+      const fault = rows.find(({ sym }) => sym === "handle_mm_fault");
+      const share = `${fault.children.toFixed(2)}%`.padStart(8);
+      assert(lines.some((line) => line.startsWith(share) && / handle_mm_fault /.test(line)));
+
+      await tmux.keys("/", "m", "m", "_", "f", "a", "u", "l", "t");
+      const found = await tmux.screen(/search: mm_fault/);
+      assertEquals(found.split("\n").filter((line) => line.includes("▸")).length, 2);
+      await tmux.keys("Enter", "Enter");
+      assertStringIncludes(await tmux.screen(/▾/), "exc_page_fault");
+      await tmux.keys("Escape", "t");
+      assertStringIncludes(await tmux.screen(/Narrow to a thread/), "all threads");
+      await tmux.keys("Down", "Enter");
+      await tmux.screen(/· thread \d+ demo/);
+      await tmux.keys("u", "?");
+      await tmux.screen(/Narrow\n +d +to the object/);
+      await tmux.keys("q");
+      await tmux.run("resize-window", "-x", "60", "-y", "12");
+      const small = await tmux.screen(/r time/);
+      assertEquals(small.trimEnd().split("\n").length, 12);
+      for (const line of small.split("\n")) assert(line.length <= 60, line);
+      await tmux.keys("|");
+      await tmux.screen(/^\|/m);
+      await tmux.keys(`cat >'${folder}/sent'`, "Enter");
+      await tmux.screen(/done: Enter goes back/);
+      await tmux.keys("Enter");
+      await tmux.screen(/r time/);
+      const sent = Deno.readTextFileSync(`${folder}/sent`);
+      assertMatch(sent, /^ callchain\.perf\.data · cpu-clock · 13 samples\n/);
+      // Code that nothing names is one row an object here, and one an address there.
+      const named = rows.filter(({ sym }) => !/^0x/.test(sym));
+      assert(named.length > 15);
+      for (const { sym } of named) assertStringIncludes(sent, ` ${sym}`);
+      await tmux.keys("q");
+      const after = await tmux.screen(/ended/);
+      // What was there before is there again.
+      assertMatch(after, /^before\n/);
+      assertStringIncludes(after, "ended 0");
+      assert(!after.includes("callchain"));
+      assertMatch(
+        Deno.readTextFileSync(`${folder}/err`),
+        /^report: .* of samples have a function/,
+      );
+    });
+  },
+});
+
+Deno.test({
+  name: "a: what annotate prints, with how often code ran; of all samples where these are narrowed",
+  ...ignored(
+    notInstalled("tmux") ??
+      (found("gcc") && found("objdump") ? undefined : "gcc or objdump is not installed"),
+  ),
+  fn: () =>
+    inFolder(async (made) => {
+      const { data } = await branchRecording(made, false);
+      const { out } = await tool("annotate", ["--context", "999", data, "work"]);
+      const rows = (text: string) => text.trimEnd().split("\n").map((line) => line.trim());
+      assertStringIncludes(out, "EXECUTED  CYCLES");
+      await onTerminal([data], { columns: 120 }, async (tmux, folder) => {
+        await tmux.screen(/q quit/);
+        const send = async (name: string) => {
+          await tmux.keys("|");
+          await tmux.screen(/^\|/m);
+          await tmux.keys(`cat >'${folder}/${name}'`, "Enter");
+          await tmux.screen(/done: Enter goes back/);
+          await tmux.keys("Enter");
+          await tmux.screen(/q back/);
+          return Deno.readTextFileSync(`${folder}/${name}`);
+        };
+        await tmux.keys("/", "w", "o", "r", "k", "Enter", "a");
+        assertStringIncludes(await tmux.screen(/q back/), "EXECUTED  CYCLES  INSTRUCTION");
+        const page = await send("page");
+        assertMatch(page, /^ work\.data · .* 400 samples/);
+        assertEquals(rows(page).slice(1), rows(out));
+        assert(rows(page).length > 20);
+
+        await tmux.keys("q", "r");
+        await tmux.screen(/time/);
+        await tmux.keys("0%-50%", "Enter");
+        await tmux.screen(/· 2\d\d samples|· 20\d samples/);
+        await tmux.keys("a");
+        await tmux.screen(/of all samples that were read/);
+        // Addresses and what ran are the same, shares are not.
+        const ran = (text: string) =>
+          [...text.matchAll(
+            /^ *(?:[\d.]+% +[\d.]+%)? {2,}(\d+)? +([\d.]+)? {2}[ │├┼─╭╰┬┴>]* ([0-9a-f]{6}):/gm,
+          )]
+            .map(([, times, cycles, at]) => [at, times, cycles]);
+        const half = await send("half");
+        assertEquals(ran(half), ran(out));
+        assert(ran(half).length > 20, `${ran(half).length}`);
+      });
+    }),
+});
+
+/** A recording with no samples, and what else is shown. */
+const SCREENS: readonly {
+  readonly what: string;
+  readonly file: string;
+  readonly options: TerminalOptions;
+  readonly keys: readonly (readonly [string, RegExp])[];
+}[] = [
+  {
+    what: "a terminal of 40 × 10",
+    file: FILE,
+    options: { columns: 40, rows: 10, term: "xterm" },
+    keys: [["?", /Move|Open|Rows/], ["q", /FUNCTION/], ["t", /Narrow to a thread/], [
+      "q",
+      /FUNCTION/,
+    ]],
+  },
+  {
+    what: "a terminal of 200 × 60, TERM=vt100",
+    file: FILE,
+    options: { columns: 200, rows: 60, term: "vt100" },
+    keys: [["Tab", /tree of callers/], ["c", /tree/], ["Tab", /TOTAL▼/], ["s", /SELF▼/]],
+  },
+  {
+    what: "no colors",
+    file: FILE,
+    options: { noColor: true },
+    keys: [["Enter", /▸/], ["e", /event/]],
+  },
+  {
+    what: "two events",
+    file: FILE.replace("callchain", "two-events"),
+    options: {},
+    keys: [
+      ["e", /Samples of an event/],
+      ["Down", /Samples of an event/],
+      ["Enter", /perf\.data · (?!cpu-clock)\S+ · [\d,]+ samples/],
+      ["u", /perf\.data · cpu-clock · [\d,]+ samples/],
+    ],
+  },
+  {
+    what: "no call chains",
+    file: FILE.replace("callchain", "clock"),
+    options: {},
+    keys: [
+      ["Enter", /no call chains were recorded/],
+      ["Tab", /tree of callers/],
+      ["a", /nothing names the code/],
+    ],
+  },
+];
+
+Deno.test({
+  name: "report on terminals that are small, large, old or without colors, and without call chains",
+  ...ignored(notInstalled("tmux")),
+  async fn(t) {
+    let screens = 0;
+    for (const { what, file, options, keys } of SCREENS) {
+      await t.step(what, () =>
+        onTerminal([file], options, async (tmux) => {
+          const { columns = 80, rows = 24 } = options;
+          await tmux.screen(/FUNCTION[^]*▸|\[demo\]/);
+          for (const [key, wanted] of keys) {
+            await tmux.keys(key);
+            const screen = await tmux.screen(wanted);
+            const lines = screen.trimEnd().split("\n");
+            assert(lines.length <= rows && lines.every((line) => line.length <= columns), screen);
+            screens++;
+          }
+          const painted = await tmux.run("capture-pane", "-p", "-e");
+          // deno-lint-ignore no-control-regex
+          const isColored = /\x1b\[(?:\d+;)*3[1-7]m/.test(painted);
+          // The row at the cursor is inverse.
+          const rest = painted.split("\n").filter((line) => line.includes("%")).length > 1;
+          assertEquals(isColored, rest && options.noColor !== true, what);
+          await tmux.keys("C-c");
+          assertMatch(await tmux.screen(/ended/), /^before\n+ended 0/);
+        }));
+    }
+    assertEquals(screens, SCREENS.flatMap(({ keys }) => keys).length);
+  },
+});
+
+Deno.test({
+  name: "report of Intel PT: functions that ran, their callers, what they called",
+  ...ignored(notInstalled("tmux") ?? cannotStep()),
+  fn: () =>
+    inFolder(async (folder) => {
+      const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-g", "-static"] });
+      const variant = { psbEvery: 2000, compressReturns: true, tsc: true, mtc: true };
+      const data = `${folder}/perf.data`;
+      const encoded = encodeProgram(program, variant);
+      Deno.writeFileSync(data, await steppedFile(program, encoded, variant));
+      await onTerminal([data], {}, async (tmux) => {
+        assertMatch(await tmux.screen(/q quit/), /^ *100\.00% .* _start +calls$/m);
+        await tmux.keys("/", "fib", "Enter");
+        await tmux.screen(/\/fib\n/);
+        await tmux.keys("Enter");
+        assertMatch(await tmux.screen(/▾ fib/), /▾ fib.*\n.* main +calls$/m);
+        await tmux.keys("a");
+        const page = await tmux.screen(/q back/);
+        assertStringIncludes(page, "source lines alone: nothing was sampled; pt --insns shows");
+        assertMatch(page, /\d\d\.\d\d% +calls fib$/m);
+      });
+    }),
+});
+
+Deno.test({
+  name: "report on a terminal that has no screen to move on, or with nothing to show",
+  ...ignored(notInstalled("tmux")),
+  async fn() {
+    const { out } = await tool("funcs", [FILE]);
+    await onTerminal([FILE], { columns: 120, term: "dumb", noColor: true }, async (tmux) => {
+      const shown = await tmux.screen(/ended 0/);
+      // A terminal has bars before shares.
+      const rows = (text: string) =>
+        [...text.matchAll(/(?:OVERHEAD|\d+\.\d\d%) .*/g)].map(([row]) =>
+          row.split(/\s+/).join(" ")
+        );
+      assertEquals(rows(shown).slice(0, 8), rows(out).slice(0, 8));
+      assert(rows(shown).length >= 8, shown);
+    });
+    await onTerminal(["--comm", "nobody", FILE], {}, async (tmux, folder) => {
+      assertMatch(await tmux.screen(/ended/), /^before\nended 1/);
+      assertStringIncludes(Deno.readTextFileSync(`${folder}/err`), "--comm nobody matches nothing");
+    });
+  },
+});
+
+Deno.test("report without a terminal, or of a pipe, prints what funcs prints", async () => {
+  const flags = ["--comm", "demo", "--event", "cpu-clock"];
+  const funcs = await tool("funcs", [...flags, FILE]);
+  assert(funcs.out.split("\n").length > 10);
+  assertEquals((await tool("report", [...flags, FILE])).out, funcs.out);
+  assertEquals((await tool("report", ["--stdio", ...flags, FILE])).out, funcs.out);
+  const input = Deno.readFileSync(FILE.replace("callchain", "pipe"));
+  const piped = await tool("report", ["-"], { input });
+  assertEquals(piped.out, (await tool("funcs", ["-"], { input })).out);
+  const wrong = await tool("report", ["--nosuch", FILE]);
+  assertEquals(wrong.code, 2);
+});

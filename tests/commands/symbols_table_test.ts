@@ -1,0 +1,138 @@
+/** `symbols table`: names that are looked up later are those that `export --names` looks up at once. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { ignored } from "../support/ignored.ts";
+import { parquetFiles, type ParquetRow, tableRows } from "../support/parquet_rows.ts";
+import { LEFT_AND_RIGHT, noRecording, recordProgram, runIn } from "../support/recorded_program.ts";
+import { inFolder, tool } from "../support/tool.ts";
+
+const recorded = new URL("../../fixtures/recorded", import.meta.url).pathname;
+
+async function output(name: string, ...args: string[]): Promise<string> {
+  const { code, out, err } = await tool(name, args);
+  assertEquals(code, 0, `${name} ${args.join(" ")}: ${err}`);
+  return out;
+}
+
+function exported(folder: string, path: string, ...flags: string[]): Promise<string> {
+  return output("export", "parquet", "-o", folder, ...flags, path);
+}
+
+/** Rows as texts, sorted; of rows of one id, the one with a name. */
+function named(rows: readonly ParquetRow[]): string[] {
+  const byId = new Map<unknown, ParquetRow>();
+  for (const row of rows) {
+    const { frame_id: id } = row;
+    if (!byId.has(id) || (row["function"] ?? null) !== null) byId.set(id, row);
+  }
+  return [...byId.values()].map((row) =>
+    JSON.stringify(row, (_, value) => typeof value === "bigint" ? `${value}` : value ?? null)
+  ).sort();
+}
+
+/** Those that another machine can name. */
+const ofBuilds = (rows: readonly ParquetRow[]): ParquetRow[] =>
+  rows.filter(({ build_id: id }) => (id ?? null) !== null);
+
+Deno.test({
+  name: "tables without names and a table of symbols are tables with names",
+  ...ignored(noRecording()),
+  fn: () =>
+    inFolder(async (folder) => {
+      const own = ["leaf", "left", "right", "main"];
+      const record = async () => {
+        const flags = ["-e", "cpu-clock:u", "-F", "5000"];
+        const data = await recordProgram(folder, LEFT_AND_RIGHT, flags);
+        await exported(`${folder}/named`, data, "--names");
+        const all = await tableRows(`${folder}/named`, "frames");
+        const found = new Set(all.map((row) => row["function"]));
+        return { data, all, missing: [...own, "more"].filter((name) => !found.has(name)) };
+      };
+      let { data, all, missing } = await record();
+      // A busy machine gives the program few samples: it is recorded again.
+      for (let tries = 0; missing.length > 0; tries++) {
+        assert(tries < 5, `${missing} was not recorded`);
+        Deno.removeSync(`${folder}/named`, { recursive: true });
+        ({ data, all, missing } = await record());
+      }
+      const expected = named(ofBuilds(all));
+
+      // Beside the tables: the same by any engine that reads both.
+      await exported(`${folder}/plain`, data);
+      const plain = await tableRows(`${folder}/plain`, "frames");
+      for (const { function: name } of plain) assertEquals(name ?? null, null);
+      await output("symbols", "table", "-o", `${folder}/names`, `${folder}/plain`);
+      const names = await tableRows(`${folder}/names`, "frames");
+      assertEquals(named([...ofBuilds(plain), ...names]), expected);
+      const inlined = names.filter(({ inline_of: of }) => (of ?? null) !== null);
+      assert(inlined.length > 0, "nothing was inlined");
+
+      // Into the tables: then what reads them has names.
+      const said = await output("symbols", "table", `${folder}/plain`);
+      assertMatch(said, /frames\/names-[0-9a-f]{16}\.parquet: \d+ of \d+ frames have names\n$/);
+      const query = `FROM functions WHERE function IN ('${own.join("','")}')`;
+      const ask = (tables: string) => output("sql", "--csv", query, `${folder}/${tables}`);
+      assertEquals(await ask("plain"), await ask("named"));
+      const tree = (tables: string) =>
+        output("tree", "--inline", "--json", "--focus", "leaf", `${folder}/${tables}`);
+      assertEquals(
+        (await tree("plain")).split("\n").sort(),
+        (await tree("named")).split("\n").sort(),
+      );
+      // Each is there once, and nothing is left to be looked up.
+      const joined = "SELECT count(*) AS n FROM samples LEFT JOIN frames USING (frame_id)";
+      const samples = (await tableRows(`${folder}/plain`, "samples")).length;
+      assertEquals(await output("sql", "--csv", joined, `${folder}/plain`), `n\n${samples}\n`);
+      const files = [...parquetFiles(`${folder}/plain/frames`)];
+      const again = await output("symbols", "table", `${folder}/plain`);
+      assertMatch(again, /^\d+ frames have names; none is left|^no name was found/);
+      assertEquals([...parquetFiles(`${folder}/plain/frames`)], files);
+
+      // Of partitions, names belong to none; the same names are the same bytes.
+      await exported(`${folder}/parts`, data, "--partition", "date,service=web");
+      await output("symbols", "table", `${folder}/parts`);
+      const none = "__HIVE_DEFAULT_PARTITION__";
+      const [file = ""] = files.filter((path) => path.includes("/names-"));
+      const part = `${folder}/parts/frames/date=${none}/service=${none}`;
+      const same = `${part}/${file.slice(file.lastIndexOf("/") + 1)}`;
+      assertEquals(Deno.readFileSync(same), Deno.readFileSync(file));
+      assertEquals(await ask("parts"), await ask("named"));
+      const web = "SELECT count(*) AS n FROM samples WHERE service = 'web'";
+      assertEquals(await output("sql", "--csv", web, `${folder}/parts`), `n\n${samples}\n`);
+
+      // Where the program is not, a bundle has its names.
+      const bundle = `${folder}/perf.symbols`;
+      await output("symbols", "bundle", "-o", bundle, data);
+      await Deno.remove(`${folder}/a`);
+      await exported(`${folder}/far`, data);
+      await output("symbols", "table", "--symbols", bundle, `${folder}/far`);
+      assertEquals(named(ofBuilds(await tableRows(`${folder}/far`, "frames"))), expected);
+      // Without, it has none of the program: another build of that path is not taken.
+      await exported(`${folder}/none`, data);
+      runIn(folder, "gcc", "-O2", "-Wl,--build-id", "-o", "a", "a.c");
+      const without = await tool("symbols", ["table", `${folder}/none`]);
+      assertEquals(without.code, 0, without.err);
+      assertStringIncludes(without.err, "build id differs");
+      const left = await tableRows(`${folder}/none`, "frames");
+      assert(!left.some(({ function: name }) => name === "leaf"));
+      console.log(`symbols table: ${expected.length} frames, ${inlined.length} inlined functions`);
+    }),
+});
+
+Deno.test("what has no tables, or damaged ones, is said in one line", () =>
+  inFolder(async (folder) => {
+    const tables = `${folder}/t`;
+    await exported(tables, `${recorded}/callchain.perf.data`);
+    const refused = async (args: string[], code: number, reason: string) => {
+      const result = await tool("symbols", ["table", ...args]);
+      assertEquals([result.code, result.out], [code, ""], result.err);
+      assertStringIncludes(result.err, reason);
+      assertEquals(result.err.trimEnd().split("\n").length, 1, result.err);
+    };
+    await refused([], 2, "no tables are given");
+    await refused([`${folder}/none`], 1, "no tables: perfdata export parquet");
+    await refused([`${recorded}/callchain.perf.data`], 1, "no tables: perfdata export parquet");
+    const [frames = ""] = parquetFiles(`${tables}/frames`);
+    const bytes = Deno.readFileSync(frames);
+    Deno.writeFileSync(frames, bytes.slice(0, bytes.length >> 1));
+    await refused([tables], 1, "frames/");
+  }));

@@ -1,0 +1,32 @@
+/** `--temp DIR`: records of a pipe that are more than memory should hold are sorted in a file. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { inFolder, tool } from "../support/tool.ts";
+
+const FILE = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
+
+Deno.test("--temp changes nothing of what is printed, and leaves nothing", async () => {
+  const input = await Deno.readFile(FILE);
+  await inFolder(async (folder) => {
+    for (const words of [["funcs"], ["dump", "--order", "time"], ["records", "--order", "time"]]) {
+      const without = await tool("perfdata", [...words, "-"], { input });
+      assertEquals(await tool("perfdata", [...words, "--temp", folder, "-"], { input }), without);
+    }
+    assertEquals([...Deno.readDirSync(folder)], []);
+  });
+});
+
+Deno.test("--temp: what is wrong with it is one line", async () => {
+  await inFolder(async (folder) => {
+    const missing = await tool("perfdata", ["funcs", "--temp", `${folder}/none`, FILE]);
+    assertEquals([missing.code, missing.out], [1, ""]);
+    assertEquals(missing.err, `funcs: ${folder}/none: no such file or directory\n`);
+    const file = await tool("perfdata", ["funcs", "--temp", FILE, FILE]);
+    assertEquals([file.code, file.err], [1, `funcs: ${FILE}: is not a directory\n`]);
+    // The task of a command that writes nothing has no permission to.
+    const task = await tool("funcs", ["--temp", folder, FILE]);
+    assertEquals(task.code, 1);
+    assertStringIncludes(task.err, "funcs: --temp needs the permission to write: perfdata NAME");
+    // `hex` sorts nothing.
+    assertEquals((await tool("perfdata", ["hex", "--temp", folder, FILE])).code, 2);
+  });
+});

@@ -1,0 +1,180 @@
+/**
+ * Records programs with the installed `perf`, bundles their symbols, takes the binaries away, and
+ * compares the names that `records --symbols` and `dump --symbols` print with those of `perf script`
+ * and `addr2line`.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { parse } from "@std/csv";
+import { needs } from "../../packages/symbols/testing/toolchain.ts";
+import { perfRecords } from "../support/perf.ts";
+import { denoFolder } from "../support/tool.ts";
+
+const SOURCES = new URL("../support/symbol_bundle/", import.meta.url).pathname;
+const TOOLS = new URL("../../tools/", import.meta.url).pathname;
+
+async function run(command: readonly string[], cwd: string): Promise<string> {
+  const [program = "", ...args] = command;
+  const { success, stdout, stderr } = await new Deno.Command(program, {
+    args,
+    cwd,
+    env: { LC_ALL: "C", DEBUGINFOD_URLS: "", NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  if (!success) throw new Error(`${command.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout);
+}
+
+const tool = (name: string, ...args: string[]) => [
+  ...[Deno.execPath(), "run", "--no-prompt", "--allow-read", "--allow-write", "--allow-env"],
+  ...[`${TOOLS}${name}.ts`, ...args],
+];
+
+/** What a line of `records` says of an address. */
+interface Symbols {
+  readonly sym: string | null;
+  /** Of objects that are met in call chains alone, perf 6.1 records no build id. */
+  readonly verified?: false;
+  readonly symoff: string | null;
+  readonly dso: string | null;
+  readonly srcline?: string;
+  readonly inlined?: readonly { readonly sym: string; readonly srcline?: string }[];
+}
+
+interface Line extends Symbols {
+  readonly type: string;
+  readonly time: number;
+  readonly ip: string;
+  readonly callchain: readonly string[];
+  readonly callchain_symbols: readonly (Symbols | null)[];
+}
+
+/** As `perf script -F ip,sym,symoff,dso` prints it, without the ip. */
+function perfForm({ verified: _, ...symbols }: Symbols): string {
+  // perf has no name for the target of a stub without a symbol, which binutils call by its address.
+  return ownForm(symbols).replace(/^\*ABS\*\+0x[0-9a-f]+@plt/, "@plt");
+}
+
+/** `main+0x27`, with a mark where nothing verifies the name. */
+function nameOf({ sym, symoff, verified }: Symbols): string {
+  return `${sym}${verified === false ? "?" : ""}+${symoff}`;
+}
+
+/** The same with names as `records` has them, and the mark. */
+function ownForm(symbols: Symbols): string {
+  const { sym, dso } = symbols;
+  return `${sym === null ? "[unknown]" : nameOf(symbols)} (${dso ?? "[unknown]"})`;
+}
+
+Deno.test({
+  name: "records and dump --symbols name what perf script names, after the binaries are gone",
+  ignore: !perfRecords() || !needs("names of a bundle", "gcc", "g++", "addr2line"),
+  async fn() {
+    const folder = await Deno.makeTempDir({ prefix: "perfdata-bundled-" });
+    try {
+      const [c, cpp] = [`${folder}/calls`, `${folder}/templates`];
+      const flags = ["-O2", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id=sha1"];
+      await run(["gcc", ...flags, "-o", c, `${SOURCES}calls.c`], folder);
+      await run(["g++", ...flags, "-o", cpp, `${SOURCES}templates.cpp`], folder);
+      const perf = (args: string) =>
+        run([
+          "bash",
+          "-c",
+          `ulimit -v 8000000; exec timeout 300 perf --buildid-dir "$0/cache" ${args}`,
+          folder,
+        ], folder);
+      // Processes at the same time, at addresses of their own, and such that run another program.
+      await perf(
+        `record -q -e cpu-clock -F 2000 -g -o perf.data -- bash -c '${c} & ${cpp} & ${c}; wait'`,
+      );
+      const script = await perf("script --no-inline -i perf.data -F time,ip,sym,symoff,dso --ns");
+      await Deno.symlink("cache", `${folder}/.debug`);
+      const env = [`HOME=${folder}`, `DENO_DIR=${denoFolder()}`];
+      await run(["env", ...env, ...tool("symbols", "bundle", "perf.data")], folder);
+      // addr2line's turn comes before the binaries go.
+      const samples = script.trim().split("\n\n").map((block) => {
+        const [head = "", ...chain] = block.split("\n").filter((line) => line.trim() !== "");
+        return {
+          time: head.trim().replace(/:.*$/, ""),
+          chain: chain.map((line) => /^\s*([0-9a-f]+) (.*)$/.exec(line)?.slice(1) ?? ["", line]),
+        };
+      });
+      const inProgram = new Set<string>();
+      for (const { chain: [first] } of samples) {
+        const [address = "", text = ""] = first ?? [];
+        if (text.endsWith(`(${c})`)) inProgram.add(address);
+      }
+      const places = new Map<string, string>();
+      for (const address of inProgram) {
+        const text = await run(["addr2line", "-f", "-i", "-e", c, address], folder);
+        places.set(
+          address,
+          text.replace(/ \(discriminator \d+\)/g, "").replace(/^\?\?:0$/gm, "??:?"),
+        );
+      }
+      for (const gone of [c, cpp, `${folder}/cache`, `${folder}/.debug`]) {
+        await Deno.remove(gone, { recursive: true });
+      }
+      const text = await run(
+        tool("records", "--type", "SAMPLE", "--symbols", "perf.symbols", "perf.data"),
+        folder,
+      );
+      const lines = text.trim().split("\n").map((line) => JSON.parse(line) as Line);
+      assertEquals(lines.length, samples.length);
+      let compared = 0;
+      let sourceLines = 0;
+      lines.forEach((line, i) => {
+        const { time, chain } = samples[i] ?? { time: "", chain: [] };
+        assertEquals((line.time / 1e9).toFixed(9), time);
+        assertEquals(line.callchain.length, line.callchain_symbols.length);
+        const named = line.callchain_symbols.filter((entry) => entry !== null);
+        // perf 6.1 misplaces stubs of the PLT, and knows no names of those of IFUNCs.
+        const ours = named.map((entry, k) =>
+          entry.sym?.endsWith("@plt") ? chain[k]?.[1] : perfForm(entry)
+        );
+        assertEquals(ours, chain.map(([, name]) => name));
+        assertEquals(perfForm(line), perfForm(named[0] as Symbols));
+        compared += named.length;
+        const expected = places.get(chain[0]?.[0] ?? "");
+        if (expected === undefined || line.dso !== c || line.sym?.endsWith("@plt")) return;
+        // What was not compiled with debug information, such as _start, has no line. Of a function that
+        // the compiler made a variant of, addr2line prints the original's name.
+        const frames = [...line.inlined ?? [], { ...line, sym: line.sym?.replace(/\..*/, "") }];
+        const found = frames.map(({ sym, srcline }) => `${sym}\n${srcline ?? "??:?"}\n`).join("");
+        assertEquals(found, expected);
+        sourceLines++;
+      });
+      console.log(
+        `${compared} names and ${sourceLines} places of ${lines.length} samples compared`,
+      );
+      assert(compared > 300 && sourceLines > 20);
+      const csv = await run(
+        tool("records", "--csv", "--type", "SAMPLE", "--symbols", "perf.symbols", "perf.data"),
+        folder,
+      );
+      const found = parse(csv).slice(1).map((row) => JSON.parse(row.at(-1) ?? "") as Line);
+      const symbolsOf = (line: Line) => [line.sym, line.dso, line.inlined, line.callchain_symbols];
+      assertEquals(found.map(symbolsOf), lines.map(symbolsOf));
+      const plain = await run(tool("dump", "perf.data"), folder);
+      const named = await run(tool("dump", "--symbols", "perf.symbols", "perf.data"), folder);
+      assertEquals(
+        named.replace(/^ \.{6} sym: .*\n/gm, "").replace(/^(\.{5} +\d+: [0-9a-f]{16}) .*$/gm, "$1"),
+        plain,
+      );
+      const [ips, chains] = [
+        /^ \.{6} sym: (<not found>|(?:\*ABS\*\+0x[0-9a-f]+@plt|.*?)\+0x[0-9a-f]+)/gm,
+        /^\.{5} +\d+: [0-9a-f]{16} (.*?\+0x[0-9a-f]+ \(.*?\))/gm,
+      ].map((line) => [...named.matchAll(line)].map(([, name]) => name));
+      assertEquals(
+        ips,
+        lines.map((line) => line.sym === null ? "<not found>" : nameOf(line)),
+      );
+      const frames = lines.flatMap(({ callchain_symbols }) => callchain_symbols)
+        .filter((entry) => entry !== null && entry.sym !== null);
+      assertEquals(chains, frames.map((entry) => ownForm(entry as Symbols)));
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});

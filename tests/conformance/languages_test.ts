@@ -1,0 +1,326 @@
+/**
+ * A walk through seven languages: a program of each is recorded, and what its functions are called, who called
+ * them and what is inlined in them is compared with what perf, and a reader of debug information, say.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { ignored, notInstalled, skipped } from "../support/ignored.ts";
+import { perfRecords, perfText } from "../support/perf.ts";
+import { runIn } from "../support/recorded_program.ts";
+import { inFolder, tool } from "../support/tool.ts";
+import { withoutOrigin } from "../support/v8_names.ts";
+
+const SOURCES = new URL("../support/walk/", import.meta.url).pathname;
+/** Each program calls these, the innermost first. */
+const CALLS: readonly string[] = ["inner", "middle", "outer"];
+
+interface Language {
+  readonly name: string;
+  readonly source: string;
+  /** What makes the program. */
+  readonly compile?: readonly string[];
+  readonly run: readonly string[];
+  /** How stacks are recorded: by frame pointers, or as copies. */
+  readonly stacks: readonly string[];
+  /** What one of the three functions is called, as this language has it. */
+  readonly called: (name: string) => RegExp;
+  /** Those of the functions that are in one stack: all, where that is not said. */
+  readonly calls?: readonly string[];
+  /** What is inlined in `inner`, where the debug information says so. */
+  readonly inlined?: string;
+  /** Code is made while it runs; its names are in a map that the program writes, or in a jitdump. */
+  readonly jit?: "map" | "dump";
+  /** Why it cannot be tried here. */
+  readonly missing: string | undefined;
+}
+
+const COPIES = ["--call-graph", "dwarf,4096"];
+const POINTERS = ["-g"];
+/** A name as it stands. */
+const exactly = (name: string): RegExp => new RegExp(`^${name.replace(/[^\w\s]/g, "\\$&")}(?: |$)`);
+const COMPILED = ["-O2", "-g", "-fno-optimize-sibling-calls", "-no-pie", "-o", "program"];
+
+/** Python with the names of its functions in a map; nothing where there is none of 3.12 or later. */
+function pythonWithMap(): string | undefined {
+  const named = Deno.env.get("PERFDATA_PYTHON");
+  const names = ["python3", "python3.14", "python3.13", "python3.12"];
+  for (const program of named === undefined ? names : [named]) {
+    if (notInstalled(program) !== undefined) continue;
+    const code =
+      "import os, sys; print(os.getpid()); sys.exit(not sys.is_stack_trampoline_active())";
+    const { success, stdout } = new Deno.Command(program, { args: ["-X", "perf", "-c", code] })
+      .outputSync();
+    removeMaps(new Set(new TextDecoder().decode(stdout).match(/\d+/g)));
+    if (success) return program;
+  }
+  return undefined;
+}
+
+const python = pythonWithMap();
+
+const LANGUAGES: readonly Language[] = [
+  {
+    name: "C",
+    source: "walk.c",
+    compile: ["gcc", ...COMPILED, "walk.c"],
+    run: ["./program"],
+    stacks: COPIES,
+    called: exactly,
+    inlined: "small",
+    missing: notInstalled("gcc"),
+  },
+  {
+    name: "C++",
+    source: "walk.cc",
+    compile: ["g++", ...COMPILED, "walk.cc"],
+    run: ["./program"],
+    stacks: COPIES,
+    called: (name) => exactly(`shop::${name === "inner" ? "Till<unsigned long>::inner" : name}`),
+    inlined: "shop::Till<unsigned long>::small",
+    missing: notInstalled("g++"),
+  },
+  {
+    name: "Rust",
+    source: "walk.rs",
+    compile: [
+      ...["rustc", "-O", "-g", "-C", "relocation-model=static"],
+      ...["-o", "program", "walk.rs"],
+    ],
+    run: ["./program"],
+    stacks: COPIES,
+    called: (name) =>
+      exactly(name === "inner" ? "<walk::Till<T> as walk::Work>::inner" : `walk::${name}`),
+    inlined: "walk::small",
+    missing: notInstalled("rustc"),
+  },
+  {
+    name: "Go",
+    source: "walk.go",
+    compile: ["go", "build", "-o", "program", "walk.go"],
+    run: ["./program"],
+    stacks: POINTERS,
+    called: (name) =>
+      exactly(name === "inner" ? "main.(*Till[go.shape.int]).inner" : `main.${name}`),
+    // A function that calls nothing has no frame, by which its caller would be known.
+    calls: ["inner", "outer"],
+    inlined: "main.small",
+    missing: notInstalled("go"),
+  },
+  {
+    name: "JavaScript",
+    source: "walk.js",
+    run: ["node", "--perf-basic-prof", "--interpreted-frames-native-stack", "walk.js"],
+    stacks: POINTERS,
+    called: (name) => new RegExp(`^JS:[*~^]${name} `),
+    jit: "map",
+    missing: notInstalled("node"),
+  },
+  {
+    name: "JavaScript with a jitdump",
+    source: "walk.js",
+    run: ["node", "--perf-prof", "--interpreted-frames-native-stack", "walk.js"],
+    stacks: POINTERS,
+    called: (name) => new RegExp(`^JS:[*~^]${name} `),
+    jit: "dump",
+    missing: notInstalled("node"),
+  },
+  {
+    name: "Java",
+    source: "Walk.java",
+    compile: ["javac", "Walk.java"],
+    run: [
+      ...["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"],
+      ...["-XX:+PreserveFramePointer", "-XX:-Inline", "Walk"],
+    ],
+    stacks: POINTERS,
+    called: (name) => exactly(`void Walk.${name}(long)`),
+    jit: "map",
+    missing: notInstalled("javac") ?? notInstalled("java"),
+  },
+  {
+    name: "Python",
+    source: "walk.py",
+    run: [python ?? "", "-X", "perf", "walk.py"],
+    stacks: COPIES,
+    called: (name) => new RegExp(`^py::${name}:`),
+    // What calls its functions has no tables by which a stack could be unwound, before 3.13.
+    calls: ["inner"],
+    jit: "map",
+    missing: python === undefined ? "no Python of 3.12 or later (PERFDATA_PYTHON)" : undefined,
+  },
+];
+
+/** Samples of the text of `script`: the line of each, and its frames; the mark of what nothing verifies is ours. */
+function samplesOf(text: string): Map<string, string[]> {
+  return new Map(
+    text.split("\n\n").filter((block) => block.trim() !== "").map((block) => {
+      const [head = "", ...frames] = block.trim().split("\n");
+      return [head.trim(), frames.map((frame) => frame.trim().replace(/\?(?= \(|$)/, ""))] as const;
+    }),
+  );
+}
+
+/** The name of a function without its types, parameters and what a compiler adds: for comparing readers. */
+function plain(name: string): string {
+  const short = name.replace(/ (?:\[clone [^\]]*\]|\(\.[^()]*\))$/, "").replace(
+    /::h[0-9a-f]{16}$/,
+    "",
+  ).replace(
+    /\([^()]*\)(?: const)?$/,
+    "",
+  );
+  return /\w+$/.exec(short)?.[0] ?? short;
+}
+
+interface Frame {
+  readonly name: string;
+  readonly line: string | undefined;
+}
+
+/** Frames at addresses, innermost first, as LLVM reads the debug information. */
+function readByLlvm(folder: string, addresses: readonly string[]): Map<string, Frame[]> {
+  const text = runIn(folder, "llvm-addr2line", "-a", "-fiC", "-e", "program", ...addresses);
+  const frames = new Map<string, Frame[]>();
+  let own: Frame[] = [];
+  const lines = text.trim().split("\n");
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i] as string;
+    if (/^0x[0-9a-f]+$/.test(line)) frames.set(line, own = []);
+    else own.push({ name: plain(line), line: lineOf(lines[++i] ?? "") });
+  }
+  return frames;
+}
+
+/** The end of `FILE:LINE`; nothing where the line is not known. */
+function lineOf(place: string | undefined): string | undefined {
+  const [, file, line] = /([^/]*):(\d+)(?: .*)?$/.exec(place ?? "") ?? [];
+  return file === undefined || line === "0" ? undefined : `${file}:${line}`;
+}
+
+interface SampledFrame {
+  readonly sym?: string;
+  readonly srcline?: string;
+  readonly inlined?: readonly SampledFrame[];
+}
+
+const noWalk = perfRecords() ? undefined : "perf cannot record here";
+
+for (const language of LANGUAGES) {
+  Deno.test({
+    name: `${language.name}: names, callers and inlined functions are what others say`,
+    ...ignored(noWalk ?? language.missing),
+    fn: (t) =>
+      inFolder(async (folder) => {
+        const { source, compile, run, jit, stacks } = language;
+        Deno.copyFileSync(SOURCES + source, `${folder}/${source}`);
+        if (compile !== undefined) runIn(folder, compile[0] as string, ...compile.slice(1));
+        runIn(
+          folder,
+          ...["perf", "--buildid-dir", `${folder}/debug`, "record", "-q", "-k", "mono"] as const,
+          ...["-e", "cpu-clock:u", "-F", "499", ...stacks, "-o", "data", ...run],
+        );
+        const data = `${folder}/data`;
+        try {
+          await compareStacks(folder, language);
+          if (language.inlined !== undefined) {
+            const missing = notInstalled("llvm-addr2line");
+            if (missing === undefined) await compareInlined(folder, language.inlined);
+            else await skipped(t, missing);
+          }
+        } finally {
+          if (jit === "map") removeMaps(await pidsOf(data));
+        }
+      }),
+  });
+}
+
+/** Stacks are those of perf, and the three functions call each other in them. */
+async function compareStacks(
+  folder: string,
+  { name, jit, called, calls = CALLS }: Language,
+): Promise<void> {
+  const fields = ["--no-inline", "-F", "tid,time,ip,sym"];
+  const oracle = jit === "dump" ? "injected" : "data";
+  if (jit === "dump") runIn(folder, "perf", "inject", "--jit", "-i", "data", "-o", oracle);
+  const { out } = await tool("script", [...fields, `${folder}/data`]);
+  const perf = await perfText(["script", ...fields], `${folder}/${oracle}`);
+  const theirs = samplesOf(perf?.stdout ?? "");
+  const ours = samplesOf(out);
+  let equal = 0, through = 0, shorter = 0;
+  const others: string[] = [];
+  // Of the code in a jitdump perf writes files, in which addresses are others.
+  const text = (frames: readonly string[] = []): string =>
+    frames.map((frame) => jit === "dump" ? withoutOrigin(nameIn(frame)) : frame).join("\n");
+  for (const [head, frames] of ours) {
+    const names = frames.map(nameIn);
+    let at = -1;
+    const isNext = (call: string): boolean =>
+      (at = names.findIndex((name, i) => i > at && called(call).test(name))) >= 0;
+    // What runs before the program is not what is asked about.
+    if (!calls.every(isNext)) continue;
+    through++;
+    const other = text(theirs.get(head));
+    if (text(frames) === other) equal++;
+    else if (jit !== undefined && other !== "" && text(frames).startsWith(other)) shorter++;
+    else others.push(`${head}\n${text(frames)}\nperf:\n${other}`);
+  }
+  console.log(
+    `${name}: ${equal} of ${through} stacks through ${calls} are those of perf, ` +
+      `in ${shorter} perf stops earlier; ${ours.size} samples`,
+  );
+  assert(through >= 20, `${name}: ${through} of ${ours.size} stacks`);
+  // Of symbols at one address of V8 perf chooses another one, and it stops in the dynamic linker.
+  assert(equal + shorter >= (jit === undefined ? through : 0.9 * through), others[0]);
+  assert(equal > through / 2, `${equal} of ${through}`);
+}
+
+/** The name of a frame, which stands after its address. */
+function nameIn(frame: string): string {
+  return frame.replace(/^\S+ /, "");
+}
+
+/** What is inlined at the addresses that were sampled, and the lines, are those that LLVM reads. */
+async function compareInlined(folder: string, inlined: string): Promise<void> {
+  const { out } = await tool("records", ["--inline", "--type", "SAMPLE", `${folder}/data`]);
+  const sampled = new Map<string, SampledFrame>();
+  for (const line of out.trim().split("\n")) {
+    const sample = JSON.parse(line) as SampledFrame & { ip: string; dso?: string };
+    if (sample.dso === `${folder}/program`) sampled.set(sample.ip, sample);
+  }
+  const expected = readByLlvm(folder, [...sampled.keys()]);
+  let withInlined = 0, lines = 0;
+  for (const [address, sample] of sampled) {
+    const frames = [...sample.inlined ?? [], sample];
+    const theirs = expected.get(address) ?? [];
+    assertEquals(
+      frames.map(({ sym }) => plain(sym ?? "")),
+      theirs.map(({ name }) => name),
+      address,
+    );
+    for (const [i, { srcline }] of frames.entries()) {
+      assertEquals(lineOf(srcline), theirs[i]?.line, `${address}, frame ${i}`);
+      if (srcline !== undefined) lines++;
+    }
+    if (sample.inlined?.some(({ sym }) => sym === inlined)) withInlined++;
+  }
+  console.log(
+    `${sampled.size} addresses, ${withInlined} in ${inlined}, ${lines} lines are those of LLVM`,
+  );
+  assert(withInlined > 0 && lines > 0, `${inlined} is nowhere inlined`);
+}
+
+/** The processes of a recording. */
+async function pidsOf(data: string): Promise<Set<string>> {
+  const { out } = await tool("script", ["-G", "-F", "pid", data]);
+  return new Set(out.match(/\d+/g) ?? []);
+}
+
+/** Removes the maps that programs have left. */
+function removeMaps(pids: ReadonlySet<string>): void {
+  for (const pid of pids) {
+    try {
+      Deno.removeSync(`/tmp/perf-${pid}.map`);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+}

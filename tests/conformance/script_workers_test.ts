@@ -1,0 +1,85 @@
+/** `script` by windows, in any number of threads, prints what it prints of a stream, which is held to its end. */
+import { assert, assertEquals } from "@std/assert";
+import { PerfDataReader, streamSource } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import { runEngine } from "@perfdata/session/engine";
+import { unwoundText } from "@perfdata/session/unwind-text";
+import type { ScriptText } from "@perfdata/export/script-text";
+import { makeScript, type ScriptAbout, scriptByWindows } from "../../tools/_script_text.ts";
+import { corpusFiles } from "../support/corpus.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+/** Threads, and bytes of a window: one thread, and one of the others in turn. */
+const OTHERS = [[2, 1 << 12], [3, 1 << 13], [7, 1 << 12]] as const;
+function ways(turn: number): readonly (readonly [jobs: number, windowBytes: number])[] {
+  return [[1, 1 << 12], OTHERS[turn % OTHERS.length] ?? OTHERS[0]];
+}
+
+function aboutOf(name: string, flags: { fields?: string; verbose?: boolean; comm?: string }) {
+  const { fields, verbose = false, comm } = flags;
+  return {
+    name,
+    fields,
+    flags: { on: { verbose }, value: { comm } },
+    filter: {},
+  } as unknown as ScriptAbout;
+}
+
+/** Gathers text. */
+function gathered() {
+  const decoder = new TextDecoder("latin1");
+  const text = { all: "", write: (bytes: Uint8Array) => void (text.all += decoder.decode(bytes)) };
+  return text;
+}
+
+/** What is printed of it as a stream, and said of names. */
+async function held(about: ScriptAbout): Promise<string[]> {
+  const text = gathered();
+  using file = Deno.openSync(about.name);
+  const reader = await PerfDataReader.open(streamSource(file.readable), { diagnostics: () => {} });
+  const script = await makeScript(reader, about, text.write);
+  const engine = await runEngine(reader, [script], { ...script.options, diagnostics: () => {} });
+  return [text.all, said(script), unwoundText(engine, true) ?? ""];
+}
+
+/** What is said of names and samples after the text. */
+function said(script: ScriptText): string {
+  const { printed, samples: { count, frames, unmapped } } = script;
+  const { objects, all, resolved, unverified, unresolved } = script.trust();
+  const ofObjects = objects.map(({ object, origin, all, resolved, lines, refused, faults }) =>
+    JSON.stringify([object?.path, origin, all, resolved, lines, refused, faults])
+  );
+  const total = [printed, count, frames, unmapped, all, resolved, unverified, [...unresolved]];
+  return [JSON.stringify(total), ...ofObjects.sort()].join("\n");
+}
+
+Deno.test("script: any number of threads prints what is printed of a stream", async () => {
+  const fixtures = ["callchain", "dwarf", "rounds", "all-cpus", "tracepoint"];
+  const paths = [
+    ...fixtures.map((name) => `${root}fixtures/recorded/${name}.perf.data`),
+    ...corpusFiles().filter(({ sound, row }) => sound && Number(row["bytes"]) > 100_000)
+      .slice(0, 2).map(({ path }) => path),
+  ];
+  const counted = { verbose: true, comm: "/[a-y]/" };
+  const lines = { fields: "comm,tid,time,ip,sym,srcline" };
+  let [files, texts, bytes, turn] = [0, 0, 0, 0];
+  for (const path of paths) {
+    const flags = files++ % 2 === 0 ? counted : lines;
+    const about = aboutOf(path, flags);
+    const expected = await held(about);
+    for (const [jobs, windowBytes] of ways(turn++)) {
+      const text = gathered();
+      const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
+      const how = { jobs, windowBytes, write: text.write, diagnostics: () => {} };
+      const made = await scriptByWindows(reader, about, how);
+      if (made === undefined) continue;
+      const own = [text.all, said(made.script), unwoundText(made.engine, true) ?? ""];
+      assertEquals(own, expected, `${path} ${JSON.stringify(flags)} --jobs ${jobs}`);
+      texts++;
+      bytes += text.all.length;
+    }
+  }
+  console.log(`script: ${texts} texts of ${files} files, ${bytes} bytes, by windows`);
+  assert(texts >= 10 && bytes > 150_000, "too little was compared");
+});

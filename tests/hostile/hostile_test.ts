@@ -1,0 +1,127 @@
+/** Recordings that are well formed, with contents that make no sense, in every tool, with the permissions of its task. */
+import { assert, assertEquals } from "@std/assert";
+import { SymbolBundle } from "@perfdata/symbols";
+import { parse } from "@std/csv";
+import { synthesizeHostile } from "../../fixtures/synthesize.ts";
+import { inFolder, tool } from "../support/tool.ts";
+
+const FOLDER = new URL("../../fixtures/hostile/", import.meta.url).pathname;
+const FILES = [
+  "acting-names",
+  "names-of-no-file",
+  "far-addresses",
+  "many-of-all",
+  "huge-attr",
+] as const;
+
+// deno-lint-ignore no-control-regex
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+
+/** 48 KB of zstd that stand for 1.5 GB: damaged, and so for the fuzzer and the table of SECURITY.md. */
+const BOMB = "zstd-bomb";
+
+Deno.test("synthesize.ts makes the bytes that are in the repository", async () => {
+  const made = await synthesizeHostile();
+  assertEquals([...made.keys()].sort(), [...FILES, BOMB].map((name) => `${name}.perf.data`).sort());
+  for (const [name, bytes] of made) assertEquals(Deno.readFileSync(FOLDER + name), bytes, name);
+});
+
+for (const name of FILES) {
+  Deno.test(`${name}: every tool does its job, and nothing in its tables acts on a terminal`, () =>
+    inFolder(async (folder) => {
+      const file = `${FOLDER}${name}.perf.data`;
+      const jobs: [string, ...string[]][] = [
+        ["dump", "--limit", "100"],
+        ["header"],
+        ["info"],
+        ["records"],
+        ["records", "--csv"],
+        ["hex"],
+        ["funcs", "--verbose"],
+        ["funcs", "--csv"],
+        ["rate"],
+        ["symbols", "trust"],
+        ["symbols", "bundle", "-o", `${folder}/perf.symbols`],
+        ["readperf", "-o", folder],
+        ["convert", "-o", `${folder}/pipe.data`, "--pipe"],
+        ["slice", "-o", `${folder}/slice.data`, "--pid", "1"],
+      ];
+      const ends = await Promise.all(jobs.map(([job, ...args]) => tool(job, [...args, file])));
+      for (const [i, { code, out, err }] of ends.entries()) {
+        const job = jobs[i]?.join(" ");
+        // An attr that is longer than the table has room for is damage that only `hex` looks at.
+        const expected = name === "huge-attr" && job === "hex" ? 1 : 0;
+        assertEquals(code, expected, `${job}: ${err}`);
+        assert(!CONTROLS.test(err), `${job}: ${err}`);
+        // What perf prints, and what is data, has names as they are.
+        if (job?.startsWith("dump") || job?.endsWith("--csv")) continue;
+        assert(!CONTROLS.test(out), `${job}: ${JSON.stringify(out)}`);
+        assert(!out.split("\n").some((line) => line.startsWith("NAME")), out);
+      }
+      // All samples are in the answer, with a name or without.
+      const funcs = ends[jobs.findIndex(([job]) => job === "funcs")]?.out ?? "";
+      const [, samples = "0"] = /: (\d+) samples/.exec(funcs) ?? [];
+      const rows = funcs.split("\n").slice(2).filter((line) => line !== "");
+      const counted = rows.map((line) => Number(line.trim().split(/\s+/)[1]));
+      assertEquals(counted.reduce((sum, n) => sum + n, 0), Number(samples), funcs);
+      SymbolBundle.open(await Deno.readFile(`${folder}/perf.symbols`));
+    }));
+}
+
+Deno.test("names of events and functions act on no terminal, whatever command prints them", () =>
+  inFolder(async (folder) => {
+    const file = `${FOLDER}acting-names.perf.data`;
+    await Deno.mkdir(`${folder}/tmp`);
+    await Deno.writeTextFile(`${folder}/tmp/perf-1.map`, "3000 100 fn\x1b[2J\x07\n");
+    const jobs: [string, ...string[]][] = [
+      ["funcs", file],
+      ["funcs", "--children", file],
+      ["tree", file],
+      ["tree", "--callers", file],
+      ["diff", "--all", file, file],
+      ["annotate", file, "/fn/"],
+    ];
+    for (const [job, ...args] of jobs) {
+      const { code, out, err } = await tool(job, ["--symfs", folder, ...args]);
+      assertEquals(code, 0, `${job}: ${err}`);
+      assert(!CONTROLS.test(out + err), `${job}: ${JSON.stringify(out + err)}`);
+      assert(out.includes("fn\\x1b[2J\\x07"), `${job}: ${out}`);
+      // That of the event, in the line above the table.
+      assert(out.includes("\\nNAME,=1+1"), `${job}: ${out}`);
+    }
+    // Instructions need code, which nobody has here: it is the message that names the function.
+    const { code, out, err } = await tool("annotate", ["--symfs", folder, "--insns", file, "/fn/"]);
+    assertEquals(code, 1, err);
+    assert(!CONTROLS.test(out + err), JSON.stringify(out + err));
+  }));
+
+Deno.test("no cell of CSV that a spreadsheet takes for a formula", () =>
+  inFolder(async (folder) => {
+    const file = `${FOLDER}acting-names.perf.data`;
+    const texts = [
+      (await tool("funcs", ["--csv", file])).out,
+      (await tool("records", ["--csv", file])).out,
+    ];
+    await tool("readperf", ["-o", folder, file]);
+    for (const { name } of Deno.readDirSync(folder)) {
+      texts.push(await Deno.readTextFile(`${folder}/${name}`));
+    }
+    let guarded = 0;
+    for (const cell of texts.flatMap((text) => parse(text)).flat()) {
+      assert(!/^[=+@]/.test(cell) && !/^-[^\d]/.test(cell), cell);
+      if (cell.startsWith("'=")) guarded++;
+    }
+    // A command in funcs and processes, an object in funcs and results, both in overview and records.
+    assert(guarded >= 6, `${guarded} cells`);
+  }));
+
+Deno.test("a sound recording without samples is said to have none, and is no error", async () => {
+  const file = new URL("../../fixtures/recorded/switch.perf.data", import.meta.url).pathname;
+  for (const job of ["funcs", "tree", "script", "rate", "info", "records", "header"]) {
+    const { code, err } = await tool(job, [file]);
+    assertEquals(code, 0, `${job}: ${err}`);
+    if (["funcs", "tree", "script", "rate"].includes(job)) {
+      assertEquals(err, `${job}: ${file}: no samples\n`);
+    }
+  }
+});

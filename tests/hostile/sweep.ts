@@ -1,0 +1,261 @@
+/**
+ * Runs tools over recordings, whole, cut at many places and through a pipe, and says how each ended: exit
+ * code, lines on standard error, peak of memory, time.
+ *
+ *   deno run -A tests/hostile/sweep.ts [--corpus] [--cuts 13] [--rows] [--in-process] [FILE ...]
+ *
+ * A process each says most: permissions, exit code, peak. With `--in-process` all run in this one, which is
+ * 50 times as fast: what a command prints and returns is the same, memory is that of all together, and
+ * nothing comes through a pipe.
+ *
+ * Without files it takes those in `fixtures/`, with `--corpus` those of the corpus. `--rows` prints a line
+ * for each run, and not only the table by tool and what is wrong.
+ */
+import { parseArgs } from "@std/cli";
+import { corpusFiles } from "../support/corpus.ts";
+import { NothingToShow } from "../../tools/_cli.ts";
+import { entries } from "../../tools/perfdata.ts";
+import { captured, isExpected } from "../fuzz/targets.ts";
+import { toolArguments } from "../support/tool.ts";
+
+const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
+
+/** The tools, and what they are called with before the file; `OUT` is a folder to write to. */
+export const SWEPT: readonly (readonly [string, ...string[]])[] = [
+  ["info"],
+  ["header"],
+  ["dump", "--no-hex"],
+  ["records"],
+  ["hex"],
+  ["funcs", "--symfs", "OUT"],
+  ["tree", "--symfs", "OUT"],
+  ["rate"],
+  ["readperf", "-f", "-o", "OUT", "--symfs", "OUT"],
+  ["extract-pt", "--list"],
+  ["symbols", "trust", "--symfs", "OUT"],
+  ["repair", "-f", "-o", "OUT/repaired.data"],
+];
+
+/** How a tool ended. */
+export interface SweepRow {
+  /** The recording. */
+  readonly file: string;
+  /** `whole`, `pipe`, or `cut at` an offset. */
+  readonly form: string;
+  /** The tool. */
+  readonly tool: string;
+  /** Its exit code. */
+  readonly code: number;
+  /** Lines on standard error. */
+  readonly lines: number;
+  /** Peak of resident memory in MB; `undefined` where GNU time is missing. */
+  readonly peak: number | undefined;
+  /** Milliseconds. */
+  readonly time: number;
+  /** What is not as it should be. */
+  readonly wrong: string | undefined;
+}
+
+/** What to run. */
+export interface SweepOptions {
+  readonly files: readonly string[];
+  /** In how many places each is cut. */
+  readonly cuts: number;
+  /** Run the tools in this process. */
+  readonly inProcess?: boolean;
+  readonly tools?: readonly (readonly [string, ...string[]])[];
+}
+
+/** Runs all tools over all forms of all files. */
+export async function* sweep(options: SweepOptions): AsyncGenerator<SweepRow, void, void> {
+  const { files, cuts, tools = SWEPT, inProcess = false } = options;
+  const folder = await Deno.makeTempDir({ prefix: "perfdata-sweep-" });
+  try {
+    for (const file of files) {
+      const bytes = await Deno.readFile(file);
+      const isPipe = new DataView(bytes.buffer).getUint8(8) === 16;
+      const forms: [string, number][] = [["whole", bytes.length]];
+      if (!inProcess) forms.push(["pipe", bytes.length]);
+      for (let i = 1; i <= cuts; i++) {
+        const at = Math.floor(bytes.length * i / (cuts + 1));
+        forms.push([`cut at ${at}`, at]);
+      }
+      for (const [form, size] of forms) {
+        const input = `${folder}/input.data`;
+        await Deno.writeFile(input, bytes.subarray(0, size));
+        for (const tool of tools) {
+          const how = inProcess ? runHere : run;
+          yield await how(file, form, tool, input, folder, form.startsWith("cut") && !isPipe);
+        }
+      }
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Output after which the pipe of a tool is closed, where it runs in this process. */
+const MOST_OUTPUT = 1 << 22;
+
+function entryOf(name: string): typeof entries[number] {
+  const entry = entries.find((known) => known.name === name);
+  if (entry === undefined) throw new Error(`no command ${name}`);
+  return entry;
+}
+
+/** Runs a tool in this process, as `main` of the commands would. */
+async function runHere(
+  file: string,
+  form: string,
+  [name, ...flags]: readonly [string, ...string[]],
+  input: string,
+  folder: string,
+  isCut: boolean,
+): Promise<SweepRow> {
+  const out = `${folder}/out`;
+  await Deno.mkdir(out, { recursive: true });
+  const { tool } = await entryOf(name).load();
+  const start = performance.now();
+  let code = 1;
+  let lines = 0;
+  let fault: string | undefined;
+  let closed = false;
+  try {
+    const args = [...flags.map((flag) => flag.replace("OUT", out)), input];
+    const { code: returned, err } = await captured(() => tool.run(args), MOST_OUTPUT);
+    code = returned;
+    lines = err.split("\n").filter((line) => line !== "").length;
+  } catch (error) {
+    lines = 1;
+    closed = error instanceof Deno.errors.BrokenPipe;
+    if (closed || error instanceof NothingToShow) code = 0;
+    else if (!isExpected(error)) fault = String(error instanceof Error ? error.stack : error);
+  }
+  const time = performance.now() - start;
+  const peak = Deno.memoryUsage().rss / 2 ** 20;
+  const says = lines > 0 || name === "repair";
+  const wrong = fault ??
+    (code !== 0 && code !== 1
+      ? `exit code ${code}`
+      : code === 1 && !says
+      ? "exit code 1 without a line"
+      : isCut && code === 0 && !closed
+      ? "a cut file is taken for a whole one"
+      : undefined);
+  return { file, form, tool: name, code, lines, peak, time, wrong };
+}
+
+async function run(
+  file: string,
+  form: string,
+  [tool, ...flags]: readonly [string, ...string[]],
+  input: string,
+  folder: string,
+  isCut: boolean,
+): Promise<SweepRow> {
+  const out = `${folder}/out`;
+  await Deno.mkdir(out, { recursive: true });
+  const args = flags.map((flag) => flag.replace("OUT", out));
+  // A file cannot be repaired through a pipe.
+  const piped = form === "pipe" && tool !== "repair";
+  const start = performance.now();
+  const { code, stderr } = await new Deno.Command("sh", {
+    args: [
+      "-c",
+      `exec ${TIMED ? `/usr/bin/time -f %M -o ${folder}/peak` : ""} "$@" >${folder}/text ${
+        piped ? `<${input}` : "</dev/null"
+      }`,
+      "sh",
+      Deno.execPath(),
+      ...toolArguments(tool),
+      ...args,
+      piped ? "-" : input,
+    ],
+    env: { NO_COLOR: "1", PERFDATA_CWD: "" },
+  }).output();
+  const time = performance.now() - start;
+  const lines = new TextDecoder().decode(stderr).split("\n").filter((line) => line !== "");
+  const peak = TIMED
+    ? Number(/(\d+)\s*$/.exec(await Deno.readTextFile(`${folder}/peak`))?.[1]) / 1024
+    : undefined;
+  const says = lines.length > 0 || tool === "repair";
+  const wrong = code !== 0 && code !== 1
+    ? `exit code ${code}`
+    : lines.some((line) => /^\s+at /.test(line) || /error.*Uncaught/i.test(line))
+    ? "a stack trace"
+    : code === 1 && !says
+    ? "exit code 1 without a line"
+    : isCut && code === 0
+    ? "a cut file is taken for a whole one"
+    : peak !== undefined && peak > 512
+    ? `${peak.toFixed(0)} MB`
+    : undefined;
+  return { file, form, tool, code, lines: lines.length, peak, time, wrong };
+}
+
+const TIMED = (() => {
+  try {
+    return Deno.statSync("/usr/bin/time").isFile;
+  } catch {
+    return false;
+  }
+})();
+
+/** A table by tool: runs, exit codes, most lines, highest peak, longest time. */
+export function sweepTable(rows: readonly SweepRow[]): string {
+  const text = ["| tool | runs | code 0 | code 1 | most lines | peak, MB | longest, ms |"];
+  text.push("| --- | --- | --- | --- | --- | --- | --- |");
+  for (const tool of new Set(rows.map((row) => row.tool))) {
+    const own = rows.filter((row) => row.tool === tool);
+    const most = (value: (row: SweepRow) => number) => Math.round(Math.max(...own.map(value)));
+    const codes = [0, 1].map((code) => own.filter((row) => row.code === code).length);
+    text.push(
+      `| ${tool} | ${own.length} | ${codes.join(" | ")} | ${most((row) => row.lines)} | ${
+        most((row) => row.peak ?? 0)
+      } | ${most((row) => row.time)} |`,
+    );
+  }
+  return text.join("\n");
+}
+
+/** The recordings in `fixtures/`. */
+export function fixtureFiles(): string[] {
+  const files: string[] = [];
+  for (const folder of ["recorded", "synthesized", "hostile"]) {
+    for (const { name, isFile } of Deno.readDirSync(FIXTURES + folder)) {
+      if (isFile && name.endsWith(".data")) files.push(`${FIXTURES}${folder}/${name}`);
+    }
+  }
+  return files.sort();
+}
+
+if (import.meta.main) {
+  const flags = parseArgs(Deno.args, {
+    boolean: ["corpus", "rows", "in-process"],
+    string: ["cuts"],
+  });
+  const named = flags._.map(String);
+  const files = named.length > 0
+    ? named
+    : flags.corpus
+    ? corpusFiles().map(({ path }) => path)
+    : fixtureFiles();
+  const rows: SweepRow[] = [];
+  for await (
+    const row of sweep({
+      files,
+      cuts: Number(flags.cuts ?? 13),
+      inProcess: flags["in-process"] === true,
+    })
+  ) {
+    rows.push(row);
+    const { file, form, tool, code, lines, peak, time, wrong } = row;
+    if (!flags.rows && wrong === undefined) continue;
+    const name = file.slice(file.lastIndexOf("/") + 1);
+    const figures = `${lines} lines, ${peak?.toFixed(0) ?? "?"} MB, ${time.toFixed(0)} ms`;
+    console.log([name, form, tool, `code ${code}`, figures, wrong ?? ""].join("\t"));
+  }
+  console.log(sweepTable(rows));
+  const wrong = rows.filter((row) => row.wrong !== undefined).length;
+  console.log(`\n${files.length} files, ${rows.length} runs, ${wrong} not as they should be`);
+}

@@ -1,0 +1,66 @@
+/** What a plain question needs is all that is loaded for it: the rest comes when it is asked for. */
+import { assert, assertEquals } from "@std/assert";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+/** A module as `deno info --json` describes it. */
+interface Module {
+  readonly specifier: string;
+  readonly size?: number;
+  readonly dependencies?: readonly {
+    readonly isDynamic?: boolean;
+    readonly code?: { readonly specifier?: string };
+  }[];
+}
+
+/** The modules of the project that are loaded before the first line of a command is run, with their sizes. */
+function loaded(command: string): Map<string, number> {
+  const { stdout, success } = new Deno.Command(Deno.execPath(), {
+    args: ["info", "--lock=deno.dev.lock", "--json", `tools/${command}.ts`],
+    cwd: root,
+    stderr: "null",
+  }).outputSync();
+  assert(success);
+  const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as { modules: Module[] };
+  const known = new Map(modules.map((module) => [module.specifier, module]));
+  const found = new Map<string, number>();
+  const next = [`file://${root}tools/${command}.ts`];
+  for (let of = next.pop(); of !== undefined; of = next.pop()) {
+    const module = known.get(of);
+    const name = of.startsWith(`file://${root}`) ? of.slice(7 + root.length) : of;
+    if (module === undefined || found.has(name)) continue;
+    found.set(name, module.size ?? 0);
+    for (const { isDynamic, code } of module.dependencies ?? []) {
+      if (isDynamic !== true && code?.specifier !== undefined) next.push(code.specifier);
+    }
+  }
+  return found;
+}
+
+function sumOf(modules: ReadonlyMap<string, number>): number {
+  return modules.values().reduce((sum, size) => sum + size, 0);
+}
+
+/** What only some questions need. */
+const RARE =
+  /^packages\/(symbols\/(dwarf|cfi|mod\.ts)|user-records\/mod|dump|intel-pt|tables|edit|session\/(pt|intervals))/;
+const PLAIN = /^packages\/symbols\/cfi\/walk_end\.ts$/;
+
+Deno.test("funcs loads neither debug information nor unwinding nor records that it may not meet", () => {
+  const modules = loaded("funcs");
+  const rare = [...modules.keys()].filter((name) => RARE.test(name) && !PLAIN.test(name));
+  console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
+  assertEquals(rare, []);
+  assert(modules.size > 100, "too little was looked at");
+});
+
+/** What only some questions of Intel PT need: lists, threads, debug information, texts of packets. */
+const RARE_OF_PT =
+  /^packages\/(symbols\/(dwarf|mod\.ts)|user-records\/mod|intel-pt\/(mod|.*_text|encode_packet)|export|pt\/parallel|session\/mod)/;
+
+Deno.test("pt loads neither debug information nor other threads nor texts of packets", () => {
+  const modules = loaded("pt");
+  console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
+  assertEquals([...modules.keys()].filter((name) => RARE_OF_PT.test(name)), []);
+  assert(modules.size > 100, "too little was looked at");
+});

@@ -1,0 +1,1271 @@
+/**
+ * `perfdata view` in a browser: the numbers of each view are those of the command that shows the same, and
+ * the page does nothing that it should not.
+ */
+import { fileSource } from "@perfdata/format/file-source";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+// deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+import axe from "npm:axe-core@4.11.0";
+// deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
+import type { Page } from "npm:playwright-core@1.65.1";
+import { noBrowser, type PageReport, withPage } from "../../packages/export/browser_testing.ts";
+import { HOSTILE_NAMES, plainSamples, profileOf } from "../../packages/export/testing.ts";
+import { pageText, reportText } from "@perfdata/export/page-text";
+import { VIEW_PARTS } from "@perfdata/export/page-asset";
+import { viewAsset, viewParts } from "../../view/build.ts";
+import { viewProfile } from "@perfdata/export/view-profile";
+import { RecordingService } from "../../view/recording/recording_service.ts";
+import { newToken, viewHandler } from "../../view/server/server.ts";
+import { tableFolders } from "../../tools/_table_folders.ts";
+import { cannotStep } from "../../fixtures/stepped/program.ts";
+import { repeatStepped } from "../../fixtures/stepped/repeat.ts";
+import { ignored, skipped } from "../support/ignored.ts";
+import { kernelNames } from "../support/kernel_names.ts";
+import {
+  LEFT_AND_RIGHT,
+  noRecording,
+  recordProgram,
+  reportedPeriods,
+} from "../support/recorded_program.ts";
+import { inFolder, tool as runTool, toolArguments, type ToolResult } from "../support/tool.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+const FILES = ["all-cpus", "callchain", "two-events"].map((name) =>
+  `${root}fixtures/recorded/${name}.perf.data`
+);
+
+/** Names for the kernel of these recordings, for all that runs here. */
+const env = kernelNames();
+
+function tool(name: string, args: readonly string[]): Promise<ToolResult> {
+  return runTool(name, args, { env });
+}
+
+/** Runs `perfdata view`, opens its address in a browser, and ends it as Ctrl-C does. */
+async function viewed(
+  args: readonly string[],
+  hash: string,
+  use: (page: Page, report: PageReport) => Promise<void>,
+  options: Parameters<typeof withPage>[2] = {},
+): Promise<void> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...toolArguments("view"), ...args],
+    cwd: root,
+    env: { NO_COLOR: "1", PERFDATA_CWD: "", ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const errors = new Response(child.stderr).text();
+  const reader = child.stdout.getReader();
+  let line = "";
+  while (!line.includes("\n")) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    line += new TextDecoder().decode(value);
+  }
+  assertMatch(line, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/(?:#counts=[a-z-]+)?\n$/, line);
+  await withPage(`${line.trim()}${hash}`, async (page, report) => {
+    await ready(page, tableFolders(args.at(-1) ?? "").length === 0);
+    await use(page, report);
+    const address = line.trim().split("#", 1)[0] as string;
+    const own = report.requests.filter((url) => !url.startsWith(address));
+    assertEquals([report.errors, own], [[], []]);
+  }, options);
+  child.kill("SIGINT");
+  await reader.cancel();
+  const { code } = await child.status;
+  assertEquals(code, 0, await errors);
+}
+
+/** Waits until the samples are there, and what the header of a recording says; tables have none. */
+async function ready(page: Page, isRecording = true): Promise<void> {
+  await page.waitForFunction((hasHeader) => {
+    const { open } = (globalThis as unknown as {
+      perfdata: { open?: { facts?: object; failed?: string; info?: object } };
+    }).perfdata;
+    const isThere = (open?.facts ?? open?.failed) !== undefined;
+    return isThere && (!hasHeader || open?.info !== undefined);
+  }, isRecording);
+}
+
+/** Lines of JSON that a command prints. */
+async function json(name: string, args: readonly string[]): Promise<Record<string, unknown>[]> {
+  const { out } = await tool(name, args);
+  return out.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+/** All rows of a list in the page, which has those in view only. */
+async function allRows(
+  page: Page,
+  selector: string,
+  attributes: readonly string[],
+): Promise<string[][]> {
+  const found = new Map<string, string[]>();
+  await page.waitForSelector(`${selector} .line .row`);
+  for (let top = 0;;) {
+    const [end, step] = await page.$eval(selector, (list, to) => {
+      list.scrollTop = to;
+      // The head hides some of what would be in view.
+      const step = Math.max(40, list.clientHeight - 60);
+      return [to + list.clientHeight >= list.scrollHeight, step] as const;
+    }, top);
+    top += step;
+    // The browser says with the next frame that it has scrolled; what is in view then is drawn in the one after.
+    await page.evaluate(async () => {
+      for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame);
+    });
+    const rows = await page.$$eval(
+      `${selector} .line .row`,
+      (rows, names) =>
+        rows.map((row) => [row.id, ...names.map((name) => row.getAttribute(name) ?? "")]),
+      attributes,
+    );
+    for (const [id = "", ...values] of rows) found.set(id, values);
+    if (end) break;
+  }
+  return [...found.values()];
+}
+
+/** A name as it is shown: marked, where the file that it is from is not verified. */
+function marked(name: string, verified: unknown): string {
+  return verified === false ? `${name}?` : name;
+}
+
+const needs = ignored(await noBrowser());
+
+Deno.test("the page that is served is made of what is in view/", async (t) => {
+  const made = await viewAsset();
+  if (made === undefined) return await skipped(t, "deno bundle does not work here");
+  const text = made.slice(made.indexOf("= {") + 2, made.lastIndexOf(";"));
+  assertEquals(JSON.parse(text), VIEW_PARTS);
+});
+
+Deno.test({
+  name: "functions have the numbers of funcs",
+  ...needs,
+  async fn() {
+    let compared = 0;
+    for (const file of FILES) {
+      const rows = await json("funcs", ["--json", "--no-inline", "--sort", "dso,sym", file]);
+      const first = rows[0]?.event_index;
+      // What has no name is one row of its object in the page.
+      const wanted = new Map<string, number>();
+      for (const { event_index, sym, dso, period, verified } of rows) {
+        if (event_index !== first) continue;
+        const name = `${sym}`.startsWith("0x")
+          ? `${dso}`.startsWith("[") ? `${dso}` : `[${dso}]`
+          : marked(`${sym}`, verified);
+        wanted.set(name, (wanted.get(name) ?? 0) + Number(period));
+      }
+      await inFolder(async (folder) => {
+        // Tables of it, and a comparison of these with it, show the same.
+        const tables = `${folder}/tables`;
+        const made = await tool("export", ["parquet", "--names", "-o", tables, file]);
+        assertEquals(made.code, 0, made.err);
+        const sides = file === FILES[1] ? [[file], [tables], [tables, tables]] : [[file]];
+        for (const shown of sides) {
+          await viewed(shown, "#view=functions&inline=0", async (page) => {
+            const found = new Map<string, number>();
+            const columns = ["data-fn", "data-self"];
+            for (const [name = "", self] of await allRows(page, ".functions", columns)) {
+              if (Number(self) > 0) found.set(name, (found.get(name) ?? 0) + Number(self));
+            }
+            assertEquals([...found].sort(), [...wanted].sort(), shown.join(" "));
+            compared += found.size;
+          });
+        }
+      });
+    }
+    assert(compared >= 16, `${compared} functions`);
+  },
+});
+
+Deno.test({
+  name: "the tree has the numbers of tree",
+  ...needs,
+  async fn() {
+    let compared = 0;
+    for (const callers of [false, true]) {
+      const file = FILES[1] as string;
+      const flags = callers ? ["--callers"] : [];
+      const rows = await json("tree", ["--json", "--inline", "--root", "none", ...flags, file]);
+      const paths = new Map<unknown, string>();
+      const wanted = new Map<string, number>();
+      for (const { id, parent, name, period, verified } of rows) {
+        const own = marked(`${name}`, verified);
+        const path = parent === null ? own : `${paths.get(parent)}\n${own}`;
+        paths.set(id, path);
+        wanted.set(path, Number(period));
+      }
+      await viewed([file], `#view=tree${callers ? "&callers=1" : ""}`, async (page) => {
+        await page.waitForSelector(".tree .line .row");
+        await page.focus(".tree");
+        // Each line is opened in turn.
+        for (let line = 0; line < 500; line++) {
+          const state = await page.$eval(".tree", (tree) => {
+            const row = document.getElementById(tree.getAttribute("aria-activedescendant") ?? "");
+            return row?.getAttribute("aria-expanded");
+          });
+          if (state === "false") {
+            await page.keyboard.press("ArrowRight");
+            await page.waitForFunction(() => {
+              const at = document.querySelector(".tree")?.getAttribute("aria-activedescendant");
+              return document.getElementById(at ?? "")?.getAttribute("aria-expanded") === "true";
+            });
+          }
+          const before = await page.$eval(".tree", (tree) => tree.ariaActiveDescendantElement?.id);
+          await page.keyboard.press("ArrowDown");
+          await page.waitForTimeout(20);
+          if (
+            await page.$eval(".tree", (tree) => tree.ariaActiveDescendantElement?.id) === before
+          ) {
+            break;
+          }
+        }
+        const found = await allRows(page, ".tree", ["data-path", "data-total"]);
+        const sums = new Map(found.map(([path = "", total]) => [path, Number(total)]));
+        assertEquals([...sums].sort(), [...wanted].sort());
+        compared += sums.size;
+      });
+    }
+    assert(compared >= 40, `${compared} lines`);
+  },
+});
+
+Deno.test({
+  name: "a record has the fields and bytes of hex; the field at the pointer is marked in both",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    let compared = 0;
+    for (const number of [0, 5, 20]) {
+      const runs = await json("hex", ["--json", "--record", `${number}`, file]);
+      await viewed([file], `#view=records&record=${number}`, async (page) => {
+        await page.waitForSelector(".detail .fields .line .row");
+        const rows = await allRows(page, ".fields", ["class"]);
+        assertEquals(rows.length, runs.length);
+        const total = runs.reduce((sum, { size }) => sum + Number(size), 0);
+        assertEquals(await page.$$eval(".hex-bytes span", (all) => all.length), total);
+        const start = Number(runs[0]?.offset);
+        await page.$eval(".fields", (list) => list.scrollTop = 0);
+        for (const [i, run] of runs.slice(0, 8).entries()) {
+          const row = page.locator(`#field-${i}`);
+          await row.hover();
+          await page.waitForFunction(
+            (of) => document.getElementById(of)?.classList.contains("marked"),
+            `field-${i}`,
+          );
+          const text = await row.innerText();
+          assertStringIncludes(text, `${run.field}`.slice(1));
+          if (typeof run.value === "string") assertStringIncludes(text, run.value);
+          const marked = await page.$$eval(
+            ".hex-bytes .marked",
+            (all) => all.map((byte) => [byte.getAttribute("data-at"), byte.textContent]),
+          );
+          const from = Number(run.offset) - start;
+          const bytes = Deno.readFileSync(file).subarray(
+            Number(run.offset),
+            Number(run.offset) + Number(run.size),
+          );
+          assertEquals(
+            marked,
+            [...bytes].map((byte, at) => [`${from + at}`, byte.toString(16).padStart(2, "0")]),
+          );
+          compared++;
+        }
+        // And the other way round.
+        const last = runs.length - 1;
+        const at = Number(runs[last]?.offset) - start;
+        await page.locator(`.hex-bytes [data-at="${at}"]`).hover();
+        await page.waitForSelector(`#field-${last}.marked`);
+      });
+    }
+    assert(compared >= 20, `${compared} fields`);
+  },
+});
+
+Deno.test({
+  name: "a brush selects the samples of its time, in each view and in the address",
+  ...needs,
+  async fn() {
+    const file = FILES[0] as string;
+    await viewed([file], "#view=functions&inline=0", async (page) => {
+      await page.waitForSelector(".functions .line .row");
+      const strip = await page.locator(".strip canvas").boundingBox();
+      assert(strip !== null);
+      const y = strip.y + strip.height / 2;
+      await page.mouse.move(strip.x + strip.width * 0.25, y);
+      await page.mouse.down();
+      await page.mouse.move(strip.x + strip.width * 0.5, y, { steps: 4 });
+      await page.mouse.move(strip.x + strip.width * 0.75, y, { steps: 4 });
+      await page.mouse.up();
+      await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
+      const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url()) ?? [];
+      const time = `${Number(from) / 1e9}s-${(Number(to) - 1) / 1e9}s`;
+      const rows = await json("funcs", ["--json", "--sort", "dso,sym", "--time", time, file]);
+      const samples = rows.reduce((sum, row) => sum + Number(row.samples), 0);
+      const all = await json("funcs", ["--json", "--sort", "dso,sym", file]);
+      assert(samples > 0 && samples < all.reduce((sum, row) => sum + Number(row.samples), 0));
+      await page.waitForFunction(
+        (text) => document.querySelector(".foot")?.textContent?.includes(text),
+        `; ${samples} samples`,
+      );
+      // The link shows the same, undo takes it back.
+      const link = page.url();
+      await page.keyboard.press("u");
+      await page.waitForFunction(() => !location.hash.includes("from="));
+      await page.goto("about:blank");
+      await page.goto(link);
+      await ready(page);
+      await page.waitForFunction(
+        (text) => document.querySelector(".foot")?.textContent?.includes(text),
+        `; ${samples} samples`,
+      );
+    });
+  },
+});
+
+Deno.test({
+  name: "a report needs no server, and names with markup in it do nothing",
+  ...needs,
+  async fn() {
+    await inFolder(async (folder) => {
+      const profile = viewProfile(profileOf(plainSamples(2000, 9, 8)));
+      const path = `${folder}/report.html`;
+      const data = { profile, why: undefined, index: undefined, info: undefined };
+      Deno.writeTextFileSync(path, await reportText(VIEW_PARTS, data));
+      await withPage(path, async (page, report) => {
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: { open?: { facts?: object } } }).perfdata.open
+            ?.facts !== undefined
+        );
+        for (const view of ["functions", "tree", "flame", "timeline", "sandwich", "overview"]) {
+          await page.evaluate(
+            ([view, fn]) =>
+              (globalThis as unknown as { perfdata: { set(change: object): void } }).perfdata
+                .set({ view, fn }),
+            [view, HOSTILE_NAMES[1]] as const,
+          );
+          await page.waitForTimeout(200);
+          assertMatch(await page.title(), /^perf record demo · /);
+          assertEquals(await page.$$eval("#app img, #app script", (all) => all.length), 0);
+        }
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: { set(change: object): void } }).perfdata
+            .set({ view: "functions" })
+        );
+        const rows = await allRows(page, ".functions", ["data-fn"]);
+        for (const name of HOSTILE_NAMES) assert(rows.some(([of]) => of === name), name);
+        assertEquals(report.errors, []);
+        assertEquals(report.requests, []);
+      });
+    });
+  },
+});
+
+/** Fractions with nine digits: logarithms of two engines differ in the last ones. */
+function rounded(cells: readonly string[]): string[] {
+  return cells.map((cell) => /^-?\d\S*$/.test(cell) ? Number(cell).toFixed(9) : cell);
+}
+
+/**
+ * Presses an arrow until the facts of a box are there: a graph that is drawn anew, once its width is known,
+ * has no box in focus.
+ */
+async function moveTo(page: Page, arrow: string, facts: RegExp): Promise<void> {
+  for (let i = 0; i < 600; i++) {
+    await page.keyboard.press(arrow);
+    await page.waitForTimeout(100);
+    if (facts.test(await page.locator(".flame-facts").innerText())) return;
+  }
+  throw new Error(`${arrow} leads to no box`);
+}
+
+Deno.test({
+  name: "two recordings are compared as diff compares them",
+  ...needs,
+  async fn() {
+    let compared = 0;
+    for (const [base, file] of [[FILES[1], FILES[0]], [FILES[0], FILES[2]]] as [string, string][]) {
+      for (const by of ["total", "time"]) {
+        const [all, ...rows] = await json("diff", ["--json", "--by", by, base, file]);
+        const wanted = rows.map(({ name, object, change, chance, significant }) =>
+          [name, object, change, chance, significant].map(String)
+        );
+        await viewed([base, file], `#view=compare&inline=0&measure=${by}`, async (page) => {
+          const attributes = ["fn", "object", "change", "chance", "significant"];
+          const found = await allRows(page, ".compared", attributes.map((name) => `data-${name}`));
+          assertEquals(found.map(rounded).sort(), wanted.map(rounded).sort(), `${file} ${by}`);
+          compared += found.length;
+          const foot = await page.locator(".foot").innerText();
+          const [before, after] = [all?.before, all?.after] as { samples: number }[];
+          assertStringIncludes(foot, `${before?.samples} → ${after?.samples} samples`);
+          // The other view of it has boxes, too.
+          await page.selectOption("section select", "flame");
+          await page.waitForFunction(() => location.hash.includes("graph=1"));
+          await page.locator(".flame-canvas").focus();
+          await moveTo(page, "ArrowUp", /% of the base, .*% now/);
+        });
+      }
+    }
+    assert(compared >= 16, `${compared} functions`);
+  },
+});
+
+Deno.test({
+  name: "boxes in order of time and cells of the heat map select their time",
+  ...needs,
+  async fn() {
+    const file = FILES[0] as string;
+    await viewed([file], "#view=flame&timed=1", async (page) => {
+      await page.focus(".flame-canvas");
+      await moveTo(page, "ArrowDown", /from [\d.]+ s, for /);
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
+      await page.keyboard.press("0");
+      await page.waitForFunction(() => !/from=/.test(location.hash));
+
+      await page.evaluate(() =>
+        (globalThis as unknown as { perfdata: PageStore }).perfdata
+          .set({ view: "timeline", by: "heat" })
+      );
+      await page.waitForSelector(".heat");
+      await page.focus(".heat");
+      for (const key of ["ArrowUp", "ArrowRight", "Enter", "ArrowRight", "ArrowUp", "Enter"]) {
+        await page.keyboard.press(key);
+      }
+      await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
+      const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url())?.map(Number) ?? [];
+      // From the first cell of the second column to the second cell of the third one, of 50.
+      const foot = await page.locator(".foot").last().innerText();
+      const facts = await page.evaluate(() =>
+        (globalThis as unknown as { perfdata: { open: { facts: { duration: number } } } })
+          .perfdata.open.facts.duration
+      );
+      let column = 1e9;
+      while (column > 1e4 && facts / column < 24) column /= 10;
+      assertEquals([from, to], [column, 2 * column + 2 * column / 50], foot);
+      // And with the pointer: a drag from a cell to another one.
+      const box = await page.locator(".heat").boundingBox();
+      assert(box !== null);
+      await page.mouse.move(box.x + 70, box.y + 40);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 160, box.y + 20, { steps: 5 });
+      await page.mouse.up();
+      await page.waitForFunction((before) => !location.hash.includes(before), `from=${from}&to=`);
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => !/from=/.test(location.hash));
+    });
+  },
+});
+
+Deno.test({
+  name: "what is selected is saved: a slice as slice makes it, and the formats of export",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    await inFolder(async (folder) => {
+      const [from, to] = [1_000_000, 9_000_000];
+      await viewed([file], `#view=functions&from=${from}&to=${to}`, async (page) => {
+        const saved = async (format: string): Promise<Uint8Array> => {
+          const download = page.waitForEvent("download");
+          await page.selectOption(".save select", format);
+          const path = `${folder}/${format}`;
+          await (await download).saveAs(path);
+          return Deno.readFileSync(path);
+        };
+        const time = `${from / 1e9}s-${(to - 1) / 1e9}s`;
+        await tool("slice", ["--time", time, "-o", `${folder}/wanted.data`, file]);
+        assertEquals(await saved("slice"), Deno.readFileSync(`${folder}/wanted.data`));
+        const { out } = await tool("export", ["--inline", "--time", time, "folded", file]);
+        assertEquals(new TextDecoder().decode(await saved("folded")), out);
+        const lines = out.trim().split("\n");
+        assert(lines.length >= 3, `${lines.length} lines`);
+        const speedscope = JSON.parse(new TextDecoder().decode(await saved("speedscope")));
+        assert(speedscope.profiles.length > 0);
+        assertEquals([...(await saved("pprof")).subarray(0, 2)], [0x1f, 0x8b]);
+        assertStringIncludes(new TextDecoder().decode(await saved("svg")), "<svg");
+      });
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "reading the samples is cancelled, what is known without them stays, and it can be done again",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    using source = fileSource(file);
+    let isQuick = false;
+    const token = newToken();
+    const handler = viewHandler({
+      token,
+      page: await pageText(VIEW_PARTS, "server"),
+      recording: new RecordingService(source, file),
+      async profile(progress) {
+        while (!isQuick) {
+          progress({ what: "Reading", done: 1, total: 2 });
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+        return viewProfile(profileOf(plainSamples(500, 4)));
+      },
+    });
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, handler);
+    await withPage(
+      `http://127.0.0.1:${server.addr.port}/${token}/#view=flame`,
+      async (page, report) => {
+        await page.getByRole("button", { name: "Cancel" }).click();
+        await page.getByRole("button", { name: "Read the samples" }).waitFor();
+        // Records and the overview are there all the same.
+        await page.getByRole("link", { name: "Records" }).click();
+        await page.waitForSelector(".record-list .line .row");
+        await page.getByRole("link", { name: "Overview" }).click();
+        await page.waitForSelector(".about dd");
+        await page.getByRole("link", { name: "Flame graph" }).click();
+        isQuick = true;
+        await page.getByRole("button", { name: "Read the samples" }).click();
+        await page.waitForSelector(".flame-canvas");
+        assertEquals(report.errors, []);
+      },
+    );
+    await server.shutdown();
+  },
+});
+
+/** A folder in which the program of a recording is where it ran. */
+async function programFolder(folder: string, file: string): Promise<string> {
+  const maps = await json("records", ["--type", "MMAP2", file]);
+  const path = maps.map((map) => (map.body as { filename: string }).filename)
+    .find((name) => name.endsWith("/demo"));
+  assert(path !== undefined);
+  const symfs = `${folder}/symfs`;
+  Deno.mkdirSync(`${symfs}${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true });
+  Deno.copyFileSync(`${root}fixtures/demo/demo`, `${symfs}${path}`);
+  return symfs;
+}
+
+/** What the page shows of the source and the instructions of a function: rows with samples. */
+async function shownCode(page: Page): Promise<{ lines: string[][]; insns: string[][] }> {
+  const sampled = (rows: string[][]) =>
+    rows.filter(([, count]) => !/^0?$/.test(count ?? "")).sort();
+  const lines = await allRows(page, ".source", ["data-place", "data-total", "data-self"]);
+  const insns = await allRows(page, ".insns", ["data-address", "data-samples"]);
+  return { lines: sampled(lines), insns: sampled(insns) };
+}
+
+Deno.test({
+  name: "lines and instructions of a function have the samples of annotate",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    await inFolder(async (folder) => {
+      const symfs = await programFolder(folder, file);
+      const [lines, insns] = await Promise.all(
+        [["--json"], ["--json", "--insns"]].map((flags) =>
+          json("annotate", [...flags, "--symfs", symfs, file, "spin"])
+        ),
+      );
+      const count = (of: unknown) => `${(of as { period: number }).period}`;
+      const wanted = {
+        lines: (lines ?? []).map(({ file, line, self, total }) => [
+          `${file}:${line}`,
+          count(total),
+          count(self),
+        ]).sort(),
+        insns: (insns ?? []).filter(({ samples }) => samples !== 0)
+          .map(({ address, samples }) => [`${address}`.slice(2), `${samples}`]).sort(),
+      };
+      assert(wanted.lines.length > 0 && wanted.insns.length > 0);
+      const flags = ["--symfs", symfs, "--source", `${root}fixtures/demo`];
+      await viewed([...flags, file], "#view=source&fn=spin", async (page) => {
+        assertEquals(await shownCode(page), wanted);
+        // The text of the line is there, and the instructions of the line are marked with it.
+        const [place = ""] = wanted.lines[0] ?? [];
+        const text = Deno.readTextFileSync(`${root}fixtures/demo/demo.c`).split("\n");
+        const row = page.locator(`.source [data-place="${place}"]`);
+        assertStringIncludes(
+          await row.innerText(),
+          (text[Number(place.split(":")[1]) - 1] ?? "").trim(),
+        );
+        await row.click();
+        await page.waitForSelector(".insns .row.marked");
+        assertStringIncludes(
+          await page.locator(".insns .row.marked").first().innerText(),
+          `${insns?.find(({ line }) => place.endsWith(`:${line}`))?.text}`.split(" ")[0] ?? "",
+        );
+      });
+      // A page that opens files by itself has the same from what is dropped.
+      const parts = await viewParts("files");
+      if (parts === undefined) return;
+      Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      await withPage(`${folder}/index.html#view=source&fn=spin`, async (page, report) => {
+        await page.setInputFiles("input[type=file]", [
+          file,
+          `${root}fixtures/demo/demo`,
+          `${root}fixtures/demo/demo.c`,
+        ]);
+        assertEquals(await shownCode(page), wanted);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+    });
+  },
+});
+
+Deno.test({
+  name: "in each list, keys choose a line, which comes into view and is told to screen readers",
+  ...needs,
+  async fn() {
+    await inFolder(async (folder) => {
+      const [file, base] = [FILES[1] as string, FILES[0] as string];
+      const symfs = await programFolder(folder, file);
+      const flags = ["--symfs", symfs, "--source", `${root}fixtures/demo`];
+      await viewed([...flags, base, file], "", async (page) => {
+        let gone = 0;
+        for (
+          const [list, change] of [
+            [".functions", { view: "functions" }],
+            [".tree", { view: "tree" }],
+            [".compared", { view: "compare" }],
+            [".record-list", { view: "records" }],
+            [".fields", { view: "records", record: 3 }],
+            [".source", { view: "source", fn: "spin" }],
+            [".insns", { view: "source", fn: "spin" }],
+          ] as const
+        ) {
+          await page.evaluate(
+            (change) => (globalThis as unknown as { perfdata: PageStore }).perfdata.set(change),
+            change,
+          );
+          await page.waitForSelector(`${list} .line .row`);
+          await page.focus(list);
+          for (const key of ["Home", "ArrowDown", "End", "ArrowUp", "Home"]) {
+            await page.keyboard.press(key);
+            await page.waitForTimeout(80);
+            const [rows, line, isSelected, isSeen] = await page.$eval(list, (grid) => {
+              const row = document.getElementById(grid.getAttribute("aria-activedescendant") ?? "");
+              const [own, around] = [row, grid].map((of) => of?.getBoundingClientRect());
+              return [
+                Number(grid.getAttribute("aria-rowcount")) - 1,
+                Number(row?.getAttribute("aria-rowindex")) - 2,
+                row?.getAttribute("aria-selected"),
+                own !== undefined && around !== undefined && own.top >= around.top &&
+                own.bottom <= around.bottom,
+              ] as const;
+            });
+            const wanted = {
+              Home: 0,
+              ArrowDown: Math.min(1, rows - 1),
+              End: rows - 1,
+              ArrowUp: Math.max(0, rows - 2),
+            }[key];
+            assertEquals([line, isSelected, isSeen], [wanted, "true", true], `${list} ${key}`);
+            gone++;
+          }
+        }
+        assertEquals(gone, 35);
+      });
+    });
+  },
+});
+
+/** Counts something else in the page, and waits until it is there. */
+async function count(page: Page, weight: string): Promise<void> {
+  await page.selectOption(".selection select:has(option[value=off-cpu])", weight);
+  await counted(page, weight);
+}
+
+/** Waits until something is counted. */
+async function counted(page: Page, weight: string): Promise<void> {
+  await page.waitForFunction((weight) => {
+    const { opening, state, open } = (globalThis as unknown as {
+      perfdata: { opening: boolean; state: { counts: string }; open?: { facts?: object } };
+    }).perfdata;
+    return !opening && open?.facts !== undefined && state.counts === weight;
+  }, weight);
+}
+
+Deno.test({
+  name: "times off the CPU are those of --weight, when they are asked for and in the address",
+  ...needs,
+  async fn() {
+    const file = FILES[0] as string;
+    await inFolder(async (folder) => {
+      let compared = 0;
+      const compare = async (page: Page) => {
+        for (const weight of ["off-cpu", "wall", "latency", "period"]) {
+          await count(page, weight);
+          const download = page.waitForEvent("download");
+          await page.selectOption(".save select", "folded");
+          await (await download).saveAs(`${folder}/folded`);
+          const { out } = await tool("export", ["--inline", "--weight", weight, "folded", file]);
+          assertEquals(Deno.readTextFileSync(`${folder}/folded`), out, weight);
+          compared += out.split("\n").length - 1;
+        }
+      };
+      await viewed([file], "#view=functions&counts=off-cpu", async (page) => {
+        await counted(page, "off-cpu");
+        await compare(page);
+        // A step back counts what was counted before.
+        await page.keyboard.press("u");
+        await counted(page, "latency");
+        assertStringIncludes(page.url(), "counts=latency");
+      });
+      // The flag begins with one, and a report has that alone.
+      await viewed(["--weight", "off-cpu", file], "&view=functions", async (page) => {
+        await counted(page, "off-cpu");
+        await compare(page);
+      });
+      await tool("view", ["--weight", "wall", "-o", `${folder}/report.html`, file]);
+      await withPage(`${folder}/report.html#view=functions`, async (page, report) => {
+        await ready(page);
+        assertEquals(await page.getByText("Of threads").count(), 0);
+        const download = page.waitForEvent("download");
+        await page.selectOption(".save select", "folded");
+        await (await download).saveAs(`${folder}/folded`);
+        const { out } = await tool("export", ["--inline", "--weight", "wall", "folded", file]);
+        assertEquals(Deno.readTextFileSync(`${folder}/folded`), out, "a report");
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+      const parts = await viewParts("files");
+      if (parts === undefined) return;
+      Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      await withPage(`${folder}/index.html#view=functions`, async (page, report) => {
+        await page.setInputFiles("input[type=file]", [file]);
+        await ready(page);
+        const sum = () =>
+          page.$$eval(
+            ".functions .line .row",
+            (rows) => rows.reduce((sum, row) => sum + Number(row.getAttribute("data-self")), 0),
+          );
+        // The column of `funcs` is of the same sum.
+        const columns = await tool("funcs", ["--latency", "--sort", "comm", "--json", file]);
+        const latencies = columns.out.trim().split("\n")
+          .map((line) => Number(JSON.parse(line).latency_period));
+        await count(page, "latency");
+        await page.waitForSelector(".functions .line .row");
+        const latency = latencies.reduce((all, one) => all + one, 0);
+        assert(Math.abs(await sum() - latency) <= latencies.length, `${await sum()}, ${latency}`);
+        await count(page, "off-cpu");
+        await page.waitForSelector(".functions .line .row");
+        const { out } = await tool("export", ["--weight", "off-cpu", "folded", file]);
+        // Without the files of this machine names differ, sums do not.
+        const wanted = out.trim().split("\n")
+          .reduce((all, line) => all + Number(line.slice(line.lastIndexOf(" "))), 0);
+        assertEquals(await sum(), wanted);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+      assert(compared >= 10, `${compared} stacks`);
+    });
+  },
+});
+
+Deno.test({
+  name: "a recording made here has the functions of perf report, from the first view to the last",
+  ...ignored(await noBrowser() ?? noRecording()),
+  async fn() {
+    await inFolder(async (folder) => {
+      const events = ["-e", "cpu-clock:u", "-F", "4999"];
+      const file = await recordProgram(folder, LEFT_AND_RIGHT, events);
+      const reported = await reportedPeriods(file);
+      await viewed([file], "#view=functions&inline=0", async (page) => {
+        const rows = await allRows(page, ".functions", ["data-fn", "data-self"]);
+        const found = new Map(rows.map(([name = "", self = ""]) => [name, self]));
+        let compared = 0;
+        for (const [name, period] of reported) {
+          if (!["leaf", "left", "right"].includes(name)) continue;
+          assertEquals(found.get(name), `${period}`, name);
+          compared++;
+        }
+        // The loop alone is sampled for sure.
+        assert(compared >= 1 && found.has("leaf"), `${compared} functions`);
+        for (const [view, shown] of Object.entries(SHOWN)) {
+          await page.evaluate(
+            (view) =>
+              (globalThis as unknown as { perfdata: PageStore }).perfdata
+                .set({ view, fn: "leaf", record: 3 }),
+            view,
+          );
+          await page.waitForSelector(shown);
+        }
+      });
+    });
+  },
+});
+
+/** What of each view is there when it has something to show. */
+const SHOWN = {
+  overview: ".about dd",
+  timeline: ".track canvas",
+  flame: ".flame-canvas",
+  sandwich: ".half .flame-canvas",
+  source: ".source .line .row",
+  tree: ".tree .line .row",
+  records: ".fields .line .row",
+} as const;
+
+/** A page on which long lists are gone through in few steps. */
+const TALL = { viewport: { width: 1280, height: 4000 } };
+
+/** What the page shows of a part of Intel PT: functions, calls and instructions as rows of text. */
+async function shownPt(
+  page: Page,
+  window: readonly [number, number],
+): Promise<Record<"functions" | "calls" | "insns", string[][]>> {
+  const lists = {
+    functions: ["fn", "object", "self", "total", "calls", "insns"],
+    calls: ["fn", "depth", "tid", "time", "duration", "insns"],
+    insns: ["tid", "ip", "place"],
+  };
+  const shown: Record<string, string[][]> = {};
+  for (const [list, names] of Object.entries(lists)) {
+    await page.evaluate(
+      (change) => (globalThis as unknown as { perfdata: PageStore }).perfdata.set(change),
+      { view: "pt", window, list },
+    );
+    await page.waitForFunction(
+      ([from, to]) => location.hash.includes(`window=${from}%2C${to}`),
+      window,
+    );
+    await page.waitForSelector(".pt-parts:not(.stale)");
+    shown[list] = await allRows(page, `.pt-${list}`, names.map((name) => `data-${name}`));
+  }
+  return shown as Awaited<ReturnType<typeof shownPt>>;
+}
+
+Deno.test({
+  name: "functions, calls and instructions of a part of Intel PT are those of pt",
+  ...ignored(await noBrowser() ?? cannotStep()),
+  async fn() {
+    let compared = 0;
+    await inFolder(async (folder) => {
+      await repeatStepped(0.1, 2, folder, {
+        ...{ psbEvery: 500, compressReturns: true, tsc: true, mtc: true },
+      });
+      const file = `${folder}/perf.data`;
+      const text = (...values: unknown[]) => values.map((value) => `${value}`);
+      const compare = async (page: Page, [from, to]: [number, number], start: bigint) => {
+        const [middle, reach] = [start + BigInt((from + to) / 2), (to - from) / 2];
+        const second = 1_000_000_000n;
+        const at = `${middle / second}.${`${middle % second}`.padStart(9, "0")}`;
+        const of = (...flags: string[]) =>
+          json("pt", [...flags, "--json", "--around", `${at}±${reach}ns`, file]);
+        const shown = await shownPt(page, [from, to]);
+        const functions = await of();
+        assertEquals(
+          // Sums of shares of time differ in their last digits.
+          shown.functions.map(([name, object, self, total, ...counts]) => [
+            ...text(name, object, Math.round(Number(self)), Math.round(Number(total))),
+            ...counts,
+          ]).sort(),
+          functions.map(({ name, object, self, total, calls, insns }) =>
+            text(name, object, Math.round(Number(self)), Math.round(Number(total)), calls, insns)
+          ).sort(),
+        );
+        const calls = await of("--calls");
+        assertEquals(
+          shown.calls.sort(),
+          calls.map(({ function: fn, depth, tid, time, duration, insns }) =>
+            text(fn, depth, tid, Number(time) - Number(start), duration, insns)
+          ).sort(),
+        );
+        // Buffers take turns at different moments: each thread has its own order.
+        const insns = await of("--insns");
+        for (const tid of new Set(insns.map(({ tid }) => tid))) {
+          assertEquals(
+            shown.insns.filter(([own]) => own === `${tid}`),
+            insns.filter((row) => row.tid === tid)
+              .map(({ ip, function: fn }) => text(tid, `${ip}`.slice(2), fn)),
+          );
+        }
+        compared += functions.length + calls.length + insns.length;
+      };
+      const factsOf = async (page: Page) => {
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.pt !== undefined
+        );
+        const facts = await page.evaluate(() => {
+          const { start = "0", duration = 0 } =
+            (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.pt ?? {};
+          return { start, duration };
+        });
+        return { ...facts, start: BigInt(facts.start) };
+      };
+      const all = await json("pt", ["--calls", "--json", file]);
+      const times = all.map(({ time }) => Number(time)).sort((a, b) => a - b);
+      /** Time in which something ran: around the call that has so many of all calls before it. */
+      const windowAt = (share: number, start: bigint): [number, number] => {
+        const time = times[Math.floor(times.length * share)] as number;
+        const from = 2 * Math.floor((time - Number(start)) / 2) - 4_000;
+        return [from, from + 8_000];
+      };
+      await viewed([file], "#view=pt", async (page) => {
+        const { start } = await factsOf(page);
+        // Little enough to be decoded at once, with the boxes of a thread.
+        await page.waitForSelector(".pt-parts .flame-canvas");
+        assertEquals(await faultsOf(page), []);
+        await compare(page, windowAt(0.35, start), start);
+        // A box that is zoomed to becomes the part that is in view.
+        await page.focus(".flame-canvas");
+        for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+        await page.keyboard.press("0");
+        await page.waitForFunction(() => !location.hash.includes("window="));
+      }, TALL);
+      const parts = await viewParts("files");
+      if (parts === undefined) return;
+      const maps = await json("records", ["--type", "MMAP2", file]);
+      const program = maps.map((map) => (map.body as { filename: string }).filename)
+        .find((name) => name.startsWith(folder));
+      assert(program !== undefined);
+      Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      await withPage(`${folder}/index.html#view=pt`, async (page, report) => {
+        await page.setInputFiles("input[type=file]", [file, program]);
+        const { start } = await factsOf(page);
+        await compare(page, windowAt(0.5, start), start);
+        assertEquals([report.errors, report.requests], [[], []]);
+      }, TALL);
+    });
+    console.log(`${compared} rows compared`);
+    assert(compared > 400, `${compared} rows`);
+  },
+});
+
+Deno.test({
+  name: "tens of thousands of threads, with markup in their names, make no page of them",
+  ...needs,
+  async fn() {
+    const threads = 50_000;
+    const samples = Array.from({ length: threads }, (_, i) => ({
+      event: 0,
+      thread: [`${HOSTILE_NAMES[i % 2]} ${i}`, 100 + (i >> 1), 100 + i] as [string, number, number],
+      stack: ["main", `f${i % 500}`],
+      period: 1000,
+      time: 1e9 + i * 1000,
+    }));
+    await inFolder(async (folder) => {
+      const path = `${folder}/report.html`;
+      const profile = viewProfile(profileOf(samples));
+      const data = { profile, base: profile, why: undefined, index: undefined, info: undefined };
+      Deno.writeTextFileSync(path, await reportText(VIEW_PARTS, data));
+      await withPage(path, async (page, report) => {
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.facts !== undefined
+        );
+        for (
+          const change of [
+            { view: "timeline", by: "thread" },
+            { view: "timeline", by: "process" },
+            { view: "timeline", by: "heat" },
+            { view: "functions", tids: [50_099] },
+            { view: "flame", tids: undefined, timed: true },
+            { view: "compare" },
+          ]
+        ) {
+          await page.evaluate(
+            (change) => (globalThis as unknown as { perfdata: PageStore }).perfdata.set(change),
+            change,
+          );
+          await page.waitForTimeout(700);
+          const nodes = await page.$$eval("*", (all) => all.length);
+          assert(nodes < 3000, `${JSON.stringify(change)}: ${nodes} elements`);
+          assertEquals(await page.$$eval("#app img, #app script", (all) => all.length), 0);
+          if (change.view === "functions") {
+            assertStringIncludes(await page.locator(".foot").innerText(), "; 1 samples");
+          }
+        }
+        // How many there are is said.
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata
+            .set({ view: "timeline", by: "thread" })
+        );
+        await page.getByText("of 50,000 with most samples").waitFor();
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+    });
+  },
+});
+
+Deno.test({
+  name: "a recording that is cut is shown as far as it goes, and the page says so",
+  ...needs,
+  async fn() {
+    const bytes = Deno.readFileSync(FILES[1] as string);
+    await inFolder(async (folder) => {
+      let [shown, refused] = [0, 0];
+      for (const share of [0.3, 0.6, 0.9]) {
+        const file = `${folder}/cut.data`;
+        Deno.writeFileSync(file, bytes.subarray(0, Math.floor(bytes.length * share)));
+        await viewed([file], "", async (page) => {
+          const said = await page.locator(".overview").innerText();
+          assertStringIncludes(said, "The recording is damaged");
+          await page.keyboard.press("2");
+          const failed = await page.evaluate(() =>
+            (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.failed
+          );
+          if (failed === undefined) {
+            await page.waitForSelector(".tracks, .empty");
+            shown++;
+          } else {
+            await page.getByText(failed).first().waitFor();
+            refused++;
+          }
+        });
+      }
+      assert(shown > 0 && shown + refused === 3, `${shown} shown`);
+    });
+  },
+});
+
+Deno.test({
+  name: "nothing leaves a page that opens files: a proxy sees no request",
+  ...needs,
+  async fn(t) {
+    const parts = await viewParts("files");
+    if (parts === undefined) return await skipped(t, "deno bundle does not work here");
+    let asked: string[] = [];
+    const proxy = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+      // The browser asks its maker for things of its own.
+      if (!/google|gstatic/.test(new URL(request.url).hostname)) asked.push(request.url);
+      return new Response("", { status: 502 });
+    });
+    await inFolder(async (folder) => {
+      Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      await withPage(`${folder}/index.html`, async (page, report) => {
+        await page.context().setOffline(false);
+        asked = [];
+        await page.setInputFiles("input[type=file]", [FILES[1] as string]);
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.facts !== undefined
+        );
+        for (const view of ["timeline", "flame", "functions", "source", "records"]) {
+          await page.evaluate(
+            (view) =>
+              (globalThis as unknown as { perfdata: PageStore }).perfdata
+                .set({ view, fn: "main", record: 3 }),
+            view,
+          );
+          await page.waitForTimeout(200);
+        }
+        // Nor can a script of the page ask for something.
+        const answer = await page.evaluate(() =>
+          fetch("http://example.invalid/").then(() => "answered", () => "refused")
+        );
+        assertEquals([answer, asked], ["refused", []]);
+        assert(report.errors.every((error) => error.includes("Content Security Policy")));
+        // The proxy does count: it sees what is no part of the page.
+        await page.goto("http://example.invalid/").catch(() => {});
+        assertEquals(asked.slice(0, 1), ["http://example.invalid/"]);
+      }, {
+        args: [
+          `--proxy-server=http://127.0.0.1:${proxy.addr.port}`,
+          "--proxy-bypass-list=<-loopback>",
+        ],
+      });
+    });
+    await proxy.shutdown();
+  },
+});
+
+/** The store of the page. */
+interface PageStore {
+  readonly open?: {
+    readonly facts?: {
+      readonly functions: { readonly name: readonly string[] };
+      readonly events: readonly { readonly name: string }[];
+    };
+    readonly failed?: string;
+    readonly pt?: { readonly start: string; readonly duration: number };
+  };
+  readonly error?: string;
+  set(change: object): void;
+}
+
+/** What axe finds wrong with what is shown. */
+async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(): Promise<
+          { violations: { id: string; impact: string; nodes: { html: string }[] }[] }
+        >;
+      };
+    };
+    const { violations } = await axe.run();
+    return violations.map(({ id, impact, nodes }) => `${impact} ${id} ${nodes[0]?.html}`);
+  });
+}
+
+Deno.test({
+  name: "axe finds nothing wrong with any view, dark or light",
+  ...needs,
+  async fn() {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await viewed([FILES[0] as string, FILES[1] as string], "", async (page) => {
+        for (
+          const view of [
+            ...["overview", "timeline", "flame", "functions", "sandwich", "source", "tree"],
+            ...["compare", "compare graph", "records", "timeline heat", "flame timed", "keys"],
+          ]
+        ) {
+          if (view === "keys") await page.keyboard.press("?");
+          else {
+            await page.evaluate((view) => {
+              const { perfdata } = globalThis as unknown as { perfdata: PageStore };
+              const [fn] = perfdata.open?.facts?.functions.name ?? [];
+              const [name, graph] = view.split(" ");
+              const record = name === "records" ? 3 : -1;
+              perfdata.set({
+                ...{ view: name, fn, record, graph: graph !== undefined },
+                ...{ by: graph === "heat" ? "heat" : "process", timed: graph === "timed" },
+              });
+            }, view);
+          }
+          await page.waitForTimeout(500);
+          const found = await faultsOf(page);
+          assertEquals(found, [], `${colorScheme} ${view}`);
+        }
+      }, { colorScheme });
+    }
+  },
+});
+
+Deno.test({
+  name: "keys lead to each view, take steps back and forth, and list themselves",
+  ...needs,
+  async fn() {
+    await viewed([FILES[1] as string], "", async (page) => {
+      const current = () => page.$eval('nav [aria-current="page"]', (link) => link.textContent);
+      const seen: (string | null)[] = [];
+      for (let key = 1; key <= 8; key++) {
+        await page.keyboard.press(`${key}`);
+        await page.waitForTimeout(50);
+        seen.push(await current());
+      }
+      assertEquals(new Set(seen).size, 8);
+      await page.keyboard.press("u");
+      await page.waitForFunction(() => location.hash.includes("view=tree"));
+      await page.keyboard.press("U");
+      await page.waitForFunction(() => location.hash.includes("view=records"));
+      // What is written into a field is no key.
+      await page.keyboard.press("/");
+      await page.keyboard.type("3u?");
+      assertEquals(await current(), seen[7]);
+      assertMatch(page.url(), /search=3u%3F/);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      await page.waitForSelector("dialog[open]");
+      await page.keyboard.press("Escape");
+      await page.waitForSelector("dialog[open]", { state: "detached" });
+      // A flame graph is gone through and zoomed.
+      await page.keyboard.press("3");
+      await page.focus(".flame-canvas");
+      for (const key of ["ArrowUp", "ArrowUp", "Enter"]) await page.keyboard.press(key);
+      await page.waitForFunction(() => /zoom=\d/.test(location.hash));
+      await page.keyboard.press("0");
+      await page.waitForFunction(() => !location.hash.includes("zoom="));
+    });
+  },
+});
+
+Deno.test({
+  name: "a page on disk opens what is dropped, with names from programs, and asks for nothing",
+  ...needs,
+  async fn(t) {
+    const parts = await viewParts("files");
+    if (parts === undefined) return await skipped(t, "deno bundle does not work here");
+    const file = FILES[1] as string;
+    const program = `${root}fixtures/demo/demo`;
+    await inFolder(async (folder) => {
+      // What the command says of the same program.
+      const symfs = await programFolder(folder, file);
+      const rows = await json("funcs", [
+        "--json",
+        "--no-inline",
+        "--sort",
+        "dso,sym",
+        "--symfs",
+        symfs,
+        file,
+      ]);
+      const wanted = rows.filter(({ dso }) => dso === "demo")
+        .map(({ sym, period }) => [`${sym}`, `${period}`]).sort();
+      assert(wanted.length > 0 && wanted.every(([sym]) => !sym?.startsWith("0x")));
+
+      const text = await pageText(parts, "files");
+      Deno.writeTextFileSync(`${folder}/index.html`, text);
+      await withPage(`${folder}/index.html`, async (page, report) => {
+        const state = () =>
+          page.waitForFunction(() => {
+            const { open, error } = (globalThis as unknown as { perfdata: PageStore }).perfdata;
+            return error ?? open?.failed ?? (open?.facts === undefined ? undefined : "there");
+          }).then((handle) => handle.jsonValue());
+        await page.setInputFiles("input[type=file]", [program]);
+        assertEquals(await state(), "no perf.data among demo");
+        await page.setInputFiles("input[type=file]", [file, program]);
+        assertEquals(await state(), "there");
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata
+            .set({ view: "functions", inline: false })
+        );
+        const all = await allRows(page, ".functions", ["data-fn", "data-self"]);
+        const names = new Set(wanted.map(([name]) => name));
+        assertEquals(all.filter(([name, self]) => names.has(name) && self !== "0").sort(), wanted);
+        // A second recording is compared with it: the older one is the base.
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata
+            .set({ view: "compare", inline: false })
+        );
+        Deno.copyFileSync(FILES[0] as string, `${folder}/older.data`);
+        Deno.utimeSync(`${folder}/older.data`, 1e9, 1e9);
+        await page.setInputFiles("input[type=file]", [`${folder}/older.data`]);
+        const [, ...changes] = await json("diff", [
+          ...["--json", "--symfs", symfs],
+          ...[FILES[0] as string, file],
+        ]);
+        await page.waitForSelector(".compared");
+        assertEquals(
+          (await allRows(page, ".compared", ["data-object", "data-fn", "data-change"]))
+            .filter(([object]) => object === "demo").map(rounded).sort(),
+          changes.filter(({ object }) => object === "demo")
+            .map(({ object, name, change }) => rounded([`${object}`, `${name}`, `${change}`]))
+            .sort(),
+        );
+        await page.getByRole("button", { name: "Swap" }).click();
+        await page.waitForFunction(() =>
+          document.querySelector("section .bar")?.textContent?.includes("older.data against")
+        );
+        await page.getByRole("button", { name: "Swap" }).click();
+        await page.waitForFunction(() =>
+          document.querySelector("section .bar")?.textContent?.includes("against older.data")
+        );
+        // Records are read from the file as well.
+        await page.evaluate(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata
+            .set({ view: "records", record: 5 })
+        );
+        const runs = await json("hex", ["--json", "--record", "5", file]);
+        await page.waitForSelector(".fields .line .row");
+        assertEquals((await allRows(page, ".fields", ["class"])).length, runs.length);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+      // Dropped, and compressed as a whole.
+      await withPage(`${folder}/index.html`, async (page, report) => {
+        const stream = new Blob([Deno.readFileSync(file)]).stream()
+          .pipeThrough(new CompressionStream("gzip"));
+        const bytes = [...new Uint8Array(await new Response(stream).arrayBuffer())];
+        await page.evaluate((bytes) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([Uint8Array.from(bytes)], "perf.data.gz"));
+          dispatchEvent(new DragEvent("drop", { dataTransfer, cancelable: true }));
+        }, bytes);
+        await page.waitForFunction(() =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.open?.facts !== undefined
+        );
+        assertMatch(await page.title(), /^perf\.data · /);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+    });
+  },
+});

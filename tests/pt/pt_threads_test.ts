@@ -1,0 +1,158 @@
+/**
+ * Whose instructions a trace has: threads, forks and executed programs on several CPUs, where the trace names
+ * the workload's process in every buffer, as perf writes it, and one kind of record is the only witness of
+ * who ran. The truth are the steps of a program that ptrace stepped through; perf is asked where it decides
+ * by the same records.
+ */
+import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { type FlowDecoder } from "@perfdata/intel-pt";
+import { readAuxTrace } from "@perfdata/session";
+import { runEngine } from "@perfdata/session/engine";
+import { PtCode, PtSideband } from "@perfdata/pt/code";
+import { decodePt, type PtBuffer } from "@perfdata/pt/decode";
+import { openCodeFile } from "@perfdata/symbols/code-file";
+import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
+import { assert, assertEquals } from "@std/assert";
+import type { EncodedSteps, EncodeOptions } from "../../fixtures/stepped/encode.ts";
+import { cannotStep, encodeOnCpus, stepProgram } from "../../fixtures/stepped/program.ts";
+import { steppedFile, type SwitchWitness } from "../../fixtures/stepped/recording.ts";
+import { perfText, perfVersion } from "../support/perf.ts";
+import { tool } from "../support/tool.ts";
+
+const CPUS = 3;
+const TIMED: EncodeOptions = {
+  psbEvery: 2000,
+  compressReturns: true,
+  tsc: true,
+  mtc: true,
+  cyc: true,
+};
+const WITNESSES = ["SWITCH_CPU_WIDE", "SWITCH", "sched_switch", "ITRACE_START"] as const;
+
+const cannot = cannotStep();
+
+/** Instructions of each CPU, one `tid:address` each, in order. */
+async function decoded(file: Uint8Array): Promise<{ insns: string[][]; errors: number }> {
+  const source = bytesSource(file as Uint8Array<ArrayBuffer>);
+  const trace = await readAuxTrace(await PerfDataReader.open(source));
+  const sideband = new PtSideband(trace);
+  await runEngine(await PerfDataReader.open(source), [sideband]);
+  const code = new PtCode(sideband, {
+    open: (object) => openCodeFile(localFiles, object, defaultPlaces()),
+    file: (path) => localFiles.open(path),
+  });
+  const insns: string[][] = [];
+  const counts = await decodePt(trace, source, sideband, code, {
+    flow(buffer: PtBuffer, { entries, count, paths, blocks }: FlowDecoder) {
+      const list = insns[buffer.stream.cpu as number] ??= [];
+      for (let i = 0; i < count; i++) {
+        const path = entries[i] as number;
+        if (path < 0) continue;
+        for (let k = paths.start[path] as number; k < (paths.start[path + 1] as number); k++) {
+          const block = paths.blocks[k] as number;
+          const base = BigInt.asUintN(
+            64,
+            BigInt(blocks.high[block] as number) << 32n |
+              BigInt((blocks.low[block] as number) >>> 0),
+          );
+          blocks.eachInsn(buffer.code, block, (offset) => {
+            list.push(`${buffer.tid}:${(base + BigInt(offset)).toString(16)}`);
+          });
+        }
+      }
+    },
+  });
+  return { insns, errors: counts.errors.reduce((sum, n) => sum + n, 0) };
+}
+
+/** The same of the steps. */
+function expected(parts: readonly EncodedSteps[]): string[][] {
+  return parts.map(({ truth, truthTid }) =>
+    Array.from(truth, (ip, i) => `${truthTid[i]}:${ip.toString(16)}`)
+  );
+}
+
+interface Case {
+  readonly witness: SwitchWitness;
+  readonly parts: readonly EncodedSteps[];
+  readonly file: Uint8Array;
+  readonly path: string;
+  readonly workload: number;
+}
+
+/** Makes a recording of each kind, and has it used. */
+async function each(use: (made: Case) => Promise<void>): Promise<void> {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-threads-" });
+  try {
+    const program = stepProgram(folder, {
+      program: "family",
+      flags: ["-O1", "-static"],
+      executes: ["calls"],
+      limit: 80_000,
+    });
+    const tids = [...program.pidOf.keys()];
+    const workload = program.events.find(({ kind }) => kind === "X")?.pid as number;
+    assert(tids.length >= 5, `${tids.length} threads`);
+    for (const witness of WITNESSES) {
+      const isAlone = witness === "ITRACE_START";
+      // With nothing but the first thread of each CPU, there is one thread on each.
+      const cpus = isAlone ? tids.length : CPUS;
+      const cpuOf = (turn: number, tid: number) => isAlone ? tids.indexOf(tid) : turn * 7 % CPUS;
+      const parts = encodeOnCpus(program, TIMED, cpus, cpuOf);
+      const file = await steppedFile(program, parts, TIMED, { witness, workload });
+      const path = `${folder}/${witness}.perf.data`;
+      Deno.writeFileSync(path, file);
+      await use({ witness, parts, file, path, workload });
+    }
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+Deno.test({
+  name: "pt: instructions of threads, forks and executed programs are those of who ran",
+  ignore: cannot !== undefined,
+  fn: async () => {
+    let compared = 0;
+    await each(async ({ witness, parts, file }) => {
+      const { insns, errors } = await decoded(file);
+      assertEquals(errors, 0, witness);
+      for (const [cpu, wanted] of expected(parts).entries()) {
+        const got = insns[cpu] ?? [];
+        const at = wanted.findIndex((insn, i) => insn !== got[i]);
+        assertEquals(got[at], wanted[at], `${witness}: CPU ${cpu}, instruction ${at}`);
+        assertEquals(got.length, wanted.length, `${witness}: CPU ${cpu}`);
+        compared += wanted.length;
+      }
+    });
+    console.log(`${compared} instructions compared`);
+    assert(compared > 200_000, `${compared} instructions`);
+  },
+});
+
+Deno.test({
+  name:
+    "script: branches of threads, forks and executed programs have the threads that perf gives them",
+  ignore: cannot !== undefined || perfVersion() === undefined,
+  fn: async () => {
+    let compared = 0;
+    await each(async ({ witness, path }) => {
+      // Without records of switches, perf takes the thread that AUXTRACE names.
+      if (witness === "ITRACE_START") return;
+      const args = ["--itrace=be", "--ns", "-F", "comm,pid,tid,cpu,time,event,ip,flags"];
+      const theirs = (await perfText(["script", ...args], path))?.stdout.trimEnd().split("\n") ??
+        [];
+      const { out, err } = await tool("script", [...args, path]);
+      assertEquals(err, "");
+      const ours = out.trimEnd().split("\n");
+      const at = theirs.findIndex((line, i) => line.trimEnd() !== ours[i]?.trimEnd());
+      assertEquals(ours[at], theirs[at], `${witness}: line ${at + 1}`);
+      assertEquals(ours.length, theirs.length, witness);
+      const tids = new Set(ours.map((line) => /\/(\d+) /.exec(line)?.[1]));
+      assert(tids.size >= 5, `${witness}: ${tids.size} threads`);
+      compared += ours.length;
+    });
+    console.log(`${compared} lines compared`);
+    assert(compared > 20_000, `${compared} lines`);
+  },
+});

@@ -1,0 +1,151 @@
+/** Threads that take a part of a small recording as well. */
+import { assert } from "@std/assert";
+import { PerfDataReader } from "@perfdata/format";
+import { openSource } from "@perfdata/format/file-source";
+import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
+import { profileWorkers } from "@perfdata/profile/profile-workers";
+import { functionTable, SampleCounts } from "@perfdata/report";
+import { countWorkers } from "@perfdata/report/count-workers";
+import type { SortKey } from "@perfdata/report/function-keys";
+import { recordingInfo } from "@perfdata/report/info";
+import { infoWorkers } from "@perfdata/report/info-workers";
+import type { CountOptions } from "@perfdata/report/sample-counts";
+import {
+  runEngine,
+  type ThreadMessage,
+  type Workers,
+  type WorkerThread,
+} from "@perfdata/session/engine";
+import { openResolver } from "@perfdata/symbols/open-resolver";
+
+/** Symbols of a kernel that is not the one that runs. */
+export const kallsyms: string = new URL("../../fixtures/kernel/kallsyms", import.meta.url).pathname;
+
+/**
+ * A recording, and threads for it, which the first thread waits for: small files would be over before they
+ * are there. Counts what they found.
+ */
+export class Shared {
+  /** Stretches that other threads took, in all tests. */
+  static stretches = 0;
+  /** What the engine is given. */
+  readonly workers: Workers | undefined;
+  readonly #path: string;
+  #gate: PromiseWithResolvers<void> | undefined;
+
+  /** Threads for a recording. */
+  constructor(path: string, workers: Workers) {
+    this.#path = path;
+    this.workers = workers.jobs === 1 ? undefined : {
+      ...workers,
+      // With two threads all nodes are kept, else few: stacks begin again after nearly each stretch.
+      ...(workers.jobs === 2 ? {} : { keptNodes: 100 }),
+      start: () => this.#start(workers.start()),
+    };
+  }
+
+  #start(worker: WorkerThread): WorkerThread {
+    const open = (): void => this.#gate?.resolve();
+    return {
+      // Before there is something to do for it, it is not waited for.
+      postMessage: (message, options) => {
+        this.#gate ??= Promise.withResolvers();
+        worker.postMessage(message, options);
+      },
+      set onmessage(take: WorkerThread["onmessage"]) {
+        worker.onmessage = (event: ThreadMessage<{ readonly kind: string }>) => {
+          if (event.data.kind === "part") Shared.stretches++;
+          take?.(event as never);
+          open();
+        };
+      },
+      set onerror(take: WorkerThread["onerror"]) {
+        worker.onerror = take;
+      },
+      terminate: () => worker.terminate(),
+    };
+  }
+
+  /** Opens the recording for the first thread. */
+  open(): Promise<PerfDataReader> {
+    const source = openSource(this.#path);
+    if (!("readAt" in source)) throw new TypeError(`${this.#path}: no file`);
+    return PerfDataReader.open({
+      ...source,
+      readAt: async (into, position) => {
+        await this.#gate?.promise;
+        return await source.readAt(into, position);
+      },
+    }, { diagnostics: () => {} });
+  }
+}
+
+/** Other threads took a part, in at least one run of each file. */
+export function assertShared(): void {
+  console.log(`${Shared.stretches} stretches by other threads`);
+  assert(Shared.stretches >= 3);
+}
+
+/** Rows of functions, after what was counted in all, by several threads and in blocks of so many bytes. */
+export async function rows(
+  path: string,
+  counts: CountOptions,
+  jobs: number,
+  blockBytes: number,
+  sort: readonly SortKey[] = ["comm", "dso", "sym", "tid"],
+): Promise<string[]> {
+  const symbols = { parameters: false, kallsyms };
+  const shared = new Shared(path, countWorkers(path, jobs, { counts, symbols }));
+  const reader = await shared.open();
+  const consumer = new SampleCounts(counts);
+  const engine = await runEngine(reader, [consumer], {
+    diagnostics: () => {},
+    blockBytes,
+    unwind: ({ recorded }) => openResolver({ ...symbols, machine: recorded }),
+    workers: shared.workers,
+  });
+  const resolver = openResolver({ ...symbols, machine: engine.recorded });
+  const table = await functionTable(engine, consumer, resolver, { sort });
+  return [
+    JSON.stringify([consumer.totals, consumer.leftOut, engine.leftOut, engine.unjoined]),
+    JSON.stringify(engine.unwound?.all ?? null),
+    ...Array.from(table.rows, (row) => JSON.stringify(table.row(row))),
+  ];
+}
+
+/** All that a profile has, as text. */
+export async function profile(
+  path: string,
+  how: ProfileOptions,
+  jobs: number,
+  blockBytes: number,
+): Promise<string> {
+  const symbols = { parameters: false, kallsyms };
+  const shared = new Shared(path, profileWorkers(path, jobs, { profile: how, symbols }));
+  const reader = await shared.open();
+  const consumer = new ProfileConsumer(how);
+  const engine = await runEngine(reader, [consumer], {
+    diagnostics: () => {},
+    blockBytes,
+    unwind: ({ recorded }) => openResolver({ ...symbols, machine: recorded }),
+    workers: shared.workers,
+  });
+  const resolver = openResolver({ ...symbols, machine: engine.recorded });
+  const { profile } = await consumer.profile({ resolver, title: "" });
+  return JSON.stringify(
+    profile,
+    (_, value) =>
+      ArrayBuffer.isView(value)
+        ? [...value as Int32Array]
+        : typeof value === "bigint"
+        ? `${value}n`
+        : value,
+  );
+}
+
+/** A recording in short, as text. */
+export async function info(path: string, jobs: number, blockBytes: number): Promise<string> {
+  const shared = new Shared(path, infoWorkers(path, jobs));
+  const found = await recordingInfo(await shared.open(), { blockBytes, workers: shared.workers });
+  return JSON.stringify(found, (_, value) => typeof value === "bigint" ? `${value}` : value);
+}

@@ -1,0 +1,89 @@
+/** Runs a tool as its task does: with the same permissions, in a process of its own. */
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+/** What a tool printed, and how it ended. */
+export interface ToolResult {
+  /** Its exit code. */
+  readonly code: number;
+  /** Standard output. */
+  readonly stdout: Uint8Array;
+  /** Standard output as text. */
+  readonly out: string;
+  /** Standard error as text. */
+  readonly err: string;
+}
+
+/** How to run it. */
+export interface ToolOptions {
+  /** What is on its standard input; nothing by default. */
+  readonly input?: Uint8Array;
+  /** The directory that it runs in; the repository by default. */
+  readonly cwd?: string;
+  /** Variables of its environment, in addition. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Ends it. */
+  readonly signal?: AbortSignal;
+}
+
+const TASKS: Readonly<Record<string, { command: string }>> =
+  JSON.parse(Deno.readTextFileSync(`${ROOT}deno.json`)).tasks;
+
+/** The arguments of `deno` by which the task of that name runs the tool. */
+export function toolArguments(name: string): string[] {
+  const command = TASKS[name]?.command ?? "";
+  const match = /deno run (.*) (tools\/\w+\.ts)$/.exec(command);
+  if (match === null) throw new Error(`deno.json has no task ${name} that runs a tool`);
+  const [, flags = "", file = ""] = match;
+  return ["run", "--config", `${ROOT}deno.json`, ...flags.split(" "), `${ROOT}${file}`];
+}
+
+/** Runs a tool to its end. */
+export async function tool(
+  name: string,
+  args: readonly string[],
+  options: ToolOptions = {},
+): Promise<ToolResult> {
+  const { input, cwd = ROOT, env = {}, signal } = options;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...toolArguments(name), ...args],
+    cwd,
+    env: { NO_COLOR: "1", PERFDATA_CWD: "", ...env },
+    stdin: input === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+    ...(signal === undefined ? {} : { signal }),
+  }).spawn();
+  const output = child.output();
+  if (input !== undefined) {
+    const writer = child.stdin.getWriter();
+    try {
+      await writer.write(input);
+      await writer.close();
+    } catch {
+      // It did not want all of it.
+    }
+  }
+  const { code, stdout, stderr } = await output;
+  const decoder = new TextDecoder();
+  return { code, stdout, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+/** Calls back with a temporary directory, which is removed afterwards. */
+export async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "perfdata-" });
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/**
+ * Where Deno keeps the packages that it has downloaded: a test that changes `HOME` keeps that, or Deno
+ * downloads them all again.
+ */
+export function denoFolder(): string {
+  const { stdout } = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
+}
