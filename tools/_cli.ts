@@ -526,7 +526,11 @@ function explained(what: string, error: unknown): unknown {
   if (isMemory(error)) {
     return new InputError(`${what}: ${(error as Error).message}`, { cause: error });
   }
-  const reason = error instanceof PerfDataError ? error.located() : systemReason(error);
+  const reason = error instanceof PerfDataError
+    ? error.located()
+    : error instanceof Deno.errors.NotFound && what.includes("\uFFFD")
+    ? "its name is not UTF-8; give its content on standard input: - < FILE"
+    : systemReason(error);
   return reason === undefined ? error : new InputError(`${what}: ${reason}`, { cause: error });
 }
 

@@ -6,6 +6,7 @@
 
 /** A promise with the functions that settle it, as `Promise.withResolvers` returns it. */
 export interface Settleable<T> {
+  /** Settled by one of the functions. */
   readonly promise: Promise<T>;
   /** Fulfills the promise. */
   readonly resolve: (value: T | PromiseLike<T>) => void;

@@ -8,7 +8,7 @@ import {
 } from "@perfdata/format";
 import { expandedStream, fileCompression } from "@perfdata/format/compressed-source";
 import type { SymbolFiles } from "@perfdata/symbols";
-import { pathSource } from "./files/path_source.ts";
+import { type FilePath, pathSource, pathText } from "./files/path_source.ts";
 import { Recording } from "./recording.ts";
 
 /** Input of {@linkcode open}. */
@@ -39,7 +39,7 @@ export interface OpenOptions {
 /**
  * Opens a recording.
  *
- * @param input A path (in Deno, Node and Bun), a `file:` URL, a `File`, bytes, or a stream; compressed by
+ * @param input A path (in Deno, Node and Bun), a `file:` URL (also of a name that is not UTF-8, in Node and Bun), a `File`, bytes, or a stream; compressed by
  * gzip, bzip2, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded.
  * @throws {TypeError} If it is none of these.
  * @throws {PerfDataError} If it is not a recording.
@@ -74,7 +74,12 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
     const opened = bundle === undefined
       ? undefined
       : (await import("@perfdata/symbols")).SymbolBundle.open(bundle);
-    return new Recording(source, path ?? nameOf(input), options, opened);
+    return new Recording(
+      source,
+      path === undefined ? nameOf(input) : pathText(path),
+      options,
+      opened,
+    );
   } catch (error) {
     source.close?.();
     throw error;
@@ -85,7 +90,7 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
 export type Reopenable = RandomAccessSource & { close?(): void };
 
 /** The path that is given, as such or as a URL. */
-function pathOf(input: unknown): string | undefined {
+function pathOf(input: unknown): FilePath | undefined {
   if (typeof input === "string") {
     if (input.includes("\0")) {
       throw new TypeError("open: a string is a path: give content as a Uint8Array or a Blob");
@@ -98,7 +103,20 @@ function pathOf(input: unknown): string | undefined {
   if (input.protocol !== "file:") {
     throw new TypeError(`open: ${input.href}: fetch it, and give the body of the response`);
   }
-  return decodeURIComponent(input.pathname);
+  try {
+    return decodeURIComponent(input.pathname);
+  } catch {
+    return percentDecoded(input.pathname);
+  }
+}
+
+/** Bytes of a URL's path that is not UTF-8. */
+function percentDecoded(path: string): Uint8Array {
+  const binary = path.replaceAll(
+    /%([\da-f]{2})/gi,
+    (_, hex: string) => String.fromCharCode(parseInt(hex, 16)),
+  );
+  return Uint8Array.from(binary, (char) => char.charCodeAt(0));
 }
 
 /** The name of a `File`. */

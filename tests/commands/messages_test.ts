@@ -87,6 +87,11 @@ const HURRIED: readonly (readonly [call: string, code: number, line: RegExp])[] 
   ["info packed", 1, /^packed: gzip data is damaged or cut: /],
   ["script program", 1, /expected PERFILE2 or PERFFILE; it is an ELF file$/],
   ["hex text", 1, /^text: 1 problem, in lines that begin with !!$/],
+  [
+    "info a\uFFFD",
+    1,
+    /^a\uFFFD: its name is not UTF-8; give its content on standard input: - < FILE$/,
+  ],
   ["hex --json text", 1, /^text: 1 problem, in members "problems"$/],
 ];
 

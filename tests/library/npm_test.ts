@@ -225,7 +225,7 @@ function typeErrors(
   );
 }
 
-const NODE = `import { openAsBlob, readFileSync } from "node:fs";
+const NODE = `import { copyFileSync, openAsBlob, readFileSync } from "node:fs";
 import { front } from "./front.js";
 import { decode } from "./decode.js";
 import { summary } from "./summary.js";
@@ -240,6 +240,9 @@ console.log(JSON.stringify(found));
 console.log(JSON.stringify(await front(recording)));
 const numbers = addresses.split(",").filter(Boolean).map(Number);
 console.log(JSON.stringify(await more(await openAsBlob(recording), readFileSync(cxx), numbers)));
+// A name that is not UTF-8.
+copyFileSync(recording, Buffer.of(0x61, 0xff));
+console.log(await front(new URL("a%FF", \`file://\${process.cwd()}/\`)) === await front(recording));
 if (bundle !== undefined) {
   console.log(JSON.stringify(await decode(await openAsBlob(stepped), readFileSync(bundle))));
 }
@@ -486,7 +489,9 @@ Deno.test(
             const own = [cxx?.path ?? INPUTS[2], addresses, ...trace?.paths ?? []];
             const out = await run(runtime, ["main-node.js", ...INPUTS, ...own], user);
             assert(out?.success, out?.stderr);
-            const [summed = "", fronted = "", others = "", decoded = ""] = out.stdout.split("\n");
+            const [summed = "", fronted = "", others = "", named = "", decoded = ""] = out.stdout
+              .split("\n");
+            assertEquals(named, "true");
             const { header, merged, names }: More = JSON.parse(others);
             assertMatch(header.join("\n"), /^# hostname : fixture-host$/m);
             // 13 samples in each of the two inputs.

@@ -1,7 +1,10 @@
+/** A path: text, or bytes if its name is not UTF-8. Deno finds no files by bytes that are not UTF-8. */
+export type FilePath = string | Uint8Array;
+
 /** The used part of `node:fs`, which Node, Bun and Deno have. */
 export interface NodeFs {
   /** Opens a file for reading, or, with `w`, an empty one for writing. */
-  openSync(path: string, flags?: "w"): number;
+  openSync(path: FilePath, flags?: "w"): number;
   /** Reads at a place; fewer bytes than asked for, 0 at the end. */
   readSync(fd: number, into: Uint8Array, offset: number, length: number, position: number): number;
   /** Writes at a place; maybe fewer bytes than were given. */
@@ -9,11 +12,11 @@ export interface NodeFs {
   /** Closes a file. */
   closeSync(fd: number): void;
   /** What a path names. */
-  statSync(path: string): Stats;
+  statSync(path: FilePath): Stats;
   /** What a path names, a link itself. */
-  lstatSync(path: string): Stats;
+  lstatSync(path: FilePath): Stats;
   /** Names in a directory. */
-  readdirSync(path: string): string[];
+  readdirSync(path: FilePath): string[];
   /** All of a file. */
   readFileSync(path: string): Uint8Array;
 }

@@ -1,6 +1,8 @@
 import type { SyncSource } from "@perfdata/format";
 import { openDirectorySource } from "@perfdata/format/directory-source";
-import { nodeFs } from "./node_fs.ts";
+import { type FilePath, nodeFs } from "./node_fs.ts";
+
+export type { FilePath };
 
 /** A file on disk, or several in a directory. */
 export interface PathSource extends SyncSource {
@@ -15,21 +17,26 @@ export interface PathSource extends SyncSource {
  * @throws {Error} Of the operating system, with its `code`, such as `ENOENT`.
  * @throws {PerfDataError} If a directory is no recording.
  */
-export function pathSource(path: string): PathSource {
+export function pathSource(path: FilePath): PathSource {
   const fs = nodeFs();
   const stats = fs.statSync(path);
   if (stats.isDirectory()) {
-    return openDirectorySource(fs.readdirSync(path), (name) => pathSource(`${path}/${name}`));
+    return openDirectorySource(fs.readdirSync(path), (name) => {
+      if (typeof path === "string") return pathSource(`${path}/${name}`);
+      return pathSource(Uint8Array.of(...path, ...new TextEncoder().encode(`/${name}`)));
+    });
   }
   if (!stats.isFile()) {
-    throw new TypeError(`${path}: not a regular file; give what it streams as a ReadableStream`);
+    throw new TypeError(
+      `${pathText(path)}: not a regular file; give what it streams as a ReadableStream`,
+    );
   }
   // Its number may be that of another file once it is closed.
   let file: number | undefined = fs.openSync(path);
   return {
     size: stats.size,
     readAt(into, position) {
-      if (file === undefined) throw new TypeError(`${path}: it was closed`);
+      if (file === undefined) throw new TypeError(`${pathText(path)}: it was closed`);
       let n = 0;
       while (n < into.length) {
         const got = fs.readSync(file, into, n, into.length - n, position + n);
@@ -43,4 +50,9 @@ export function pathSource(path: string): PathSource {
       file = undefined;
     },
   };
+}
+
+/** A path in messages: bytes that are not UTF-8 become U+FFFD. */
+export function pathText(path: FilePath): string {
+  return typeof path === "string" ? path : new TextDecoder().decode(path);
 }

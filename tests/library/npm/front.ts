@@ -2,7 +2,7 @@
 import { open } from "@perfdata/perfdata";
 
 /** All of a recording that has an answer in text. */
-export async function front(path: string): Promise<string> {
+export async function front(path: string | URL): Promise<string> {
   using recording = await open(path);
   const lines: string[] = [];
   for (const { samples, dso, sym } of await recording.functions()) {
