@@ -117,7 +117,7 @@ async function download(
     const what = `${name}: ${kind} from ${new URL(url).host}`;
     try {
       Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
-      const address = `${url.replace(/\/+$/, "")}/buildid/${buildId}/${kind}`;
+      const address = `${url.replace(/(?<!\/)\/+$/, "")}/buildid/${buildId}/${kind}`;
       const size = await fetchPart(job, address, part, what);
       checkBuild(part, buildId);
       Deno.renameSync(part, path);

@@ -102,7 +102,9 @@ function runsText(runs: readonly InsnRuns[], number: number): string {
 
 /** The name of what is called in this many characters. */
 function withShortCall(text: string, room: number): string {
-  return text.replace(/ <(.+)>$/, (_, name) => ` <${shortName(name, room)}>`);
+  const at = text.indexOf(" <");
+  if (at < 0 || !text.endsWith(">") || at + 3 >= text.length) return text;
+  return `${text.slice(0, at)} <${shortName(text.slice(at + 2, -1), room)}>`;
 }
 
 /** Places in the source with most samples of their own. */

@@ -59,7 +59,7 @@ export async function injectJit(
     const [first = ""] = injected.map(({ path }) => path);
     complain(
       `${tool}: ${name}: ${code} ELF files of ${dump.path}` +
-        (code === 0 ? "" : `, as ${first.replace(/\d+\.so$/, "N.so")}`),
+        (code === 0 ? "" : `, as ${first.replace(/(?<!\d)\d+\.so$/, "N.so")}`),
     );
   }
   if (damaged === files.length) throw new InputError("--jit: no jitdump file can be read");

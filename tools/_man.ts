@@ -62,7 +62,7 @@ export function manPage({ name, help, version, seeAlso }: ManPage): string {
 
 /** A line that describes a flag: `  -o, --output FILE      where it goes`, or with the text below. */
 const FLAG =
-  /^ {2,}((?:-\w, )?--[\w-]+(?:[ =](?:\[?[A-Z]\S*|\w+\|\S+))?)(?:(?: {2,}| (?=[a-z]))(.*))?$/;
+  /^ {2,}((?:-\w, )?--[\w-]+(?:[ =](?:\[?[A-Z]\S*|\w+\|\S+))?)(?:(?: {2,}| (?=[a-z]))(.*))?$/s;
 
 function options(lines: readonly string[]): string[] {
   const text: string[] = [];

@@ -59,7 +59,7 @@ export function partWish(
   if (given.length > 1) {
     throw new UsageError(`${given.map(([name]) => `--${name}`).join(" and ")}: one of them`);
   }
-  const [, what = "", length] = /^(.*?)(?:(?:±|\+-|\+\/-)(.*))?$/.exec(around ?? "") ?? [];
+  const [, what = "", length] = /^(.*?)(?:(?:±|\+-|\+\/-)(.*))?$/s.exec(around ?? "") ?? [];
   if (around !== undefined && what.trim() === "") {
     throw new UsageError(`--around is ${around}, expected EVENT or TIME, and ±5ms`);
   }

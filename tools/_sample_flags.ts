@@ -61,6 +61,7 @@ export function parseNames(flag: string, text: string): NameTest {
       continue;
     }
     try {
+      // deno-lint-ignore perfdata-expressions/backtracking -- the user's own
       expressions.push(new RegExp(expression[1] as string, expression[2]));
     } catch (error) {
       throw new UsageError(`--${flag}: ${part}: ${error instanceof Error ? error.message : error}`);

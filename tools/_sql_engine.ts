@@ -174,7 +174,8 @@ async function answer(connection: DuckDBConnection, job: SqlJob, query: string):
   const statements = await connection.extractStatements(query);
   if (statements.count !== 1) throw new SqlError(`${statements.count} statements, expected one`);
   // Looked at before it is prepared, which makes directories for some statements.
-  const word = /^(?:\s|--.*\n|\/\*[^]*?\*\/|\()*(\w*)/.exec(query)?.[1]?.toUpperCase() ?? "";
+  const word =
+    /^(?:\s|--.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/|\()*(\w*)/.exec(query)?.[1]?.toUpperCase() ?? "";
   if (!QUESTIONS.has(word)) throw notQuestion(word);
   const prepared = await statements.prepare(0);
   const { statementType } = prepared;
@@ -183,7 +184,7 @@ async function answer(connection: DuckDBConnection, job: SqlJob, query: string):
   }
   if (job.format === "parquet") {
     const path = quoted(`${job.scratch}/${RESULT}`);
-    const text = query.trim().replace(/;+$/, "");
+    const text = query.trim().replace(/(?<!;);+$/, "");
     await run(connection, `COPY (${text}\n) TO ${path} (FORMAT parquet, COMPRESSION zstd)`);
     return;
   }
@@ -225,7 +226,7 @@ async function prompt(connection: DuckDBConnection, job: SqlJob): Promise<number
     terminal: isTerminal,
     ...(isTerminal ? { output: stdout } : {}),
     completer: (line: string): [string[], string] => {
-      const word = /[.\w]*$/.exec(line)?.[0] ?? "";
+      const word = /(?<![.\w])[.\w]*$/.exec(line)?.[0] ?? "";
       const found = words.filter((known) => known.toLowerCase().startsWith(word.toLowerCase()));
       return [word === "" ? names : found, word];
     },

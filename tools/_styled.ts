@@ -5,8 +5,8 @@ import { type Line, textOf } from "../view/terminal/lines.ts";
 import { colorMode, writeLines, writeOut } from "./_cli.ts";
 
 /** Bars, and shares that begin a line; the headings of columns. */
-const SHARES = /^([█▏▎▍▌▋▊▉][█▏▎▍▌▋▊▉ ]{9} )?((?: *\d+\.\d\d%)+)(.*)$/;
-const HEADING = /^ *[A-Z%]{2,}(?: +(?:[A-Z%0-9]{2,}|[mnu]s|[KMG]B))*$/;
+const SHARES = /^([█▏▎▍▌▋▊▉][█▏▎▍▌▋▊▉ ]{9} )?((?: *\d+\.\d\d%)+)(.*)$/s;
+const HEADING = /^ *[A-Z%]{2,}(?: +(?:[A-Z%0-9]{2,}|[mnu]s))*$/;
 
 /**
  * Writes text whose names act on no terminal: a table. On a terminal, the shares at the beginning of its
@@ -27,7 +27,7 @@ export function paintedRow(line: string, mode: ColorMode): string {
   if (HEADING.test(line)) return painted(line, "head", mode);
   const [, bar = "", shares, rest] = SHARES.exec(line) ?? [];
   if (shares === undefined) return line;
-  const cells = shares.match(/ *[\d.]+%/g) ?? [];
+  const cells = shares.match(/(?<![ \d]) *\d+\.\d\d%/g) ?? [];
   const styles = cells.map((cell) => shareStyle(parseFloat(cell)));
   return painted(bar, styles[0] ?? "plain", mode) +
     cells.map((cell, i) => painted(cell, styles[i] ?? "plain", mode)).join("") + rest;

@@ -57,7 +57,7 @@ export async function tablesProfile(
   return await profileOfTables({
     files: (table) => open.of(table),
     decompress,
-    title: titleOf(folder.replace(/\/+$/, "")),
+    title: titleOf(folder.replace(/(?<!\/)\/+$/, "")),
     timed: options.timed === true,
     filter,
   });

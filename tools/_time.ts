@@ -61,8 +61,9 @@ export function parseTime(text: string): TimeRange {
     const end = (t: string | undefined) => t === undefined ? undefined : scaled(t, UNITS.s ?? 1n);
     return inOrder({ from: "clock", first: end(clock[1]), last: end(clock[2]) }, text);
   }
-  const end = String.raw`(?:(\d+(?:\.\d+)?)(s|ms|us|ns|%))?`;
-  const match = new RegExp(`^${end}-${end}$`).exec(text);
+  const match = /^(?:(\d+(?:\.\d+)?)(s|ms|us|ns|%))?-(?:(\d+(?:\.\d+)?)(s|ms|us|ns|%))?$/.exec(
+    text,
+  );
   const units = [match?.[2], match?.[4]].filter((unit) => unit !== undefined);
   const shares = units.filter((unit) => unit === "%").length;
   if (match === null || units.length === 0 || (shares > 0 && shares < units.length)) {

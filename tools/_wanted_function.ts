@@ -21,6 +21,7 @@ export function parseWanted(text: string): Wanted {
   const expression = /^\/(.+)\/(i?)$/.exec(text);
   if (expression !== null) {
     try {
+      // deno-lint-ignore perfdata-expressions/backtracking -- the user's own
       const pattern = new RegExp(expression[1] ?? "", expression[2]);
       return { by: "name", test: (name) => pattern.test(name) };
     } catch (error) {

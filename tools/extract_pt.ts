@@ -158,7 +158,7 @@ class Names {
   readonly #names = new Map<AuxStream, string>();
 
   constructor(wish: Wish) {
-    this.#folder = wish.output.replace(/(?<=.)\/+$/, "");
+    this.#folder = wish.output.replace(/(?<=[^/])\/+$/, "");
     this.#base = wish.file === "-" ? "stdin" : wish.file.replace(/^.*\//, "");
   }
 

@@ -133,6 +133,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
 
 function pattern(text: string): RegExp {
   try {
+    // deno-lint-ignore perfdata-expressions/backtracking -- the user's own
     return new RegExp(text);
   } catch {
     throw new UsageError(`--keep is ${text}, expected a regular expression`);

@@ -15,6 +15,7 @@ export function searchNames(
   const expression = /^\/(.*?)(?:\/([imsu]*))?$/s.exec(query);
   if (expression !== null) {
     try {
+      // deno-lint-ignore perfdata-expressions/backtracking -- the user's own
       const pattern = new RegExp(expression[1] ?? "", expression[2] ?? "");
       test = (name) => pattern.test(name);
     } catch (error) {

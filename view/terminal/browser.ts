@@ -404,7 +404,7 @@ export class Browser {
     }
     if (key === "backspace") prompt.text = [...prompt.text].slice(0, -1).join("");
     else if (key === "ctrl-u") prompt.text = "";
-    else if (key === "ctrl-w") prompt.text = prompt.text.replace(/\S*\s*$/, "");
+    else if (key === "ctrl-w") prompt.text = prompt.text.trimEnd().replace(/(?<!\S)\S*$/, "");
     else if ([...key].length === 1) prompt.text += key;
     prompt.error = "";
     prompt.changed?.(prompt.text);

@@ -82,7 +82,8 @@ export async function pageText(
     "/*SCRIPT*/": own.script,
   };
   // All at once: what is put in is not looked at again. Hashes are of all that is between tags.
-  const places = /data-from="FROM"|content="CSP"|\s*(\/\*(?:STYLE|DATA|WORKER|SCRIPT)\*\/)\s*/g;
+  const places =
+    /data-from="FROM"|content="CSP"|(?<!\s)\s*(\/\*(?:STYLE|DATA|WORKER|SCRIPT)\*\/)\s*/g;
   return parts.page.replace(places, (place) => values[place.trim()] ?? "");
 }
 

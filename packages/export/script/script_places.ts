@@ -7,7 +7,7 @@ import type { TraceSymbol } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type ByteText, TextPool } from "../formats/byte_text.ts";
-import { shortName } from "@perfdata/session/short-name";
+import { shortName, withoutReferenceSymbol } from "@perfdata/session/short-name";
 import { PlaceLookUps, ShownNames } from "@perfdata/session/look-up";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
@@ -151,7 +151,7 @@ export class ScriptPlaces {
     // perf knows a module by the name under which it has heard of it first: from the table of build
     // ids, where that says that it is the kernel's, or from its mapping, which has the module's own.
     const dso = object.kind === "kernel" && name.startsWith("[")
-      ? name.replace(/\].*$/, "]")
+      ? withoutReferenceSymbol(name)
       : object.kind === "module" && isKernel && !this.#listed.has(name)
       ? shortName({ name, kernel: true })
       : name;

@@ -293,7 +293,8 @@ export function newFolder(path: string): NewFolder {
       forget();
       if (error instanceof Deno.errors.AlreadyExists && Deno.statSync(path).isDirectory) return;
       if (!(error instanceof Deno.errors.NotFound)) throw error;
-      const above = path.replace(/\/+$/, "").replace(/\/?[^/]*$/, "");
+      const plain = path.replace(/(?<!\/)\/+$/, "");
+      const above = plain.slice(0, Math.max(0, plain.lastIndexOf("/")));
       if (above === "" || above === path) throw error;
       make(above);
       make(path);

@@ -79,7 +79,9 @@ export function parseFormat(format: string): FormatPart[] {
 }
 
 function parseConversion(text: string): readonly [Conversion, number] {
-  const match = /^([-+ #0]*)(\d+|\*)?(?:\.(\d*|\*))?(hh|h|ll|l|L|z|Z|t)?([diuxXocsp])/.exec(text);
+  const match = /^([-+ #0]*)([1-9]\d*|\*)?(?:\.(\d*|\*))?(hh|h|ll|l|L|z|Z|t)?([diuxXocsp])/.exec(
+    text,
+  );
   if (match === null) throw new TracepointSyntaxError(`unknown conversion %${text}`);
   const [whole, flags = "", width = "0", precision, size = "", letter = ""] = match;
   const pointer = letter === "p" ? POINTER.exec(text.slice(whole.length))?.[0] ?? "" : "";

@@ -132,9 +132,13 @@ const ELEMENT_SIZES: Readonly<Record<string, number>> = {
 /** `\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;` */
 function parseField(line: string, longSize: number): TracepointField | undefined {
   const parts = /^\tfield:(.*?);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d+);)?/.exec(line);
-  const declared = /^(.*?)([A-Za-z_0-9]+)\s*((?:\[[^\]]*\])*)\s*$/.exec(parts?.[1] ?? "");
-  if (parts === null || declared === null) return undefined;
-  const [, before = "", name = "", brackets = ""] = declared;
+  const declared = parts?.[1]?.trimEnd() ?? "";
+  const bracketsAt = trailingBrackets(declared);
+  const brackets = declared.slice(bracketsAt);
+  const head = declared.slice(0, bracketsAt).trimEnd();
+  const name = lastWord(head);
+  if (parts === null || name === "") return undefined;
+  const before = head.slice(0, -name.length);
   const type = `${before.trim()}${brackets}`;
   const size = Number(parts[3]);
   const array = type.includes("[");
@@ -145,8 +149,8 @@ function parseField(line: string, longSize: number): TracepointField | undefined
     : type.startsWith("__rel_loc")
     ? "relative"
     : "no";
-  const length = Number(/\[[^\]]*?(\d+)\s*\]/.exec(type)?.[1] ?? 0);
-  const element = /([A-Za-z_0-9]+)\s*\[/.exec(before)?.[1] ?? "";
+  const length = elementCount(type);
+  const element = lastWord(before.slice(0, Math.max(0, before.indexOf("["))).trimEnd());
   const elementSize = !array
     ? size
     : length > 0
@@ -171,6 +175,32 @@ function parseField(line: string, longSize: number): TracepointField | undefined
     dynamic,
     elementSize,
   };
+}
+
+/** Where the brackets begin that end a declaration: `[16]`, `[2][4]`. */
+function trailingBrackets(declaration: string): number {
+  let start = declaration.length;
+  while (declaration[start - 1] === "]") {
+    const closed = declaration.lastIndexOf("]", start - 2);
+    const open = declaration.indexOf("[", closed + 1);
+    if (open < 0 || open >= start) break;
+    start = open;
+    if (open !== closed + 1) break;
+  }
+  return start;
+}
+
+function lastWord(text: string): string {
+  return /(?<!\w)\w+$/.exec(text)?.[0] ?? "";
+}
+
+/** The number in the first brackets of a type that end with one; 0 without. */
+function elementCount(type: string): number {
+  for (const [, inside = ""] of type.matchAll(/\[([^[\]]*)\]/g)) {
+    const digits = /(?<!\d)\d+$/.exec(inside.trimEnd())?.[0];
+    if (digits !== undefined) return Number(digits);
+  }
+  return 0;
 }
 
 function parsePrint(text: string): PrintFormat | undefined {

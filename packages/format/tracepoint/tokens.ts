@@ -12,7 +12,7 @@ export class Tokens {
   readonly #source: string;
   #at = 0;
   readonly #pattern =
-    /\s*(?:([A-Za-z0-9_]+)|("(?:[^"\\]|\\[^])*")|('(?:[^'\\]|\\[^])*')|(->|<<|>>|<=|>=|==|!=|&&|\|\||[^\s])|$)/y;
+    /\s*(?:([A-Za-z0-9_]+)|("(?:[^"\\]|\\[^])*("?))|('(?:[^'\\]|\\[^])*('?))|(->|<<|>>|<=|>=|==|!=|&&|\|\||[^\s])|$)/y;
 
   /** Begins with the first token. */
   constructor(source: string) {
@@ -42,7 +42,11 @@ export class Tokens {
     this.#pattern.lastIndex = this.#at;
     const match = this.#pattern.exec(this.#source);
     this.#at = match === null ? this.#source.length : this.#pattern.lastIndex;
-    const [, name, string, character, operator] = match ?? [];
+    const [, name, string, stringEnd, character, characterEnd, operator] = match ?? [];
+    // A quote that nothing closes takes the rest: looking for the next token behind it would read it again.
+    if (stringEnd === "" || characterEnd === "") {
+      throw new TracepointSyntaxError("a quote without its end");
+    }
     if (name !== undefined) this.#set("name", name);
     else if (string !== undefined) this.#set("string", string.slice(1, -1));
     else if (character !== undefined) this.#set("character", character.slice(1, -1));

@@ -195,3 +195,37 @@ Deno.test("printf's numbers", () => {
     assertEquals(shown + (second?.kind === "text" ? second.text : ""), expected, format);
   }
 });
+
+Deno.test("parseTracepoint: names, types and numbers of elements of declarations with brackets", () => {
+  const declared = [
+    "int x",
+    "char comm[16]",
+    "u32 grid[2][4]",
+    "unsigned long args[ 6 ] ",
+    "__data_loc char[] name",
+    "__data_loc u16[] list",
+    "const char * text",
+  ];
+  const text = declared.map((one, i) => `\tfield:${one};\toffset:${8 * i};\tsize:16;\tsigned:0;`);
+  const event = parseTracepoint(`name: e\nID: 7\nformat:\n${text.join("\n")}\n`, 8);
+  assertEquals(
+    event?.common.map(({ name, type, elementSize }) => [name, type, elementSize]),
+    [
+      ["x", "int", 16],
+      ["comm", "char[16]", 1],
+      ["grid", "u32[2][4]", 8],
+      ["args", "unsigned long[ 6 ]", 2],
+      ["name", "__data_loc char[]", 1],
+      ["list", "__data_loc u16[]", 2],
+      ["text", "const char *", 16],
+    ],
+  );
+});
+
+Deno.test("parseTracepoint: a quote without its end is no print format", () => {
+  const event = parseTracepoint(
+    'name: e\nID: 7\nformat:\n\tfield:int x;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: "x=%d\\", REC->x\n',
+    8,
+  );
+  assertEquals([event?.common.length, event?.print], [1, undefined]);
+});

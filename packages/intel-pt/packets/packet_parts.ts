@@ -32,7 +32,7 @@ export interface PacketStep {
 }
 
 /** A field in a text: its name, and what follows a colon or a question mark. */
-const FIELD = /\{(\w*)(?:([:?])([^}]*))?\}/;
+const FIELD = /\{(\w*)(?:([:?])([^{}]*))?\}/;
 
 /** Gets a text of {@linkcode PacketText} ready; {@linkcode putPacket} writes it. */
 export function stepsOf(text: string, packet: PacketText): readonly PacketStep[] {

@@ -75,7 +75,7 @@ interface Columns {
 
 /** The columns of a text of the form `name value`. */
 function columns(text: PacketText, kind: "ptdump" | "tracked", width: number): Columns | undefined {
-  const [, name, value = ""] = /^(\S+) ?(.*)$/.exec(text[kind] ?? "") ?? [];
+  const [, name, value = ""] = /^(\S+) ?(.*)$/s.exec(text[kind] ?? "") ?? [];
   if (name === undefined) return undefined;
   return { name: piece(name.padEnd(width)), length: name.length, value: stepsOf(value, text) };
 }

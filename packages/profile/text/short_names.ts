@@ -163,7 +163,9 @@ function withoutFolders(name: string): string {
 function withoutPathOfTrait(name: string): string {
   const end = name.startsWith("<") ? closing(name, 0, "<", ">") : -1;
   const head = name.slice(0, end + 1);
-  return / as /.test(head) ? head.replace(/(?:\w+::)+(?=\w)/g, "") + name.slice(end + 1) : name;
+  return / as /.test(head)
+    ? head.replace(/(?<!\w)(?:\w+::)+(?=\w)/g, "") + name.slice(end + 1)
+    : name;
 }
 
 type Brackets = Readonly<Record<string, string>>;

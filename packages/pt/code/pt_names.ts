@@ -1,3 +1,4 @@
+import { withoutReferenceSymbol } from "@perfdata/session/short-name";
 import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import {
   UNRESOLVED_CAUSES,
@@ -216,7 +217,7 @@ export class PtNames {
     let text = this.#perfObjects.get(number);
     if (text === undefined) {
       const { kind, path } = this.#code.objects[number] ?? { kind: "elf", path: "[unknown]" };
-      text = kind === "kernel" && path.startsWith("[") ? path.replace(/\].*$/, "]") : path;
+      text = kind === "kernel" ? withoutReferenceSymbol(path) : path;
       this.#perfObjects.set(number, text);
     }
     return text;

@@ -1,3 +1,4 @@
+import { withoutReferenceSymbol } from "@perfdata/session/short-name";
 import { floatAt, intAt } from "@perfdata/format/elements";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { NodeTable } from "@perfdata/profile/node-table";
@@ -93,7 +94,7 @@ export function tracePlaces(code: PtCode): CountedCode & LookedUpCode {
     places: {
       count: table.count,
       mapped: objects.map(({ kind, path }, number) => ({
-        name: kind === "kernel" && path.startsWith("[") ? path.replace(/\].*$/, "]") : path,
+        name: kind === "kernel" ? withoutReferenceSymbol(path) : path,
         kernel: inKernel[number] === true,
       })),
       objects,

@@ -85,7 +85,7 @@ export function adviceOf(info: RecordingInfo, damage: number, file: string): Adv
  */
 export function adviceOfTrust(trust: string): Advice[] {
   const advice: Advice[] = [];
-  const lost = /([\d.]+%) have callers where nothing was mapped/.exec(trust);
+  const lost = /(?<![\d.])([\d.]+%) have callers where nothing was mapped/.exec(trust);
   if (lost !== null) {
     advice.push({
       what: `${lost[1]} of samples have callers where nothing was mapped: the code has no frame ` +

@@ -82,6 +82,7 @@ const [DEPTH, SKIPPED] = [8, 3] as const;
  * between `__lock_text_start` and `__lock_text_end`, as of Linux 4 to 6, by their names, which a recording has without a
  * kernel. A test compares them with the running kernel's.
  */
+// deno-lint-ignore perfdata-expressions/backtracking -- made of the literals below, each of which has one loop at most
 export const OF_LOCKS: RegExp = new RegExp(
   "^(?:" + [
     "_raw_(?:spin|read|write)_(?:un|try)?lock(?:_\\w+)?",

@@ -180,7 +180,7 @@ export class KernelMaps {
 }
 
 function baseName(path: string): string {
-  const trimmed = path.replace(/\/+$/, "");
+  const trimmed = path.replace(/(?<!\/)\/+$/, "");
   return trimmed.slice(trimmed.lastIndexOf("/") + 1);
 }
 

@@ -25,3 +25,19 @@ export function shortName({ name, kernel }: { name: string; kernel: boolean }): 
   const module = kernel ? /^(.+)\.ko(\.(gz|xz|zst))?$/.exec(last)?.[1] : undefined;
   return module === undefined ? last : `[${module.replaceAll("-", "_")}]`;
 }
+
+/**
+ * The name of a kernel's mapping without the symbol that it is relocated by.
+ *
+ * @example
+ * ```ts
+ * import { withoutReferenceSymbol } from "@perfdata/session/short-name";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(withoutReferenceSymbol("[kernel.kallsyms]_text"), "[kernel.kallsyms]");
+ * assertEquals(withoutReferenceSymbol("/boot/vmlinux"), "/boot/vmlinux");
+ * ```
+ */
+export function withoutReferenceSymbol(name: string): string {
+  return name.startsWith("[") ? name.slice(0, name.indexOf("]") + 1) || name : name;
+}

@@ -18,7 +18,7 @@ export function percent(part: number, whole: number): string {
   const share = whole === 0 ? 0 : 100 * part / whole;
   if (part > 0 && share < 0.01) return "under 0.01%";
   if (part < whole && share > 99.99) return "over 99.99%";
-  return `${share.toFixed(share >= 10 ? 1 : 2).replace(/\.?0+$/, "")}%`;
+  return `${Number(share.toFixed(share >= 10 ? 1 : 2))}%`;
 }
 
 /** Why stacks ended before their start, in the order in which that is said. */

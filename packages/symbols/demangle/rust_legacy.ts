@@ -34,7 +34,7 @@ export interface RustOptions {
  * ```
  */
 export function demangleRustLegacy(name: string, options: RustOptions = {}): string | undefined {
-  const match = /^_?_ZN([\w.:$@]*17h[0-9a-f]{16})E(?:\..*)?$/.exec(name);
+  const match = /^_?_ZN([\w.:$@]*17h[0-9a-f]{16})E(?:\..*)?$/s.exec(name);
   const body = match?.[1];
   if (body === undefined) return undefined;
   // A hash has many different digits; a name of C++ that happens to end so does not.

@@ -168,6 +168,6 @@ class ArchiveFiles implements SymbolFiles {
   /** The name in the archive; `undefined` of what is elsewhere. */
   #inside(path: string): string | undefined {
     if (!path.startsWith(this.#prefix)) return undefined;
-    return path.slice(this.#prefix.length).replace(/^\/+|\/+$/g, "");
+    return path.slice(this.#prefix.length).replace(/^\/+|(?<!\/)\/+$/g, "");
   }
 }
