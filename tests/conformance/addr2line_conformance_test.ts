@@ -9,7 +9,8 @@ import { addressToHex, type DwarfContext, readElfSymbols } from "@perfdata/symbo
 import { type DwarfError } from "@perfdata/symbols/dwarf";
 import { type SymbolTable } from "@perfdata/symbols/symbol-table";
 import { openDwarf } from "@perfdata/symbols/open-dwarf";
-import { filter, have } from "../../packages/symbols/testing/toolchain.ts";
+import { notInstalled } from "../../packages/symbols/testing/installed.ts";
+import { filter } from "../../packages/symbols/testing/toolchain.ts";
 
 const HERE = new URL("../support/addr2line/", import.meta.url).pathname;
 const SWEEP = Deno.env.get("PERFDATA_SWEEP") === "1";
@@ -430,7 +431,7 @@ Deno.test("inline chains equal those of llvm-symbolizer and addr2line", async (t
   for (const build of chosen) {
     const missing: string[] = [];
     for (const program of new Set(needed(build))) {
-      if (!have(program)) missing.push(program);
+      if (notInstalled(program) !== undefined) missing.push(program);
     }
     if (missing.length > 0) console.log(`ignored: ${build.name}: no ${missing.join(", ")} here`);
     await t.step({

@@ -1,5 +1,7 @@
 /** Tests that need what is not on every machine: what cannot run here is counted as ignored, with its reason. */
 
+export { notInstalled } from "../../packages/symbols/testing/installed.ts";
+
 /**
  * The options of a test that cannot run for a reason: it counts as ignored, and one line says why.
  *
@@ -18,29 +20,4 @@ export function ignored(reason: string | undefined): { readonly ignore: boolean 
  */
 export async function skipped(t: Deno.TestContext, reason: string): Promise<void> {
   await t.step({ name: `skipped: ${reason}`, ignore: true, fn() {} });
-}
-
-/**
- * Why a program cannot be used, or nothing where it is installed.
- *
- * @param program Name of its file.
- * @param remedy How it is installed.
- */
-export function notInstalled(program: string, remedy?: string): string | undefined {
-  try {
-    // Whatever it thinks of the flag: it could be started.
-    new Deno.Command(program, {
-      args: ["--version"],
-      stdout: "null",
-      stderr: "null",
-      stdin: "null",
-    })
-      .outputSync();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      return `${program} is not installed${remedy === undefined ? "" : ` (${remedy})`}`;
-    }
-    throw error;
-  }
 }

@@ -1,16 +1,9 @@
+import { notInstalled } from "../testing/installed.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { addressFromBigInt, addressToHex } from "../resolver/address.ts";
 import { bytesSource } from "../files/binary_source.ts";
 import { Bytes, symbolTable, writeElf } from "../testing/elf_writer.ts";
-import {
-  build,
-  have,
-  inFolder,
-  needs,
-  readElf,
-  run,
-  usableFlavours,
-} from "../testing/toolchain.ts";
+import { build, inFolder, needs, readElf, run, usableFlavours } from "../testing/toolchain.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
 import "./plain_decompressors.ts";
@@ -260,7 +253,7 @@ for (const is64 of [false, true]) {
 
     Deno.test({
       name: `${name}: readelf reads the same from the written file`,
-      ignore: !have("readelf"),
+      ignore: notInstalled("readelf") !== undefined,
       fn: () =>
         inFolder((folder) => {
           Deno.writeFileSync(`${folder}/a`, bytes);

@@ -3,24 +3,14 @@
 import { ElfFile } from "../elf/elf_file.ts";
 import "../elf/plain_decompressors.ts";
 import { bytesSource } from "../files/binary_source.ts";
-
-/** Whether a program is on the PATH. */
-export function have(program: string): boolean {
-  // Looked up here: not every machine has `which`.
-  return (Deno.env.get("PATH") ?? "").split(":").some((folder) => {
-    try {
-      const { isFile, mode } = Deno.statSync(`${folder}/${program}`);
-      return isFile && ((mode ?? 0) & 0o111) !== 0;
-    } catch {
-      return false;
-    }
-  });
-}
+import { notInstalled } from "./installed.ts";
 
 /** Whether a test can run; says why not otherwise. */
 export function needs(test: string, ...programs: string[]): boolean {
-  const missing = programs.filter((program) => !have(program));
-  if (missing.length > 0) console.log(`ignored: ${test}: no ${missing.join(", ")} here`);
+  const missing = programs.map((program) => notInstalled(program)).filter((why) =>
+    why !== undefined
+  );
+  if (missing.length > 0) console.log(`ignored: ${test}: ${missing.join(", ")}`);
   return missing.length === 0;
 }
 
