@@ -1,5 +1,4 @@
 /** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
-import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { BundlePlaceSymbols } from "@perfdata/session/symbols";
 import { about, complain } from "./_cli.ts";
 import { isRecording, notBundle } from "./_not_bundle.ts";
@@ -36,8 +35,8 @@ export function reportUnnamed(
 ): void {
   if (unverified > 0) {
     complain(
-      `${tool}: ${path}: ${unverified} of ${addresses} addresses have a function that nothing verifies, ` +
-        `marked "${UNVERIFIED_MARK}": no build id was recorded`,
+      `${tool}: ${path}: ${unverified} of ${addresses} addresses have a function that nothing verifies: ` +
+        "no build id was recorded",
     );
   }
   for (const object of otherBuilds) complain(`${tool}: ${path}: has another build of ${object}`);

@@ -312,8 +312,8 @@ function reportUnverifiedPlaces(about: string, names: PtNames): void {
   const more = objects.length > 3 ? ` and ${objects.length - 3} more` : "";
   complain(
     `${about}: the functions of ${paths.length} of ${count} places ` +
-      `(${(100 * paths.length / count).toFixed(2)}%) are not verified, and marked ` +
-      `"${UNVERIFIED_MARK}", since the recording has no build id of ` +
+      `(${(100 * paths.length / count).toFixed(2)}%) are not verified ` +
+      `(in tables "${UNVERIFIED_MARK}"): no build id recorded of ` +
       objects.slice(0, 3).join(", ") + more,
   );
 }

@@ -228,7 +228,7 @@ export function reportTooLarge(tool: string, { objects }: SymbolTrust): void {
   }
 }
 
-/** Says whose names nothing verifies, and the share of samples that have one; in text they have a mark. */
+/** Says whose names nothing verifies, and the share of samples that have one; in tables they have a mark. */
 export function reportUnverified(
   tool: string,
   { all, unverified, objects }: SymbolTrust,
@@ -241,7 +241,7 @@ export function reportUnverified(
   const percent = (100 * unverified.samples / all.samples).toFixed(2);
   complain(
     `${tool}: the functions of ${unverified.addresses} addresses (${percent}% of ${counted}) are ` +
-      `not verified, and marked "${UNVERIFIED_MARK}", since the recording has no build id of ${
+      `not verified (in tables "${UNVERIFIED_MARK}"): no build id recorded of ${
         names.slice(0, 3).join(", ")
       }${more}`,
   );

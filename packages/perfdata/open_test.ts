@@ -37,7 +37,7 @@ async function answers(input: RecordingInput): Promise<string> {
   const tree = await recording.callTree();
   const folded = await new Blob(await Array.fromAsync(recording.exportAs("folded"))).text();
   return JSON.stringify(
-    [samples, records, functions, all, [...tree.period], tree.labels, folded],
+    [samples, records, functions, all, [...tree.period], tree.names, folded],
     (_, value) => typeof value === "bigint" ? `${value}` : value,
   );
 }

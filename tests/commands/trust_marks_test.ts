@@ -1,5 +1,6 @@
-/** Names from files that nothing verifies have a mark in every output, and those that are verified have none. */
+/** Names from files that nothing verifies have a mark in tables for people, and in no other output. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { FORMATS } from "@perfdata/export/formats";
 import { emptyAttr } from "@perfdata/format";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { type EncodeOptions } from "../../fixtures/stepped/encode.ts";
@@ -58,32 +59,54 @@ async function unpacked(path: string): Promise<string> {
   return await new Response(stream).text();
 }
 
-/** Commands that print names, or write them to a file. */
-const TEXTS: readonly (readonly string[])[] = [
-  ["script"],
-  ["script", "-F", "ip,sym,symoff"],
+/** Tables that a person looks at. */
+const TABLES: readonly (readonly string[])[] = [
   ["funcs"],
-  ["funcs", "--csv"],
+  ["funcs", "--children", "-g", "caller"],
   ["tree"],
   ["tree", "--callers"],
-  ["funcs", "--children", "-g", "caller"],
   ["annotate", "fib"],
   ["annotate", "fib", "--insns"],
-  ["export", "folded", "-o", "-"],
-  ["export", "speedscope", "-o", "-"],
-  ["export", "chrome", "-o", "-"],
-  ["export", "callgrind", "-o", "-"],
-  ["flame", "-f", "-o", "flame.svg"],
-  ["export", "firefox", "-f", "-o", "profile.json.gz"],
-  ["export", "pprof", "-f", "-o", "profile.pb.gz"],
 ];
+/** Outputs that programs read, and pictures; every format of `export` comes to these. */
+const OTHERS: readonly (readonly string[])[] = [
+  ["script"],
+  ["script", "-F", "ip,sym,symoff"],
+  ["funcs", "--csv"],
+  ["funcs", "--json"],
+  ["funcs", "--json", "--children", "-g", "caller"],
+  ["tree", "--json"],
+  ["annotate", "fib", "--json"],
+  ["records", "--type", "SAMPLE", "--symbols"],
+  ["flame", "-f", "-o", "flame.svg"],
+  ...Object.keys(FORMATS).map((format) => ["export", format, "-f", "-o", "exported"]),
+];
+/** Rows of JSON that say whether a name is verified. */
 const ROWS: readonly (readonly string[])[] = [
   ["funcs", "--json"],
   ["tree", "--json"],
   ["annotate", "fib", "--json"],
+  ["records", "--type", "SAMPLE", "--symbols"],
 ];
 
-Deno.test("names that nothing verifies are marked in each format, and their share is said", async () => {
+/** Text of an output: printed, or in the file that `-o` names. */
+async function textOf(
+  [command = "", ...args]: readonly string[],
+  out: string,
+  cwd: string,
+): Promise<string> {
+  const at = args.indexOf("-o");
+  const file = at < 0 ? "-" : args[at + 1] ?? "-";
+  if (file === "-") return out;
+  const bytes = Deno.readFileSync(`${cwd}/${file}`);
+  const text = bytes[0] === 0x1f && bytes[1] === 0x8b
+    ? await unpacked(`${cwd}/${file}`)
+    : new TextDecoder().decode(bytes);
+  assert(text.length > 0, command);
+  return text;
+}
+
+Deno.test("unverified names: marked in tables, unmarked in all other outputs, their share on stderr", async () => {
   let compared = 0;
   await inFolder(async (cwd) => {
     const program = `${cwd}/program`;
@@ -91,55 +114,68 @@ Deno.test("names that nothing verifies are marked in each format, and their shar
     for (const buildId of [undefined, BUILD_ID]) {
       const isVerified = buildId !== undefined;
       Deno.writeFileSync(`${cwd}/perf.data`, await recording(program, buildId));
-      const textOf = async ([command = "", ...args]: readonly string[]) => {
-        const { code, out, err } = await tool(
-          command,
-          command === "annotate" ? args : [...args, "perf.data"],
-          { cwd },
-        );
-        assertEquals(code, 0, `${command}: ${err}`);
-        const about = /100(\.00)?% (of samples\) are not verified|by files that nothing verifies)/;
-        assertEquals(about.test(err), !isVerified, `${command} ${args}: ${err}`);
-        const file = args.at(-1) ?? "";
-        return file.endsWith(".gz")
-          ? await unpacked(`${cwd}/${file}`)
-          : file.endsWith(".svg")
-          ? Deno.readTextFileSync(`${cwd}/${file}`)
-          : out;
+      const run = async (args: readonly string[]) => {
+        const [command = "", ...more] = args;
+        const words = command === "annotate" ? more : [...more, "perf.data"];
+        const { code, out, err } = await tool(command, words, { cwd });
+        assertEquals(code, 0, `${args}: ${err}`);
+        const about = command === "records"
+          ? /2 of 2 addresses have a function of a file that nothing verifies/
+          : /100(\.00)?% (of samples\) are not verified|by files that nothing verifies)/;
+        assertEquals(about.test(err), !isVerified, `${args}: ${err}`);
+        return await textOf(args, out, cwd);
       };
-      for (const args of TEXTS) {
-        const text = await textOf(args);
+      for (const args of TABLES) {
+        const text = await run(args);
         assertStringIncludes(text, isVerified ? "fib" : "fib?", `${args}`);
         assertEquals(text.includes("fib?"), !isVerified, `${args}: ${text.slice(0, 2000)}`);
         compared++;
       }
-      const records = ["--type", "SAMPLE", "--symbols", "perf.data"];
-      const { out, err } = await tool("records", records, { cwd });
-      assertEquals(out.split('"sym":"fib"').length, 1 + 2 * 40);
-      assertEquals(out.includes('"verified":false'), !isVerified);
-      const share = "2 of 2 addresses have a function of a file that nothing verifies";
-      assertEquals(err.includes(share), !isVerified, err);
-      compared++;
+      for (const args of OTHERS) {
+        const text = await run(args);
+        assertStringIncludes(text, "fib", `${args}`);
+        assert(!text.includes("fib?") && !text.includes("work?"), `${args}: ${text}`);
+        compared++;
+      }
       for (const args of ROWS) {
-        const text = await textOf(args);
-        const [row = ""] = text.split("\n").filter((line) => line.includes('"fib"'));
-        assertEquals(row.includes('"verified":false'), !isVerified, `${args}: ${text}`);
+        const [row = ""] = (await run(args)).split("\n").filter((line) => line.includes('"fib"'));
+        assertEquals(row.includes('"verified":false'), !isVerified, `${args}: ${row}`);
         compared++;
       }
     }
   });
   console.log(`marks: ${compared} outputs`);
-  assert(compared >= 40);
+  assert(compared >= 2 * (TABLES.length + OTHERS.length + ROWS.length));
 });
 
-/** Commands that print names of what a trace executed, or write them to a file. */
-const PT_TEXTS: readonly (readonly string[])[] = [
+Deno.test("a perf map of the recorded process: its names are neither marked nor called unverified", async () => {
+  await inFolder(async (cwd) => {
+    Deno.mkdirSync(`${cwd}/tmp`);
+    const map = `${FIB.toString(16)} 50 fib\n${WORK.toString(16)} 50 work\n`;
+    Deno.writeTextFileSync(`${cwd}/tmp/perf-7.map`, map);
+    Deno.writeFileSync(`${cwd}/perf.data`, await recording("//anon", undefined));
+    for (const [command = "", ...args] of [["funcs"], ["tree"], ["script"], ["funcs", "--json"]]) {
+      const words = [...args, "--symfs", cwd, "perf.data"];
+      const { code, out, err } = await tool(command, words, { cwd });
+      assertEquals(code, 0, err);
+      assertStringIncludes(out, "fib");
+      assert(!/fib\?|work\?|"verified":false/.test(out), `${command} ${args}: ${out}`);
+      assert(!/verifi/.test(err), `${command} ${args}: ${err}`);
+    }
+  });
+});
+
+/** Lists of what a trace executed, for people. */
+const PT_TABLES: readonly (readonly string[])[] = [
   ["pt"],
   ["pt", "--calls"],
   ["pt", "--latency", "fib"],
   ["pt", "--branches", "--function", "fib"],
   ["pt", "--insns", "--function", "fib"],
   ["pt", "--packets"],
+];
+/** Outputs of what a trace executed that programs read, and pictures. */
+const PT_OTHERS: readonly (readonly string[])[] = [
   ["script", "--itrace=bep", "-F", "ip,sym,symoff,dso,addr"],
   ["script", "--call-trace"],
   ["script", "--itrace=i2000igl", "-F", "+brstacksym"],
@@ -160,7 +196,7 @@ const PT_ROWS: readonly (readonly string[])[] = [
 ];
 
 Deno.test(
-  "names of what a trace executed are marked where nothing verifies them, and their share is said",
+  "unverified names of a trace: marked in lists, unmarked in all other outputs, their share on stderr",
   ignored(cannotStep()),
   async () => {
     const variant: EncodeOptions = {
@@ -177,31 +213,26 @@ Deno.test(
       for (const buildIds of [false, true]) {
         const file = await steppedFile(program, encoded, variant, { buildIds });
         Deno.writeFileSync(`${cwd}/perf.data`, file);
-        const textOf = async ([command = "", ...args]: readonly string[]) => {
-          const { code, out, err } = await tool(command, [...args, "perf.data"], { cwd });
-          assertEquals(code, 0, `${command} ${args}: ${err}`);
-          const [, share = "0"] = /\((\d+\.\d\d)%\) are not verified, and marked "\?"/.exec(err) ??
-            [];
-          assertEquals(Number(share) > 50, !buildIds, `${command} ${args}: ${err}`);
-          const to = args.at(-1) ?? "";
-          return to.endsWith(".gz")
-            ? await unpacked(`${cwd}/${to}`)
-            : to.endsWith(".svg")
-            ? Deno.readTextFileSync(`${cwd}/${to}`)
-            : out;
+        const run = async (args: readonly string[]) => {
+          const [command = "", ...more] = args;
+          const { code, out, err } = await tool(command, [...more, "perf.data"], { cwd });
+          assertEquals(code, 0, `${args}: ${err}`);
+          const [, share = "0"] = /\((\d+\.\d\d)%\) are not verified/.exec(err) ?? [];
+          assertEquals(Number(share) > 50, !buildIds, `${args}: ${err}`);
+          return await textOf(args, out, cwd);
         };
-        for (const args of PT_TEXTS) {
-          const text = await textOf(args);
-          const named = [...text.matchAll(/(?<!\w)fib(?![a-z_])\??/g)].map(([name]) => name);
-          assert(named.length > 0, `${args}: ${text.slice(0, 2000)}`);
-          // pprof has the name without its mark beside it.
-          const wrong = named.filter((name) => name !== (buildIds ? "fib" : "fib?"));
-          assert(wrong.length === 0 || (args.includes("pprof") && wrong.length < named.length));
-          assert(buildIds || named.includes("fib?"), `${args}: ${text.slice(0, 2000)}`);
-          compared++;
+        for (const [list, mark] of [[PT_TABLES, "?"], [PT_OTHERS, ""]] as const) {
+          for (const args of list) {
+            const text = await run(args);
+            const named = [...text.matchAll(/(?<!\w)fib(?![a-z_])\??/g)].map(([name]) => name);
+            const expected = buildIds ? "fib" : `fib${mark}`;
+            assert(named.length > 0, `${args}: ${text.slice(0, 2000)}`);
+            assertEquals(named.filter((name) => name !== expected), [], `${args}`);
+            compared++;
+          }
         }
         for (const args of PT_ROWS) {
-          const rows = (await textOf(args)).split("\n").filter((line) => /"fib["+]/.test(line));
+          const rows = (await run(args)).split("\n").filter((line) => /"fib["+]/.test(line));
           assert(rows.length > 0, `${args}`);
           for (const row of rows) {
             assertEquals(row.includes('"verified":false'), !buildIds, `${args}: ${row}`);

@@ -67,7 +67,7 @@ Deno.test("functions of files without a recorded build id are marked and counted
     assert(unverified.every(({ sym, verified }) => sym === "work" || verified === undefined));
     assertMatch(
       err,
-      /addresses \(\d+\.\d\d% of samples\) are not verified, .* \/tmp\/demo\/demo\n/,
+      /addresses \(\d+\.\d\d% of samples\) are not verified .* \/tmp\/demo\/demo\n/,
     );
 
     // The recording names a build; this file has none.

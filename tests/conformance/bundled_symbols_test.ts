@@ -56,9 +56,9 @@ function perfForm({ verified: _, ...symbols }: Symbols): string {
   return ownForm(symbols).replace(/^\*ABS\*\+0x[0-9a-f]+@plt/, "@plt");
 }
 
-/** `main+0x27`, with a mark where nothing verifies the name. */
-function nameOf({ sym, symoff, verified }: Symbols): string {
-  return `${sym}${verified === false ? "?" : ""}+${symoff}`;
+/** `main+0x27` */
+function nameOf({ sym, symoff }: Symbols): string {
+  return `${sym}+${symoff}`;
 }
 
 /** The same with names as `records` has them, and the mark. */

@@ -43,9 +43,7 @@ function ourChains(text: string): Chains {
   for (const line of text.split("\n").slice(0, -1)) {
     const row = JSON.parse(line);
     for (const { samples, frames } of row.chains) {
-      // perf 6.1 records no build id of what is met in call chains alone: such names have a mark.
-      const unmarked = frames.map((name: string) => name.replace(/\?$/, ""));
-      add(chains, row.sym, unmarked, samples);
+      add(chains, row.sym, frames, samples);
     }
   }
   return chains;

@@ -38,9 +38,7 @@ async function compare(path: string, args: readonly string[]): Promise<number | 
   if (theirs === undefined || theirs.stdout === "" || theirs.code !== 0) return undefined;
   const ours = await tool("script", [...args, path]);
   const latin = Array.from(ours.stdout, (byte) => String.fromCharCode(byte)).join("");
-  // The mark of names that nothing verifies, which perf has not: tests/commands/trust_marks_test.ts looks at it.
-  const unmarked = latin.replace(/\?(?=(\+0x[0-9a-f]+)?( \(|$))/gm, "");
-  assertEquals(comparable(unmarked), comparable(theirs.stdout), `${path} ${args.join(" ")}`);
+  assertEquals(comparable(latin), comparable(theirs.stdout), `${path} ${args.join(" ")}`);
   return ours.out.split("\n").length;
 }
 

@@ -6,7 +6,7 @@ import {
   readCode,
 } from "@perfdata/export/function-code";
 import { pickSamples } from "@perfdata/profile/filter-profile";
-import { markedName, type Profile } from "@perfdata/profile/profile";
+import type { Profile } from "@perfdata/profile/profile";
 import { selectedRows, type Selection } from "../data/selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 import { floatAt, intAt } from "@perfdata/format/elements";
@@ -195,7 +195,7 @@ function filesOf(
           total: found?.total ?? NOTHING,
           calls: (found?.calls ?? []).map((call) => {
             const { inlined, samples, period } = call;
-            return { name: markedName(call), inlined, samples, period };
+            return { name: call.name, inlined, samples, period };
           }),
         };
       }),

@@ -1,7 +1,7 @@
 import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 import { shareStyle, type Style } from "@perfdata/profile/colors";
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { FUNCTION_KIND, UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { shortName, shortNames } from "@perfdata/profile/short-names";
 import { NO_STACK } from "../data/call_graph.ts";
 import { rowsIn, rowTest } from "../data/selection.ts";
@@ -213,7 +213,9 @@ export class Browser {
     if (item === NO_STACK) return "[no stack]";
     const { name, kind } = this.#facts.functions;
     const isInlined = (byteAt(kind, item) & FUNCTION_KIND.INLINED) !== 0;
-    return visible(name[item] ?? "") + (isInlined ? " (inlined)" : "");
+    const isUnverified = (byteAt(kind, item) & FUNCTION_KIND.UNVERIFIED) !== 0;
+    return visible(name[item] ?? "") + (isUnverified ? UNVERIFIED_MARK : "") +
+      (isInlined ? " (inlined)" : "");
   }
 
   #objectOf(item: number): string {

@@ -2,7 +2,6 @@ import { intAt } from "@perfdata/format/elements";
 import type { SampleFields } from "@perfdata/format/sample-layout";
 import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
 import type { Run } from "@perfdata/session/run";
-import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { BundlePlaceSymbols, PlaceSymbol } from "@perfdata/session/symbols";
 import { putIndex } from "./sample_text.ts";
 
@@ -92,9 +91,8 @@ export class SymbolText {
 }
 
 /** `main+0x27`. */
-function nameText({ name, offset, verified }: PlaceSymbol): string {
-  const shown = `${name}${verified ? "" : UNVERIFIED_MARK}`;
-  return offset === undefined ? shown : `${shown}+0x${offset.toString(16)}`;
+function nameText({ name = "", offset }: PlaceSymbol): string {
+  return offset === undefined ? name : `${name}+0x${offset.toString(16)}`;
 }
 
 /** ` main.c:12, inlined: mix mix.h:7`: the source line, and what is inlined, innermost first. */

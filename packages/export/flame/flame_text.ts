@@ -1,13 +1,12 @@
 import { floatAt, intAt } from "@perfdata/format/elements";
-import { FUNCTION_KIND, UNVERIFIED_MARK } from "@perfdata/profile/profile";
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import type { FlameData } from "./flame_data.ts";
 import { type FlameTree, NO_STACK } from "./flame_tree.ts";
 
-/** The name of a function of a flame graph, with a mark if it is not verified. */
+/** The name of a function of a flame graph. */
 export function flameFunctionName(data: FlameData, number: number): string {
   const name = data.names[number] ?? "";
-  const isUnverified = ((data.functionKind[number] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
-  if (name !== "") return isUnverified ? name + UNVERIFIED_MARK : name;
+  if (name !== "") return name;
   const object = data.objects[data.functionObject[number] ?? -1] ?? "unknown";
   return object.startsWith("[") ? object : `[${object}]`;
 }
@@ -77,6 +76,10 @@ export function boxFacts(data: FlameData, tree: FlameTree, box: number, event: n
   }
   const object = item >= 0 ? data.objects[intAt(data.functionObject, item)] : undefined;
   if (object !== undefined) lines.push(object);
+  const kind = item >= 0 ? intAt(data.functionKind, item) : 0;
+  if ((kind & FUNCTION_KIND.UNVERIFIED) !== 0) {
+    lines.push("name not verified: no build id recorded");
+  }
   const file = node >= 0 ? data.files[intAt(data.file, node)] : undefined;
   if (file !== undefined) lines.push(`${file}:${data.line[node]}`);
   return lines;

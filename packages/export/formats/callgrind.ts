@@ -4,7 +4,7 @@ import { ByteText } from "./byte_text.ts";
 import { FloatColumn } from "@perfdata/profile/columns";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
-import { functionLabel, type Profile, totals } from "@perfdata/profile/profile";
+import { functionName, type Profile, totals } from "@perfdata/profile/profile";
 
 /** Options of {@linkcode callgrind}. */
 export interface CallgrindOptions {
@@ -70,7 +70,7 @@ export function* callgrind(
     named("ob", "o", object + 1, objectName(object));
     let file = intAt(firstFile, number);
     named("fl", "f", file + 1, fileName(file));
-    named("fn", "n", number, functionLabel(profile, number));
+    named("fn", "n", number, functionName(profile, number));
     for (const frame of own) {
       const line = intAt(frames.line, frame);
       const lineFile = intAt(frames.file, frame);
@@ -88,7 +88,7 @@ export function* callgrind(
         const calleeFile = intAt(firstFile, callee);
         named("cob", "o", calleeObject + 1, objectName(calleeObject));
         named("cfi", "f", calleeFile + 1, fileName(calleeFile));
-        named("cfn", "n", callee, functionLabel(profile, callee));
+        named("cfn", "n", callee, functionName(profile, callee));
         let count = 0;
         for (let i = 1; i < width; i += 2) count += floatAt(callCosts, call * width + i);
         text.string(`calls=${count} 0\n`);

@@ -3,7 +3,7 @@ import { oneFunctionEach } from "../tree/one_function.ts";
 import { ByteText } from "./byte_text.ts";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
-import { functionLabels, type Profile } from "@perfdata/profile/profile";
+import { functionNames, type Profile } from "@perfdata/profile/profile";
 
 /** Options of {@linkcode chrome}. */
 export interface ChromeOptions {
@@ -31,7 +31,7 @@ export function* chrome(
   const profile = oneFunctionEach(apart);
   const { epoch, events, threads } = profile;
   const stacks = frameStacks(profile, { by: "function", inline });
-  const names = functionLabels(profile).map((name) => JSON.stringify(name));
+  const names = functionNames(profile).map((name) => JSON.stringify(name));
   const text = new ByteText();
   text.string(
     `{"otherData":${JSON.stringify({ title: profile.title, trust: profile.trust })},` +

@@ -78,7 +78,7 @@ export class ChromeCalls implements CallWriter {
   /** Number of the text up to the name of a call. */
   #start(place: number): number {
     return this.#starts[place] ??= this.#add(
-      `{"ph":"X","name":${JSON.stringify(this.#names.labels[place])},"pid":`,
+      `{"ph":"X","name":${JSON.stringify(this.#names.names[place])},"pid":`,
     );
   }
 

@@ -1,7 +1,7 @@
 import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
 import { oneFunctionEach } from "../tree/one_function.ts";
-import { FUNCTION_KIND, functionLabel, type Profile } from "@perfdata/profile/profile";
+import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
 
 /** A table of the shared part of a profile, or the list of its strings. */
 export interface FirefoxTable {
@@ -42,7 +42,7 @@ export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
   };
   const stacks = frameStacks(profile, { by: "frame", inline });
   const addresses = frameAddresses(profile);
-  const names = functions.name.map((_, number) => string(functionLabel(profile, number)));
+  const names = functions.name.map((_, number) => string(functionName(profile, number)));
   const libNames = objects.map(({ name }) => string(name));
   const paths = files.map(string);
   const level = (number: number) => byteAt(functions.kind, number) & FUNCTION_KIND.LEVEL;

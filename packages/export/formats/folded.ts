@@ -5,7 +5,7 @@ import { FloatColumn } from "@perfdata/profile/columns";
 import { NodeTable } from "@perfdata/profile/node-table";
 import {
   FUNCTION_KIND,
-  functionLabel,
+  functionName,
   type Profile,
   type ProfileThread,
 } from "@perfdata/profile/profile";
@@ -137,7 +137,7 @@ function labels(profile: Profile, { kernel, jit, inline }: FoldedOptions): strin
       : jit && level === FUNCTION_KIND.JIT
       ? "_[j]"
       : "";
-    return clean(functionLabel(profile, number)) + mark;
+    return clean(functionName(profile, number)) + mark;
   });
 }
 

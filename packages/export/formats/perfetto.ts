@@ -1,7 +1,7 @@
 import { byteAt, intAt } from "@perfdata/format/elements";
 import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
 import { groupSamples } from "@perfdata/profile/group-samples";
-import { FUNCTION_KIND, functionLabels, type Profile } from "@perfdata/profile/profile";
+import { FUNCTION_KIND, functionNames, type Profile } from "@perfdata/profile/profile";
 import { MessageBytes } from "./message_bytes.ts";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import {
@@ -41,7 +41,7 @@ export function* perfetto(
   const { epoch, events, threads, samples, functions } = profile;
   const bytes = new MessageBytes();
   const stacks = frameStacks(profile, { by: "function", inline });
-  const labels = functionLabels(profile);
+  const labels = functionNames(profile);
   const known = events.map(() => new Interned(profile, stacks, labels, bytes));
   const timeOf = (ns: number) => epoch === 0n ? ns : epoch + BigInt(ns);
   putThreads(bytes, profile, timeOf(samples.time?.[0] ?? 0));

@@ -105,7 +105,7 @@ export class PerfettoCalls implements CallWriter {
       const interned = bytes.open(TRACE_PACKET.INTERNED_DATA);
       const name = bytes.open(INTERNED.EVENT_NAMES);
       bytes.field(ENTRY.IID, iid);
-      bytes.text(ENTRY.TEXT, this.#names.labels[place] as string);
+      bytes.text(ENTRY.TEXT, this.#names.names[place] as string);
       bytes.close(name);
       bytes.close(interned);
     }

@@ -11,7 +11,7 @@ import {
   ValueType,
 } from "pprof-format";
 import { MessageBytes } from "./message_bytes.ts";
-import { functionLabel, functionName, type Profile } from "@perfdata/profile/profile";
+import { functionName, type Profile } from "@perfdata/profile/profile";
 
 /** Functions in one message: repeated fields of messages that follow each other are joined. */
 const AT_ONCE = 4096;
@@ -58,7 +58,7 @@ export function* pprof(
       function: range(from, to, (number) => {
         return new PprofFunction({
           id: number + 1,
-          name: text(functionLabel(profile, number)),
+          name: text(functionName(profile, number)),
           systemName: text(functionName(profile, number)),
           filename: text(files[firstLines[number] ?? -1] ?? ""),
         });

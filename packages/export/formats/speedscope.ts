@@ -1,7 +1,7 @@
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { ByteText } from "./byte_text.ts";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { functionLabel, type Profile } from "@perfdata/profile/profile";
+import { functionName, type Profile } from "@perfdata/profile/profile";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { groupSamples } from "@perfdata/profile/group-samples";
 
@@ -100,7 +100,7 @@ interface SpeedscopeFrame {
 function framesOf(profile: Profile): SpeedscopeFrame[] {
   const { functions, frames } = profile;
   const all = functions.name.map((_, number): SpeedscopeFrame => ({
-    name: functionLabel(profile, number),
+    name: functionName(profile, number),
     file: -1,
     line: 0,
   }));

@@ -6,7 +6,7 @@
 import { intAt } from "@perfdata/format/elements";
 import { depthFirst, frameStacks, ranks } from "@perfdata/profile/frame-stacks";
 import {
-  functionLabels,
+  functionNames,
   type Profile,
   type ProfileEvent,
   type ProfileObject,
@@ -101,7 +101,7 @@ export interface ViewProfile {
  */
 export function viewProfile(profile: Profile): ViewProfile {
   const { samples, span } = profile;
-  const names = functionLabels(profile);
+  const names = functionNames(profile);
   const stacks = frameStacks(profile, { by: "function" });
   const { rows, number } = inDepthFirstOrder(stacks, ranks(names));
   const { length } = samples;

@@ -9,7 +9,6 @@ import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
 import { type ByteText, TextPool } from "../formats/byte_text.ts";
 import { shortName, withoutReferenceSymbol } from "@perfdata/session/short-name";
 import { PlaceLookUps, ShownNames } from "@perfdata/session/look-up";
-import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
 import type { JoinedNumbers } from "@perfdata/session/workers";
 import type { ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
@@ -49,8 +48,6 @@ export class ScriptPlaces {
   /** By place: the number of its name, plus one. */
   #names = new Int32Array(1 << 10);
   readonly #texts: string[] = [];
-  /** By place: 1 if a file that nothing verifies gives the name. */
-  #unverified = new Uint8Array(1 << 10);
   /** By place: where its function starts. */
   #starts = new Float64Array(1 << 10);
   /** By place: where it ends. */
@@ -88,7 +85,6 @@ export class ScriptPlaces {
             this.#nameTexts.push(this.#pooled(name));
           }
           this.#names[place] = number + 1;
-          this.#unverified[place] = found.verified ? 0 : 1;
           this.#starts[place] = symbol.start;
           this.#ends[place] = symbol.end;
         }
@@ -107,7 +103,6 @@ export class ScriptPlaces {
     const { count } = this;
     if (count > this.#names.length) {
       this.#names = enlarge(this.#names, count);
-      this.#unverified = enlarge(this.#unverified, count);
       this.#starts = enlarge(this.#starts, count);
       this.#ends = enlarge(this.#ends, count);
     }
@@ -221,12 +216,7 @@ export class ScriptPlaces {
   putSymbol(text: ByteText, place: number, offset: boolean): void {
     const name = this.#name(place);
     text.pooled(this.#pool, this.#nameTexts[name + 1] as number);
-    this.#putMark(text, place);
     if (offset && name !== UNKNOWN) this.#putOffset(text, place);
-  }
-
-  #putMark(text: ByteText, place: number): void {
-    if (this.#unverified[place] === 1) text.string(UNVERIFIED_MARK);
   }
 
   #putOffset(text: ByteText, place: number): void {
@@ -258,7 +248,6 @@ export class ScriptPlaces {
   /** Writes the name of what is inlined at a place. */
   putInlined(text: ByteText, place: number, { name }: ResolvedFrame, offset: boolean): void {
     text.string(name);
-    this.#putMark(text, place);
     if (offset && this.#name(place) !== UNKNOWN) this.#putOffset(text, place);
   }
 

@@ -2,12 +2,7 @@ import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { FloatColumn } from "@perfdata/profile/columns";
 import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
-import {
-  FUNCTION_KIND,
-  functionLabels,
-  functionName,
-  type Profile,
-} from "@perfdata/profile/profile";
+import { FUNCTION_KIND, functionNames, type Profile } from "@perfdata/profile/profile";
 
 /** Options of a {@linkcode CallTree}. */
 export interface CallTreeOptions {
@@ -33,10 +28,8 @@ export interface CallTree {
   readonly length: number;
   /** The node above: the caller, or with `callers` what was called; −1 for none. */
   readonly parent: Int32Array;
-  /** What the node is: an index of `labels`. */
+  /** What the node is: an index of `names`. */
   readonly item: Int32Array;
-  /** Names as they are shown, by item: with a mark if nothing verifies them. */
-  readonly labels: readonly string[];
   /** Names, by item. */
   readonly names: readonly string[];
   /** By item: 1 if a file that nothing verifies gives the name. */
@@ -84,10 +77,10 @@ interface StackSums {
  * builder.sample({ stack: main, event: 0, thread, period: 100 });
  * builder.sample({ stack: work, event: 0, thread, period: 300 });
  * const down = callTree(builder.profile(), { event: 0 });
- * assertEquals([...down.item].map((item) => down.labels[item]), ["main", "work"]);
+ * assertEquals([...down.item].map((item) => down.names[item]), ["main", "work"]);
  * assertEquals([[...down.period], [...down.selfPeriod]], [[400, 300], [100, 300]]);
  * const up = callTree(builder.profile(), { event: 0, callers: true });
- * assertEquals([...up.item].map((item) => up.labels[item]), ["main", "work", "main"]);
+ * assertEquals([...up.item].map((item) => up.names[item]), ["main", "work", "main"]);
  * assertEquals([...up.period], [100, 300, 300]);
  * ```
  */
@@ -204,7 +197,6 @@ function longest({ parent }: FrameStacks): number {
 
 /** Names of items: functions or lines, then roots, then one for samples without a stack. */
 class ItemNames {
-  readonly #labels: string[] = [];
   readonly #names: string[] = [];
   readonly #unverified: Uint8Array;
   readonly #dsos: string[] = [];
@@ -215,8 +207,7 @@ class ItemNames {
 
   constructor(profile: Profile, lines: boolean, root: "none" | "command" | "thread") {
     const { functions, frames, files, objects, threads } = profile;
-    const labels = functionLabels(profile);
-    const plain = labels.map((_, number) => functionName(profile, number));
+    const names = functionNames(profile);
     const isUnverified = (number: number) =>
       (byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0 ? 1 : 0;
     const dso = (number: number) => objects[functions.object[number] ?? -1]?.name ?? "[unknown]";
@@ -227,16 +218,14 @@ class ItemNames {
         const line = intAt(frames.line, frame);
         const base = file?.slice(file.lastIndexOf("/") + 1);
         const at = base === undefined || line === 0 ? "" : ` ${base}:${line}`;
-        this.#labels.push(`${labels[number]}${at}`);
-        this.#names.push(`${plain[number]}${at}`);
+        this.#names.push(`${names[number]}${at}`);
         this.#dsos.push(dso(number));
       }
     } else {
-      this.#labels.push(...labels);
-      this.#names.push(...plain);
-      this.#dsos.push(...labels.map((_, number) => dso(number)));
+      this.#names.push(...names);
+      this.#dsos.push(...names.map((_, number) => dso(number)));
     }
-    this.#firstRoot = this.#labels.length;
+    this.#firstRoot = this.#names.length;
     this.#unverified = Uint8Array.from(
       { length: this.#firstRoot },
       (_, item) => isUnverified(lines ? intAt(frames.function, item) : item),
@@ -255,8 +244,7 @@ class ItemNames {
 
   #add(name: string): number {
     this.#dsos.push("");
-    this.#names.push(name);
-    return this.#labels.push(name) - 1;
+    return this.#names.push(name) - 1;
   }
 
   rootOf(thread: number): number {
@@ -275,13 +263,8 @@ class ItemNames {
     );
   }
 
-  columns(): Pick<CallTree, "labels" | "names" | "unverified" | "dsos"> {
-    return {
-      labels: this.#labels,
-      names: this.#names,
-      unverified: this.#unverified,
-      dsos: this.#dsos,
-    };
+  columns(): Pick<CallTree, "names" | "unverified" | "dsos"> {
+    return { names: this.#names, unverified: this.#unverified, dsos: this.#dsos };
   }
 }
 

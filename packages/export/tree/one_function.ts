@@ -1,5 +1,5 @@
 import { byteAt, intAt } from "@perfdata/format/elements";
-import { functionLabel, type Profile } from "@perfdata/profile/profile";
+import { functionName, type Profile } from "@perfdata/profile/profile";
 
 /**
  * A profile with one function for each name in an object, whether it was inlined or not, since tools
@@ -13,7 +13,7 @@ export function oneFunctionEach(profile: Profile): Profile {
   const numbers = new Map<string, number>();
   const kept: number[] = [];
   const of = Int32Array.from(functions.name, (_, number) => {
-    const key = `${functions.object[number]} ${functionLabel(profile, number)}`;
+    const key = `${functions.object[number]} ${functionName(profile, number)}`;
     let one = numbers.get(key);
     if (one === undefined) {
       numbers.set(key, one = kept.length);

@@ -1,5 +1,6 @@
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { checkMemory } from "@perfdata/format/memory";
+import { markedName } from "@perfdata/profile/profile";
 import { shortNames } from "@perfdata/profile/short-names";
 import type { CallTree } from "./call_tree.ts";
 
@@ -72,7 +73,7 @@ const MOST_FOLDED = 64;
 
 /** All nodes of at least that period. */
 function choose(tree: CallTree, least: number): ShownTree {
-  const { parent, period, length, totalPeriod, labels, item, selfPeriod } = tree;
+  const { parent, period, length, totalPeriod, names, item, selfPeriod } = tree;
   const children: number[][] = Array.from({ length: 1 }, () => []);
   const of = new Map<number, number[]>();
   let left = 0, leftMost = 0;
@@ -91,7 +92,7 @@ function choose(tree: CallTree, least: number): ShownTree {
   }
   const order = (a: number, b: number): number =>
     floatAt(period, b) - floatAt(period, a) ||
-    ((labels[intAt(item, a)] ?? "") < (labels[intAt(item, b)] ?? "") ? -1 : 1);
+    ((names[intAt(item, a)] ?? "") < (names[intAt(item, b)] ?? "") ? -1 : 1);
   let lines = 0;
   const show = (first: number): ShownNode => {
     const path = [first];
@@ -144,7 +145,7 @@ const percent = (part: number, whole: number): string =>
 export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
   const { columns = Infinity, callers = false, fullNames = false } = options;
   const { roots } = shownTree(tree, options);
-  const { period, selfPeriod, samples, totalPeriod, labels, dsos, item } = tree;
+  const { period, selfPeriod, samples, totalPeriod, names, dsos, item } = tree;
   const width = Math.max(7, String(tree.totalSamples).length);
   const lines = [
     `  SHARE    ${callers ? "START" : " SELF"}  ${"SAMPLES".padStart(width)}  FUNCTION`,
@@ -154,18 +155,16 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
   /** The numbers before a name. */
   const before = 20 + width;
   const push = (nodes: readonly ShownNode[], indent: string, top: boolean, dso: string): void => {
-    const names = nodes.map(({ path }) =>
-      pathText(path.map((at) => labels[intAt(item, at)] ?? ""))
-    );
+    const paths = nodes.map(({ path }) => pathText(path.map((at) => shownName(tree, at))));
     const where = nodes.map(({ node }) => {
       const own = dsos[intAt(item, node)] ?? "";
       // Code without a name is called by its object.
-      const isNamed = labels[intAt(item, node)] !== bracketed(own);
+      const isNamed = names[intAt(item, node)] !== bracketed(own);
       return own === "" || own === dso || !isNamed ? "" : `  ${bracketed(own)}`;
     });
     const room = columns - before - indent.length - (top ? 0 : 2) -
       Math.max(0, ...where.map(({ length }) => length));
-    const shown = fullNames || room < LEAST_NAME ? names : shortNames(names, room);
+    const shown = fullNames || room < LEAST_NAME ? paths : shortNames(paths, room);
     for (let i = nodes.length - 1; i >= 0; i--) {
       // One that stands alone needs no column of its own: stacks are deep.
       const mark = top ? "" : nodes.length === 1 ? ONLY : i === nodes.length - 1 ? "└ " : "├ ";
@@ -207,6 +206,13 @@ function pathText(names: readonly string[]): string {
     i = end;
   }
   return parts.join(" → ");
+}
+
+/** The name of a node as a tree for people shows it. */
+function shownName({ names, unverified, item }: CallTree, node: number): string {
+  const of = intAt(item, node);
+  const name = names[of] ?? "";
+  return markedName(unverified[of] === 1 ? { name, verified: false } : { name });
 }
 
 function bracketed(name: string): string {

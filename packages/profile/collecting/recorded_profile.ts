@@ -39,7 +39,6 @@ import {
   type SampleColumns,
   type StackColumns,
   totals,
-  UNVERIFIED_MARK,
 } from "../columns/profile.ts";
 
 export type { TimedPart } from "./timed_rows.ts";
@@ -475,8 +474,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     }
     if (unverified.addresses > 0) {
       parts.push(
-        `${percent(unverified.samples, all.samples)} by files that nothing verifies, marked ` +
-          `"${UNVERIFIED_MARK}"`,
+        `${percent(unverified.samples, all.samples)} by files that nothing verifies`,
       );
     }
     const leftOut = (this.#engine as Engine).leftOut + this.#leftOut +

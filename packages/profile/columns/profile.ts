@@ -208,22 +208,16 @@ export function functionName({ functions, objects }: Profile, number: number): s
   return object.startsWith("[") ? object : `[${object}]`;
 }
 
-/** The name by which a function is shown: its {@linkcode functionName}, with a mark if nothing verifies it. */
-export function functionLabel(profile: Profile, number: number): string {
-  const isUnverified = ((profile.functions.kind[number] ?? 0) & FUNCTION_KIND.UNVERIFIED) !== 0;
-  return functionName(profile, number) + (isUnverified ? UNVERIFIED_MARK : "");
+/** All {@linkcode functionName}s, by number of the function. */
+export function functionNames(profile: Profile): string[] {
+  return profile.functions.name.map((_, number) => functionName(profile, number));
 }
 
-/** A name as text shows it: with a mark where `verified` is `false`. */
+/** A name as tables for people show it: with a mark if `verified` is `false`. No other output has the mark. */
 export function markedName(
   { name, verified }: { readonly name: string; readonly verified?: false },
 ): string {
   return verified === false ? name + UNVERIFIED_MARK : name;
-}
-
-/** All {@linkcode functionLabel}s, by number of the function. */
-export function functionLabels(profile: Profile): string[] {
-  return profile.functions.name.map((_, number) => functionLabel(profile, number));
 }
 
 /** Weights that profiles can count. */

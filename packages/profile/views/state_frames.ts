@@ -13,7 +13,7 @@ import { NodeTable } from "../columns/node_table.ts";
  *
  * @example
  * ```ts
- * import { functionLabels } from "@perfdata/profile/profile";
+ * import { functionNames } from "@perfdata/profile/profile";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { withStateFrames } from "@perfdata/profile/state-frames";
  * import { assertEquals } from "@std/assert";
@@ -22,7 +22,7 @@ import { NodeTable } from "../columns/node_table.ts";
  * const stack = builder.stack(-1, builder.place(-1, 1, [{ name: "read" }]));
  * builder.sample({ stack, event: 0, thread: builder.thread(7, 7, "demo"), period: 10 });
  * const profile = withStateFrames(builder.profile(), Uint8Array.of(1), ["[waiting]"], "[off-cpu]");
- * assertEquals(functionLabels(profile), ["read", "[waiting]"]);
+ * assertEquals(functionNames(profile), ["read", "[waiting]"]);
  * assertEquals([...profile.stacks.parent], [-1, 0]);
  * ```
  */

@@ -24,9 +24,9 @@ export interface PtFunction {
 export class PtNames {
   /** Function of each place. */
   readonly names: string[] = [];
-  /** The same as text shows it: with a mark if nothing verifies it. */
+  /** The same as tables for people show it: with a mark if nothing verifies it. */
   readonly labels: string[] = [];
-  /** Symbol of each place, as perf shows it, with a mark if nothing verifies it; `undefined` if it has none. */
+  /** Symbol of each place, as perf shows it; `undefined` if it has none. */
   readonly symbols: (string | undefined)[] = [];
   /** Distance of each place from the start of its function; -1 if it has none. */
   readonly offsets: number[] = [];
@@ -122,9 +122,7 @@ export class PtNames {
     this.labels[place] = isUnverified && known ? name + UNVERIFIED_MARK : name;
     this.#unverified[place] = isUnverified ? object : undefined;
     const symbol = resolution?.symbol;
-    this.symbols[place] = symbol === undefined
-      ? undefined
-      : this.#shown(symbol.name) + (isUnverified ? UNVERIFIED_MARK : "");
+    this.symbols[place] = symbol === undefined ? undefined : this.#shown(symbol.name);
     const start = symbol?.start;
     this.offsets[place] = start === undefined ? -1 : address - start;
     this.ends[place] = symbol?.end ?? -1;

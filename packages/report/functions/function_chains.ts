@@ -1,7 +1,7 @@
 import { intAt, numberAt } from "@perfdata/format/elements";
 import { StackTable } from "@perfdata/session/stacks";
 import { percentText } from "./function_text.ts";
-import { markedText } from "./function_keys.ts";
+import { markedText, nameText } from "./function_keys.ts";
 import type { CountedCode, CountedSamples, FunctionTable } from "./functions.ts";
 
 /**
@@ -17,7 +17,7 @@ export interface FunctionChain {
   readonly samples: number;
   /** The sum of their periods. */
   readonly period: number;
-  /** Names of the functions, with a mark if nothing verifies them. */
+  /** Names of the functions. */
   readonly frames: readonly string[];
 }
 
@@ -94,13 +94,13 @@ export class FunctionChains {
     return this.#all[this.#roots.get(row)?.[0] ?? -1]?.children ?? [];
   }
 
-  #name(symbol: number): string {
-    return symbol < 0 ? "[unknown]" : markedText(this.#table, symbol);
+  #name(symbol: number, text: (table: FunctionTable, number: number) => string): string {
+    return symbol < 0 ? "[unknown]" : text(this.#table, symbol);
   }
 
   #sorted(nodes: readonly number[]): number[] {
     const period = (node: number) => this.#all[node]?.period ?? 0;
-    const name = (node: number) => this.#name(this.#all[node]?.symbol ?? -1);
+    const name = (node: number) => this.#name(this.#all[node]?.symbol ?? -1, nameText);
     return nodes.toSorted((a, b) => period(b) - period(a) || (name(a) < name(b) ? -1 : 1));
   }
 
@@ -113,7 +113,7 @@ export class FunctionChains {
       const { symbol, ownSamples: samples, ownPeriod: period, children } = this
         .#all[next.node] as ChainNode;
       frames.length = next.depth;
-      frames.push(this.#name(symbol));
+      frames.push(this.#name(symbol, nameText));
       if (samples > 0) found.push({ samples, period, frames: [...frames] });
       const depth = next.depth + 1;
       for (const node of this.#sorted(children).reverse()) waiting.push({ node, depth });
@@ -146,11 +146,11 @@ export class FunctionChains {
     push(begins ? this.#all[numberAt(top, 0)]?.children ?? [] : top, "");
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       let node = this.#all[next.node] as ChainNode;
-      const names = [this.#name(node.symbol)];
+      const names = [this.#name(node.symbol, markedText)];
       const { period } = node;
       while (node.children.length === 1 && node.ownSamples === 0) {
         node = this.#all[numberAt(node.children, 0)] as ChainNode;
-        names.push(this.#name(node.symbol));
+        names.push(this.#name(node.symbol, markedText));
       }
       const share = `${percentText(table.share(row, period))}%`.padStart(11);
       lines.push(`${share}  ${next.indent}${next.mark}${names.join(" → ")}`);

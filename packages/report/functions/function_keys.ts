@@ -1,6 +1,6 @@
 import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/data-source";
 import { intAt, uintAt } from "@perfdata/format/elements";
-import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
+import { markedName, UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BRANCH } from "@perfdata/session/run";
 import type { FineColumn } from "./function_names.ts";
 import type { FunctionTable } from "./functions.ts";
@@ -98,16 +98,29 @@ export function areOfTypes(sort: readonly SortKey[]): boolean {
   return keysOf(sort).some(({ needs }) => needs?.startsWith("type") === true);
 }
 
-/** The name of a function, with a mark if nothing verifies it. */
-export function markedText({ names }: FunctionTable, number: number): string {
-  const text = names.functions.text(number);
-  return names.unverified.has(number) ? text + UNVERIFIED_MARK : text;
+/** The name of a function. */
+export function nameText({ names }: FunctionTable, number: number): string {
+  return names.functions.text(number);
 }
 
-/** The same, and whether it is inlined. */
-function symText(table: FunctionTable, number: number): string {
-  const text = markedText(table, number);
-  return table.names.functions.isInlined(number) ? `${text} (inlined)` : text;
+/** The same as a table for people shows it: with a mark if nothing verifies it. */
+export function markedText({ names }: FunctionTable, number: number): string {
+  const name = names.functions.text(number);
+  return markedName(names.unverified.has(number) ? { name, verified: false } : { name });
+}
+
+/** Adds to a name of a function whether it is inlined. */
+function symText(
+  table: FunctionTable,
+  number: number,
+  name: string = nameText(table, number),
+): string {
+  return table.names.functions.isInlined(number) ? `${name} (inlined)` : name;
+}
+
+/** The same as a table for people shows it. */
+function shownSym(table: FunctionTable, number: number): string {
+  return `[${levelText(table, number)}] ${symText(table, number, markedText(table, number))}`;
 }
 
 /** An end of a branch: its function, object or line. */
@@ -125,8 +138,8 @@ function endKeys(end: BranchEnd): FunctionKey[] {
       needs: "symbol",
       end,
       number: (table, row) => table.symbol(row, end),
-      text: symText,
-      shown: (table, number) => `[${levelText(table, number)}] ${symText(table, number)}`,
+      text: (table, number) => symText(table, number),
+      shown: shownSym,
       more: (table, number) => ({
         ...(table.names.unverified.has(number) ? { [`verified_${end}`]: false } : {}),
         [`symbol_${end}`]: table.names.functions.text(number),
@@ -152,7 +165,7 @@ function offsetKey(name: "symoff" | "addr_from" | "addr_to", end: BranchEnd): Fu
   return {
     ...{ name, needs: "offset", ...(name === "symoff" ? {} : { end }) },
     number: (table, row) => table.name(row, "offset", end),
-    text: markedText,
+    text: nameText,
     shown: (table, number) => `[${levelText(table, number)}] ${markedText(table, number)}`,
     more: (table, number) => ({
       ...(table.names.unverified.has(number) ? { [`verified_${name}`]: false } : {}),
@@ -170,7 +183,8 @@ function codeKey(): FunctionKey {
   return {
     ...{ name: "symbol_iaddr", needs: "offset", isOfMemory: true },
     number: (table, row) => table.name(row, "offset"),
-    text: (table, number) =>
+    text: name,
+    shown: (table, number) =>
       name(table, number) + (table.names.unverified.has(number) ? UNVERIFIED_MARK : ""),
     more: (table, number) => ({
       ...(table.names.unverified.has(number) ? { verified_iaddr: false } : {}),
@@ -287,8 +301,8 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     name: "sym",
     needs: "symbol",
     number: (table, row) => table.symbol(row),
-    text: symText,
-    shown: (table, number) => `[${levelText(table, number)}] ${symText(table, number)}`,
+    text: (table, number) => symText(table, number),
+    shown: shownSym,
     more: (table, number) => ({
       ...(table.names.unverified.has(number) ? { verified: false } : {}),
       sym: table.names.functions.text(number),
@@ -348,7 +362,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     needs: "symbol",
     end: "data",
     number: (table, row) => table.symbol(row, "data"),
-    text: markedText,
+    text: nameText,
     shown: (table, number) => `[${levelText(table, number)}] ${markedText(table, number)}`,
     more: (table, number) => ({
       ...(table.names.unverified.has(number) ? { verified_daddr: false } : {}),

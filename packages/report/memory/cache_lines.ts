@@ -35,10 +35,14 @@ export interface LineAccess {
   readonly offset: number;
   /** Variable and offset in it, or address in the object. */
   readonly data: string;
+  /** `false` if nothing verifies the name of the variable. */
+  readonly verified_data?: false;
   /** Address in the object of the code; where it is distinguished by that. */
   readonly address: string | undefined;
   /** Function of the code, likewise. */
   readonly sym: string | undefined;
+  /** `false` if nothing verifies its name. */
+  readonly verified?: false;
   /** Source line of the code, where that was asked for. */
   readonly srcline: string | undefined;
   /** Object of the code, where it is distinguished by code or object. */
@@ -554,15 +558,16 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     const { offset, data, code, pid, tid } = this.#rows[access] as Row;
     const byCode = this.#by.has("iaddr");
     const entry = names.entry(code);
-    const name = (entry: number): string => {
-      const symbol = intAt(names.column("symbol"), entry);
-      return names.functions.text(symbol) + (names.unverified.has(symbol) ? "?" : "");
-    };
+    const symbolOf = (entry: number): number => intAt(names.column("symbol"), entry);
+    const datum = symbolOf(names.datum(data));
+    const symbol = symbolOf(entry);
     return {
       offset,
-      data: name(names.datum(data)),
+      data: names.functions.text(datum),
+      ...(names.unverified.has(datum) ? { verified_data: false } as const : {}),
       address: byCode ? this.#addressText(code) : undefined,
-      sym: byCode ? name(entry) : undefined,
+      sym: byCode ? names.functions.text(symbol) : undefined,
+      ...(byCode && names.unverified.has(symbol) ? { verified: false } as const : {}),
       srcline: byCode && withLines
         ? names.texts.text(intAt(names.column("line"), entry))
         : undefined,

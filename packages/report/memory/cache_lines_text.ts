@@ -1,3 +1,4 @@
+import { markedName } from "@perfdata/profile/profile";
 import { visible } from "@perfdata/format/visible";
 import { percentText } from "../functions/function_text.ts";
 import type { ACCESS_WEIGHTS, AccessCounter } from "./access_stats.ts";
@@ -138,8 +139,8 @@ export function cacheLineText(
         String(access.cpus.length),
         `0x${access.offset.toString(16)}`,
         access.nodes.join(",") || "-",
-        visible(access.data),
-        ...(hasCode ? [access.address ?? "", visible(access.sym ?? "")] : []),
+        visible(dataText(access)),
+        ...(hasCode ? [access.address ?? "", visible(symText(access))] : []),
         ...[access.dso, access.srcline, access.pid, access.tid].flatMap((value) =>
           value === undefined ? [] : [visible(String(value))]
         ),
@@ -164,7 +165,16 @@ function dataOf({ accesses }: CacheLine): string {
   for (const access of accesses) {
     if (most === undefined || access.counts.records > most.counts.records) most = access;
   }
-  return most?.data ?? "";
+  return most === undefined ? "" : dataText(most);
+}
+
+function dataText({ data, verified_data: verified }: LineAccess): string {
+  return markedName(verified === false ? { name: data, verified } : { name: data });
+}
+
+function symText({ sym, verified }: LineAccess): string {
+  if (sym === undefined) return "";
+  return markedName(verified === false ? { name: sym, verified } : { name: sym });
 }
 
 /** A line as a value that becomes JSON. */

@@ -1,4 +1,5 @@
 import type { BundleObject } from "@perfdata/symbols/bundle-object";
+import { canHaveBuildId } from "@perfdata/symbols/resolution";
 import { bundledResolution } from "@perfdata/symbols/object-symbols";
 import {
   Demangler,
@@ -292,7 +293,9 @@ export class BundlePlaceSymbols extends PlaceSymbols {
     const object = places.objects[number];
     const address = places.address(place) + distance;
     const found = bundledResolution(this.#bundled[number], address, true, this.#show);
-    return placeSymbol(object, address, found, this.#show, object?.buildId !== undefined);
+    const isVerified = object?.buildId !== undefined ||
+      (object !== undefined && !canHaveBuildId(object));
+    return placeSymbol(object, address, found, this.#show, isVerified);
   }
 }
 

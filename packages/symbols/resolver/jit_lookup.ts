@@ -27,8 +27,8 @@ export async function jitLookup(
   const origin = dump !== undefined ? jitdump : path;
   return {
     ...(origin === undefined ? {} : { origin }),
-    // A number of a process is used again, and another machine has the same.
-    verified: false,
+    // Generated code has no build id: the number of the process identifies its map.
+    verified: true,
     find: (addresses, times) =>
       Array.from(
         addresses,

@@ -4,7 +4,13 @@ import type { BundleObject } from "../bundle/bundle.ts";
 import type { SymbolsError } from "../errors.ts";
 import type { RefusedFile } from "../files/file_search.ts";
 import type { OpenedFiles } from "../files/opened_files.ts";
-import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
+import {
+  canHaveBuildId,
+  type Resolution,
+  resolution,
+  type SymbolObject,
+  unresolved,
+} from "./resolution.ts";
 import type { ObjectData } from "./object_data.ts";
 import type { ResolverOptions } from "./options.ts";
 import type { Lookup, ResolverContext } from "./lookup.ts";
@@ -187,7 +193,8 @@ export class BundledSymbols implements ObjectSymbols {
 
   get verified(): boolean {
     // What a bundle was made for is found by its build id where there is one.
-    return (this.#lookup?.verified ?? true) && this.object.buildId !== undefined;
+    return (this.#lookup?.verified ?? true) &&
+      (this.object.buildId !== undefined || !canHaveBuildId(this.object));
   }
 
   get segments(): readonly LoadSegment[] {

@@ -43,6 +43,14 @@ export interface SymbolObject {
   readonly jitdump?: string;
 }
 
+/**
+ * Whether names of an object can be verified at all. Generated code and BPF programs have no build id: their
+ * names come from the map or dump of the process by its number, or from the recording itself.
+ */
+export function canHaveBuildId({ kind }: Pick<SymbolObject, "kind">): boolean {
+  return kind !== "jit" && kind !== "bpf";
+}
+
 /** A function at an address, and where in its source. */
 export interface ResolvedFrame extends Frame {
   /** The function as it is to be shown; `"??"` where nothing names it. */
