@@ -371,7 +371,9 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
         out.p = this.#symbols?.putLine(out.view, p) ?? p;
         if (isRead) event.samples += this.#samplesOf(text);
       };
-      if (isRead) this.#moves.each(state, this.#events, view, text.fields.read, le, putWhere);
+      const { read } = text.fields;
+      const [pid, tid] = [intAt(run.pid, row), intAt(run.tid, row)];
+      if (isRead) this.#moves.each(state, this.#events, view, read, le, pid, tid, putWhere);
       else putWhere(state);
     }
     const { fields } = text;

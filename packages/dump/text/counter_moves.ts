@@ -1,11 +1,10 @@
-import { IdMap } from "@perfdata/format/id-map";
 import { type ReadLayout, readLayout } from "@perfdata/format/sample-layout";
+import { CounterValues, countsPerThread } from "@perfdata/session/counter-values";
 import type { DumpEvents, EventState } from "../dump_events.ts";
 
 /** Counters whose values are in samples: perf counts a sample once for each counter that changed. */
 export class CounterMoves {
-  /** The value of each counter at its last sample, by its id. */
-  readonly #last = new IdMap<{ hi: number; lo: number }>();
+  readonly #last = new CounterValues();
   /** By `read_format`. */
   readonly #layouts = new Map<number, ReadLayout>();
 
@@ -14,6 +13,8 @@ export class CounterMoves {
    *
    * @param recorded The event of the sample, which alone counts if there are no ids.
    * @param read Offset of the values in `view`.
+   * @param pid Process of the sample.
+   * @param tid Its thread.
    */
   each(
     recorded: EventState,
@@ -21,6 +22,8 @@ export class CounterMoves {
     view: DataView,
     read: number,
     le: boolean,
+    pid: number,
+    tid: number,
     deliver: (event: EventState) => void,
   ): void {
     const format = recorded.event.readFormat;
@@ -33,6 +36,7 @@ export class CounterMoves {
     }
     const low = le ? 0 : 4;
     const high = 4 - low;
+    const isPerThread = countsPerThread(recorded.event);
     const n = group ? view.getUint32(read + low, le) : 1;
     for (let i = 0; i < n; i++) {
       const at = read + head + entry * i;
@@ -42,11 +46,9 @@ export class CounterMoves {
       const idLo = view.getUint32(at + idAt + low, le);
       const event = events.byId(idHi, idLo);
       if (event === undefined) continue;
-      let last = this.#last.get(idHi, idLo);
-      if (last === undefined) {
-        last = { hi: 0, lo: 0 };
-        this.#last.set(BigInt(idHi) << 32n | BigInt(idLo), last);
-      }
+      const last = isPerThread
+        ? this.#last.ofThread(idHi, idLo, pid, tid)
+        : this.#last.of(idHi, idLo);
       if (last.hi === hi && last.lo === lo) continue;
       last.hi = hi;
       last.lo = lo;

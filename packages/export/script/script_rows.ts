@@ -169,7 +169,11 @@ export class ScriptRows implements Consumer {
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
       if (this.#shown?.types.has(kind)) this.#addShown(this.#shown, run, i);
-      if (kind !== PERF_RECORD_SAMPLE || chosen[i] === CHOSEN.NO) continue;
+      if (kind !== PERF_RECORD_SAMPLE) continue;
+      if (chosen[i] === CHOSEN.NO) {
+        reads.skip(run, i);
+        continue;
+      }
       const values = reads.take(run, i);
       if (chosen[i] !== CHOSEN.YES) continue;
       for (let k = 0; k < values; k++) {

@@ -235,7 +235,11 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     const parallelism = this.#parallelism;
     for (let i = 0; i < count; i++) {
       parallelism?.row(run, i);
-      if (type[i] !== PERF_RECORD_SAMPLE || chosen[i] === CHOSEN.NO) continue;
+      if (type[i] !== PERF_RECORD_SAMPLE) continue;
+      if (chosen[i] === CHOSEN.NO) {
+        reads.skip(run, i);
+        continue;
+      }
       const isPlain = reads.isPlain(event[i] as number);
       const values = isPlain ? 1 : reads.take(run, i);
       if (chosen[i] !== CHOSEN.YES) continue;

@@ -299,7 +299,10 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       const kind = intAt(type, i);
       parallelism?.row(run, i);
       if (kind === PERF_RECORD_SAMPLE) {
-        if (chosen[i] === CHOSEN.NO) continue;
+        if (chosen[i] === CHOSEN.NO) {
+          reads.skip(run, i);
+          continue;
+        }
         const called = comms.of(run, i);
         const of = intAt(event, i);
         if (reads.isPlain(of)) {

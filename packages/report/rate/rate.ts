@@ -17,6 +17,7 @@ import { LOST, LOST_SAMPLES, READ, THROTTLE } from "@perfdata/format/records";
 import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { ID_INDEX, idIndexEntry } from "@perfdata/user-records/id-index";
+import { CounterValues, countsPerThread } from "@perfdata/session/counter-values";
 import {
   type Consumer,
   type Engine,
@@ -143,6 +144,10 @@ class RateAnalysis implements Consumer {
   readonly #byId = new IdMap<number>();
   readonly #fields: SampleFields[] = [];
   readonly #shapes: ReadLayout[] = [];
+  /** Counts of each thread, of inherited counters. */
+  readonly #threadCounts = new CounterValues();
+  /** Their sums by counter. */
+  readonly #cpuCounts = new Map<number, bigint>();
   #engine: Engine | undefined;
   readonly #events: readonly PerfEvent[];
   readonly #le: boolean;
@@ -298,6 +303,7 @@ class RateAnalysis implements Consumer {
     }
     const shape = this.#shapes[index] as ReadLayout;
     const n = shape.group ? this.#u64(view, fields.read) : 1;
+    const isPerThread = countsPerThread(event);
     for (let k = 0; k < n; k++) {
       const at = fields.read + shape.head + k * shape.entry;
       // In a group without ids, the values are in the order of the group, its leader first.
@@ -307,7 +313,10 @@ class RateAnalysis implements Consumer {
         continue;
       }
       const own = which === index;
-      const count = view.getBigUint64(at, this.#le);
+      let count = view.getBigUint64(at, this.#le);
+      if (isPerThread && this.by !== "thread") {
+        count = this.#countOfCpu(which, count, run, i, shape.id < 0 ? -1 : at + shape.id);
+      }
       const counter = this.#add(which, count, own ? period : undefined);
       if (shape.lost >= 0) {
         const lost = this.#u64(view, at + shape.lost);
@@ -319,6 +328,28 @@ class RateAnalysis implements Consumer {
         }
       }
     }
+  }
+
+  /**
+   * The sum of an event's counts on the sample's CPU, if each thread has a count of its own.
+   *
+   * @param count The thread's count.
+   * @param idAt Offset of the id of the counter, or -1.
+   */
+  #countOfCpu(event: number, count: bigint, run: Run, i: number, idAt: number): bigint {
+    const { view } = run.at(i);
+    const le = this.#le;
+    const hi = idAt < 0 ? 0 : view.getInt32(le ? idAt + 4 : idAt, le);
+    const lo = idAt < 0 ? event : view.getInt32(le ? idAt : idAt + 4, le);
+    const last = this.#threadCounts.ofThread(hi, lo, intAt(run.pid, i), intAt(run.tid, i));
+    const before = BigInt(last.hi) << 32n | BigInt(last.lo);
+    last.hi = Number(count >> 32n);
+    last.lo = Number(count & 0xffff_ffffn);
+    const counter = this.#counter(event, this.#now.cpu, -1, "read");
+    // A new thread with the ids of an old one begins at 0.
+    const sum = (this.#cpuCounts.get(counter) ?? 0n) + (count < before ? count : count - before);
+    this.#cpuCounts.set(counter, sum);
+    return sum;
   }
 
   /** Adds what a sample says of an event: a count, or a period; returns its counter. */

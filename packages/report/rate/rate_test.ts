@@ -210,3 +210,41 @@ Deno.test("rate: a plot is well-formed and keeps a bounded number of points", ()
   assertEquals(open, close);
   assertEquals(svg.match(/<(rect|line|polyline)\b[^>]*[^/]>/g), null);
 });
+
+Deno.test("rate: a CPU's count is the sum of its threads' inherited counts", async () => {
+  const base = emptyAttr();
+  const read = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |
+    PERF_SAMPLE_READ;
+  const attr = {
+    ...base,
+    sample_type: BigInt(read),
+    read_format: BigInt(PERF_FORMAT_GROUP | PERF_FORMAT_ID),
+    sample_period: 10n,
+    flags: { ...base.flags, inherit: true },
+  };
+  const sink = memorySink();
+  const writer = await PerfDataWriter.file(sink, { events: [{ attr, ids: [5n] }] });
+  const event = new PerfEvent(attr, [5n]);
+  for (
+    const [i, [tid, value]] of ([[7, 1000n], [8, 10n], [7, 2000n], [8, 20n]] as const).entries()
+  ) {
+    const body = {
+      pid: 7,
+      tid,
+      time: BigInt(1000 + 100 * i),
+      id: 5n,
+      cpu: 0,
+      read: { values: [{ value, id: 5n }] },
+    };
+    await writer.write(codec.encode({ type: 9, name: "SAMPLE", misc: 2, body }, { event }));
+  }
+  await writer.close();
+  const reader = await PerfDataReader.open(bytesSource(sink.bytes()));
+  const { streams } = await analyzeRate(reader, { by: "cpu" });
+  // The first sample's 1000 were counted before it; 10, 1000 and 10 came after it.
+  assertEquals(Array.from(streams, ({ cpu, count, leftOut }) => [cpu, count, leftOut]), [[
+    0,
+    1020,
+    0,
+  ]]);
+});

@@ -1,8 +1,17 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { IdMap } from "@perfdata/format/id-map";
 import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
 import type { Run } from "../order/run.ts";
+import { CounterValues, countsPerThread } from "./counter_values.ts";
+
+/** How the counts in samples of an event are read. */
+interface EventReads {
+  readonly shape: ReadLayout;
+  readonly fields: SampleFields;
+  readonly isPerThread: boolean;
+}
 
 /**
  * The events and periods that samples stand for.
@@ -12,7 +21,7 @@ import type { Run } from "../order/run.ts";
  * (`deliver_sample_group` of tools/perf/util/session.c). Rows have to be taken in order.
  */
 export class SampleReads {
-  /** Samples whose counts are damaged or of no known event. */
+  /** Counts that are damaged, of no known event, or less than before. */
   leftOut: number = 0;
   /** Events that the sample stands for; as many as {@linkcode SampleReads.take} returned. */
   readonly event: number[] = [];
@@ -23,12 +32,11 @@ export class SampleReads {
   /** Lower half. */
   readonly periodLo: number[] = [];
   readonly #reader: PerfDataReader;
-  readonly #reads: ({ readonly shape: ReadLayout; readonly fields: SampleFields } | undefined)[] =
-    [];
+  readonly #reads: (EventReads | undefined)[] = [];
   readonly #byId = new IdMap<number>();
-  /** Counters by their ids; those of an event without ids are one. */
-  readonly #counters = new IdMap<{ hi: number; lo: number }>();
-  readonly #withoutIds: { hi: number; lo: number }[] = [];
+  readonly #counters = new CounterValues();
+  /** Counters without ids, by the number of their event. */
+  readonly #withoutIds = new CounterValues();
 
   /** Nothing has been counted yet. */
   constructor(reader: PerfDataReader) {
@@ -43,7 +51,7 @@ export class SampleReads {
 
   /** Takes a sample; returns how many events it stands for. */
   take(run: Run, i: number): number {
-    const event = run.event[i] as number;
+    const event = intAt(run.event, i);
     if (event >= this.#reads.length) this.#learn();
     const reads = this.#reads[event];
     if (reads === undefined) {
@@ -51,32 +59,41 @@ export class SampleReads {
       this.#takePeriod(run, i);
       return 1;
     }
-    const { shape, fields } = reads;
+    const { shape, fields, isPerThread } = reads;
     const { view } = run.at(i);
     const le = this.#reader.littleEndian;
-    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) {
+    if (!fields.locate(view, intAt(run.start, i), intAt(run.end, i), le)) {
       this.leftOut++;
       return 0;
     }
     const highAt = le ? 4 : 0;
     const lowAt = 4 - highAt;
+    const hasId = shape.id >= 0;
+    const counters = hasId ? this.#counters : this.#withoutIds;
     // Located: all of them are in the record.
     const values = shape.group ? view.getUint32(fields.read + lowAt, le) : 1;
     let count = 0;
     for (let k = 0; k < values; k++) {
       const entry = fields.read + shape.head + k * shape.entry;
-      const hasId = shape.id >= 0;
       const idHi = hasId ? view.getInt32(entry + shape.id + highAt, le) : 0;
-      const idLo = hasId ? view.getInt32(entry + shape.id + lowAt, le) : 0;
-      const which = hasId ? this.#byId.get(idHi, idLo) : event;
-      if (which === undefined) {
+      // A group without ids has its values in the order of its events.
+      const idLo = hasId ? view.getInt32(entry + shape.id + lowAt, le) : event + k;
+      const which = hasId ? this.#byId.get(idHi, idLo) : idLo;
+      if (which === undefined || which >= this.#reads.length) {
         this.leftOut++;
         continue;
       }
-      const last = hasId ? this.#counters.get(idHi, idLo) : this.#withoutIds[event];
-      if (last === undefined) continue;
+      const last = isPerThread
+        ? counters.ofThread(idHi, idLo, intAt(run.pid, i), intAt(run.tid, i))
+        : counters.of(idHi, idLo);
       const hi = view.getUint32(entry + highAt, le);
       const lo = view.getUint32(entry + lowAt, le);
+      if (hi < last.hi || hi === last.hi && lo < last.lo) {
+        // A new thread with the ids of an old one begins at 0; other counters never count backwards.
+        last.hi = isPerThread ? 0 : hi;
+        last.lo = isPerThread ? 0 : lo;
+        if (!isPerThread) this.leftOut++;
+      }
       const periodLo = lo - last.lo | 0;
       const periodHi = hi - last.hi - (lo < last.lo ? 1 : 0) | 0;
       last.hi = hi;
@@ -86,9 +103,18 @@ export class SampleReads {
       this.periodHi[count] = periodHi;
       this.periodLo[count] = periodLo;
       // deno-lint-ignore perfdata/halves -- a weight; texts of single periods read the halves
-      this.period[count++] = periodHi * 2 ** 32 + (periodLo >>> 0);
+      this.period[count++] = (periodHi >>> 0) * 2 ** 32 + (periodLo >>> 0);
     }
     return count;
+  }
+
+  /** Reads the counts of a sample that does not count itself: those of the next samples begin there. */
+  skip(run: Run, i: number): void {
+    const event = intAt(run.event, i);
+    if (event < 0 || this.isPlain(event)) return;
+    const { leftOut } = this;
+    this.take(run, i);
+    this.leftOut = leftOut;
   }
 
   #learn(): void {
@@ -97,31 +123,28 @@ export class SampleReads {
       const known = all[i];
       if (known === undefined) continue;
       const { attr, ids, layout, readFormat } = known;
+      const isPerThread = countsPerThread(known);
       this.#reads.push(
         layout.sampleType & PERF_SAMPLE_READ
-          ? { shape: readLayout(readFormat), fields: new SampleFields(attr) }
+          ? { shape: readLayout(readFormat), fields: new SampleFields(attr), isPerThread }
           : undefined,
       );
-      this.#withoutIds.push({ hi: 0, lo: 0 });
-      for (const id of ids) {
-        this.#byId.set(id, i);
-        this.#counters.set(id, { hi: 0, lo: 0 });
-      }
+      for (const id of ids) this.#byId.set(id, i);
     }
   }
 
   /** The period of a sample that stands for its own event. */
   #takePeriod(run: Run, i: number): void {
-    const period = this.period[0] = run.period[i] as number;
+    const period = this.period[0] = floatAt(run.period, i);
     if (period < 2 ** 53) {
       this.periodHi[0] = period / 2 ** 32 | 0;
       this.periodLo[0] = period | 0;
       return;
     }
-    const event = this.#reader.events.all[run.event[i] as number] as PerfEvent;
+    const event = this.#reader.events.all[intAt(run.event, i)] as PerfEvent;
     const { view } = run.at(i);
     const le = this.#reader.littleEndian;
-    const at = event.periodAt(view, run.start[i] as number, run.end[i] as number, le);
+    const at = event.periodAt(view, intAt(run.start, i), intAt(run.end, i), le);
     const exact = at < 0 ? event.attr.sample_period : view.getBigUint64(at, le);
     this.periodHi[0] = Number(exact >> 32n);
     this.periodLo[0] = Number(exact & 0xffff_ffffn);

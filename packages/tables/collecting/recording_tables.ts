@@ -223,6 +223,7 @@ export class RecordingTables implements Consumer {
       if (isStream) this.#meet(intAt(type, i), intAt(timeHi, i), intAt(timeLo, i));
       if (type[i] === PERF_RECORD_SAMPLE) {
         if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
+        else this.#reads.skip(run, i);
       } else if (isStream) {
         const { bytes, view } = run.at(i);
         this.#records.take(
