@@ -36,7 +36,7 @@ class Tmux {
   /** The screen, as soon as it fits. */
   async screen(fits: RegExp, ...more: readonly string[]): Promise<string> {
     let text = "";
-    for (let i = 0; i < 300; i++) {
+    for (let i = 0; i < 1200; i++) {
       text = await this.run("capture-pane", "-p", ...more);
       if (fits.test(text)) return text;
       await new Promise((done) => setTimeout(done, 50));
