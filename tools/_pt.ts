@@ -27,7 +27,7 @@ import {
   PtSideband,
 } from "@perfdata/pt/code";
 import { PtClock, type PtCounts } from "@perfdata/pt/decode";
-import { lossText } from "@perfdata/pt/lists";
+import { lossText, unsureText } from "@perfdata/pt/lists";
 import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
 import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
 import { openCodeFile } from "@perfdata/symbols/code-file";
@@ -355,6 +355,8 @@ export function reportLoss(
   if (code.kernelFile !== undefined) {
     complain(`${tool}: ${name}: ${KERNEL_FILE_NOTE}`);
   }
+  const unsure = unsureText(counts);
+  if (unsure !== undefined) complain(`${tool}: ${name}: ${unsure}`);
   const loss = lossText(counts);
   if (loss !== undefined) complain(`${tool}: ${name}: ${loss}`);
   complaints.finish();

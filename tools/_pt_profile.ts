@@ -7,7 +7,7 @@ import { ptProfile } from "@perfdata/profile/pt-profile";
 import { type CallEvents, PtCalls } from "@perfdata/pt/calls";
 import { type PtCode, PtNames, type PtSideband } from "@perfdata/pt/code";
 import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "@perfdata/pt/decode";
-import { lossText } from "@perfdata/pt/lists";
+import { lossText, unsureText } from "@perfdata/pt/lists";
 import { callWhole, joinCalls, listCalls } from "@perfdata/pt/parallel";
 import { complain, InputError, Progress } from "./_cli.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./_pt.ts";
@@ -115,7 +115,8 @@ async function decode(
     code,
     sideband,
     clock,
-    loss: lossText(counts),
+    loss: [lossText(counts), unsureText(counts)].filter((text) => text !== undefined).join("; ") ||
+      undefined,
     finish: () => {
       names.close();
       return reportLoss(tool, name, { counts, code, names, complaints, clock }) === 0;

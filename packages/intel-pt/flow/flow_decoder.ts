@@ -75,6 +75,8 @@ export const FlowStatus = {
   SEAM: 3,
   /** A guest was entered or left: the code may be in another space; {@linkcode FlowDecoder.nonRoot}. */
   SPACE: 4,
+  /** The packet at hand is one that {@linkcode FlowDecoder.holds} asked for; it is taken next. */
+  HELD: 5,
 } as const;
 
 /** One of the numbers of {@linkcode FlowStatus}. */
@@ -233,6 +235,8 @@ export class FlowDecoder {
   private branchesBefore = 0;
   private generation: number;
   private state = OFF;
+  /** Whether calls since the last PSB are unknown, because their code is not at hand. */
+  private lacksCalls = false;
   /** Whether a PSB was seen. */
   private synced = false;
   /** Between a PSB and its PSBEND. */
@@ -281,6 +285,11 @@ export class FlowDecoder {
   /** Whether the address of execution is known. */
   get tracing(): boolean {
     return this.state === ON;
+  }
+
+  /** Whether tracing is off: the address of execution is where it ended. */
+  get isOff(): boolean {
+    return this.state === OFF;
   }
 
   /** Address of execution, bits 31:0; see {@linkcode FlowDecoder.tracing}. */
@@ -368,6 +377,30 @@ export class FlowDecoder {
    */
   seam: number = Infinity;
 
+  /** How often a TIP.PGE turned tracing on. */
+  enables = 0;
+  /** Whether `run` stops before each TIP.PGE and PIP: another thread may go on there. */
+  holds: boolean = false;
+  /** The packet at hand that was not taken yet. */
+  private held: PacketKind | undefined;
+
+  /** Bits 31:0 of the address of the packet at hand. */
+  get packetLow(): number {
+    return this.packets.ipLow;
+  }
+
+  /** Bits 63:32 of the address of the packet at hand. */
+  get packetHigh(): number {
+    return this.packets.ipHigh;
+  }
+
+  /** Time has passed up to `ticks`, as something beside the trace says. */
+  passes(ticks: number): void {
+    if (ticks <= this.clock.time) return;
+    this.clock.passes(ticks);
+    this.timed();
+  }
+
   /** Whether the code runs in a guest, in VMX non-root operation. */
   nonRoot: boolean = false;
   /**
@@ -452,7 +485,7 @@ export class FlowDecoder {
     // Other decoders may have used the cache with other spaces.
     this.blocks.forgetSpace();
     for (;;) {
-      const kind = packets.next();
+      const kind = this.held ?? packets.next();
       if (kind === PacketKind.TNT_8 && this.state === ON && !this.inPsb) {
         this.async = false;
         this.clock.follows(false);
@@ -474,6 +507,12 @@ export class FlowDecoder {
         if (kind === PacketKind.END) this.flush();
         return kind === PacketKind.END ? FlowStatus.END : FlowStatus.NEED_MORE;
       }
+      if (this.holds && this.held === undefined && this.isTurn(kind)) {
+        this.flush();
+        this.held = kind;
+        return FlowStatus.HELD;
+      }
+      this.held = undefined;
       if (this.state === LOST && !this.isPadding(kind)) counts.lostBytes += packets.size;
       this.packet(kind);
       if (this.entersOrLeaves(kind)) {
@@ -496,6 +535,11 @@ export class FlowDecoder {
         return FlowStatus.TIME;
       }
     }
+  }
+
+  /** Whether another thread may run from a packet on. */
+  private isTurn(kind: PacketKind): boolean {
+    return kind === PacketKind.TIP_PGE || (kind === PacketKind.PIP && !this.inPsb);
   }
 
   /**
@@ -820,6 +864,7 @@ export class FlowDecoder {
       if (packets.count === 0) return;
     }
     this.counts.addresses++;
+    this.enables++;
     this.state = ON;
     this.overflown = false;
     this.walker.jump(ipLow, ipHigh);
@@ -973,6 +1018,7 @@ export class FlowDecoder {
     this.release();
     this.bound = 0;
     this.walker.stack.clear();
+    this.lacksCalls = false;
     // Its event comes at its end, when its time is known.
     this.psbOffset = this.position;
     this.timeBefore = this.clock.time;
@@ -1036,7 +1082,11 @@ export class FlowDecoder {
   private fail(error: number): void {
     const { walker } = this;
     walker.detach();
-    this.problem(error as FlowError, walker.low, walker.high);
+    // Its call is in code that is not at hand, or was forgotten there.
+    const isUnknownCall = error === FlowError.NO_CALL && this.lacksCalls;
+    const reason = isUnknownCall ? FlowError.NO_CODE : error as FlowError;
+    this.problem(reason, walker.low, walker.high);
+    if (reason === FlowError.NO_CODE) this.lacksCalls = true;
   }
 
   /** An error that is not at an address. */

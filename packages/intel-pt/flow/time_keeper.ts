@@ -142,6 +142,11 @@ export class TimeKeeper {
     if (estimate > this.time) this.time = estimate;
   }
 
+  /** Something beside the trace says that it is at least this late. */
+  passes(ticks: number): void {
+    if (ticks > this.time) this.time = ticks;
+  }
+
   /** A CBR packet: core to bus ratio. */
   cbr(ratio: number): void {
     this.#measured = false;

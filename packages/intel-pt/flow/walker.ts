@@ -415,7 +415,8 @@ export class Walker {
       const kind = blocks.kind[block] as InsnKind;
       if (this.found(what, block, kind, low, high)) {
         this.walkScanned(n);
-        if (what === Scan.KIND) this.jumpAfter(block);
+        // What comes back from a system call goes on after it.
+        if (what === Scan.KIND || what === Scan.LEAVE) this.jumpAfter(block);
         return 0;
       }
       let next = -2;

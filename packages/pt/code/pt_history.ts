@@ -1,4 +1,5 @@
 import {
+  PERF_RECORD_MISC_COMM_EXEC,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_FORK_EXEC,
   PERF_RECORD_MISC_GUEST_KERNEL,
@@ -79,6 +80,8 @@ export class PtHistory {
   readonly spaces: AddressSpaces = new AddressSpaces();
   /** Times at which something changed, ns, in order. */
   readonly changes: number[] = [];
+  /** When a process began another program: when its first file was mapped, ns, in order. */
+  readonly execs: { readonly time: number; readonly pid: number }[] = [];
 
   readonly #littleEndian: boolean;
   readonly #isX86: boolean;
@@ -89,6 +92,8 @@ export class PtHistory {
   readonly #pids = new Map<number, Versions>();
   /** Root of the tree of maps, by process. */
   readonly #roots = new Map<number, Versions>();
+  /** Processes that began another program, of which nothing is mapped yet. */
+  readonly #executing = new Set<number>();
   #nextOwner = 1;
 
   /** Begins with nothing. */
@@ -119,6 +124,9 @@ export class PtHistory {
           const name = this.names.internUntilNul(bytes, start + NAME.comm, end);
           versionsOf(this.#threadComms, tid).set(time, name);
           if (pid === tid) this.#comms.set(pid, name);
+          if ((recordMisc(view, start, le) & PERF_RECORD_MISC_COMM_EXEC) !== 0) {
+            this.#executing.add(pid);
+          }
         }
         break;
       case PERF_RECORD_FORK:
@@ -185,6 +193,7 @@ export class PtHistory {
     }
     const pid = view.getInt32(start + MAP.pid, le);
     this.thread(pid, view.getInt32(start + MAP.tid, le), time);
+    if (this.#executing.delete(pid)) this.execs.push({ time, pid });
     const roots = versionsOf(this.#roots, pid);
     roots.set(
       time,

@@ -9,5 +9,4 @@ export * from "./pt_snapshots.ts";
 export * from "./pt_span.ts";
 export * from "./pt_time.ts";
 export type { InsnText } from "./pt_block_insns.ts";
-export type { StreamPlace } from "./pt_buffer.ts";
-export { pieceEnd } from "./pt_pieces.ts";
+export { pieceEnd, type StreamPlace } from "./pt_pieces.ts";

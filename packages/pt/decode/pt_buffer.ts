@@ -2,18 +2,11 @@ import type { RandomAccessSource } from "@perfdata/format";
 import { type ClockRatios, type FlowCache, FlowDecoder, FlowStatus } from "@perfdata/intel-pt/flow";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
-import { pieceEnd } from "./pt_pieces.ts";
-import type { DecodePtOptions, PtBuffer, PtClock, PtSink } from "./pt_run.ts";
+import { PieceReader, type StreamPlace } from "./pt_pieces.ts";
+import type { DecodePtOptions, PtBuffer, PtClock, PtCounts, PtSink } from "./pt_run.ts";
 import { PtSeeker } from "./pt_seek.ts";
+import { type LeftAddress, type LeftAt, PtTurns, type TurnSurroundings } from "./pt_turns.ts";
 import type { PtSideband, Switches } from "../code/pt_sideband.ts";
-
-/** Number of bytes for each read. */
-const READ = 1 << 18;
-/**
- * Number of bytes that are fed to a decoder before `idle` is called; their output takes a thousand
- * times as much.
- */
-const FEED = 1 << 13;
 
 /** Common inputs of the buffers of a recording. */
 export interface BufferSurroundings {
@@ -31,14 +24,8 @@ export interface BufferSurroundings {
   readonly cache: FlowCache;
   /** The ratios of the clocks. */
   readonly ratios: ClockRatios;
-}
-
-/** A place in a stream. */
-export interface StreamPlace {
-  /** The number of the piece that it is in. */
-  readonly piece: number;
-  /** Bytes of the piece before it, without what it has in common with the one before. */
-  readonly at: number;
+  /** Where threads left user space, if times alone do not say who runs: see {@linkcode PtTurns}. */
+  readonly leftAt?: LeftAt | undefined;
 }
 
 /** How a buffer is decoded. */
@@ -62,6 +49,9 @@ export class DecodedBuffer implements PtBuffer {
   ended = false;
   /** Whether the PSB+ has ended that it was to go on to. */
   atSeam = false;
+  isUnsure = false;
+  /** Instructions while it was not sure who runs. */
+  unsureInsns = 0;
 
   readonly #source: RandomAccessSource;
   readonly #places: PtCode;
@@ -70,17 +60,27 @@ export class DecodedBuffer implements PtBuffer {
   readonly #switches: Pick<Switches, "count" | "time" | "tid">;
   readonly #changes: readonly number[];
   readonly #pokes: PtSideband["pokes"];
-  readonly #bytes = new Uint8Array(READ);
-  /** Bytes that were read but not fed yet. */
-  #from = 0;
-  #to = 0;
+  #reader: PieceReader;
+  readonly #leftAt: LeftAt | undefined;
+  readonly #aboutTurns: TurnSurroundings | undefined;
+  #turns: PtTurns | undefined;
+  /** Where decoding began, and its offset in the stream. */
+  #place: StreamPlace | undefined;
+  readonly #offset: number;
+  #fed = 0;
+  /** How often tracing had been turned on before the thread's turn. */
+  #enables = 0;
+  /** The same when it was not sure who ran. */
+  #unsureEnables = -1;
+  /** The next exec. */
+  #exec = 0;
+  /** Whether it waits for other buffers before a TIP.PGE. */
+  #isHeld = false;
   readonly #slice: number;
   readonly #until: number;
   #switch = 0;
   #change = 0;
   #poke = 0;
-  #piece = 0;
-  #at = 0;
   /** The next stop: ns, and the same in ticks. */
   #stop = -Infinity;
   #limit = Infinity;
@@ -93,7 +93,7 @@ export class DecodedBuffer implements PtBuffer {
   constructor(
     stream: AuxStream,
     index: number,
-    { source, sideband, code, sink, clock, cache, ratios }: BufferSurroundings,
+    { source, sideband, code, sink, clock, cache, ratios, leftAt }: BufferSurroundings,
     { slice = Infinity, quick = 0, to = Infinity, at }: BufferOptions = {},
   ) {
     this.#slice = slice;
@@ -107,7 +107,8 @@ export class DecodedBuffer implements PtBuffer {
     this.#switches = stream.cpu === undefined
       ? NO_SWITCHES
       : sideband.switches.get(stream.cpu) ?? NO_SWITCHES;
-    this.#changes = sideband.history.changes;
+    const { history } = sideband;
+    this.#changes = history.changes;
     this.#pokes = sideband.pokes;
     // Only where a thread has a buffer of its own does the trace's record say who ran.
     this.tid = stream.cpu === undefined
@@ -122,10 +123,21 @@ export class DecodedBuffer implements PtBuffer {
       quick,
       offset: at?.offset ?? 0,
     }, {
-      flow: (run) => sink.flow(this, run),
+      flow: (run) => {
+        if (this.isUnsure) this.#countUnsure(run);
+        sink.flow(this, run);
+      },
       forget: () => sink.forget?.(),
     });
-    if (at !== undefined) this.#begin(at);
+    this.#offset = at?.offset ?? 0;
+    this.#place = at;
+    this.#reader = new PieceReader(stream, source, at);
+    this.#leftAt = this.#switches.count > 0 && clock.known ? leftAt : undefined;
+    if (this.#leftAt !== undefined) {
+      const switches = this.#switches;
+      const others = [...sideband.switches.values()].filter((other) => other !== switches);
+      this.#aboutTurns = { others, source, clock, ratios, switches, history, leftAt: this.#leftAt };
+    }
     sink.thread?.(this);
     this.#advance();
   }
@@ -135,14 +147,23 @@ export class DecodedBuffer implements PtBuffer {
     return this.flow.clock.cycles;
   }
 
-  /** Begins before a time instead of at the beginning. */
-  async seek(ns: number): Promise<void> {
-    this.#begin(await new PtSeeker(this.stream, this.#source, this.#clock).before(ns));
+  /** Figures. */
+  get counts(): PtCounts {
+    const { flow, unsureInsns } = this;
+    return { ...flow.counts, branches: flow.branches, unsureThread: unsureInsns };
   }
 
-  #begin({ piece, at }: StreamPlace): void {
-    this.#piece = piece;
-    if (at > 0) this.#at = at + (this.stream.pieces[piece]?.overlap ?? 0);
+  /** Begins before a time instead of at the beginning. */
+  async seek(ns: number): Promise<void> {
+    this.#place = await new PtSeeker(this.stream, this.#source, this.#clock).before(ns);
+    this.#reader = new PieceReader(this.stream, this.#source, this.#place);
+  }
+
+  #countUnsure({ entries, count, paths }: FlowDecoder): void {
+    for (let i = 0; i < count; i++) {
+      const entry = entries[i] as number;
+      if (entry >= 0) this.unsureInsns += paths.insns[entry] as number;
+    }
   }
 
   /** Goes on up to the end of the PSB+ of a PSB: an offset of the stream. */
@@ -172,8 +193,17 @@ export class DecodedBuffer implements PtBuffer {
 
   /** Decodes the fed bytes, up to the next change; false if more is to be fed. */
   step(): boolean {
+    if (this.#isHeld) this.#resume();
     for (;;) {
       const status = this.flow.run(this.#limit);
+      if (status === FlowStatus.HELD) {
+        this.#isHeld = true;
+        const { nextTurn = Infinity } = this.#turns ?? {};
+        this.#noteLeft();
+        // Where its thread left user space may be in another buffer.
+        if (nextTurn !== Infinity) this.position = Math.max(this.position, nextTurn);
+        return true;
+      }
       if (status === FlowStatus.TIME) {
         this.#advance();
         return true;
@@ -192,7 +222,8 @@ export class DecodedBuffer implements PtBuffer {
   /** Another thread runs, or the machine has another state. */
   #enter(): void {
     const { flow, position } = this;
-    const ns = position < 0 ? 0 : position;
+    // Where the next time is far, mappings are those at the end of the turn: they were made in it.
+    const ns = Math.max(position, 0, flow.holds ? Math.min(this.#turns?.turnEnd ?? 0, 2 ** 53) : 0);
     const { nonRoot, nextNonRoot } = flow;
     this.code = this.#places.space(this.tid, ns, nonRoot);
     this.toCode = nonRoot === nextNonRoot
@@ -214,8 +245,65 @@ export class DecodedBuffer implements PtBuffer {
     this.#enter();
   }
 
-  /** Up to the next change of what runs where. */
-  #advance(): void {
+  /** Chooses who goes on at a TIP.PGE, and takes it next. */
+  #resume(): void {
+    const { flow, tid } = this;
+    this.#isHeld = false;
+    const turns = this.#turns;
+    if (turns === undefined) return;
+    const left = this.#left;
+    const { turn, isCertain } = turns.resume(
+      flow.position,
+      left ?? this.#leftAt?.get(tid),
+      left !== undefined,
+      (tid, time, low, high) => high < 0 || this.#places.space(tid, time).map(low, high) >= 0,
+    );
+    if (turn !== undefined) this.#leave();
+    this.isUnsure = !isCertain;
+    if (turn === undefined) return;
+    // The first tick whose time is not before it.
+    let ticks = this.#clock.ticks(turn.since);
+    while (this.#clock.ns(ticks) < turn.since) ticks++;
+    flow.passes(ticks);
+    this.#advance(turns);
+  }
+
+  /** Where the thread left user space here, if it has run and has left it. */
+  get #left(): LeftAddress | undefined {
+    const { flow } = this;
+    if (flow.enables === this.#enables || !flow.isOff) return undefined;
+    const isUnsure = this.isUnsure || flow.enables === this.#unsureEnables;
+    return { low: flow.atLow, high: flow.atHigh, isUnsure };
+  }
+
+  /** Whether a thread has begun another program up to a time: it goes on anywhere. */
+  #hasExecuted(tid: number, ns: number): boolean {
+    const execs = this.#aboutTurns?.history.execs ?? [];
+    let has = false;
+    for (
+      let next = execs[this.#exec];
+      next !== undefined && next.time <= ns;
+      next = execs[++this.#exec]
+    ) {
+      has ||= next.pid === tid;
+    }
+    return has;
+  }
+
+  /** Notes where the thread goes on, perhaps on another CPU. */
+  #noteLeft(): void {
+    const left = this.#left;
+    if (left !== undefined) this.#leftAt?.set(this.tid, left);
+  }
+
+  /** Another thread runs. */
+  #leave(): void {
+    this.#noteLeft();
+    this.#enables = this.flow.enables - (this.flow.isOff ? 0 : 1);
+  }
+
+  /** Up to the next change of what runs where; `turns` are those in which another one begins. */
+  #advance(turns?: PtTurns): void {
     const { flow } = this;
     // The decoded output comes before the later output of other buffers.
     flow.flush();
@@ -231,7 +319,15 @@ export class DecodedBuffer implements PtBuffer {
     while (this.#poke < this.#pokes.length && (this.#pokes[this.#poke]?.time ?? 0) <= ns) {
       this.#poke++;
     }
-    this.position = ns;
+    this.position = Math.max(ns, this.position);
+    if (this.#leftAt !== undefined && turns === undefined) {
+      if (this.isUnsure) this.#unsureEnables = flow.enables;
+      const hasExecuted = this.#hasExecuted(tid, ns);
+      if (tid !== this.tid || hasExecuted) this.#leave();
+      if (hasExecuted) this.#leftAt.delete(tid);
+      flow.holds = this.#turns?.prepare(flow.position, tid, ns, this.#switch) === true;
+      this.isUnsure = flow.holds && this.#turns?.isUnsure === true;
+    }
     if (tid !== this.tid || this.#change + this.#poke !== before) {
       this.tid = tid;
       this.#enter();
@@ -248,48 +344,28 @@ export class DecodedBuffer implements PtBuffer {
       ns < 0 ? Infinity : ns + this.#slice,
     );
     this.#limit = this.#clock.ticks(this.#stop);
+    // Each time says up to where turns are known.
+    if (this.#leftAt !== undefined) this.#limit = 0;
     // What rounds down to the same tick has come already.
     if (this.#limit <= flow.clock.time) this.#limit = flow.clock.time + 1;
   }
 
   /** Gives the decoder more bytes; returns how many, 0 at the end. */
   async feed(): Promise<number> {
-    const { pieces } = this.stream;
-    for (;;) {
-      if (this.#from < this.#to) {
-        // Wherever decoding began, what is handed out at once ends at the same places.
-        const at = this.#at - (this.#to - this.#from);
-        const part = this.#bytes.subarray(
-          this.#from,
-          Math.min(this.#from + FEED - at % FEED, this.#to),
-        );
-        this.#from += part.length;
-        this.flow.feed(part);
-        return part.length;
-      }
-      const piece = pieces[this.#piece];
-      if (piece === undefined) {
-        this.flow.end();
-        if (this.step() === false) this.ended = true;
-        return 0;
-      }
-      if (this.#at === 0) {
-        this.#at = piece.overlap;
-        if (this.#piece > 0 && piece.gap !== 0n) this.flow.gap();
-      }
-      const end = pieceEnd(piece, pieces[this.#piece + 1]);
-      const n = this.#at >= end ? 0 : await this.#source.readAt(
-        this.#bytes.subarray(0, Math.min(READ - this.#at % READ, end - this.#at)),
-        piece.fileOffset + this.#at,
-      );
-      if (n === 0) {
-        this.#piece++;
-        this.#at = 0;
-        continue;
-      }
-      this.#at += n;
-      this.#from = 0;
-      this.#to = n;
+    const { flow } = this;
+    if (this.#aboutTurns !== undefined) {
+      this.#turns ??= new PtTurns(this.#aboutTurns, this.stream, this.#place, this.#offset);
     }
+    const part = await this.#reader.next();
+    if (this.#reader.isAfterGap) flow.gap();
+    if (part === undefined) {
+      flow.end();
+      if (this.step() === false) this.ended = true;
+      return 0;
+    }
+    this.#fed += part.length;
+    await this.#turns?.lookPast(this.#offset + this.#fed);
+    flow.feed(part);
+    return part.length;
   }
 }

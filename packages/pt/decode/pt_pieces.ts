@@ -1,4 +1,81 @@
-import type { AuxPiece } from "@perfdata/session/auxtrace";
+import type { RandomAccessSource } from "@perfdata/format";
+import type { AuxPiece, AuxStream } from "@perfdata/session/auxtrace";
+
+/** Number of bytes for each read. */
+const READ = 1 << 18;
+/**
+ * Number of bytes that are fed to a decoder before `idle` is called; their output takes a thousand
+ * times as much.
+ */
+const FEED = 1 << 13;
+
+/** A place in a stream. */
+export interface StreamPlace {
+  /** The number of the piece that it is in. */
+  readonly piece: number;
+  /** Bytes of the piece before it, without what it has in common with the one before. */
+  readonly at: number;
+}
+
+/** Reads the bytes of a stream in order, piece after piece. */
+export class PieceReader {
+  /** Whether bytes are missing before those that {@linkcode PieceReader.next} returned last. */
+  isAfterGap = false;
+  readonly #stream: AuxStream;
+  readonly #source: RandomAccessSource;
+  readonly #bytes = new Uint8Array(READ);
+  /** Bytes that were read but not returned yet. */
+  #from = 0;
+  #to = 0;
+  #piece = 0;
+  #at = 0;
+
+  /** Begins at a place of a stream, or at its beginning. */
+  constructor(stream: AuxStream, source: RandomAccessSource, place?: StreamPlace) {
+    this.#stream = stream;
+    this.#source = source;
+    if (place === undefined) return;
+    this.#piece = place.piece;
+    if (place.at > 0) this.#at = place.at + (stream.pieces[place.piece]?.overlap ?? 0);
+  }
+
+  /** The next bytes, valid until the next call; `undefined` at the end. */
+  async next(): Promise<Uint8Array | undefined> {
+    const { pieces } = this.#stream;
+    this.isAfterGap = false;
+    for (;;) {
+      if (this.#from < this.#to) {
+        // Wherever decoding began, what is handed out at once ends at the same places.
+        const at = this.#at - (this.#to - this.#from);
+        const part = this.#bytes.subarray(
+          this.#from,
+          Math.min(this.#from + FEED - at % FEED, this.#to),
+        );
+        this.#from += part.length;
+        return part;
+      }
+      const piece = pieces[this.#piece];
+      if (piece === undefined) return undefined;
+      if (this.#at === 0) {
+        this.#at = piece.overlap;
+        if (this.#piece > 0 && piece.gap !== 0n) this.isAfterGap = true;
+      }
+      const end = pieceEnd(piece, pieces[this.#piece + 1]);
+      const n = this.#at >= end ? 0 : await this.#source.readAt(
+        this.#bytes.subarray(0, Math.min(READ - this.#at % READ, end - this.#at)),
+        piece.fileOffset + this.#at,
+      );
+      if (n === 0) {
+        this.#piece++;
+        this.#at = 0;
+        continue;
+      }
+      this.#at += n;
+      this.#from = 0;
+      this.#to = n;
+    }
+  }
+}
 
 /** End of the data of a piece, without perf's padding, whose length follows from the next piece. */
 export function pieceEnd(piece: AuxPiece, next: AuxPiece | undefined): number {

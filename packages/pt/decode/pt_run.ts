@@ -6,6 +6,7 @@ import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { DecodedBuffer } from "./pt_buffer.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 import { TimeOrigin } from "./pt_time.ts";
+import { hasSparseTimes } from "./pt_turns.ts";
 
 /** Ticks from the earliest expected TSC to the first of the trace: three hours. */
 const BEFORE = 1n << 45n;
@@ -29,6 +30,8 @@ export interface PtBuffer {
   readonly position: number;
   /** Core clocks that its CYC packets have counted. */
   readonly cycles: number;
+  /** Whether another thread may run: a context switch is near, and neither times nor code say where. */
+  readonly isUnsure: boolean;
 }
 
 /** Receives the decoded trace. */
@@ -78,6 +81,8 @@ export interface PtPartSink<Found> extends PtSink {
 export interface PtCounts extends FlowCounts {
   /** Branches of TNT packets that were followed; of packets alone, those that came. */
   branches: number;
+  /** Instructions that may be of another thread than the one that they count for: see {@linkcode PtBuffer.isUnsure}. */
+  unsureThread: number;
 }
 
 /** The members of {@linkcode PtCounts} that are numbers. */
@@ -90,6 +95,7 @@ const SUMS = [
   "insnBranches",
   "unsureInsns",
   "branches",
+  "unsureThread",
 ] as const;
 
 /** Figures of nothing. */
@@ -103,6 +109,7 @@ export function noPtCounts(): PtCounts {
     insnBranches: 0,
     unsureInsns: 0,
     branches: 0,
+    unsureThread: 0,
     errors: new Float64Array(10),
   };
 }
@@ -246,12 +253,13 @@ export async function decodePt(
   const clock = new PtClock(trace);
   const cache = new FlowCache();
   const ratios = clockRatios(trace);
+  const leftAt = hasSparseTimes(trace) ? new Map() : undefined;
   const buffers = trace.streams.filter((stream) => options.wants?.(stream) ?? true)
     .map((stream, index) =>
       new DecodedBuffer(
         stream,
         index,
-        { source, sideband, code, sink, clock, cache, ratios },
+        { source, sideband, code, sink, clock, cache, ratios, leftAt },
         options,
       )
     );
@@ -280,6 +288,6 @@ export async function decodePt(
   }
   await sink.idle?.();
   const counts = noPtCounts();
-  for (const { flow } of buffers) addPtCounts(counts, { ...flow.counts, branches: flow.branches });
+  for (const buffer of buffers) addPtCounts(counts, buffer.counts);
   return counts;
 }

@@ -4,7 +4,7 @@ import { PacketKind } from "@perfdata/intel-pt/packet-kind";
 import { findPsb, PSB_SIZE } from "@perfdata/intel-pt/psb";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { PtClock } from "./pt_run.ts";
-import type { StreamPlace } from "./pt_buffer.ts";
+import type { StreamPlace } from "./pt_pieces.ts";
 import { pieceEnd } from "./pt_pieces.ts";
 
 /** Number of bytes for each step of a search. */

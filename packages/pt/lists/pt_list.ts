@@ -30,6 +30,8 @@ export class FlowRows {
   tid: Int32Array = new Int32Array(1024);
   /** The CPU, or -1. */
   cpu: Int32Array = new Int32Array(1024);
+  /** 1 if it may have been another thread. */
+  unsure: Uint8Array = new Uint8Array(1024);
   /** When, ns; -1 if there is no time. */
   time: Float64Array = new Float64Array(1024);
   /** By how much the time may be wrong, ns. */
@@ -62,6 +64,7 @@ export class FlowRows {
     this.kind = enlarge(this.kind, n);
     this.tid = enlarge(this.tid, n);
     this.cpu = enlarge(this.cpu, n);
+    this.unsure = enlarge(this.unsure, n);
     this.time = enlarge(this.time, n);
     this.uncertainty = enlarge(this.uncertainty, n);
     this.a = enlarge(this.a, n);
@@ -275,6 +278,7 @@ export class PtList implements PtSink {
     rows.kind[n] = kind;
     rows.tid[n] = buffer.tid;
     rows.cpu[n] = buffer.stream.cpu ?? -1;
+    rows.unsure[n] = Number(buffer.isUnsure);
     rows.time[n] = now;
     rows.uncertainty[n] = uncertainty;
     return n;

@@ -98,7 +98,7 @@ export function* rowLines(
     if (!isAtRow(rows, i, at)) {
       at = i;
       const cpu = rows.cpu[i] as number;
-      prefix = `${String(rows.tid[i]).padStart(7)} ${
+      prefix = `${`${rows.tid[i]}${rows.unsure[i] === 1 ? "?" : ""}`.padStart(7)} ${
         (cpu < 0 ? "" : `[${String(cpu).padStart(3, "0")}]`).padStart(5)
       } ${names.origin.secondsText(rows.time[i] ?? -1).padStart(18)}`;
     }
@@ -119,7 +119,7 @@ export function* rowLines(
 /** Whether a row has the thread, CPU and time of another one. */
 function isAtRow(rows: FlowRows, i: number, other: number): boolean {
   return other >= 0 && rows.time[i] === rows.time[other] && rows.tid[i] === rows.tid[other] &&
-    rows.cpu[i] === rows.cpu[other];
+    rows.cpu[i] === rows.cpu[other] && rows.unsure[i] === rows.unsure[other];
 }
 
 /** A row as JSON. */
@@ -129,7 +129,9 @@ function jsonRow(rows: FlowRows, i: number, names: PtNames, texts: readonly stri
   const kind = rows.kind[i] as number;
   const time = rows.time[i] as number;
   const cpu = rows.cpu[i] as number;
-  const common = `"tid":${rows.tid[i]}${cpu < 0 ? "" : `,"cpu":${cpu}`}${
+  const common = `"tid":${rows.tid[i]}${rows.unsure[i] === 1 ? `,"unsure":true` : ""}${
+    cpu < 0 ? "" : `,"cpu":${cpu}`
+  }${
     time < 0
       ? ""
       : `,"time":${names.origin.exact(time)},"uncertainty":${
@@ -343,6 +345,17 @@ export function packetsText({ addresses, branches, lostBranches }: PtCounts): st
   return `from packets: ${
     (100 * addresses / Math.max(1, all)).toFixed(1)
   }% of ${all} branches have an address`;
+}
+
+/** How much may be of another thread than the one that it counts for, in one line; `undefined` if nothing. */
+export function unsureText(
+  { unsureThread, insns, insnBranches, branches }: PtCounts,
+): string | undefined {
+  if (unsureThread === 0) return undefined;
+  const all = insnBranches === 0 ? 0 : insns * branches / insnBranches;
+  const share = (100 * unsureThread / Math.max(unsureThread, all)).toFixed(2);
+  return `${unsureThread} instructions (${share}%) may be of another thread: they ran near a context switch, and the ` +
+    "trace has neither MTC nor CYC packets to say when";
 }
 
 /** What was not decoded, in one line; `undefined` if all was. */

@@ -10,6 +10,7 @@ import {
   type PtWhole,
 } from "./pt_ranges.ts";
 import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_run.ts";
+import { hasSparseTurns } from "../decode/pt_turns.ts";
 import type { PtAnswer, PtTask } from "./serve_pt.ts";
 
 /** Approximate size of a range in bytes. */
@@ -83,8 +84,8 @@ export interface JoinedPt {
  * A thread begins a little before its range, so that clocks and mode are known where that begins; where they
  * are not the same as at the end of the range before, it is decoded again from there.
  *
- * @returns `undefined` if one thread has to do all: there is one range, or code of JIT compilers is found by when it was
- *   met first.
+ * @returns `undefined` if one thread has to do all: there is one range, code of JIT compilers is found by when it was
+ *   met first, or times are too sparse to say who ran where.
  */
 export async function joinRanges<Found, Joined>(
   whole: PtWhole<Found>,
@@ -92,6 +93,7 @@ export async function joinRanges<Found, Joined>(
   joiner: PtJoiner<Found, Joined>,
 ): Promise<JoinedPt | undefined> {
   if (whole.sideband.recorded?.hasJitdumps === true) return undefined;
+  if (hasSparseTurns(whole.trace, whole.sideband)) return undefined;
   const { jobs, rangeBytes } = workers;
   const size = whole.trace.streams.filter(whole.wants)
     .reduce((sum, { pieces }) => sum + pieces.reduce((n, piece) => n + piece.size, 0), 0);

@@ -209,7 +209,10 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     const lane = this.#lanes[index] as Lane;
     const { stream, tid, position } = lane;
     const code = this.#codeOf(tid, position);
-    const buffer = { stream, index, tid, position, cycles: 0, code, toCode: code };
+    const buffer = {
+      ...{ stream, index, tid, position, code, toCode: code },
+      ...{ cycles: 0, isUnsure: false },
+    };
     calls.apply(buffer);
     const next = calls.nextStep();
     if (next === undefined) {

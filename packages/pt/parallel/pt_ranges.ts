@@ -197,9 +197,9 @@ export class PtRangeDecoder<Found> {
   }
 }
 
-function countsOf({ flow }: DecodedBuffer): PtCounts {
+function countsOf(buffer: DecodedBuffer): PtCounts {
   const counts = noPtCounts();
-  addPtCounts(counts, { ...flow.counts, branches: flow.branches });
+  addPtCounts(counts, buffer.counts);
   return counts;
 }
 

@@ -1,0 +1,473 @@
+import type { RandomAccessSource } from "@perfdata/format";
+import { type ClockRatios, FlowDecoder, FlowEvent, FlowStatus } from "@perfdata/intel-pt/flow";
+import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
+import type { PtHistory } from "../code/pt_history.ts";
+import type { PtSideband, Switches } from "../code/pt_sideband.ts";
+import { PieceReader, type StreamPlace } from "./pt_pieces.ts";
+import type { PtClock } from "./pt_run.ts";
+
+/** Cost of a thread that goes on at another address than where it left: a signal handler, or another thread. */
+const ELSEWHERE = 4;
+/** The same if it may have left there: so little that it decides only where nothing else does. */
+const MAYBE_ELSEWHERE = 1e-4;
+/** Cost of code at an address where nothing is mapped. */
+const UNMAPPED = 8;
+/** Cost of a turn without an instruction in user space. */
+const IDLE_TURN = 0.3;
+/** Cost of a last turn without an instruction, although user space runs at its end. */
+const LOST_TURN = 3;
+/** Most cost of a point in time that does not fit: so little that it decides only where nothing else does. */
+const MISTIMED = 1e-4;
+/** A choice is certain if every other one costs this much more. */
+const CERTAIN = 0.5;
+/** Most turns and TIP.PGE packets that are compared at once. */
+const MOST = 1 << 11;
+
+/** Whether times are too sparse to place context switches: of a trace with TSC packets alone. */
+export function hasSparseTimes({ intelPtConfig }: Pick<AuxTrace, "intelPtConfig">): boolean {
+  return intelPtConfig !== undefined && intelPtConfig.tsc && intelPtConfig.mtc !== true &&
+    intelPtConfig.cyc !== true;
+}
+
+/** Whether threads that took turns on a CPU have to be told apart by more than times. */
+export function hasSparseTurns(trace: AuxTrace, sideband: PtSideband): boolean {
+  return hasSparseTimes(trace) &&
+    trace.streams.some(({ cpu }) =>
+      cpu !== undefined && (sideband.switches.get(cpu)?.count ?? 0) > 1
+    );
+}
+
+/** An address. */
+interface Address {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Where a thread left user space. */
+export interface LeftAddress extends Address {
+  /** Whether it may have been another thread. */
+  readonly isUnsure: boolean;
+}
+
+/** Where threads left user space, by thread: shared by the buffers of a recording. */
+export type LeftAt = Map<number, LeftAddress>;
+
+/** A TIP.PGE packet ahead, or a PIP packet: then its CR3 is the address. */
+interface Resume extends Address {
+  readonly offset: number;
+  readonly isPip: boolean;
+  /** Where an event ended tracing before it; `undefined` if a system call did, or nothing is known. */
+  readonly left: Address | undefined;
+}
+
+/** A time ahead. */
+interface Mark {
+  readonly offset: number;
+  /** ns. */
+  readonly time: number;
+  /** Whether user space runs there. */
+  readonly isOn: boolean;
+}
+
+/** A turn of a thread between two times, or its part after it executed another program. */
+interface Turn {
+  readonly tid: number;
+  /** Since when, ns. */
+  readonly since: number;
+  readonly isExec: boolean;
+}
+
+/** What was chosen at a TIP.PGE. */
+export interface Resumption {
+  /** The turn that begins there or before; `undefined` if the same one goes on. */
+  readonly turn: Turn | undefined;
+  /** Whether the code leaves no doubt. */
+  readonly isCertain: boolean;
+}
+
+/** What {@linkcode PtTurns} looks at. */
+export interface TurnSurroundings {
+  readonly source: RandomAccessSource;
+  readonly clock: PtClock;
+  readonly ratios: ClockRatios;
+  readonly switches: Pick<Switches, "count" | "time" | "tid">;
+  /** The same of other CPUs. */
+  readonly others: readonly Pick<Switches, "count" | "time" | "tid">[];
+  readonly history: PtHistory;
+  readonly leftAt: LeftAt;
+}
+
+/**
+ * Finds out at which TIP.PGE packets of a CPU other threads go on, if several turns fall between two times.
+ *
+ * A decoder without code runs ahead up to the next time. Of all ways to share the TIP.PGE packets among the turns of
+ * the context switches up to then, the one is chosen in which most threads go on where they left user space.
+ */
+export class PtTurns {
+  /**
+   * Whether another thread may run before a packet tells: in the kernel, from one to another of a process, whose CR3
+   * is the same.
+   */
+  isUnsure = false;
+  readonly #about: TurnSurroundings;
+  readonly #reader: PieceReader;
+  readonly #ahead: FlowDecoder;
+  #isEnd = false;
+  /** What is ahead; `#first…` are the first that were not passed. */
+  #resumes: Resume[] = [];
+  #firstResume = 0;
+  #marks: Mark[] = [];
+  #firstMark = 0;
+  #isOn = false;
+  #left: Address | undefined;
+  /** Of the interval that was prepared: its turns, the thread of the first is the one that runs. */
+  #turns: Turn[] = [];
+  /** The number of the turn that runs. */
+  #turn = 0;
+  /** Of the TIP.PGE packets of the interval, from the last on: what each turn costs from there on. */
+  #costs: Float64Array[] = [];
+  #until: Mark | undefined;
+  /** Offset where the interval begins. */
+  #begin = 0;
+  /** What it costs that each turn runs after the TIP.PGE packets so far. */
+  #reached = new Float64Array();
+  /** The CR3 of processes. */
+  readonly #spaces = new Map<number, Address>();
+  /** Whether code of the kernel is traced, where threads change without a TIP.PGE. */
+  #hasKernel = false;
+  /** Threads that also run on other CPUs in the interval: where they left then is not known ahead. */
+  #movers = new Set<number>();
+
+  /** Looks ahead from a place of a stream, whose offset is `offset`. */
+  constructor(
+    about: TurnSurroundings,
+    stream: AuxStream,
+    place: StreamPlace | undefined,
+    offset: number,
+  ) {
+    this.#about = about;
+    this.#reader = new PieceReader(stream, about.source, place);
+    this.#ahead = new FlowDecoder({
+      space: { find: () => undefined },
+      clocks: about.ratios,
+      timeBase: about.clock.base,
+      quick: 1,
+      offset,
+    }, { flow: (run) => this.#see(run) });
+  }
+
+  /** Looks ahead to the first time after an offset. */
+  async lookPast(offset: number): Promise<void> {
+    const ahead = this.#ahead;
+    while (!this.#isEnd && (this.#marks.at(-1)?.offset ?? -1) <= offset) {
+      const part = await this.#reader.next();
+      if (this.#reader.isAfterGap) ahead.gap();
+      if (part === undefined) {
+        ahead.end();
+        this.#isEnd = true;
+      } else ahead.feed(part);
+      while (ahead.run() === FlowStatus.SPACE);
+      if (!ahead.isWaiting) ahead.flush();
+    }
+  }
+
+  #see(run: FlowDecoder): void {
+    for (let i = 0; i < run.count; i++) {
+      const event = ~(run.entries[i] as number);
+      const low = run.ipLow[event] as number;
+      const high = run.ipHigh[event] as number;
+      const offset = run.offset[event] as number;
+      switch (run.kind[event]) {
+        case FlowEvent.ENABLED:
+          this.#resumes.push({ offset, low, high, left: this.#left, isPip: false });
+          this.#isOn = true;
+          break;
+        case FlowEvent.PIP:
+          if (run.psb[event] === 1) break;
+          this.#resumes.push({
+            offset,
+            // Without what tells apart the halves of page table isolation, and without PCID.
+            low: (run.low[event] as number) & ~0x1fff,
+            high: run.high[event] as number,
+            left: undefined,
+            isPip: true,
+          });
+          break;
+        case FlowEvent.SYNC:
+          this.#isOn = true;
+          break;
+        case FlowEvent.DISABLED:
+          this.#left = ((run.detail[event] as number) & 2) !== 0 ? { low, high } : undefined;
+          this.#isOn = false;
+          break;
+        case FlowEvent.ERROR:
+          this.#left = undefined;
+          break;
+        case FlowEvent.PSB:
+          this.#isOn = low !== 0 || high !== 0;
+          this.#mark(run, event, offset);
+          break;
+        case FlowEvent.TIME:
+          this.#mark(run, event, offset);
+      }
+    }
+  }
+
+  #mark(run: FlowDecoder, event: number, offset: number): void {
+    const time = this.#about.clock.ns(run.time[event] as number);
+    if (time >= 0) this.#marks.push({ offset, time, isOn: this.#isOn });
+  }
+
+  /**
+   * Prepares for what comes from an offset up to the next time.
+   *
+   * @param tid The thread that runs.
+   * @param now The time at the offset, ns.
+   * @param next The number of the next context switch.
+   * @returns Whether it has turns of other threads, so that {@linkcode PtTurns.resume} is to be asked.
+   */
+  prepare(offset: number, tid: number, now: number, next: number): boolean {
+    while ((this.#marks[this.#firstMark]?.offset ?? Infinity) <= offset) this.#firstMark++;
+    while ((this.#resumes[this.#firstResume]?.offset ?? Infinity) <= offset) this.#firstResume++;
+    this.#trim();
+    this.#until = this.#marks[this.#firstMark];
+    this.#begin = offset;
+    this.#costs = [];
+    this.#turn = 0;
+    this.#turns = this.#turnsUntil(tid, now, next);
+    this.#reached = new Float64Array(this.#turns.length).fill(Infinity);
+    this.#reached[0] = 0;
+    this.#movers.clear();
+    if (this.#turns.length > 1) this.#findMovers(now);
+    const first = this.#resumes[this.#firstResume];
+    const isNone = (first?.offset ?? Infinity) > (this.#until?.offset ?? Infinity);
+    this.#hasKernel = isNone ? this.#until?.isOn === true : first?.isPip === true;
+    this.isUnsure = this.#hasKernel && this.#turns.length > 1 &&
+      (isNone || this.#pid(0) === this.#pid(1));
+    return this.#turns.length > 1;
+  }
+
+  /** Drops what was passed. */
+  #trim(): void {
+    if (this.#firstMark > MOST) {
+      this.#marks = this.#marks.slice(this.#firstMark);
+      this.#firstMark = 0;
+    }
+    if (this.#firstResume > MOST) {
+      this.#resumes = this.#resumes.slice(this.#firstResume);
+      this.#firstResume = 0;
+    }
+  }
+
+  /** The turns up to the next time: of threads that may have code in user space. */
+  #turnsUntil(tid: number, now: number, next: number): Turn[] {
+    const { switches, history } = this.#about;
+    const end = this.#until?.time ?? Infinity;
+    const turns: Turn[] = [{ tid, since: now, isExec: false }];
+    let running = tid;
+    const execs = history.execs;
+    let exec = execs.findIndex(({ time }) => time > now);
+    if (exec < 0) exec = execs.length;
+    const executed = (until: number) => {
+      for (let next = execs[exec]; next !== undefined && next.time <= until; next = execs[++exec]) {
+        const { time, pid } = next;
+        if (pid === running) turns.push({ tid: pid, since: time, isExec: true });
+      }
+    };
+    for (let i = next; i < switches.count && turns.length < MOST; i++) {
+      const since = switches.time[i] as number;
+      if (since > end) break;
+      executed(since);
+      running = switches.tid[i] as number;
+      // The idle task has no code in user space.
+      if (running > 0 && turns.at(-1)?.tid !== running) {
+        turns.push({ tid: running, since, isExec: false });
+      }
+    }
+    executed(end);
+    return turns;
+  }
+
+  #findMovers(now: number): void {
+    const end = this.#until?.time ?? Infinity;
+    for (const { count, time, tid } of this.#about.others) {
+      for (let i = Math.max(0, firstAfter(time, count, now) - 1); i < count; i++) {
+        if ((time[i] as number) > end) break;
+        this.#movers.add(tid[i] as number);
+      }
+    }
+  }
+
+  /** Since when the next turn of another thread runs, ns: others have to be decoded up to there first. */
+  get nextTurn(): number {
+    return this.#turns[this.#turn + 1]?.since ?? Infinity;
+  }
+
+  /** The last moment at which the turn runs, ns. */
+  get turnEnd(): number {
+    return this.nextTurn === Infinity ? this.#until?.time ?? Infinity : this.nextTurn - 1;
+  }
+
+  /**
+   * Chooses whose turn it is at a TIP.PGE.
+   *
+   * @param offset Its offset.
+   * @param expected Where the thread that ran before left user space, if that is known.
+   * @param hasRun Whether it did so at the last end of tracing.
+   * @param isMapped Whether a thread has code at the address at a time.
+   */
+  resume(
+    offset: number,
+    expected: LeftAddress | undefined,
+    hasRun: boolean,
+    isMapped: (tid: number, time: number, low: number, high: number) => boolean,
+  ): Resumption {
+    while ((this.#resumes[this.#firstResume]?.offset ?? Infinity) < offset) this.#firstResume++;
+    const resume = this.#resumes[this.#firstResume];
+    if (resume?.offset !== offset) return { turn: undefined, isCertain: false };
+    if (this.#costs.length === 0) this.#prepareCosts();
+    const ahead = this.#costs.pop();
+    const turns = this.#turns;
+    const reached = this.#reached;
+    const { leftAt } = this.#about;
+    const from = this.#turn;
+    const running = turns[from]?.tid;
+    // An event says where, whatever was believed to run.
+    const isKnown = hasRun && resume.left !== undefined;
+    const { isPip } = resume;
+    const stays = isPip
+      ? 0
+      : elsewhere(resume, isKnown ? resume.left : expected, !isKnown && expected?.isUnsure);
+    let best = from;
+    let least = Infinity;
+    // The least of turns before the one at hand: each that is skipped costs.
+    let earlier = Infinity;
+    const all = new Float64Array(turns.length);
+    for (const [number, { tid, since, isExec }] of turns.entries()) {
+      const before = reached[number] as number;
+      // Other buffers are decoded up to the next turn.
+      const isOld = number > from + 1 && this.#movers.has(tid);
+      const left = tid === running ? expected : isOld ? undefined : leftAt.get(tid);
+      // A program begins anywhere but where the one before it left.
+      const arrives = isPip
+        ? 0
+        : isExec
+        ? left !== undefined && isSame(resume, left) ? ELSEWHERE : 0
+        : elsewhere(resume, left, left?.isUnsure);
+      // The idle task has no code in user space at all.
+      const isThere = isPip ||
+        (tid !== 0 && (number === from || isMapped(tid, since, resume.low, resume.high)));
+      const cost = Math.min(before + stays, earlier + arrives) + this.#mistimed(resume, number) +
+        this.#otherSpace(resume, number) + (isThere ? 0 : UNMAPPED);
+      earlier = Math.min(earlier + IDLE_TURN, before);
+      reached[number] = cost;
+      all[number] = cost + (ahead?.[number] ?? 0);
+      if (number >= from && (all[number] as number) < least) {
+        least = all[number] as number;
+        best = number;
+      }
+    }
+    this.#turn = best;
+    const isCertain = turns.every(({ tid }, number) =>
+      tid === turns[best]?.tid || (all[number] as number) - least >= CERTAIN
+    );
+    if (isPip && isCertain) this.#spaces.set(this.#pid(best), resume);
+    return { turn: best === from ? undefined : turns[best], isCertain };
+  }
+
+  /** Cost of an estimated time of a packet that is not in a turn. */
+  #mistimed({ offset }: Resume, turn: number): number {
+    const { offset: end, time: until } = this.#until ?? { offset: Infinity, time: Infinity };
+    const begin = this.#turns[0]?.since ?? 0;
+    const span = until - begin;
+    if (!(span > 0) || end === Infinity) return 0;
+    const at = begin + span * (offset - this.#begin) / Math.max(1, end - this.#begin);
+    const { since } = this.#turns[turn] as Turn;
+    const left = this.#turns[turn + 1]?.since ?? until;
+    return MISTIMED * Math.max(0, since - at, at - left) / span;
+  }
+
+  #pid(number: number): number {
+    const { tid, since } = this.#turns[number] as Turn;
+    return this.#about.history.pid(tid, since);
+  }
+
+  /** Cost of a PIP packet with the CR3 of another process. */
+  #otherSpace(resume: Resume, number: number): number {
+    if (!resume.isPip) return 0;
+    const pid = this.#pid(number);
+    const known = this.#spaces.get(pid);
+    if (known !== undefined) return isEqual(known, resume) ? 0 : ELSEWHERE;
+    for (const [other, space] of this.#spaces) {
+      if (other !== pid && isEqual(space, resume)) return ELSEWHERE;
+    }
+    return 0;
+  }
+
+  /** Cost of a turn that begins at a TIP.PGE ahead. */
+  #arrives(resume: Resume, number: number): number {
+    const { tid, isExec } = this.#turns[number] as Turn;
+    // Where it leaves until then is not known.
+    if (isExec || resume.isPip || this.#movers.has(tid)) return 0;
+    if (this.#turns.findIndex((turn) => turn.tid === tid) < number) return 0;
+    const left = this.#about.leftAt.get(tid);
+    return elsewhere(resume, left, left?.isUnsure);
+  }
+
+  /** The costs of what comes after each TIP.PGE, by its turn; the first one is the last of the list. */
+  #prepareCosts(): void {
+    const end = this.#until?.offset ?? Infinity;
+    const resumes = this.#resumes;
+    const first = this.#firstResume;
+    let to = first;
+    while ((resumes[to]?.offset ?? Infinity) < end && to - first < MOST) to++;
+    const count = this.#turns.length;
+    // What is left at the end has to come after it, or did without user space.
+    const isOn = this.#until?.isOn === true && (resumes[to]?.offset ?? Infinity) >= end;
+    let costs = Float64Array.from(this.#turns, (_, turn) => {
+      const left = count - 1 - turn;
+      return isOn && !this.#hasKernel ? left * LOST_TURN : IDLE_TURN * Math.max(0, left - 1);
+    });
+    this.#costs = [costs];
+    for (let i = to - 1; i > first; i--) {
+      const resume = resumes[i] as Resume;
+      const before = new Float64Array(count);
+      // The least for turns after the one at hand: each that is skipped costs.
+      let later = Infinity;
+      for (let turn = count - 1; turn >= 0; turn--) {
+        const here = (costs[turn] as number) + this.#mistimed(resume, turn) +
+          this.#otherSpace(resume, turn);
+        before[turn] = Math.min(here + elsewhere(resume, resume.left), later);
+        later = Math.min(later + IDLE_TURN, here + this.#arrives(resume, turn));
+      }
+      this.#costs.push(costs = before);
+    }
+  }
+}
+
+/** Cost of a thread that goes on at an address, which is the one that it left if that is known. */
+function elsewhere(resume: Resume, left: Address | undefined, isUnsure = false): number {
+  if (left === undefined || isSame(resume, left)) return 0;
+  return isUnsure ? MAYBE_ELSEWHERE : ELSEWHERE;
+}
+
+function isEqual(a: Address, b: Address): boolean {
+  return a.low === b.low && a.high === b.high;
+}
+
+/** Whether an address is another one, or the system call before it, which is restarted. */
+function isSame({ low, high }: Address, { low: otherLow, high: otherHigh }: Address): boolean {
+  return high === otherHigh && (low === otherLow || low === (otherLow - 2 | 0));
+}
+
+/** The number of the first that is after a time. */
+function firstAfter(times: Float64Array, count: number, time: number): number {
+  let from = 0;
+  let to = count;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((times[middle] as number) <= time) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
