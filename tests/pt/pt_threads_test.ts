@@ -31,8 +31,10 @@ const WITNESSES = ["SWITCH_CPU_WIDE", "SWITCH", "sched_switch", "ITRACE_START"] 
 
 const cannot = cannotStep();
 
-/** Instructions of each CPU, one `tid:address` each, in order. */
-async function decoded(file: Uint8Array): Promise<{ insns: string[][]; errors: number }> {
+/** Instructions of each CPU, one `tid:address` each, in order, and how many are not surely of that thread. */
+async function decoded(
+  file: Uint8Array,
+): Promise<{ insns: string[][]; errors: number; unsure: number }> {
   const source = bytesSource(file as Uint8Array<ArrayBuffer>);
   const trace = await readAuxTrace(await PerfDataReader.open(source));
   const sideband = new PtSideband(trace);
@@ -62,7 +64,8 @@ async function decoded(file: Uint8Array): Promise<{ insns: string[][]; errors: n
       }
     },
   });
-  return { insns, errors: counts.errors.reduce((sum, n) => sum + n, 0) };
+  const errors = counts.errors.reduce((sum, n) => sum + n, 0);
+  return { insns, errors, unsure: counts.unsureThread };
 }
 
 /** The same of the steps. */
@@ -154,5 +157,77 @@ Deno.test({
     });
     console.log(`${compared} lines compared`);
     assert(compared > 20_000, `${compared} lines`);
+  },
+});
+
+Deno.test({
+  name:
+    "pt: threads of a trace with times in PSB+ alone are told apart by where they left user space",
+  ignore: cannot !== undefined,
+  fn: async () => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-sparse-" });
+    try {
+      const program = stepProgram(folder, {
+        program: "family",
+        flags: ["-O1", "-static"],
+        executes: ["calls"],
+        limit: 80_000,
+      });
+      const tids = new Set(program.steps.tid);
+      assert(tids.size >= 5, `${tids.size} threads`);
+      // Up to three turns of threads fall between two times.
+      for (const psbEvery of [300, 2000]) {
+        for (const cpus of [1, 2]) {
+          const options = { psbEvery, compressReturns: true, tsc: true, sparse: true };
+          const parts = encodeOnCpus(program, options, cpus, (turn) => turn % cpus);
+          const file = await steppedFile(program, parts, options);
+          const { insns, errors, unsure } = await decoded(file);
+          const about = `PSB each ${psbEvery} instructions, ${cpus} CPUs`;
+          assertEquals(errors, 0, about);
+          for (const [cpu, wanted] of expected(parts).entries()) {
+            const got = insns[cpu] ?? [];
+            const at = wanted.findIndex((insn, i) => insn !== got[i]);
+            assertEquals(got[at], wanted[at], `${about}: CPU ${cpu}, instruction ${at}`);
+            assertEquals(got.length, wanted.length, about);
+          }
+          const all = insns.reduce((sum, { length }) => sum + length, 0);
+          assert(unsure < all / 20, `${about}: ${unsure} of ${all} instructions are not sure`);
+        }
+      }
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  name: "pt --insns: an instruction that may be of another thread has unsure, others are right",
+  ignore: cannot !== undefined,
+  fn: async () => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-unsure-" });
+    try {
+      const program = stepProgram(folder, { program: "processes", flags: ["-O1"], quantum: 200 });
+      const options = { psbEvery: 2000, compressReturns: true, tsc: true, sparse: true };
+      const encoded = encodeOnCpus(program, options, 1, () => 0);
+      const path = `${folder}/perf.data`;
+      Deno.writeFileSync(path, await steppedFile(program, encoded, options));
+      const { out, err } = await tool("pt", ["--insns", "--json", path]);
+      const rows = out.trimEnd().split("\n").map((line) => JSON.parse(line))
+        .filter(({ event }) => event === "insn");
+      const wanted = expected(encoded)[0] ?? [];
+      assertEquals(rows.length, wanted.length);
+      const wrong = rows.findIndex(({ tid, ip, unsure }, i) =>
+        unsure !== true && `${tid}:${ip.slice(2)}` !== wanted[i]
+      );
+      assertEquals(wrong, -1, `${JSON.stringify(rows[wrong])}, expected ${wanted[wrong]}`);
+      const unsure = rows.filter((row) => row.unsure === true).length;
+      assert(unsure > 0 && unsure < wanted.length / 5, `${unsure} of ${wanted.length}`);
+      assert(err.includes(`${unsure} instructions (`), err);
+      const text = await tool("pt", ["--insns", path]);
+      const marked = text.out.split("\n").filter((line) => /^ *\d+\? /.test(line)).length;
+      assertEquals(marked, unsure);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
   },
 });

@@ -22,6 +22,7 @@ import {
   lossText,
   PtList,
   ROW,
+  unsureText,
 } from "@perfdata/pt/lists";
 import type { FlowDecoder } from "@perfdata/intel-pt";
 import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
@@ -355,6 +356,7 @@ function notesOf(
   const causes = names.causes();
   return [
     lossText(counts),
+    unsureText(counts),
     missing === "" ? undefined : `no code of ${missing}`,
     causes === "" ? undefined : `places without a function: ${causes}`,
     calls > MOST_CALLS ? `the first ${MOST_CALLS} of ${calls} calls are listed` : undefined,

@@ -384,16 +384,6 @@ export class FlowDecoder {
   /** The packet at hand that was not taken yet. */
   private held: PacketKind | undefined;
 
-  /** Bits 31:0 of the address of the packet at hand. */
-  get packetLow(): number {
-    return this.packets.ipLow;
-  }
-
-  /** Bits 63:32 of the address of the packet at hand. */
-  get packetHigh(): number {
-    return this.packets.ipHigh;
-  }
-
   /** Time has passed up to `ticks`, as something beside the trace says. */
   passes(ticks: number): void {
     if (ticks <= this.clock.time) return;
@@ -1051,6 +1041,7 @@ export class FlowDecoder {
       }
       this.notePsb(psbLow, psbHigh);
       this.fail(error - 1);
+      this.lacksCalls = false;
     } else this.notePsb(psbLow, psbHigh);
     if (first) this.state = LOST;
     this.arrive(psbLow, psbHigh);

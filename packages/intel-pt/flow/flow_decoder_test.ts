@@ -91,6 +91,61 @@ Deno.test("FlowDecoder: an interrupt is at the instruction that was not executed
   );
 });
 
+Deno.test("FlowDecoder: a compressed return after missing code says that code is missing, up to the next PSB", () => {
+  // 1000: call 3000, where no code is; 2000: ret
+  const code = { "1000": "e8 fb 1f 00 00", "2000": "c3" };
+  assertEquals(
+    flow(code, [
+      ...start(0x1000n),
+      ip("TIP", 0x2000n),
+      tnt("1"),
+      ...start(0x2000n),
+      tnt("1"),
+    ]),
+    [
+      "SYNC 0 1000 0",
+      "+1000",
+      "ERROR no code at hand 3000 0",
+      "SYNC 0 2000 0",
+      "+2000",
+      "ERROR no code at hand 2000 0",
+      "SYNC 0 2000 0",
+      "+2000",
+      "ERROR return without its call 2000 0",
+    ],
+  );
+});
+
+Deno.test("FlowDecoder.holds: run stops before TIP.PGE and PIP, with the address after a system call", () => {
+  // 1000: nop; syscall; nop
+  const space = fixedSpace([bytesRange(0, 0x1000n, Uint8Array.of(0x90, 0x0f, 0x05, 0x90))]);
+  const kinds: number[] = [];
+  const decoder = new FlowDecoder({ space }, {
+    flow(run) {
+      for (let i = 0; i < run.count; i++) {
+        const entry = run.entries[i] as number;
+        if (entry < 0) kinds.push(run.kind[~entry] as number);
+      }
+    },
+  });
+  decoder.holds = true;
+  decoder.feed(encodePackets([
+    ...start(0x1000n),
+    ip("TIP.PGD"),
+    ip("TIP.PGE", 0x1003n),
+    { type: "PIP", cr3: 0x5000n, nr: false },
+  ]));
+  assertEquals(decoder.run(), FlowStatus.HELD);
+  assertEquals([decoder.isOff, decoder.atLow, decoder.enables], [true, 0x1003, 0]);
+  assertEquals(kinds.includes(FlowEvent.ENABLED), false);
+  assertEquals(decoder.run(), FlowStatus.HELD);
+  assertEquals([decoder.tracing, decoder.enables], [true, 1]);
+  assertEquals([kinds.includes(FlowEvent.ENABLED), kinds.includes(FlowEvent.PIP)], [true, false]);
+  assertEquals(decoder.run(), FlowStatus.NEED_MORE);
+  decoder.flush();
+  assertEquals(kinds.at(-1), FlowEvent.PIP);
+});
+
 Deno.test("FlowDecoder: a transaction and its abort", () => {
   const lines = flow(JUMP, [
     ...start(0x1000n),

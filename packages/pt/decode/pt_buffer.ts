@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import type { RandomAccessSource } from "@perfdata/format";
 import { type ClockRatios, type FlowCache, FlowDecoder, FlowStatus } from "@perfdata/intel-pt/flow";
 import type { AuxStream } from "@perfdata/session/auxtrace";
@@ -161,8 +162,8 @@ export class DecodedBuffer implements PtBuffer {
 
   #countUnsure({ entries, count, paths }: FlowDecoder): void {
     for (let i = 0; i < count; i++) {
-      const entry = entries[i] as number;
-      if (entry >= 0) this.unsureInsns += paths.insns[entry] as number;
+      const entry = intAt(entries, i);
+      if (entry >= 0) this.unsureInsns += intAt(paths.insns, entry);
     }
   }
 

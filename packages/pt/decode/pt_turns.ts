@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import type { RandomAccessSource } from "@perfdata/format";
 import { type ClockRatios, FlowDecoder, FlowEvent, FlowStatus } from "@perfdata/intel-pt/flow";
 import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
@@ -173,10 +174,10 @@ export class PtTurns {
 
   #see(run: FlowDecoder): void {
     for (let i = 0; i < run.count; i++) {
-      const event = ~(run.entries[i] as number);
-      const low = run.ipLow[event] as number;
-      const high = run.ipHigh[event] as number;
-      const offset = run.offset[event] as number;
+      const event = ~intAt(run.entries, i);
+      const low = intAt(run.ipLow, event);
+      const high = intAt(run.ipHigh, event);
+      const offset = floatAt(run.offset, event);
       switch (run.kind[event]) {
         case FlowEvent.ENABLED:
           this.#resumes.push({ offset, low, high, left: this.#left, isPip: false });
@@ -187,8 +188,8 @@ export class PtTurns {
           this.#resumes.push({
             offset,
             // Without what tells apart the halves of page table isolation, and without PCID.
-            low: (run.low[event] as number) & ~0x1fff,
-            high: run.high[event] as number,
+            low: intAt(run.low, event) & ~0x1fff,
+            high: intAt(run.high, event),
             left: undefined,
             isPip: true,
           });
@@ -197,7 +198,7 @@ export class PtTurns {
           this.#isOn = true;
           break;
         case FlowEvent.DISABLED:
-          this.#left = ((run.detail[event] as number) & 2) !== 0 ? { low, high } : undefined;
+          this.#left = (intAt(run.detail, event) & 2) !== 0 ? { low, high } : undefined;
           this.#isOn = false;
           break;
         case FlowEvent.ERROR:
@@ -214,7 +215,7 @@ export class PtTurns {
   }
 
   #mark(run: FlowDecoder, event: number, offset: number): void {
-    const time = this.#about.clock.ns(run.time[event] as number);
+    const time = this.#about.clock.ns(floatAt(run.time, event));
     if (time >= 0) this.#marks.push({ offset, time, isOn: this.#isOn });
   }
 
@@ -275,10 +276,10 @@ export class PtTurns {
       }
     };
     for (let i = next; i < switches.count && turns.length < MOST; i++) {
-      const since = switches.time[i] as number;
+      const since = floatAt(switches.time, i);
       if (since > end) break;
       executed(since);
-      running = switches.tid[i] as number;
+      running = intAt(switches.tid, i);
       // The idle task has no code in user space.
       if (running > 0 && turns.at(-1)?.tid !== running) {
         turns.push({ tid: running, since, isExec: false });
@@ -292,8 +293,8 @@ export class PtTurns {
     const end = this.#until?.time ?? Infinity;
     for (const { count, time, tid } of this.#about.others) {
       for (let i = Math.max(0, firstAfter(time, count, now) - 1); i < count; i++) {
-        if ((time[i] as number) > end) break;
-        this.#movers.add(tid[i] as number);
+        if (floatAt(time, i) > end) break;
+        this.#movers.add(intAt(tid, i));
       }
     }
   }
@@ -344,7 +345,7 @@ export class PtTurns {
     let earlier = Infinity;
     const all = new Float64Array(turns.length);
     for (const [number, { tid, since, isExec }] of turns.entries()) {
-      const before = reached[number] as number;
+      const before = floatAt(reached, number);
       // Other buffers are decoded up to the next turn.
       const isOld = number > from + 1 && this.#movers.has(tid);
       const left = tid === running ? expected : isOld ? undefined : leftAt.get(tid);
@@ -362,14 +363,14 @@ export class PtTurns {
       earlier = Math.min(earlier + IDLE_TURN, before);
       reached[number] = cost;
       all[number] = cost + (ahead?.[number] ?? 0);
-      if (number >= from && (all[number] as number) < least) {
-        least = all[number] as number;
+      if (number >= from && floatAt(all, number) < least) {
+        least = floatAt(all, number);
         best = number;
       }
     }
     this.#turn = best;
     const isCertain = turns.every(({ tid }, number) =>
-      tid === turns[best]?.tid || (all[number] as number) - least >= CERTAIN
+      tid === turns[best]?.tid || floatAt(all, number) - least >= CERTAIN
     );
     if (isPip && isCertain) this.#spaces.set(this.#pid(best), resume);
     return { turn: best === from ? undefined : turns[best], isCertain };
@@ -435,7 +436,7 @@ export class PtTurns {
       // The least for turns after the one at hand: each that is skipped costs.
       let later = Infinity;
       for (let turn = count - 1; turn >= 0; turn--) {
-        const here = (costs[turn] as number) + this.#mistimed(resume, turn) +
+        const here = floatAt(costs, turn) + this.#mistimed(resume, turn) +
           this.#otherSpace(resume, turn);
         before[turn] = Math.min(here + elsewhere(resume, resume.left), later);
         later = Math.min(later + IDLE_TURN, here + this.#arrives(resume, turn));
@@ -466,7 +467,7 @@ function firstAfter(times: Float64Array, count: number, time: number): number {
   let to = count;
   while (from < to) {
     const middle = (from + to) >> 1;
-    if ((times[middle] as number) <= time) from = middle + 1;
+    if (floatAt(times, middle) <= time) from = middle + 1;
     else to = middle;
   }
   return from;
