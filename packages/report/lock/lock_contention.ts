@@ -1,3 +1,4 @@
+import { NodeTable } from "@perfdata/profile/node-table";
 import { intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_LOST,
@@ -170,10 +171,8 @@ class ThreadSums extends Sums {
   comm = -1;
 }
 
-/** A lock that a thread waits for. */
+/** A lock that a thread waits for, or did. */
 interface Waiting {
-  hi: number;
-  lo: number;
   /** ns; -1 if it does not wait. */
   since: number;
   caller: CallerSums;
@@ -201,7 +200,10 @@ export class LockContention implements Consumer {
   readonly #time = new RelativeTime();
   readonly #callers = new Map<number, CallerSums>();
   readonly #threads = new Map<number, ThreadSums>();
-  readonly #waiting = new Map<number, Waiting[]>();
+  /** Threads, under each the upper halves of its locks, under these the lower halves. */
+  readonly #locks = new NodeTable();
+  /** By the node of a lock. */
+  readonly #waiting: Waiting[] = [];
   #engine: Engine | undefined;
   #tracepoints: Tracepoints | undefined;
   /** Ends of waits that began before the recording. */
@@ -253,10 +255,10 @@ export class LockContention implements Consumer {
 
   #begin(run: Run, i: number, time: number, hi: number, lo: number, flags: number): void {
     const tid = intAt(run.tid, i);
-    let list = this.#waiting.get(tid);
-    if (list === undefined) this.#waiting.set(tid, list = []);
-    let waiting = list.find((of) => of.since >= 0 && of.hi === hi && of.lo === lo);
-    if (waiting !== undefined) return;
+    const locks = this.#locks;
+    const lock = locks.node(locks.node(locks.node(-1, tid), hi), lo);
+    const waiting = this.#waiting[lock];
+    if (waiting !== undefined && waiting.since >= 0) return;
     const stack = intAt(run.stack, i);
     const key = stack * 256 + (flags & 0xff);
     let caller = this.#callers.get(key);
@@ -266,11 +268,8 @@ export class LockContention implements Consumer {
     this.#threads.set(tid, thread);
     thread.contended++;
     thread.comm = intAt(run.comm, i);
-    waiting = list.find(({ since }) => since < 0);
-    if (waiting === undefined) list.push({ hi, lo, since: time, caller });
+    if (waiting === undefined) this.#waiting[lock] = { since: time, caller };
     else {
-      waiting.hi = hi;
-      waiting.lo = lo;
       waiting.since = time;
       waiting.caller = caller;
     }
@@ -278,9 +277,9 @@ export class LockContention implements Consumer {
 
   #end(run: Run, i: number, time: number, hi: number, lo: number): void {
     const tid = intAt(run.tid, i);
-    const waiting = this.#waiting.get(tid)
-      ?.find((of) => of.since >= 0 && of.hi === hi && of.lo === lo);
-    if (waiting === undefined) {
+    const locks = this.#locks;
+    const waiting = this.#waiting[locks.node(locks.node(locks.node(-1, tid), hi), lo)];
+    if (waiting === undefined || waiting.since < 0) {
       this.unbegun++;
       return;
     }

@@ -26,11 +26,6 @@ export interface KnownBinary {
   readonly pid?: number | undefined;
 }
 
-interface KernelBinary {
-  readonly name: number;
-  readonly shortName: string;
-  readonly module: boolean;
-}
 
 /** The kernel's maps: the kernel itself, its modules, and code named by KSYMBOL records. */
 export class KernelMaps {
@@ -42,7 +37,10 @@ export class KernelMaps {
   readonly #names: NameTable;
   readonly #sources: MapSources;
   readonly #spaces: AddressSpaces;
-  readonly #binaries: KernelBinary[] = [];
+  /** Names of binaries by their short names; the first one of a short name is kept. */
+  readonly #binaries = new Map<string, number>();
+  /** The first binary that is no module. */
+  #kernel: number | undefined;
   /** Symbols that KSYMBOL records gave, by the map they made: name and size. */
   readonly #ksymbols = new Map<number, { name: number; size: number }>();
   #kernelMap = -1;
@@ -59,12 +57,16 @@ export class KernelMaps {
     for (const { filename, misc } of binaries) {
       if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) !== PERF_RECORD_MISC_KERNEL) continue;
       const { name, module } = kernelModuleName(filename);
-      this.#binaries.push({
-        name: this.#names.internText(filename),
-        shortName: module ? name : baseName(filename),
-        module,
-      });
+      this.#binary(module ? name : baseName(filename), module, this.#names.internText(filename));
     }
+  }
+
+  /** The name of a binary with this short name; `name` if there is none yet. */
+  #binary(shortName: string, module: boolean, name: number): number {
+    if (!module) this.#kernel ??= name;
+    const known = this.#binaries.get(shortName);
+    if (known === undefined) this.#binaries.set(shortName, name);
+    return known ?? name;
   }
 
   /** Maps that stay where no tree may reach them: to be handed to {@link KernelMaps.moved}. */
@@ -103,33 +105,20 @@ export class KernelMaps {
     const isKernel = text.startsWith("[kernel.kallsyms");
     if (text.startsWith("/") || (!isKernel && text.startsWith("["))) {
       const { name: shortName, module } = kernelModuleName(text);
-      let binary = this.#binaries.find((known) => known.shortName === shortName);
-      if (binary === undefined) {
-        binary = { name, shortName, module };
-        this.#binaries.push(binary);
-      }
-      this.#add(binary.name, range);
+      this.#add(this.#binary(shortName, module, name), range);
     } else if (isKernel) {
-      let kernel = this.#binaries.find((known) => !known.module);
-      if (kernel === undefined) {
-        kernel = {
-          name: this.#names.internText("[kernel.kallsyms]"),
-          shortName: "[kernel.kallsyms]",
-          module: false,
-        };
-        this.#binaries.push(kernel);
-      }
+      const kernel = this.#kernel ??
+        this.#binary("[kernel.kallsyms]", false, this.#names.internText("[kernel.kallsyms]"));
       if (this.#kernelMap >= 0) this.#remove(this.#kernelMap);
       // Some files have a kernel map of no size at 0: it means all there is.
       const { startHi, startLo, endHi, endLo } = range;
       const all = (startHi | startLo | endHi | endLo) === 0;
       this.#kernelMap = this.#add(
-        kernel.name,
+        kernel,
         all ? { ...range, endHi: 0xffff_ffff, endLo: 0xffff_ffff } : range,
       );
     } else if (isX86 && text.startsWith(ENTRY_TRAMPOLINE)) {
-      const kernel = this.#binaries.find((known) => !known.module);
-      if (kernel !== undefined) this.#add(kernel.name, range);
+      if (this.#kernel !== undefined) this.#add(this.#kernel, range);
     }
   }
 
