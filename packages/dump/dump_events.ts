@@ -41,7 +41,7 @@ export class DumpEvents {
 
   /** Takes up the events of a file, and which features it has. */
   begin(): void {
-    const ids = new Set(this.#reader.features.map(({ id }) => id));
+    const ids = new Set(this.#reader.listedFeatures.map(({ id }) => id));
     this.update();
     this.hasAuxtrace = ids.has(HEADER_AUXTRACE);
     this.branchMode = ids.has(HEADER_BRANCH_STACK) && !(this.combinedType & PERF_SAMPLE_STACK_USER);

@@ -50,7 +50,7 @@ async function* pipeFeatures(reader: PerfDataReader): AsyncGenerator<Feature, vo
 
 /** The features of a file; one whose bytes are not there comes with the error. */
 async function* fileFeatures(reader: PerfDataReader): AsyncGenerator<Feature, void, void> {
-  for (const { id, section } of reader.features) {
+  for (const { id, section } of reader.listedFeatures) {
     const { offset, size } = sectionRange(section);
     try {
       if (size > MAX_SECTION) {

@@ -74,7 +74,7 @@ export async function* regionRuns(
       break;
     case "feature_table":
       for (let i = 0, at = 0; at < size; i++, at += 16) {
-        const id = parts.reader.features[i]?.id ?? -1;
+        const id = parts.reader.listedFeatures[i]?.id ?? -1;
         const owner = `feature_table[${i}] ${featureName(id)}`;
         yield traced(owner, as(perfFileSection), at, Math.min(at + 16, size));
       }
@@ -116,7 +116,7 @@ export function layoutProblems(reader: PerfDataReader): { offset: number; messag
   const attrsAt = Number(header.attrs.offset);
   const problems = layout.conflicts.map(({ wanted, reason }) => {
     const { kind, index = 0, offset, size } = wanted;
-    const feature = reader.features.findIndex(({ id }) => id === index);
+    const feature = reader.listedFeatures.findIndex(({ id }) => id === index);
     const at = kind === "ids"
       ? attrsAt + (index + 1) * entry - prefixSize(perfFileSection)
       : kind === "feature"

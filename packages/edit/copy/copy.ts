@@ -225,7 +225,7 @@ class Copy {
 
   /** The features of a file, through the edit. */
   async #fileFeatures(): Promise<void> {
-    for (const { id, section } of this.#reader.features) {
+    for (const { id, section } of this.#reader.listedFeatures) {
       const name = featureName(id);
       let bytes: Uint8Array;
       try {

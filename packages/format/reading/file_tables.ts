@@ -173,15 +173,20 @@ export interface FeatureSection {
  *
  * @param offset File offset of the table.
  * @param takeArch Takes the bytes of the feature ARCH.
+ * @returns All entries of the table, and those whose sections the file has whole.
  */
 export async function readFeatureTable(
   host: TablesHost,
   header: PerfFileHeader,
   offset: number,
   takeArch: (bytes: Uint8Array) => void,
-): Promise<FeatureSection[]> {
+): Promise<{ listed: readonly FeatureSection[]; whole: readonly FeatureSection[] }> {
   const { littleEndian } = host;
   const features: FeatureSection[] = [];
+  const isLost = ({ section }: FeatureSection): boolean => {
+    const range = sectionRange(section);
+    return range.offset + range.size > (host.fileSize ?? Infinity);
+  };
   try {
     const ids = featureIds(header, littleEndian);
     const bytes = await host.readSection(offset, 16 * ids.length, "feature table");
@@ -192,10 +197,6 @@ export async function readFeatureTable(
       });
       features.push({ id, section });
     });
-    const isLost = ({ section }: FeatureSection): boolean => {
-      const range = sectionRange(section);
-      return range.offset + range.size > (host.fileSize ?? Infinity);
-    };
     const lost = features.filter(isLost);
     if (lost.length > 0) {
       const names = lost.map(({ id }) => FEATURE_NAMES[id] ?? id).join(", ");
@@ -216,7 +217,7 @@ export async function readFeatureTable(
     if (!(error instanceof PerfDataError)) throw error;
     host.reportDamage(error.message, error);
   }
-  return features;
+  return { listed: features, whole: features.filter((feature) => !isLost(feature)) };
 }
 
 /** A file offset in hexadecimal. */

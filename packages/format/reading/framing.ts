@@ -8,7 +8,7 @@ import {
   PERF_RECORD_ID_INDEX,
 } from "../records/record_types.ts";
 import type { ForwardReader } from "../sources/source.ts";
-import { recordSize } from "../records/record_header.ts";
+import { recordSize, setRecordSize } from "../records/record_header.ts";
 
 /** Number of bytes for each read; also bounds the memory of a batch. */
 export const BLOCK = 1 << 19;
@@ -19,6 +19,8 @@ export const BLOCK = 1 << 19;
 export const FIRST_BLOCK = 1 << 13;
 /** Room for a record that began in the block before: no record is longer than 64 KB. */
 export const CAPACITY = BLOCK + (1 << 16);
+/** Maximum size of a COMPRESSED2 record: far more than the buffer of a CPU, which it holds. */
+const MAX_COMPRESSED = 2 ** 26;
 /**
  * Whether a record of type 69 is an ID_INDEX: `nr` entries of 32 bytes, or of 48 in newer kernels.
  * In the pipe dialect of old Chrome OS tools the type means a host name.
@@ -34,6 +36,9 @@ export function isIdIndex(batch: RecordBatch, i: number): boolean {
 /**
  * The size of the payload after record `i`; 0 if it has none.
  *
+ * perf 6.16 and later write COMPRESSED2 records of 64 KB and more, whose size wraps: what goes beyond it
+ * is the payload.
+ *
  * perf writes tracing data after a record of 12 bytes; a longer record, as Android's simpleperf
  * writes it, holds the data itself.
  */
@@ -43,6 +48,10 @@ export function payloadSize(batch: RecordBatch, i: number): number {
   switch (batch.type(i)) {
     case PERF_RECORD_AUXTRACE:
       return size < 16 ? 0 : Number(batch.view.getBigUint64(at, batch.littleEndian));
+    case PERF_RECORD_COMPRESSED2:
+      return size < 16
+        ? 0
+        : sizeBeyond(size, Number(batch.view.getBigUint64(at, batch.littleEndian)));
     case PERF_RECORD_HEADER_TRACING_DATA:
       return size < 12 || size > 16 ? 0 : batch.view.getUint32(at, batch.littleEndian);
     default:
@@ -51,10 +60,29 @@ export function payloadSize(batch: RecordBatch, i: number): number {
 }
 
 /**
+ * Bytes of a COMPRESSED2 record beyond the size in its header, if that has wrapped: perf rounds it up to
+ * a multiple of 8, and does not write so many zeros. {@linkcode frame} makes sizes below 16 to 16.
+ */
+function sizeBeyond(size: number, dataSize: number): number {
+  const whole = 16 + dataSize;
+  const rounded = Math.ceil(whole / 8) * 8;
+  if (rounded < 2 ** 16 || whole > MAX_COMPRESSED) return 0;
+  return Math.max(rounded % 2 ** 16, 16) === size ? whole - size : 0;
+}
+
+/**
  * Why framing stopped: the next record is not whole (`more`), the last one wants to be looked at
  * before the stream goes on (`again`), or the next one is shorter than its header (`bad`).
  */
 export type Stop = "more" | "again" | "bad";
+
+/** Whether a record of fewer than 16 bytes is a COMPRESSED2 whose size has wrapped. */
+function isWrapped(view: DataView, pos: number, len: number, littleEndian: boolean): boolean {
+  if (view.getUint32(pos, littleEndian) !== PERF_RECORD_COMPRESSED2 || pos + 16 > len) return false;
+  const whole = 16 + Number(view.getBigUint64(pos + PERF_EVENT_HEADER_SIZE, littleEndian));
+  return whole <= MAX_COMPRESSED && whole > 2 ** 16 - 8 &&
+    Math.ceil(whole / 8) * 8 % 2 ** 16 === recordSize(view, pos, littleEndian);
+}
 
 const MACHINE_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
@@ -74,9 +102,13 @@ export function frame(batch: RecordBatch, from: number, len: number, framing: bo
   let seen = from;
   while (pos + PERF_EVENT_HEADER_SIZE <= len) {
     const word = fast && (pos & 3) === 0;
-    const size = word
+    let size = word
       ? (words[(pos >> 2) + 1] as number) >>> 16
       : recordSize(view, pos, littleEndian);
+    if (size < 16 && isWrapped(view, pos, len, littleEndian)) {
+      size = 16;
+      setRecordSize(view, pos, size, littleEndian);
+    }
     if (size < PERF_EVENT_HEADER_SIZE) {
       stop = n === 0 ? "bad" : "again";
       break;
@@ -150,6 +182,15 @@ export class BufferedPayload implements Payload {
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return payloadBlocks(this);
+  }
+
+  /** The whole payload, as far as the data has it. */
+  async all(): Promise<Uint8Array> {
+    const all = new Uint8Array(this.#available);
+    while (this.taken < all.length) {
+      if (await this.read(all.subarray(this.taken)) === 0) break;
+    }
+    return all.subarray(0, this.taken);
   }
 
   /** Skips what was not read; returns where in the buffer the next record starts. */

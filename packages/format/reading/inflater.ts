@@ -2,7 +2,12 @@ import { RecordBatch } from "./batch.ts";
 import type { ErrorPlace } from "../error.ts";
 import type { EventTable } from "../header/events.ts";
 import { CAPACITY, frame, type Stop } from "./framing.ts";
-import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_COMPRESSED } from "../records/record_types.ts";
+import {
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+} from "../records/record_types.ts";
+import { recordSize } from "../records/record_header.ts";
 import type { ZstdState, ZstdStream } from "../zstd/zstd.ts";
 
 /**
@@ -91,9 +96,15 @@ export class Inflater {
     if (!this.#broken) {
       const stream = this.#stream ??= this.#makeStream();
       this.#inflated = 0;
-      const pieces = stream.push(compressedBytes(record, this.#littleEndian))[Symbol.iterator]();
-      for (let piece = this.#next(pieces); piece !== undefined; piece = this.#next(pieces)) {
-        yield* this.#frame(piece, offset);
+      for (const bytes of compressedBytes(record, this.#littleEndian)) {
+        if (bytes === undefined) {
+          this.#breakOff("a record of the compressor does not end where the next one begins");
+          break;
+        }
+        const pieces = stream.push(bytes)[Symbol.iterator]();
+        for (let piece = this.#next(pieces); piece !== undefined; piece = this.#next(pieces)) {
+          yield* this.#frame(piece, offset);
+        }
       }
     }
     if (this.#broken) {
@@ -165,8 +176,34 @@ export class Inflater {
   }
 }
 
-/** The zstd bytes in a COMPRESSED or COMPRESSED2 record. */
-function compressedBytes(record: Uint8Array, littleEndian: boolean): Uint8Array {
+/** Maximum size of a record of perf's compressor. */
+const MAX_RECORD = 2 ** 16 - 1;
+
+/**
+ * The zstd bytes in a COMPRESSED or COMPRESSED2 record.
+ *
+ * perf 6.16 and later write what one turn of the compressor made as one record. If that was several
+ * records, only the first header counts all of their bytes; the others are among the data, without a
+ * `data_size`. Yields `undefined` if there is no record where one has to be.
+ */
+function* compressedBytes(
+  record: Uint8Array,
+  littleEndian: boolean,
+): Generator<Uint8Array | undefined> {
+  const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
+  if (record.length <= MAX_RECORD) return yield ownBytes(record, littleEndian);
+  yield record.subarray(16, MAX_RECORD);
+  for (let at = MAX_RECORD; at + 16 < record.length;) {
+    const size = recordSize(view, at, littleEndian);
+    if (view.getUint32(at, littleEndian) !== PERF_RECORD_COMPRESSED2 || size < 16) {
+      return yield undefined;
+    }
+    yield record.subarray(at + 16, at + size);
+    at += size;
+  }
+}
+
+function ownBytes(record: Uint8Array, littleEndian: boolean): Uint8Array {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
   if (view.getUint32(0, littleEndian) === PERF_RECORD_COMPRESSED || record.length < 16) {
     return record.subarray(PERF_EVENT_HEADER_SIZE);

@@ -152,7 +152,8 @@ export class PerfDataReader {
   readonly #options: ReaderOptions;
   readonly #prologue: Uint8Array;
   #data: { offset: number; size: number } = { offset: 0, size: 0 };
-  #features: FeatureSection[] = [];
+  #features: readonly FeatureSection[] = [];
+  #listed: readonly FeatureSection[] = [];
   #ids: PerfFileSection[] = [];
   #epilogue: { offset: number; bytes: Uint8Array } | undefined;
   #streamUsed = false;
@@ -238,11 +239,16 @@ export class PerfDataReader {
   }
 
   /**
-   * The feature sections, in the order of the feature table. Those of a file that arrives as a
-   * stream are known after its last batch; those of a pipe are HEADER_FEATURE records.
+   * The feature sections that the file has whole, in the order of the feature table. Those of a file
+   * that arrives as a stream are known after its last batch; those of a pipe are HEADER_FEATURE records.
    */
   get features(): readonly FeatureSection[] {
     return this.#features;
+  }
+
+  /** All sections of the feature table: also those that end beyond a file that was cut. */
+  get listedFeatures(): readonly FeatureSection[] {
+    return this.#listed;
   }
 
   /** Which bytes of the file belong to what. A pipe stream is a header and data. */
@@ -262,7 +268,7 @@ export class PerfDataReader {
       headerSize: this.headerSize,
       ids: this.#ids,
       data: this.#data,
-      features: this.#features,
+      features: this.#listed,
     };
     return fileLayout(sections, this.fileSize);
   }
@@ -344,7 +350,10 @@ export class PerfDataReader {
 
   async #readFeatureTable(header: PerfFileHeader): Promise<void> {
     const offset = this.#data.offset + this.#data.size;
-    this.#features = await readFeatureTable(this, header, offset, (bytes) => this.#setArch(bytes));
+    const take = (bytes: Uint8Array) => this.#setArch(bytes);
+    const { listed, whole } = await readFeatureTable(this, header, offset, take);
+    this.#listed = listed;
+    this.#features = whole;
   }
 
   #setArch(bytes: Uint8Array): void {
@@ -430,10 +439,16 @@ export class PerfDataReader {
         if (this.isPipe) this.#takeMeta(batch);
         const type = batch.type(last);
         const size = stop === "again" ? payloadSize(batch, last) : 0;
+        const inflates = options.inflate !== false &&
+          (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2);
+        const record = inflates ? batch.recordBytes(last).slice() : undefined;
+        const offset = batch.offsetOf(last);
         if (size > 0) {
           const payload = new BufferedPayload(batch, next, len, forward, size, to);
-          batch.payload = payload;
+          // The rest of a compressed record is inflated with it.
+          batch.payload = inflates ? undefined : payload;
           yield batch;
+          const rest = inflates ? await payload.all() : undefined;
           pos = await payload.finish();
           stats.payloadBytes += payload.taken;
           // Nothing is left in the buffer where the payload went beyond it.
@@ -444,16 +459,12 @@ export class PerfDataReader {
               { offset: payload.offset, record: { type, index: stats.records - 1 } },
             );
           }
-        } else if (
-          options.inflate !== false &&
-          (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2)
-        ) {
-          const compressed = batch.recordBytes(last).slice();
-          const offset = batch.offsetOf(last);
-          yield batch;
-          yield* inflater.inflate(compressed, offset);
+          if (record !== undefined && rest !== undefined) {
+            yield* inflater.inflate(joined(record, rest), offset);
+          }
         } else {
           yield batch;
+          if (record !== undefined) yield* inflater.inflate(record, offset);
         }
       }
       if (stop === "bad") {
@@ -581,6 +592,13 @@ export class PerfDataReader {
     };
     await this.#readFeatureTable(header);
   }
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const all = new Uint8Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all;
 }
 
 function emptyStats(): ReaderStats {

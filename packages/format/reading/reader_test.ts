@@ -266,6 +266,58 @@ Deno.test("reader: records come out of compressed ones, and keep their carrier's
   }
 });
 
+/**
+ * One turn of perf's compressor as perf 6.16 and later write it: records of at most 65,535 bytes, of which the
+ * first one's `data_size` counts all bytes, and its size has 16 bits.
+ */
+function turnOfCompressor(stream: Uint8Array): Uint8Array {
+  const parts: Uint8Array[] = [];
+  for (let at = 0; at < stream.length; at += 65_519) {
+    const data = stream.subarray(at, at + 65_519);
+    parts.push(header(83, 16 + data.length), new Uint8Array(8), data);
+  }
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  const view = new DataView(bytes.buffer);
+  view.setUint16(6, Math.ceil(bytes.length / 8) * 8 & 0xffff, true);
+  view.setBigUint64(8, BigInt(bytes.length - 16), true);
+  return bytes;
+}
+
+Deno.test("reader: a COMPRESSED2 whose size has wrapped is as long as its data_size says", async () => {
+  // The stream has `total` bytes in all: raw blocks (RFC 8878, 3.1.1) of records.
+  const names = Array.from({ length: 8000 }, (_, i) => `task ${i}`);
+  const inner = new Uint8Array(await new Blob(names.map((name) => comm(name))).arrayBuffer());
+  for (const total of [65_513, 65_519, 65_520, 80_000, 131_064, 131_072, 200_003]) {
+    const stream = new Uint8Array(total);
+    stream.set([0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3]);
+    let [at, taken] = [6, 0];
+    while (at < total) {
+      const left = total - at - 3;
+      const length = left > 50_000 ? 40_000 : left;
+      stream.set([length << 3 & 255, length >> 5 & 255, length >> 13], at);
+      stream.set(inner.subarray(taken, taken + length), at + 3);
+      at += 3 + length;
+      taken += length;
+    }
+    const carrier = turnOfCompressor(stream);
+    for (const source of [bytesSource, (bytes: Uint8Array) => pieces(bytes, [100, 7000])]) {
+      const { names: read, problems, reader } = await pass(
+        source(await pipeOf([comm("first"), carrier, comm("last")])),
+      );
+      const left = problems.filter((problem) => !problem.includes("expected a whole record"));
+      assertEquals(left, [], `${total}`);
+      assertEquals([read[0], read[1], read.at(-1)], ["first", "83", "last"]);
+      assertEquals(reader.stats.inflatedBytes, taken, `${total}`);
+      assertEquals(read.slice(2, 102), names.slice(0, 100));
+    }
+  }
+});
+
 Deno.test("reader: damaged compressed data is reported once, what follows is read", async () => {
   const bad = new Uint8Array(40).fill(0xee);
   bad.set(header(81, 40));

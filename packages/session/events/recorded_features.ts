@@ -30,7 +30,6 @@ export async function recordedFeatures(
   for (const { id, section } of reader.features) {
     if (!wanted.has(id)) continue;
     const [offset, size] = [Number(section.offset), Number(section.size)];
-    if (reader.fileSize !== undefined && offset + size > reader.fileSize) continue;
     sections.set(id, await reader.readSection(offset, size, featureName(id)));
   }
   const values = new Map<number, unknown>();

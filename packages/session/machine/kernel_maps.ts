@@ -26,7 +26,6 @@ export interface KnownBinary {
   readonly pid?: number | undefined;
 }
 
-
 /** The kernel's maps: the kernel itself, its modules, and code named by KSYMBOL records. */
 export class KernelMaps {
   /** The tree of the kernel's space in `AddressSpaces`. */
