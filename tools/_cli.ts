@@ -155,10 +155,8 @@ export function parseFlags<const B extends string, const S extends string>(
     const found = given.length === 0 ? undefined : given.join(between);
     value[name] = found;
   }
-  if (value.temp !== undefined) useTempFolder(value.temp);
-  if (value.color !== undefined) {
-    color = parseWord("color", value.color, ["auto", "always", "never"]);
-  }
+  useTempFolder(value.temp);
+  color = parseWord("color", value.color, ["auto", "always", "never"]) ?? "auto";
   // As of standard input: Deno lets nobody open what is in /dev without all permissions.
   if (value.output === "/dev/stdout") value.output = "-";
   const operands = parsed._.map(String);
@@ -194,8 +192,10 @@ export function giveUpWriting(...paths: readonly (string | undefined)[]): void {
   }
 }
 
-/** Lets temporary files be made in a directory, which has to be there. */
-function useTempFolder(folder: string): void {
+/** Lets temporary files be made in a directory, which has to be there; without one there are none. */
+function useTempFolder(folder: string | undefined): void {
+  setTempFolder(folder);
+  if (folder === undefined) return;
   if (Deno.permissions.querySync({ name: "write", path: folder }).state !== "granted") {
     throw new InputError(
       "--temp needs the permission to write: perfdata NAME has it, or deno run --allow-write",
@@ -204,7 +204,6 @@ function useTempFolder(folder: string): void {
   about(folder, () => {
     if (!Deno.statSync(folder).isDirectory) throw new Deno.errors.NotADirectory();
   });
-  setTempFolder(folder);
 }
 
 /** Words as a message lists them: `bash, zsh or fish`. */

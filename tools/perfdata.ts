@@ -382,4 +382,7 @@ async function run([name, ...args]: readonly string[]): Promise<number> {
   }
 }
 
-if (import.meta.main) await main({ name: "perfdata", run });
+/** All commands as one. */
+export const perfdata: Pick<Command, "name" | "run"> = { name: "perfdata", run };
+
+if (import.meta.main) await main(perfdata);

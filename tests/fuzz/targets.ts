@@ -29,6 +29,7 @@ import { DwarfContext, DwarfError, elfDwarfSections } from "@perfdata/symbols/dw
 import { OutputError } from "@perfdata/format/file-sink";
 import { InputError, UsageError } from "../../tools/_cli.ts";
 import { COMMANDS } from "../../tools/perfdata.ts";
+import { inHost } from "../support/host.ts";
 import type { Kind } from "./corpus.ts";
 import { packSections } from "./packed_sections.ts";
 import type { Random } from "./random.ts";
@@ -260,61 +261,17 @@ async function toolTargets(): Promise<Omit<Target, "kind">[]> {
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
 
-/** Runs a tool in this process, with nobody on the other side of its pipes but a counter. */
+/** Runs a tool in this process, with all permissions; nobody reads more than `most` bytes of its output. */
 export async function captured(
   run: () => number | Promise<number>,
   most: number = MOST_OUTPUT,
 ): Promise<{ code: number; out: string; err: string }> {
-  let written = 0;
-  let out = "";
-  let err = "";
+  let code = 0;
+  const { stdout, stderr } = await inHost(async () => {
+    code = await run();
+  }, { args: [], flags: ["--allow-all"], cwd: Deno.cwd(), most });
   const decoder = new TextDecoder();
-  const { stdout, stderr } = Deno;
-  const saved = [stdout.writeSync, stderr.writeSync, Deno.permissions.revokeSync] as const;
-  const take = (bytes: Uint8Array): number => {
-    written += bytes.length;
-    if (written > most) throw new Deno.errors.BrokenPipe();
-    if (out.length < 1 << 16) out += decoder.decode(bytes, { stream: true });
-    return bytes.length;
-  };
-  Object.assign(stdout, { writeSync: take });
-  const takeError = (bytes: Uint8Array): number => {
-    if (err.length < 1 << 16) err += new TextDecoder().decode(bytes);
-    return take(bytes);
-  };
-  Object.assign(stderr, { writeSync: takeError });
-  // A tool's files are closed when its process ends: here that is after each run.
-  const { open, openSync } = Deno;
-  const files: Deno.FsFile[] = [];
-  Object.assign(Deno, {
-    openSync: (...args: Parameters<typeof openSync>) => {
-      const file = openSync(...args);
-      files.push(file);
-      return file;
-    },
-    open: async (...args: Parameters<typeof open>) => {
-      const file = await open(...args);
-      files.push(file);
-      return file;
-    },
-  });
-  // A tool gives up what it does not need; the next one may.
-  Deno.permissions.revokeSync = Deno.permissions.querySync;
-  try {
-    return { code: await run(), out, err };
-  } finally {
-    Object.assign(stdout, { writeSync: saved[0] });
-    Object.assign(stderr, { writeSync: saved[1] });
-    Deno.permissions.revokeSync = saved[2];
-    Object.assign(Deno, { open, openSync });
-    for (const file of files) {
-      try {
-        file.close();
-      } catch {
-        // The tool has closed it.
-      }
-    }
-  }
+  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
 const ADDRESSES = Float64Array.from({ length: 64 }, (_, i) => 0x1000 + 8 * i);

@@ -1,4 +1,7 @@
-/** Runs a tool as its task does: with the same permissions, in a process of its own. */
+/** Runs a tool as its task does, with the same permissions: within this process, or in one of its own. */
+import { main } from "../../tools/_cli.ts";
+import { COMMANDS, perfdata } from "../../tools/perfdata.ts";
+import { inHost } from "./host.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -38,8 +41,43 @@ export function toolArguments(name: string): string[] {
   return ["run", "--config", `${ROOT}deno.json`, ...flags.split(" "), `${ROOT}${file}`];
 }
 
-/** Runs a tool to its end. */
+/** The flags of `deno run` in these arguments. */
+const flagsOf = (args: readonly string[]): string[] =>
+  args.filter((word) => word.startsWith("--allow-"));
+
+/** Commands whose work is done by a process that they start, with their own standard streams. */
+const STARTING: ReadonlySet<string> = new Set(["sql"]);
+
+/**
+ * Runs a tool to its end, within this process, as {@linkcode inHost} says. Runs follow each other. What is about the
+ * process itself (signals, pipes that are closed, V8's flags, memory) takes {@linkcode toolProcess}.
+ */
 export async function tool(
+  name: string,
+  args: readonly string[],
+  options: ToolOptions = {},
+): Promise<ToolResult> {
+  if (STARTING.has(name) || options.signal !== undefined) {
+    return await toolProcess(name, args, options);
+  }
+  const { input, cwd = ROOT, env = {} } = options;
+  const command = name === "perfdata"
+    ? perfdata
+    : (await [...COMMANDS.values()].flat().find((entry) => entry.name === name)?.load())?.tool;
+  if (command === undefined) throw new Error(`no command ${name}`);
+  const { code, stdout, stderr } = await inHost(() => main(command, args), {
+    args,
+    flags: flagsOf(toolArguments(name)),
+    input,
+    cwd,
+    env: { NO_COLOR: "1", PERFDATA_CWD: "", ...env },
+  });
+  const decoder = new TextDecoder();
+  return { code, stdout, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+/** Runs a tool to its end, in a process of its own. */
+export async function toolProcess(
   name: string,
   args: readonly string[],
   options: ToolOptions = {},

@@ -110,10 +110,10 @@ export function openSource(
 let tempFolder: string | undefined;
 
 /**
- * Says where the temporary files of what {@link openSource} opens from now on may be. Without it there are
- * none.
+ * Sets the folder for temporary files of the sources that {@link openSource} opens from now on. Without a folder
+ * there are no temporary files.
  */
-export function setTempFolder(folder: string): void {
+export function setTempFolder(folder: string | undefined): void {
   tempFolder = folder;
 }
 
