@@ -3,7 +3,6 @@ import { annotate, codeCounts, type FunctionTest } from "@perfdata/export/annota
 import { type CodeOptions, readCode } from "@perfdata/export/function-code";
 import { pickSamples } from "@perfdata/profile/filter-profile";
 import { functionName, type Profile, totals } from "@perfdata/profile/profile";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { rowsIn, rowTest } from "../view/data/selection.ts";
 import type { Shown, ViewEngine } from "../view/data/view_engine.ts";
 import type { TextPage } from "../view/terminal/browser.ts";
@@ -11,7 +10,7 @@ import { type Line, textOf } from "../view/terminal/lines.ts";
 import { disassembler } from "./_disassembler.ts";
 import { codeLines } from "./_insns.ts";
 import type { ReadProfile } from "./_profile.ts";
-import { codeFiles, imagesOf } from "./_pt.ts";
+import { type codeFiles, objectCode } from "./_pt.ts";
 import { type RecordedRuns, recordedRuns } from "./_recorded_runs.ts";
 import { sourceLines, Sources } from "./_source_lines.ts";
 
@@ -44,7 +43,7 @@ export class AnnotatedPages {
 
   constructor(about: AnnotatedSource) {
     this.#about = about;
-    this.#sources = new Sources(about.flags.value.source);
+    this.#sources = new Sources(about.flags.value.source, about.flags.value.symbols);
   }
 
   /** The function; its code, or its source lines if there is no code. */
@@ -100,8 +99,7 @@ export class AnnotatedPages {
     const { arch } = source.engine.reader;
     const decode = await disassembler("report", arch);
     if (decode === undefined) return `instructions of ${arch} are not decoded`;
-    const files = await codeFiles(source.engine.recorded, flags.value);
-    const code = new ObjectCodeReader(files, imagesOf(undefined, name));
+    const code = await objectCode(source.engine.recorded, flags.value, name);
     return { ...source, disassembler: decode, code };
   }
 

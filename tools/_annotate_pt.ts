@@ -5,11 +5,11 @@ import { namePlaces } from "@perfdata/profile/profile-names";
 import type { Profile } from "@perfdata/profile/profile";
 import { ThreadTable } from "@perfdata/profile/thread-table";
 import { tracePlaces } from "@perfdata/report/trace-branches";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
+import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import { shortName } from "@perfdata/session/short-name";
 import { traceBranches, type TraceCounts } from "./_branches_pt.ts";
 import { complain, InputError, Progress, UsageError } from "./_cli.ts";
-import { codeFiles, imagesOf } from "./_pt.ts";
+import { objectCode } from "./_pt.ts";
 import type { ReadProfile } from "./_profile.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 
@@ -35,10 +35,7 @@ export async function readTracedInsns(
   }
   const traced = await traceBranches(tool, name, flags);
   const { code, sideband, engine } = traced.decoded;
-  const source = new ObjectCodeReader(
-    await codeFiles(sideband.recorded, flags.value),
-    imagesOf(undefined, name),
-  );
+  const source = await objectCode(sideband.recorded, flags.value, name);
   const mode = /^i[3-6]86$|^x86$/.test(engine.reader.arch ?? "") ? 32 : 64;
   const executed = executions(traced, source, mode);
   if (executed.size === 0) {

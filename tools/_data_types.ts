@@ -7,13 +7,12 @@ import type { UnknownTypes } from "@perfdata/report/type-sums";
 import { shareStyle } from "@perfdata/profile/colors";
 import type { Profile } from "@perfdata/profile/profile";
 import type { Engine } from "@perfdata/session/engine";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { Line } from "../view/terminal/lines.ts";
 import { complain, InputError, writeLine, writeOut } from "./_cli.ts";
 import { dataDecoder } from "./_data_decoder.ts";
 import type { ReadProfile } from "./_profile.ts";
-import { codeFiles, imagesOf } from "./_pt.ts";
+import { type codeFiles, objectCode } from "./_pt.ts";
 import { writeStyled } from "./_styled.ts";
 
 /** The recording, and what of it is printed. */
@@ -50,10 +49,7 @@ export async function dataTypesOf(
       `${name}: operands of ${arch} are not decoded: types of data are those of x86`,
     );
   }
-  const code = new ObjectCodeReader(
-    await codeFiles(engine.recorded, files),
-    imagesOf(undefined, name),
-  );
+  const code = await objectCode(engine.recorded, files, name);
   return new DataTypes(resolver, code, decoder);
 }
 

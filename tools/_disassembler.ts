@@ -13,20 +13,22 @@ import { insnText } from "./_insn_text.ts";
  *
  * @param tool The command, for messages.
  * @param arch As the recording calls it; x86-64 where it does not.
+ * @param withText Whether instructions have texts; without them x86 needs no other library.
  * @returns `undefined` if there is nothing for it.
  */
 export async function disassembler(
   tool: string,
   arch: string | undefined,
+  withText = true,
 ): Promise<Disassembler | undefined> {
-  if (arch === undefined || arch === "x86_64") return await x86(tool, 64);
-  if (/^i[3-6]86$|^x86$/.test(arch)) return await x86(tool, 32);
+  if (arch === undefined || arch === "x86_64") return await x86(tool, 64, withText);
+  if (/^i[3-6]86$|^x86$/.test(arch)) return await x86(tool, 32, withText);
   if (/^(?:aarch64|arm64)$/.test(arch)) return await aarch64(tool);
   return undefined;
 }
 
-async function x86(tool: string, mode: InsnMode): Promise<Disassembler> {
-  return x86Disassembler(mode, await insnText(tool));
+async function x86(tool: string, mode: InsnMode, withText: boolean): Promise<Disassembler> {
+  return x86Disassembler(mode, withText ? await insnText(tool) : undefined);
 }
 
 /** Bytes of an instruction of AArch64. */

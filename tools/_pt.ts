@@ -29,6 +29,7 @@ import {
 import { PtClock, type PtCounts } from "@perfdata/pt/decode";
 import { lossText, unsureText } from "@perfdata/pt/lists";
 import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
+import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
 import { openCodeFile } from "@perfdata/symbols/code-file";
 import type { BinarySource, RecordedMachine } from "@perfdata/symbols";
@@ -281,6 +282,25 @@ export async function codeFiles(
   }
 }
 
+/** Reads the code of objects of a recording: from a bundle, from files, from copies of the kernel's memory. */
+export async function objectCode(
+  machine: RecordedMachine | undefined,
+  where: Parameters<typeof codeFiles>[1],
+  name: string,
+): Promise<ObjectCodeReader> {
+  const files = await codeFiles(machine, where);
+  return new ObjectCodeReader(files, [...imagesOf(undefined, name), ...bundledKcore(where, files)]);
+}
+
+/** The copy of the kernel's memory in a bundle. */
+function bundledKcore(
+  { symbols }: Parameters<typeof codeFiles>[1],
+  files: CodeFiles,
+): MemoryImage[] {
+  const kcore = symbols === undefined ? undefined : files.file(KCORE);
+  return kcore === undefined ? [] : memoryImages(kcore);
+}
+
 /** Where the code of a recording is: in the files of its binaries, or in `images`; of guests, in `guest`. */
 export async function codeOf(
   sideband: PtSideband,
@@ -289,13 +309,7 @@ export async function codeOf(
   guest: readonly MemoryImage[] = [],
 ): Promise<PtCode> {
   const files = await codeFiles(sideband.recorded, where);
-  const kcore = where.symbols === undefined ? undefined : files.file(KCORE);
-  return new PtCode(
-    sideband,
-    files,
-    kcore === undefined ? images : [...images, ...memoryImages(kcore)],
-    guest,
-  );
+  return new PtCode(sideband, files, [...images, ...bundledKcore(where, files)], guest);
 }
 
 /** What is to be said where the kernel's code is that of its file. */

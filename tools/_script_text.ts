@@ -24,7 +24,7 @@ import type { ClockTimes } from "@perfdata/export/time-of-day";
 import type { Engine, EngineOptions } from "@perfdata/session/engine";
 import type { TextWork, WriteText } from "@perfdata/session/workers";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
-import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { SymbolResolver } from "@perfdata/symbols";
 import { complain, type Flags, InputError, UsageError } from "./_cli.ts";
 import type { codeFiles } from "./_pt.ts";
 import type { PROFILE_FLAGS } from "./_profile.ts";
@@ -101,7 +101,7 @@ export async function makeScript(
   );
 }
 
-/** Reads code of a recording's objects; each file is opened once. */
+/** Reads code of a recording's objects. */
 export async function codeReader(
   { reader: { arch }, recorded }: Engine,
   name: string,
@@ -110,15 +110,8 @@ export async function codeReader(
   if (arch !== undefined && !/^(?:x86_64|x86|i[3-6]86)$/.test(arch)) {
     throw new InputError(`${name}: instructions of ${arch} are not decoded: of x86 alone`);
   }
-  const { codeFiles, imagesOf } = await import("./_pt.ts");
-  const files = await codeFiles(recorded, value);
-  const opened = new Map<SymbolObject, ReturnType<typeof files.open>>();
-  const open = (object: SymbolObject) => {
-    let file = opened.get(object);
-    if (file === undefined) opened.set(object, file = files.open(object));
-    return file;
-  };
-  return new ObjectCodeReader({ open, file: files.file }, imagesOf(undefined, name));
+  const { objectCode } = await import("./_pt.ts");
+  return await objectCode(recorded, value, name);
 }
 
 /** Says how much of the code between branches could not be read. */

@@ -2,16 +2,26 @@
 import type { AnnotatedLine, Annotation } from "@perfdata/export/annotate";
 import { shareStyle } from "@perfdata/profile/colors";
 import { markedName } from "@perfdata/profile/profile";
+import { type BundledFile, bundledText } from "@perfdata/symbols/bundle-code";
+import { openBundle } from "@perfdata/symbols/open-resolver";
 import type { Line } from "../view/terminal/lines.ts";
 
 /** Source files, where they can be read. */
 export class Sources {
   readonly #folder: string | undefined;
-  readonly #texts = new Map<string, readonly string[] | undefined>();
+  readonly #bundle: string | undefined;
+  readonly #texts = new Map<string, string | undefined>();
+  readonly #lines = new Map<string, readonly string[]>();
+  /** The files in the bundle. */
+  #bundled: readonly BundledFile[] | undefined;
 
-  /** @param folder Where they are looked for by all or the last parts of their paths. */
-  constructor(folder: string | undefined) {
+  /**
+   * @param folder Where they are looked for by all or the last parts of their paths.
+   * @param bundle A symbol bundle that may have their lines; a folder comes before it.
+   */
+  constructor(folder: string | undefined, bundle?: string) {
     this.#folder = folder;
+    this.#bundle = bundle;
   }
 
   /** The files that were asked for and could not be read. */
@@ -21,19 +31,41 @@ export class Sources {
 
   /** The lines of a file; `undefined` if it cannot be read. */
   lines(path: string): readonly string[] | undefined {
-    if (!this.#texts.has(path)) this.#texts.set(path, this.#read(path));
+    const text = this.text(path);
+    if (text === undefined) return undefined;
+    let lines = this.#lines.get(path);
+    if (lines === undefined) {
+      // Tabs would be shown as such, since a line may hold whatever moves the cursor.
+      this.#lines.set(path, lines = text.replaceAll("\t", "        ").split(/\r?\n/));
+    }
+    return lines;
+  }
+
+  /** The text of a file; `undefined` if it cannot be read. */
+  text(path: string): string | undefined {
+    if (!this.#texts.has(path)) {
+      const found = this.#folder === undefined
+        ? this.#inBundle(path) ?? this.#read(path)
+        : this.#read(path) ?? this.#inBundle(path);
+      this.#texts.set(path, found);
+    }
     return this.#texts.get(path);
   }
 
-  #read(path: string): readonly string[] | undefined {
+  #inBundle(path: string): string | undefined {
+    if (this.#bundle === undefined) return undefined;
+    this.#bundled ??= openBundle(this.#bundle).code;
+    return bundledText(this.#bundled, path);
+  }
+
+  #read(path: string): string | undefined {
     const parts = path.split("/").filter((part) => part !== "" && part !== ".");
     const places = this.#folder === undefined
       ? [path]
       : parts.map((_, i) => `${this.#folder}/${parts.slice(i).join("/")}`);
     for (const place of places) {
       try {
-        // Tabs would be shown as such, since a line may hold whatever moves the cursor.
-        return Deno.readTextFileSync(place).replaceAll("\t", "        ").split(/\r?\n/);
+        return Deno.readTextFileSync(place);
       } catch {
         // The next place, or none: the lines stand without their text.
       }

@@ -2,7 +2,6 @@
 import { annotate, type Annotation, codeCounts } from "@perfdata/export/annotate";
 import { type CodeOptions, readCode } from "@perfdata/export/function-code";
 import { type Profile, totals } from "@perfdata/profile/profile";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
 import {
   aboutAsync,
   COLOR_HELP,
@@ -19,7 +18,7 @@ import {
 } from "./_cli.ts";
 import { disassembler } from "./_disassembler.ts";
 import { codeJson, codeLines } from "./_insns.ts";
-import { codeFiles, imagesOf, KERNEL_FILE_NOTE } from "./_pt.ts";
+import { KERNEL_FILE_NOTE, objectCode } from "./_pt.ts";
 import type { TraceCounts } from "./_branches_pt.ts";
 import {
   eventNumber,
@@ -122,7 +121,7 @@ async function run(flags: AnnotateFlags): Promise<number> {
       event,
       eventName: profile.events[event]?.name ?? "",
       whole: totals(profile)[event]?.period ?? 0,
-      sources: new Sources(value.source),
+      sources: new Sources(value.source, value.symbols),
       traced: traced?.traced,
     };
     const annotations = annotate(profile, event, found.lines);
@@ -195,10 +194,7 @@ async function codeOf(
   const options: CodeOptions = {
     ...source,
     disassembler: decode,
-    code: new ObjectCodeReader(
-      await codeFiles(source.engine.recorded, value),
-      imagesOf(undefined, name),
-    ),
+    code: await objectCode(source.engine.recorded, value, name),
   };
   const pieces = [];
   for (const counts of found) pieces.push(...await readCode(profile, counts, options));

@@ -42,7 +42,7 @@ import {
   writeLine,
   writeOut,
 } from "./_cli.ts";
-import { notBundle } from "./_not_bundle.ts";
+import { isRecording, notBundle } from "./_not_bundle.ts";
 import { FETCH, remediesOf, remedyOf } from "./_remedies.ts";
 import {
   causesText,
@@ -76,8 +76,10 @@ show    lists what is in a bundle
 
   -o, --output FILE      the bundle to write (default: perf.symbols); of table, a directory
   -f, --force            overwrite the file if it exists
-      --code             bundle: with the code that the Intel PT of FILE ran through, and its
-                         symbols, so that "perfdata pt --symbols BUNDLE" needs no binaries
+      --code             bundle: with the code of sampled functions, and of what Intel PT ran
+                         through, so that annotate, report, view and pt need no binaries
+      --source [DIR]     bundle: the same with the lines of these functions, from files at their
+                         own paths, or in DIR by all or the last parts of their paths
       --lines            fetch: of objects that only lack source lines as well
       --json             print JSON
 ${SYMBOL_HELP}\
@@ -87,7 +89,8 @@ ${SYMBOL_HELP}\
 
 examples:
   perfdata symbols bundle perf.data -o perf.symbols
-  perfdata symbols bundle --code perf.data && perfdata pt --symbols perf.symbols perf.data
+  perfdata symbols bundle --code --source perf.data
+  perfdata annotate --symbols perf.symbols perf.data main
   perfdata symbols trust perf.data --symbols perf.symbols
   perfdata symbols trust --json perf.data | jq .resolved.samples
   perfdata symbols table tables && perfdata sql "FROM functions" tables
@@ -102,7 +105,8 @@ Exit codes: 0 done; 1 a file cannot be read, or part of it is damaged; 2 wrong u
 
 const FLAGS = {
   boolean: ["json", "force", "code", "lines", ...SYMBOL_FLAGS.boolean],
-  string: ["output", "temp", ...SYMBOL_FLAGS.string],
+  string: ["output", "temp", "source", ...SYMBOL_FLAGS.string],
+  optional: ["source"],
   alias: { o: "output", f: "force" },
 } as const;
 
@@ -155,6 +159,10 @@ async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses
   return { recorded, resolver: await resolverFor(recorded), damaged };
 }
 
+/** Whether a directory is a recording. */
+const hasData = (path: string): boolean =>
+  [...Deno.readDirSync(path)].some(({ name }) => name === "data");
+
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
 
@@ -178,14 +186,14 @@ function trustText(trust: SymbolTrust, file: string): string {
   const { all } = trust;
   const share = (what: string, counted: TrustCount): string[] => [
     what,
-    String(counted.addresses),
-    percent(counted.addresses, all.addresses),
     String(counted.samples),
     percent(counted.samples, all.samples),
     percent(counted.period, all.period),
+    String(counted.addresses),
+    percent(counted.addresses, all.addresses),
   ];
   const summary = columns([
-    ["", "ADDRESSES", "", "SAMPLES", "", "PERIOD"],
+    ["", "SAMPLES", "", "PERIOD", "ADDRESSES", ""],
     share("all", all),
     share("with a function", trust.resolved),
     share("with a source line", trust.lines),
@@ -320,16 +328,34 @@ function trustJson(trust: SymbolTrust, stacks: Unwound): string {
   return `${JSON.stringify(json, null, 2)}\n`;
 }
 
+/**
+ * `--source perf.data` has no folder: the file is the recording.
+ *
+ * @returns The operands, and the folder: `""` for the files' own paths.
+ */
+function filesAndSource(
+  files: readonly string[],
+  source: string | undefined,
+): [files: readonly string[], source: string | undefined] {
+  if (source === undefined || source === "" || files.length > 0) return [files, source];
+  const isFile = source === "-" ||
+    (isRecording(source) && (!Deno.statSync(source).isDirectory || hasData(source)));
+  return isFile ? [[source], ""] : [files, source];
+}
+
 async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   const output = flags.value.output ?? "perf.symbols";
   using target = output === "-" ? undefined : openOutput(output, flags.on.force);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
-  const code = flags.on.code ? await import("./_pt_bundle.ts") : undefined;
+  const { source } = flags.value;
+  const isWithCode = flags.on.code || source !== undefined;
+  const code = isWithCode ? await import("./_code_bundle.ts") : undefined;
   const progress = new Progress("symbols", undefined);
   const { bytes, trust } = await bundleSymbols(
     recorded,
     resolver,
-    code && ((writer) => code.bundleCode(file, flags, resolver, writer)),
+    code &&
+      ((writer) => code.bundleCode({ name: file, flags, source, recorded, resolver }, writer)),
     progress.names,
   );
   progress.finish();
@@ -505,7 +531,8 @@ async function run(flags: SymbolsFlags): Promise<number> {
   if (verb !== "fetch") Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" });
   if (verb === "show" && files.length === 0) throw new UsageError("show: no bundle is given");
   if (verb === "table" && files.length === 0) throw new UsageError("table: no tables are given");
-  return await job(oneFile(files), flags);
+  const [named, source] = filesAndSource(files, flags.value.source);
+  return await job(oneFile(named), { ...flags, value: { ...flags.value, source } });
 }
 
 /** The command. */

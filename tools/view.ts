@@ -2,7 +2,6 @@
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { VIEW_PARTS } from "@perfdata/export/page-asset";
 import { type ViewProfile, viewProfile } from "@perfdata/export/view-profile";
 import { pageText, reportText } from "@perfdata/export/page-text";
@@ -25,7 +24,7 @@ import {
   writeLine,
 } from "./_cli.ts";
 import { disassembler } from "./_disassembler.ts";
-import { codeFiles, codeOf, imagesOf } from "./_pt.ts";
+import { codeOf, imagesOf, objectCode } from "./_pt.ts";
 import { insnText } from "./_insn_text.ts";
 import { resolverOf } from "./_symbol_flags.ts";
 import { Sources } from "./_source_lines.ts";
@@ -148,16 +147,13 @@ async function profileOf(
   const view = viewProfile(profile);
   if (source === undefined) return { profile: view, isWhole, code: undefined };
   const { engine, resolver } = source;
-  const sources = new Sources(flags.value.source);
+  const sources = new Sources(flags.value.source, flags.value.symbols);
   const code = new CodeService({
     profile,
     view,
     engine,
     resolver,
-    code: new ObjectCodeReader(
-      await codeFiles(engine.recorded, flags.value),
-      imagesOf(undefined, name),
-    ),
+    code: await objectCode(engine.recorded, flags.value, name),
     disassembler: () => disassembler("view", engine.reader.arch),
     source: (path) => sources.lines(path),
   });

@@ -144,7 +144,7 @@ Deno.test({
       const shown = await symbols(folder, ["show", "perf.symbols"]);
       assertEquals([shown.code, shown.err], [0, ""]);
       assertStringIncludes(shown.out, `elf ${folder}/program `);
-      assertMatch(shown.out, /fibonacci at \/.*tests\/symbol_bundle\/calls\.c:\d+\n/);
+      assertMatch(shown.out, /fibonacci at \/.*tests\/support\/symbol_bundle\/calls\.c:\d+\n/);
       const json = await symbols(folder, ["show", "--json", "perf.symbols"]);
       const rows = json.out.trimEnd().split("\n").map((line) => JSON.parse(line));
       assert(rows.some(({ frames }) => frames.at(-1)?.function === "fibonacci"));

@@ -1,5 +1,6 @@
 import { isRandomAccess, type RandomAccessSource, type SyncSource } from "@perfdata/format";
 import { directorySource } from "@perfdata/format/directory-source";
+import { bundledText } from "@perfdata/symbols/bundle-code";
 import { expandedStream, fileCompression } from "@perfdata/format/compressed-source";
 import { checkRange } from "@perfdata/symbols/binary-source";
 import { type ClosableSource } from "@perfdata/symbols/symbol-files";
@@ -196,23 +197,31 @@ export function symbolFiles({ elves, others }: Dropped): SymbolFiles {
   };
 }
 
-/** Reads a bundle that was dropped. */
+/** Bundles that were read. */
+const bundles = new WeakMap<Blob, SymbolBundle>();
+
+/** Reads a bundle that was dropped; once. */
 export function openBundle({ bundle }: Dropped): SymbolBundle | undefined {
-  return bundle === undefined
-    ? undefined
-    : SymbolBundle.open(binarySource(bundle).read(0, bundle.size));
+  if (bundle === undefined) return undefined;
+  let opened = bundles.get(bundle);
+  if (opened === undefined) {
+    opened = SymbolBundle.open(binarySource(bundle).read(0, bundle.size));
+    bundles.set(bundle, opened);
+  }
+  return opened;
 }
 
 /** Most bytes of a source file. */
 const MOST_SOURCE = 1 << 24;
 
-/** The lines of a source file that was dropped: by the last part of its path. */
+/** The lines of a source file that was dropped, by the last part of its path; or of one in the bundle. */
 export function sourceLines(dropped: Dropped, path: string): readonly string[] | undefined {
   const last = path.slice(path.lastIndexOf("/") + 1);
   const file = dropped.others.find(({ name }) => name === last)?.blob;
-  if (file === undefined || file.size > MOST_SOURCE) return undefined;
-  const text = new TextDecoder().decode(binarySource(file).read(0, file.size));
-  return text.replaceAll("\t", "        ").split(/\r?\n/);
+  const text = file === undefined || file.size > MOST_SOURCE
+    ? bundledText(openBundle(dropped)?.code ?? [], path)
+    : new TextDecoder().decode(binarySource(file).read(0, file.size));
+  return text?.replaceAll("\t", "        ").split(/\r?\n/);
 }
 
 /** Where the code of objects is: in programs that were dropped, if they are those that ran. */

@@ -58,7 +58,7 @@ export function x86Disassembler(mode: InsnMode, textOf?: InsnText): Disassembler
 }
 
 /** Longest function that is listed: the longest of LLVM's have 1 MB. */
-const MOST_CODE = 1 << 22;
+export const MOST_CODE: number = 1 << 22;
 
 /** What instructions are read with. */
 export interface CodeOptions {

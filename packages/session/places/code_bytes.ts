@@ -26,6 +26,7 @@ export class ObjectCodeReader {
   kernelFile: string | undefined;
   readonly #files: CodeFiles;
   readonly #memory: readonly MemoryImage[];
+  readonly #opened = new Map<SymbolObject, ReturnType<CodeFiles["open"]>>();
   readonly #kernels = new Map<SymbolObject, readonly MemoryImage[] | string>();
   readonly #jit = new Map<string, { source: BinarySource; symbols: JitSymbols } | string>();
 
@@ -67,8 +68,14 @@ export class ObjectCodeReader {
     }
   }
 
+  #open(object: SymbolObject): ReturnType<CodeFiles["open"]> {
+    let found = this.#opened.get(object);
+    if (found === undefined) this.#opened.set(object, found = this.#files.open(object));
+    return found;
+  }
+
   #file(object: SymbolObject, start: number, size: number): CodeBytes {
-    const found = this.#files.open(object);
+    const found = this.#open(object);
     return "missing" in found ? found : { bytes: found.source.read(start, size).slice() };
   }
 
@@ -78,7 +85,7 @@ export class ObjectCodeReader {
     if (copied !== undefined) return { bytes: copied };
     let images = this.#kernels.get(object);
     if (images === undefined) {
-      const found = this.#files.open(object);
+      const found = this.#open(object);
       if ("missing" in found) images = found.missing;
       else if (name === undefined || address === undefined) {
         images = "the recording does not say where the kernel was";

@@ -142,3 +142,24 @@ export function partsSource({ size, parts }: BundledFile): BinarySource {
     },
   };
 }
+
+/**
+ * The text of a source file in a bundle; `undefined` if it has none. Lines that were not kept are empty.
+ *
+ * @example
+ * ```ts
+ * import { bundledText } from "@perfdata/symbols/bundle-code";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const parts = [{ offset: 0, bytes: new TextEncoder().encode("\nint main() {") }];
+ * const files = [{ path: "/src/a.c", buildId: "", size: 13, parts }];
+ * assertEquals(bundledText(files, "/src/a.c"), "\nint main() {");
+ * ```
+ */
+export function bundledText(code: readonly BundledFile[], path: string): string | undefined {
+  const file = code.find((file) => file.path === path && file.buildId === "");
+  const [part] = file?.parts ?? [];
+  // Of other files there are parts.
+  if (part === undefined || part.bytes.length !== file?.size) return undefined;
+  return new TextDecoder().decode(part.bytes);
+}

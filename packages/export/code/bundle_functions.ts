@@ -1,0 +1,187 @@
+import { floatAt } from "@perfdata/format/elements";
+import type { RecordedAddresses } from "@perfdata/session/symbols";
+import type { ObjectCodeReader } from "@perfdata/session/object-code";
+import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
+import type {
+  Resolution,
+  SymbolBundleWriter,
+  SymbolObject,
+  SymbolResolver,
+} from "@perfdata/symbols";
+import { type Disassembler, MOST_CODE } from "./function_code.ts";
+
+/** Lines around those of an instruction whose text is kept. */
+const AROUND = 5;
+
+/** What {@linkcode bundleFunctions} needs. */
+export interface FunctionsToBundle {
+  /** Finds symbols. */
+  readonly resolver: SymbolResolver;
+  /** Reads code; what it reads is to be recorded. */
+  readonly code: ObjectCodeReader;
+  /** Finds the instructions of a function, and what they call. */
+  readonly disassembler: Disassembler;
+}
+
+/** The result of {@linkcode bundleFunctions}. */
+export interface BundledFunctions {
+  /** Functions whose code was read. */
+  readonly functions: number;
+  /** Functions whose code could not be read, by the reason. */
+  readonly missing: ReadonlyMap<string, number>;
+  /** By path of a source file: lines of these functions, with some lines around them. */
+  readonly lines: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+/** A function with sampled addresses. */
+interface SampledFunction {
+  readonly size: number;
+  /** When one of its addresses was sampled: for generated code. */
+  readonly time: number;
+}
+
+/**
+ * Reads the code of all functions that have sampled addresses, and adds names and lines of all their
+ * instructions, and names of what they call, to a bundle.
+ */
+export async function bundleFunctions(
+  { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
+  { resolver, code, disassembler }: FunctionsToBundle,
+  writer: SymbolBundleWriter,
+): Promise<BundledFunctions> {
+  const rowsOf = new Map<number, number[]>();
+  for (let row = 0; row < table.count; row++) {
+    const object = table.object[row] ?? -1;
+    if (object < 0 || table.uses[row] === 0) continue;
+    const rows = rowsOf.get(object);
+    if (rows === undefined) rowsOf.set(object, [row]);
+    else rows.push(row);
+  }
+  let functions = 0;
+  const missing = new Map<string, number>();
+  const lines = new Map<string, Set<number>>();
+  for (const [number, rows] of rowsOf) {
+    const object = objects[number] as SymbolObject;
+    const symbols = await resolver.open(object);
+    try {
+      const addresses = Float64Array.from(rows, (row) => floatAt(table.address, row));
+      const times = Float64Array.from(rows, (row) => floatAt(table.times, row));
+      const adder = new InsnAdder(symbols, addresses, writer, lines);
+      for (const [start, found] of await functionsAt(symbols, addresses, times)) {
+        const read = found.size > MOST_CODE
+          ? { missing: `${found.size} bytes are no function` }
+          : code.read(object, start, found.size, found.time);
+        if ("missing" in read) {
+          const why = `${object.path}: ${read.missing}`;
+          missing.set(why, (missing.get(why) ?? 0) + 1);
+          continue;
+        }
+        functions++;
+        await adder.add(start, read.bytes, found.time, disassembler);
+      }
+    } finally {
+      symbols.close();
+    }
+  }
+  return { functions, missing, lines };
+}
+
+/** The functions that addresses are in, by their starts. */
+async function functionsAt(
+  symbols: ObjectSymbols,
+  addresses: Float64Array,
+  times: Float64Array,
+): Promise<Map<number, SampledFunction>> {
+  const found = new Map<number, SampledFunction>();
+  for (const [i, { symbol }] of (await symbols.find(addresses, times)).entries()) {
+    if (symbol === undefined || symbol.data === true || symbol.end <= symbol.start) continue;
+    const size = Math.max(symbol.end - symbol.start, found.get(symbol.start)?.size ?? 0);
+    found.set(symbol.start, { size, time: found.get(symbol.start)?.time ?? floatAt(times, i) });
+  }
+  return found;
+}
+
+/** Adds instructions of functions of one object. */
+class InsnAdder {
+  readonly #symbols: ObjectSymbols;
+  readonly #writer: SymbolBundleWriter;
+  readonly #lines: Map<string, Set<number>>;
+  /** Addresses that the bundle has already: those of samples, with the names of their time. */
+  readonly #known: Set<number>;
+
+  constructor(
+    symbols: ObjectSymbols,
+    known: Float64Array,
+    writer: SymbolBundleWriter,
+    lines: Map<string, Set<number>>,
+  ) {
+    this.#symbols = symbols;
+    this.#known = new Set(known);
+    this.#writer = writer;
+    this.#lines = lines;
+  }
+
+  async add(
+    start: number,
+    bytes: Uint8Array,
+    time: number,
+    disassembler: Disassembler,
+  ): Promise<void> {
+    const insns = disassembler.insns(bytes, BigInt.asUintN(64, BigInt(start)));
+    const own = Float64Array.from(insns, ({ at }) => start + at);
+    const called = Float64Array.from(
+      new Set(
+        insns.flatMap(({ target }) =>
+          target === undefined || (target >= 0 && target < bytes.length) ? [] : [start + target]
+        ),
+      ),
+    );
+    for (const places of [own, called]) {
+      const found = await this.#symbols.find(places, places.map(() => time));
+      for (const [i, resolution] of found.entries()) {
+        this.#put(floatAt(places, i), resolution);
+        if (places === own) this.#note(resolution);
+      }
+    }
+  }
+
+  #put(address: number, resolution: Resolution): void {
+    if (resolution.cause !== undefined || !Number.isSafeInteger(address)) return;
+    if (this.#known.has(address)) return;
+    this.#known.add(address);
+    const { object, origin, segments } = this.#symbols;
+    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
+    this.#writer.add(info, address, resolution);
+  }
+
+  #note({ frames }: Resolution): void {
+    for (const { file, line } of frames) {
+      if (file === undefined || line <= 0) continue;
+      let lines = this.#lines.get(file);
+      if (lines === undefined) this.#lines.set(file, lines = new Set());
+      if (lines.has(line) && lines.has(line + AROUND) && lines.has(line - AROUND)) continue;
+      for (let n = Math.max(1, line - AROUND); n <= line + AROUND; n++) lines.add(n);
+    }
+  }
+}
+
+/**
+ * The text of a source file with some of its lines; the others are empty, so that lines keep their numbers.
+ *
+ * @example
+ * ```ts
+ * import { keptLines } from "@perfdata/export/bundle-functions";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(keptLines("a\nb\nc\nd\n", new Set([2, 3, 9])), "\nb\nc\n");
+ * ```
+ */
+export function keptLines(text: string, lines: ReadonlySet<number>): string {
+  const kept: string[] = [];
+  let last = 0;
+  for (const [i, line] of text.split("\n").entries()) {
+    kept.push(lines.has(i + 1) ? line : "");
+    if (lines.has(i + 1)) last = i + 1;
+  }
+  return kept.slice(0, last).map((line) => `${line}\n`).join("");
+}
