@@ -1,11 +1,12 @@
 /** `funcs -g`: rows and their stacks are those of `perf report -g folded`, on a recording made here. */
 import { assert, assertEquals } from "@std/assert";
-import { assertAsPerf, perfText, perfVersion } from "../support/perf.ts";
+import { perfText, perfVersion } from "../support/perf.ts";
+import { OWN_START, WITHOUT_LIBRARIES } from "../support/recorded_program.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { runs } from "../support/unwound.ts";
 import { skipped } from "../support/ignored.ts";
 
-const PROGRAM = `
+const PROGRAM = `${OWN_START}
 volatile long sink;
 __attribute__((noinline)) long spin(long n) { long s = 0; for (long i = 0; i < n; i++) s += i ^ sink; return s; }
 __attribute__((noinline)) long even(int d);
@@ -61,11 +62,12 @@ Deno.test({
       let compared = 0;
       for (const mode of ["fp", "dwarf,16384"]) {
         const frames = mode === "fp" ? "-fno-omit-frame-pointer" : "-fomit-frame-pointer";
-        const failed = runs("gcc", "-O1", frames, "-o", program, `${folder}/a.c`) ??
-          runs(
-            ...["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "2999"],
-            ...["--call-graph", mode, "-o", data, program],
-          );
+        const failed =
+          runs("gcc", "-O1", frames, ...WITHOUT_LIBRARIES, "-o", program, `${folder}/a.c`) ??
+            runs(
+              ...["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "2999"],
+              ...["--call-graph", mode, "-o", data, program],
+            );
         if (failed !== undefined) {
           await skipped(t, `${mode}: ${failed}`);
           continue;
@@ -87,7 +89,7 @@ Deno.test({
             const { code, out } = await tool("funcs", [...flags, data]);
             assertEquals(code, 0);
             const ours = ourChains(out);
-            assertAsPerf(sorted(ours), sorted(perfChains(perf?.stdout ?? "")), `${mode} ${flags}`);
+            assertEquals(sorted(ours), sorted(perfChains(perf?.stdout ?? "")), `${mode} ${flags}`);
             compared += ours.size;
           }
         }

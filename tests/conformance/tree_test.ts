@@ -1,13 +1,14 @@
 /** `tree` as a user runs it; on a recording made here, each node is compared with perf's stacks. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { assertAsPerf, perfText, perfVersion } from "../support/perf.ts";
+import { perfText, perfVersion } from "../support/perf.ts";
+import { OWN_START, WITHOUT_LIBRARIES } from "../support/recorded_program.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { runs } from "../support/unwound.ts";
 import { skipped } from "../support/ignored.ts";
 
 const FIXTURES = new URL("../../fixtures", import.meta.url).pathname;
 
-const PROGRAM = `
+const PROGRAM = `${OWN_START}
 volatile long sink;
 __attribute__((noinline)) long spin(long n) { long s = 0; for (long i = 0; i < n; i++) s += i ^ sink; return s; }
 __attribute__((noinline)) long left(int d) { return d == 0 ? spin(9000) : left(d - 1) + 1; }
@@ -75,22 +76,23 @@ Deno.test({
         // Where there are frame pointers perf 6.1 loses some stacks of copies: after `pop %rbp`.
         const frames = mode === "fp" ? "-fno-omit-frame-pointer" : "-fomit-frame-pointer";
         const data = `${folder}/perf.data`, program = `${folder}/a`;
-        const failed = runs("gcc", "-O1", frames, "-o", program, `${folder}/a.c`) ??
-          runs(
-            ...[
-              "perf",
-              "record",
-              "-q",
-              "-B",
-              "-e",
-              "cpu-clock:u",
-              "-F",
-              "2999",
-              "--call-graph",
-              mode,
-            ],
-            ...["-o", data, program],
-          );
+        const failed =
+          runs("gcc", "-O1", frames, ...WITHOUT_LIBRARIES, "-o", program, `${folder}/a.c`) ??
+            runs(
+              ...[
+                "perf",
+                "record",
+                "-q",
+                "-B",
+                "-e",
+                "cpu-clock:u",
+                "-F",
+                "2999",
+                "--call-graph",
+                mode,
+              ],
+              ...["-o", data, program],
+            );
         if (failed !== undefined) {
           await skipped(t, `${mode}: ${failed}`);
           continue;
@@ -105,7 +107,7 @@ Deno.test({
           assertEquals(code, 0);
           const ours = paths(rowsOf(out));
           const theirs = perfPaths(script?.stdout ?? "", flags.length > 0);
-          assertAsPerf(sorted(ours), sorted(theirs), mode);
+          assertEquals(sorted(ours), sorted(theirs), mode);
           nodes += ours.size;
         }
       }

@@ -3,8 +3,6 @@
  * it takes all there is of both.
  */
 
-import { assert, assertEquals } from "@std/assert";
-
 /** What a run of perf printed. */
 export interface PerfOutput {
   /** Exit code. */
@@ -116,23 +114,6 @@ async function runPerf(
   } finally {
     Deno.removeSync(buildIds, { recursive: true });
   }
-}
-
-/**
- * Compares lines with those of perf. Stubs of the PLT perf 6.1 misplaces, leaves without a name, or calls
- * `@plt` where they have none: where samples hit any, which is chance, one line in ten on each side may
- * differ beyond that.
- */
-export function assertAsPerf(ours: readonly string[], perf: readonly string[], what: string): void {
-  if (!ours.some((line) => line.includes("@plt"))) return assertEquals(ours, perf, what);
-  const plain = (line: string) => line.replace(/\*ABS\*\+0x[0-9a-f]+@plt/g, "@plt");
-  const [known, theirs] = [new Set(ours.map(plain)), new Set(perf.map(plain))];
-  const differing = [
-    ...ours.filter((line) => !theirs.has(plain(line))),
-    ...perf.filter((line) => !known.has(plain(line))),
-  ];
-  console.log(`${what}: stubs of the PLT: ${differing.length} lines of ${ours.length} differ`);
-  assert(differing.length <= Math.max(2, 0.1 * ours.length), differing.join("\n"));
 }
 
 /** perf puts its own vdso into a temporary file and prints that file's random name. */
