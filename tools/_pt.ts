@@ -255,10 +255,12 @@ export async function openPtAgain(
 /** Where the files with the code of a recording are: in a bundle, or on this machine. */
 export async function codeFiles(
   machine: RecordedMachine | undefined,
-  { symfs, symbols, vmlinux }: {
+  { symfs, symbols, vmlinux, "guest-vmlinux": guestVmlinux, guestmount }: {
     readonly symfs?: string | undefined;
     readonly symbols?: string | undefined;
     readonly vmlinux?: string | undefined;
+    readonly "guest-vmlinux"?: string | undefined;
+    readonly guestmount?: string | undefined;
   },
 ): Promise<CodeFiles> {
   const found = await symbolFiles(symfs);
@@ -268,6 +270,8 @@ export async function codeFiles(
     release: machine?.release,
     ...(symfs === undefined ? {} : { symfs, byBuildId: new BuildIdFolder(found, symfs) }),
     ...(vmlinux === undefined ? {} : { vmlinux }),
+    ...(guestVmlinux === undefined ? {} : { guestVmlinux }),
+    ...(guestmount === undefined ? {} : { guestMount: guestmount }),
   };
   const local: CodeFiles = {
     open: (object) => openCodeFile(found, object, places),

@@ -16,7 +16,12 @@ const fetchOr = (otherwise: string): Remedy => ({ object }) =>
     : otherwise;
 
 const REMEDIES: Readonly<Record<UnresolvedCause, Remedy>> = {
-  "file missing": fetchOr("perfdata symbols bundle where it was recorded, or --symfs DIR"),
+  "file missing": (of) =>
+    of.object?.guest !== undefined && of.object.buildId === undefined
+      ? of.object.kind === "kernel"
+        ? "--guest-kallsyms FILE, a copy of /proc/kallsyms of the guest"
+        : "--guestmount DIR with the files of the guest"
+      : fetchOr("perfdata symbols bundle where it was recorded, or --symfs DIR")(of),
   "build id differs": fetchOr("--symfs DIR with the files that were recorded"),
   "no symbols": fetchOr("install its debug symbols (-dbg, -dbgsym, -debuginfo)"),
   "not readable": () => "perfdata symbols trust says what is wrong with the file",

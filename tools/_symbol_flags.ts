@@ -14,7 +14,10 @@ import { isArchive, notBundle } from "./_not_bundle.ts";
 /** To be spread into the flags of a command. */
 export const SYMBOL_FLAGS = {
   boolean: ["no-demangle"],
-  string: ["symbols", "symfs", "vmlinux", "kallsyms"],
+  string: [
+    ...["symbols", "symfs", "vmlinux", "kallsyms"] as const,
+    ...["guest-vmlinux", "guest-kallsyms", "guestmount"] as const,
+  ],
 } as const;
 
 /** What they mean: for the help text of a command. */
@@ -24,6 +27,11 @@ export const SYMBOL_HELP = `\
                          or in the archive that "perf archive" made
       --vmlinux FILE     the kernel's ELF file
       --kallsyms FILE    a copy of /proc/kallsyms
+      --guest-vmlinux FILE
+                         the ELF file of the kernel of guests (perf kvm record)
+      --guest-kallsyms FILE
+                         a copy of /proc/kallsyms of the guest
+      --guestmount DIR   a folder with the root of each guest, by the process id of its hypervisor
       --no-demangle      leave C++ and Rust names mangled
 `;
 
@@ -41,13 +49,17 @@ export type SymbolFlags = Flags<
 
 /** What the user gave of them. */
 export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
-  const { symbols, symfs, vmlinux, kallsyms } = value;
+  const { symbols, symfs, vmlinux, kallsyms, guestmount } = value;
+  const { "guest-vmlinux": guestVmlinux, "guest-kallsyms": guestKallsyms } = value;
   return {
     demangle: !on["no-demangle"],
     ...(symbols === undefined ? {} : { symbols }),
     ...(symfs === undefined ? {} : { symfs }),
     ...(vmlinux === undefined ? {} : { vmlinux }),
     ...(kallsyms === undefined ? {} : { kallsyms }),
+    ...(guestVmlinux === undefined ? {} : { guestVmlinux }),
+    ...(guestKallsyms === undefined ? {} : { guestKallsyms }),
+    ...(guestmount === undefined ? {} : { guestMount: guestmount }),
   };
 }
 
@@ -73,7 +85,12 @@ export async function resolverOf(
   const files = await symbolFiles(options.symfs);
   checkPath(options.vmlinux, false);
   checkPath(options.kallsyms, false);
-  if (options.vmlinux !== undefined) checkElf(options.vmlinux);
+  checkPath(options.guestVmlinux, false);
+  checkPath(options.guestKallsyms, false);
+  checkPath(options.guestMount, true);
+  for (const path of [options.vmlinux, options.guestVmlinux]) {
+    if (path !== undefined) checkElf(path);
+  }
   const { symbols } = options;
   if (symbols === undefined) return localResolver({ ...options, files });
   const { BundleError, openResolver } = await import("@perfdata/symbols/open-resolver");

@@ -9,7 +9,10 @@ import { decompress, OpenTables } from "./_table_files.ts";
 import { tableFolders } from "./_table_folders.ts";
 
 /** Flags that say where names are looked up. */
-const NAMING = ["symbols", "symfs", "vmlinux", "kallsyms"] as const;
+const NAMING = [
+  ...["symbols", "symfs", "vmlinux", "kallsyms"] as const,
+  ...["guest-vmlinux", "guest-kallsyms", "guestmount"] as const,
+];
 
 type TablesFlags = Flags<string, typeof SAMPLE_FLAGS.string[number] | typeof NAMING[number]>;
 

@@ -541,7 +541,7 @@ async function reportRows(
   const { on, value } = flags;
   const filters = givenFilters(flags);
   for (const column of question.keys.details?.columns ?? []) {
-    if (column === "parallelism") continue;
+    if (column === "parallelism" || column === "machine") continue;
     const { types, recordedBy } = DETAIL_SOURCES[column];
     if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
     complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);

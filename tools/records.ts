@@ -28,6 +28,7 @@ import {
 } from "./_sample_flags.ts";
 import { given, parseCount, parseJobs, parseOffset, textJobs } from "./_record_flags.ts";
 import { parseTypes } from "./_record_types.ts";
+import { SYMBOL_FLAGS } from "./_symbol_flags.ts";
 
 const HELP =
   `records: prints the records of a perf.data file in file order, one JSON object per line
@@ -62,6 +63,9 @@ docs/records.md describes the objects.
       --symfs DIR    search the files of the recorded machine in DIR, by path and by build id
       --vmlinux FILE the kernel's ELF file
       --kallsyms FILE  a copy of /proc/kallsyms
+      --guest-vmlinux FILE  the ELF file of the kernel of guests (perf kvm record)
+      --guest-kallsyms FILE  a copy of /proc/kallsyms of the guest
+      --guestmount DIR  a folder with the root of each guest, by the process id of its hypervisor
       --no-demangle  leave C++ and Rust names mangled
       --unwind       callchain is the whole stack: unwound from the copy that
                      perf record --call-graph dwarf makes, joined from branch records (lbr) or
@@ -93,10 +97,7 @@ const FLAGS = {
       "jobs",
       "order",
       "u64",
-      "symbols",
-      "symfs",
-      "vmlinux",
-      "kallsyms",
+      ...SYMBOL_FLAGS.string,
       "temp",
       "event",
       ...SAMPLE_FLAGS.string,
@@ -114,8 +115,9 @@ type RecordsFlags = FlagsOf<typeof FLAGS>;
  * @returns The file, and `symbols`: a bundle, nothing for this machine, `undefined` for no symbols.
  */
 function fileAndSymbols({ on, value, operands }: RecordsFlags): [file: string, symbols?: string] {
-  const { symbols, symbol, symfs, vmlinux, kallsyms } = value;
-  const here = on.inline || on.srcline || (symfs ?? vmlinux ?? kallsyms ?? symbol) !== undefined;
+  const { symbols, symbol } = value;
+  const here = on.inline || on.srcline || symbol !== undefined ||
+    SYMBOL_FLAGS.string.some((flag) => flag !== "symbols" && value[flag] !== undefined);
   if (symbols === undefined) return here ? [oneFile(operands), ""] : [oneFile(operands)];
   return symbols !== "" && operands.length === 0 && (symbols === "-" || isRecording(symbols))
     ? [symbols, ""]

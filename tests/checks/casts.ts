@@ -17,7 +17,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/profile/": 75,
   "packages/pt/": 324,
   "packages/report/": 9,
-  "packages/session/": 600,
+  "packages/session/": 596,
   "packages/symbols/": 179,
   "packages/tables/": 7,
   "tools/": 6,

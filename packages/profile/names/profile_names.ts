@@ -48,8 +48,10 @@ export async function namePlaces(
   }
   const frames = new FrameNames(count, new ShownNames(resolver.show));
   const trust = await lookUpPlaces(places, uses, resolver, (found) => {
-    const isKernel = places.mapped[found.object]?.kernel === true;
-    const kind = isKernel
+    const mapped = places.mapped[found.object];
+    const kind = mapped?.guest !== undefined
+      ? FUNCTION_KIND.OTHER
+      : mapped?.kernel === true
       ? FUNCTION_KIND.KERNEL
       : places.objects[found.object]?.kind === "jit"
       ? FUNCTION_KIND.JIT

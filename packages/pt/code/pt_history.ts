@@ -2,7 +2,6 @@ import {
   PERF_RECORD_MISC_COMM_EXEC,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_FORK_EXEC,
-  PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_KERNEL,
 } from "@perfdata/format/perf-event";
 import {
@@ -14,6 +13,7 @@ import {
 } from "@perfdata/format/record-types";
 import { COMM, FORK, KSYMBOL } from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { isGuestMode } from "@perfdata/session/guest-machines";
 import { KernelMaps, type KnownBinary } from "@perfdata/session/kernel-maps";
 import { AddressSpaces } from "@perfdata/session/machine-maps";
 import { NameTable } from "@perfdata/session/machine-names";
@@ -185,9 +185,12 @@ export class PtHistory {
       ...(vdso ? { pgoffHi: 0, pgoffLo: 0 } : {}),
     };
     const mode = recordMisc(view, start, le) & PERF_RECORD_MISC_CPUMODE_MASK;
-    if (mode === PERF_RECORD_MISC_GUEST_KERNEL) return;
+    if (
+      isGuestMode(mode) ||
+      this.#sources.kind(source) === MAPPED.GUEST_KERNEL
+    ) return;
     if (mode === PERF_RECORD_MISC_KERNEL) {
-      this.#kernel.map(this.#sources.name(source), range, this.#isX86);
+      this.#kernel.map(source, range, this.#isX86);
       this.changes.push(time);
       return;
     }

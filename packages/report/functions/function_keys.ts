@@ -1,6 +1,7 @@
 import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/data-source";
 import { intAt, uintAt } from "@perfdata/format/elements";
 import { markedName, UNVERIFIED_MARK } from "@perfdata/profile/profile";
+import { machineName } from "@perfdata/session/guest-machines";
 import { BRANCH } from "@perfdata/session/run";
 import type { FineColumn } from "./function_names.ts";
 import type { FunctionTable } from "./functions.ts";
@@ -401,6 +402,11 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
   textKey("time", "time", timeText),
   textKey("trace", "trace", (value, { details }) => details?.trace(value) ?? "N/A"),
   weightKey("parallelism", "parallelism"),
+  textKey(
+    "machine",
+    "machine",
+    (value) => machineName(Number(value >> 32n), Number(BigInt.asIntN(32, value))),
+  ),
   offsetKey("symoff", "to"),
   {
     name: "symbol_size",
@@ -418,7 +424,10 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
   sumKey("p_stage_cyc", "retire_lat"),
 ];
 
-/** Where a function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
+/**
+ * Where a function runs: `k` in the kernel, `.` in a process, `g` and `u` in the kernel and in a process of a
+ * guest, `H` elsewhere.
+ */
 function levelText({ names: { functions } }: FunctionTable, number: number): string {
   return String.fromCharCode(functions.level(number));
 }
@@ -490,6 +499,7 @@ export type SortKey =
   | "time"
   | "trace"
   | "parallelism"
+  | "machine"
   | "symoff"
   | "symbol_size"
   | "type"

@@ -10,7 +10,7 @@ import type { Resolution, ResolvedFrame, SymbolResolver } from "@perfdata/symbol
 import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
 import type { NameColumn } from "./function_keys.ts";
-import { FunctionNumbers, LEVEL } from "./function_numbers.ts";
+import { FunctionNumbers, LEVEL, levelOf } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
 import { Texts } from "../numbered_texts.ts";
 
@@ -337,11 +337,7 @@ export class PlaceNames {
     let symbol = 0;
     if (needs.symbol) {
       const mode = place < 0 ? PERF_RECORD_MISC_USER : places.cpumode(place);
-      const level = mode === PERF_RECORD_MISC_KERNEL
-        ? LEVEL.KERNEL
-        : mode === PERF_RECORD_MISC_USER
-        ? LEVEL.USER
-        : LEVEL.OTHER;
+      const level = levelOf(mode);
       symbol = needs.inline && frame?.inlined
         ? this.functions.inlined(dso, frame, address, level)
         : found?.symbol === undefined
@@ -399,11 +395,7 @@ export class PlaceNames {
   /** The function of a place and the offset in it. */
   #point({ place, found, dso, inObject, base }: FinePlace): number {
     const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
-    const level = mode === PERF_RECORD_MISC_KERNEL
-      ? LEVEL.KERNEL
-      : mode === PERF_RECORD_MISC_USER
-      ? LEVEL.USER
-      : LEVEL.OTHER;
+    const level = levelOf(mode);
     if (found?.symbol === undefined) {
       return this.functions.address(dso, inObject + base, hexOf(this.#places, place, base), level);
     }

@@ -1,4 +1,10 @@
 import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
+import {
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_GUEST_USER,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+} from "@perfdata/format/perf-event";
 import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
 import type { SymbolInfo } from "@perfdata/symbols/symbol-table";
 import { enlarge } from "@perfdata/format/enlarge";
@@ -11,9 +17,29 @@ export const LEVEL = {
   KERNEL: 0x6b,
   /** In a process. */
   USER: 0x2e,
+  /** In the kernel of a guest. */
+  GUEST_KERNEL: 0x67,
+  /** In a process of a guest. */
+  GUEST_USER: 0x75,
   /** In a hypervisor, or elsewhere. */
   OTHER: 0x48,
 } as const;
+
+/** The level of code that runs in a CPU mode. */
+export function levelOf(cpumode: number): number {
+  switch (cpumode) {
+    case PERF_RECORD_MISC_KERNEL:
+      return LEVEL.KERNEL;
+    case PERF_RECORD_MISC_USER:
+      return LEVEL.USER;
+    case PERF_RECORD_MISC_GUEST_KERNEL:
+      return LEVEL.GUEST_KERNEL;
+    case PERF_RECORD_MISC_GUEST_USER:
+      return LEVEL.GUEST_USER;
+    default:
+      return LEVEL.OTHER;
+  }
+}
 
 /** A function that is inlined where it was met. */
 const INLINED = 1;

@@ -7,6 +7,8 @@ import {
 import { intAt, uintAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_SAMPLE_CGROUP,
   PERF_SAMPLE_CODE_PAGE_SIZE,
   PERF_SAMPLE_DATA_PAGE_SIZE,
@@ -21,6 +23,7 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/perf-event";
 import { SampleFields } from "@perfdata/format/sample-layout";
+import { isGuestMode } from "@perfdata/session/guest-machines";
 import type { Run } from "@perfdata/session/run";
 
 /** 64-bit values of single samples. Few recordings have them, and rows are rarely grouped by them. */
@@ -37,17 +40,18 @@ export type DetailColumn =
   | "ip"
   | "time"
   | "trace"
-  | "parallelism";
+  | "parallelism"
+  | "machine";
 
 /** All of them. */
 export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   ...["data_src", "weight", "ins_lat", "retire_lat", "phys_addr"] as const,
   ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip", "time", "trace"] as const,
-  "parallelism",
+  ...["parallelism", "machine"] as const,
 ];
 
-/** Columns from the sample itself; others depend on the time of the sample. */
-export type RecordedColumn = Exclude<DetailColumn, "parallelism">;
+/** Columns that only some samples have; the others are known of every sample. */
+export type RecordedColumn = Exclude<DetailColumn, "parallelism" | "machine">;
 
 /** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
 export const DETAIL_SOURCES: Readonly<
@@ -195,6 +199,12 @@ export class SampleDetails {
       } else if (column === "parallelism") {
         lo = this.parallelism;
         hi = 0;
+      } else if (column === "machine") {
+        lo = intAt(run.process, i);
+        hi = intAt(run.misc, i) & PERF_RECORD_MISC_CPUMODE_MASK;
+        // A row is all of the host, and each guest's.
+        if (isGuestMode(hi)) hi = PERF_RECORD_MISC_GUEST_KERNEL;
+        else lo = hi = 0;
       } else if (column === "data_src" && at < 0) {
         lo = Number(NO_DATA_SOURCE);
       }
@@ -324,6 +334,7 @@ function positionOf(
     case "transaction":
       return fields.transaction;
     case "parallelism":
+    case "machine":
       return -1;
   }
 }

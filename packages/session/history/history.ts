@@ -1,5 +1,10 @@
+import { intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+} from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
@@ -11,6 +16,7 @@ import {
 } from "@perfdata/format/record-types";
 import { COMM, FORK } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
+import { DEFAULT_GUEST, isGuestMode } from "../machine/guest_machines.ts";
 import { Machine } from "../machine/machine.ts";
 import type { AddressSpaces } from "../machine/machine_maps.ts";
 import type { NameTable } from "../machine/machine_names.ts";
@@ -152,11 +158,14 @@ export class History {
   readonly #threads: Versions;
   /** By space: the root of its tree. */
   readonly #roots: Versions;
-  /** The root of the kernel's tree: of thing 0. */
-  readonly #kernel: Versions;
+  /** The roots of the trees of systems: 0 is the kernel of the host, the rest are guests' (`MachineLog.system`). */
+  readonly #systems: Versions;
   // By state: roots, and the moments for which it holds.
   #userRoot = new Int32Array(256);
   #kernelRoot = new Int32Array(256);
+  /** By state: roots of the trees of the guest that its process runs; 0 for none. */
+  #guestKernel = new Int32Array(256);
+  #guestUser = new Int32Array(256);
   #from = new Int32Array(256);
   #until = new Int32Array(256);
   /** By state: the maps that were found last, or -1. */
@@ -164,8 +173,8 @@ export class History {
   #lastKernel = new Int32Array(256);
   /** By number of a thread id: its state that was asked for last, or -1. */
   #lastState: Int32Array<ArrayBuffer>;
-  /** States by the rows that they are made of. */
-  readonly #known = new Map<number, number>();
+  /** States by the rows that they are made of; a text if there are guests. */
+  readonly #known = new Map<number | string, number>();
   /** By tid: the state of a thread that nothing is known of, which was made last. */
   readonly #strangers = new Map<number, number>();
   /** By state of such a thread: the one with this tid that was made before, or -1. */
@@ -186,7 +195,7 @@ export class History {
     this.#tids = keeper.tids;
     this.#threads = keeper.threads;
     this.#roots = keeper.roots;
-    this.#kernel = keeper.kernelRoots;
+    this.#systems = keeper.systems;
     this.count = keeper.moments.count;
     this.names = this.#machine.names;
     this.spaces = this.#machine.spaces;
@@ -266,28 +275,35 @@ export class History {
     ];
     const space = spaces[row] as number;
     const root = this.#roots.at(space, moment);
-    const kernel = this.#kernel.at(0, moment);
-    const key = ((row + 1) * (this.#roots.count + 1) + root + 1) * (this.#kernel.count + 1) +
-      kernel + 1;
+    const pid = intAt(pids, row);
+    const kernel = this.#systems.at(0, moment);
+    const guestKernel = this.#guestKernelAt(pid, moment);
+    const guestUser = this.#guestUserAt(pid, moment);
+    const key = this.#key(
+      ((row + 1) * (this.#roots.count + 1) + root + 1) * (this.#systems.count + 1) + kernel + 1,
+      guestKernel,
+      guestUser,
+    );
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const state = this.#add(
-      pids[row] as number,
+      pid,
       this.#tids.tids[number] as number,
       comms[row] as number,
       root < 0 ? 0 : this.#roots.values[0]?.[root] as number,
-      kernel < 0 ? 0 : this.#kernel.values[0]?.[kernel] as number,
+      this.#systemRoot(kernel),
     );
     this.#from[state] = Math.max(
       threads.from[row] as number,
       root < 0 ? 0 : this.#roots.from[root] as number,
-      kernel < 0 ? 0 : this.#kernel.from[kernel] as number,
+      kernel < 0 ? 0 : this.#systems.from[kernel] as number,
     );
     this.#until[state] = Math.min(
       threads.until(number, row),
       this.#roots.until(space, root),
-      this.#kernel.until(0, kernel),
+      this.#systems.until(0, kernel),
     );
+    this.#setGuest(state, guestKernel, guestUser, moment);
     const end = threads.starts[number + 1] as number;
     for (let later = row; later < end && lives[later] === lives[row]; later++) {
       this.namedComms[state] = comms[later] as number;
@@ -299,17 +315,23 @@ export class History {
 
   /** The state of a process that only its samples know: see `Keeper.#firsts`. */
   #lone(number: number, moment: number): number {
-    const kernel = this.#kernel.at(0, moment);
+    const tid = this.#tids.tids[number] as number;
+    const kernel = this.#systems.at(0, moment);
+    const guestKernel = this.#guestKernelAt(tid, moment);
+    const guestUser = this.#guestUserAt(tid, moment);
     const isFirst = (this.#lastState[number] as number) < 0;
     // Most have one state, which needs no table.
-    const key = -1 - (number * (this.#kernel.count + 1) + kernel + 1);
+    const key = this.#key(
+      -1 - (number * (this.#systems.count + 1) + kernel + 1),
+      guestKernel,
+      guestUser,
+    );
     const known = isFirst ? undefined : this.#known.get(key);
     if (known !== undefined) return known;
-    const tid = this.#tids.tids[number] as number;
-    const root = kernel < 0 ? 0 : this.#kernel.values[0]?.[kernel] as number;
-    const state = this.#add(tid, tid, -1, 0, root);
-    this.#from[state] = kernel < 0 ? 0 : this.#kernel.from[kernel] as number;
-    this.#until[state] = this.#kernel.until(0, kernel);
+    const state = this.#add(tid, tid, -1, 0, this.#systemRoot(kernel));
+    this.#from[state] = kernel < 0 ? 0 : this.#systems.from[kernel] as number;
+    this.#until[state] = this.#systems.until(0, kernel);
+    this.#setGuest(state, guestKernel, guestUser, moment);
     if (!isFirst) this.#known.set(key, state);
     return state;
   }
@@ -317,23 +339,75 @@ export class History {
   /** A thread that nothing is known of sees what its process does. */
   #stateOfStranger(pid: number, tid: number, moment: number): number {
     const leader = pid >= 0 && pid !== tid ? this.state(pid, pid, moment) : -1;
-    const kernel = this.#kernel.at(0, moment);
+    const kernelRoot = this.#systemRoot(this.#systems.at(0, moment));
+    const guestKernel = this.#systemRoot(this.#guestKernelAt(pid, moment));
+    const guestUser = this.#systemRoot(this.#guestUserAt(pid, moment));
     const userRoot = leader < 0 ? 0 : this.#userRoot[leader] as number;
-    const kernelRoot = kernel < 0 ? 0 : this.#kernel.values[0]?.[kernel] as number;
     const last = this.#strangers.get(tid) ?? -1;
     for (let state = last; state >= 0; state = this.#stranger[state] as number) {
       if (
         this.pids[state] === pid && this.#userRoot[state] === userRoot &&
-        this.#kernelRoot[state] === kernelRoot
+        this.#kernelRoot[state] === kernelRoot && this.#guestKernel[state] === guestKernel &&
+        this.#guestUser[state] === guestUser
       ) return state;
     }
     const state = this.#add(pid, tid, -1, userRoot, kernelRoot);
+    this.#guestKernel[state] = guestKernel;
+    this.#guestUser[state] = guestUser;
     // It is looked for each time: others may have the same number later.
     this.#from[state] = END;
     if (state >= this.#stranger.length) this.#stranger = enlarge(this.#stranger, state + 1);
     this.#stranger[state] = last;
     this.#strangers.set(tid, state);
     return state;
+  }
+
+  /** The key of a state: a number as long as there are no guests. */
+  #key(rows: number, guestKernel: number, guestUser: number): number | string {
+    return this.#machine.guests.isEmpty ? rows : `${rows} ${guestKernel} ${guestUser}`;
+  }
+
+  #systemRoot(row: number): number {
+    return row < 0 ? 0 : this.#systems.values[0]?.[row] as number;
+  }
+
+  /** The row of the kernel maps of the guest that a process runs: see `GuestMachines`; -1 if there are none. */
+  #guestKernelAt(pid: number, moment: number): number {
+    const { guests } = this.#machine;
+    if (guests.isEmpty) return -1;
+    const own = this.#systems.at(guests.kernelSpace(pid), moment);
+    return own >= 0 ? own : this.#systems.at(guests.kernelSpace(DEFAULT_GUEST), moment);
+  }
+
+  /** The row of the user maps of the guest that a process runs; -1 if there are none. */
+  #guestUserAt(pid: number, moment: number): number {
+    const { guests } = this.#machine;
+    return guests.isEmpty ? -1 : this.#systems.at(guests.userSpace(pid), moment);
+  }
+
+  /** Sets what the guest of a new state maps, as long as that stays. */
+  #setGuest(state: number, guestKernel: number, guestUser: number, moment: number): void {
+    const { guests } = this.#machine;
+    if (guests.isEmpty) return;
+    this.#guestKernel[state] = this.#systemRoot(guestKernel);
+    this.#guestUser[state] = this.#systemRoot(guestUser);
+    const pid = intAt(this.pids, state);
+    for (const space of [pid, DEFAULT_GUEST].map((guest) => guests.kernelSpace(guest))) {
+      this.#narrow(state, space, moment);
+    }
+    this.#narrow(state, guests.userSpace(pid), moment);
+  }
+
+  /** Narrows the moments of a state to those in which a system maps what it maps at one of them. */
+  #narrow(state: number, space: number, moment: number): void {
+    if (space < 0) return;
+    const systems = this.#systems;
+    const row = systems.at(space, moment);
+    this.#from[state] = Math.max(
+      this.#from[state] as number,
+      row < 0 ? 0 : systems.from[row] as number,
+    );
+    this.#until[state] = Math.min(this.#until[state] as number, systems.until(space, row));
   }
 
   #add(pid: number, tid: number, comm: number, userRoot: number, kernelRoot: number): number {
@@ -345,6 +419,8 @@ export class History {
       this.namedComms = enlarge(this.namedComms, state + 1);
       this.#userRoot = enlarge(this.#userRoot, state + 1);
       this.#kernelRoot = enlarge(this.#kernelRoot, state + 1);
+      this.#guestKernel = enlarge(this.#guestKernel, state + 1);
+      this.#guestUser = enlarge(this.#guestUser, state + 1);
       this.#from = enlarge(this.#from, state + 1);
       this.#until = enlarge(this.#until, state + 1);
       this.#lastUser = enlarge(this.#lastUser, state + 1);
@@ -371,6 +447,10 @@ export class History {
    * @param cpumode `misc & PERF_RECORD_MISC_CPUMODE_MASK` of the sample.
    */
   map(state: number, cpumode: number, hi: number, lo: number): number {
+    if (isGuestMode(cpumode)) {
+      const of = cpumode === PERF_RECORD_MISC_GUEST_KERNEL ? this.#guestKernel : this.#guestUser;
+      return this.spaces.find(intAt(of, state), hi, lo);
+    }
     const isKernel = cpumode === PERF_RECORD_MISC_KERNEL;
     if (!isKernel && cpumode !== PERF_RECORD_MISC_USER) return -1;
     // Addresses come in flocks: the map of the last one is often that of the next.
@@ -426,7 +506,7 @@ class Keeper implements MachineLog {
   /** By number of a thread id: how many threads had it. */
   #lives = new Int32Array(256);
   readonly roots = new Versions(1);
-  readonly kernelRoots = new Versions(1);
+  readonly systems = new Versions(1);
   moments = new Moments();
   readonly #index: HistoryIndex;
   readonly #all: boolean;
@@ -482,7 +562,7 @@ class Keeper implements MachineLog {
     }
     this.threads.seal();
     this.roots.seal();
-    this.kernelRoots.seal();
+    this.systems.seal();
   }
 
   /**
@@ -528,8 +608,8 @@ class Keeper implements MachineLog {
     this.roots.add(space, this.#now, root);
   }
 
-  kernel(root: number): void {
-    this.kernelRoots.add(0, this.#now, root);
+  system(number: number, root: number): void {
+    this.systems.add(number, this.#now, root);
   }
 
   keepsSpaceOf(pid: number): boolean {
@@ -540,8 +620,8 @@ class Keeper implements MachineLog {
     return this.roots.lastFrom(space) < this.#now;
   }
 
-  isKernelNoted(): boolean {
-    return this.kernelRoots.lastFrom(0) < this.#now;
+  isSystemNoted(number: number): boolean {
+    return this.systems.lastFrom(number) < this.#now;
   }
 }
 

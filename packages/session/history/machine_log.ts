@@ -13,12 +13,16 @@ export interface MachineLog {
   begin(tid: number): void;
   /** The tree of an address space is from now on that at `root`. */
   space(space: number, root: number): void;
-  /** The tree of the kernel is from now on that at `root`. */
-  kernel(root: number): void;
+  /**
+   * The tree of a whole system is from now on that at `root`.
+   *
+   * @param number 0 for the kernel of the host; of guests as `GuestMachines` numbers their kernels and programs.
+   */
+  system(number: number, root: number): void;
   /** Whether the past of an address space that a process begins with is of interest. */
   keepsSpaceOf(pid: number): boolean;
   /** Whether the present tree of a space was noted before this record, and has to stay as it is. */
   isNoted(space: number): boolean;
-  /** The same of the kernel's. */
-  isKernelNoted(): boolean;
+  /** The same for the tree of a system. */
+  isSystemNoted(number: number): boolean;
 }

@@ -1,5 +1,6 @@
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_KERNEL,
 } from "@perfdata/format/perf-event";
 import { KSYMBOL } from "@perfdata/format/records";
@@ -26,7 +27,15 @@ export interface KnownBinary {
   readonly pid?: number | undefined;
 }
 
-/** The kernel's maps: the kernel itself, its modules, and code named by KSYMBOL records. */
+/** Whose kernel it is. */
+export interface KernelOwner {
+  /** The log's number of its maps: 0 for the host. */
+  readonly space: number;
+  /** Process id of the guest; -1 for the host. */
+  readonly guest: number;
+}
+
+/** The maps of a kernel: the kernel itself, its modules, and code named by KSYMBOL records. */
 export class KernelMaps {
   /** The tree of the kernel's space in `AddressSpaces`. */
   root: number = 0;
@@ -43,9 +52,22 @@ export class KernelMaps {
   /** Symbols that KSYMBOL records gave, by the map they made: name and size. */
   readonly #ksymbols = new Map<number, { name: number; size: number }>();
   #kernelMap = -1;
+  /** The log's number of these maps. */
+  readonly space: number;
+  readonly #guest: number;
+  /** How the kernel's own map is called, up to a guest's process id. */
+  readonly #prefix: string;
 
-  /** Begins with nothing mapped. */
-  constructor(names: NameTable, sources: MapSources, spaces: AddressSpaces) {
+  /** Begins with nothing mapped, in the kernel of the host by default. */
+  constructor(
+    names: NameTable,
+    sources: MapSources,
+    spaces: AddressSpaces,
+    { space, guest }: KernelOwner = { space: 0, guest: -1 },
+  ) {
+    this.space = space;
+    this.#guest = guest;
+    this.#prefix = guest < 0 ? "[kernel.kallsyms" : "[guest.kernel.kallsyms";
     this.#names = names;
     this.#sources = sources;
     this.#spaces = spaces;
@@ -53,8 +75,9 @@ export class KernelMaps {
 
   /** Says which binaries the file's build id table names. */
   setKnown(binaries: readonly KnownBinary[]): void {
+    const mode = this.#guest < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_GUEST_KERNEL;
     for (const { filename, misc } of binaries) {
-      if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) !== PERF_RECORD_MISC_KERNEL) continue;
+      if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) !== mode) continue;
       const { name, module } = kernelModuleName(filename);
       this.#binary(module ? name : baseName(filename), module, this.#names.internText(filename));
     }
@@ -96,18 +119,20 @@ export class KernelMaps {
   /**
    * A map of the kernel itself, of a module, or of code next to it.
    *
-   * @param name Of the record: a number of the names.
+   * @param source What the record maps: its name may not be that of the binary.
    * @param isX86 Whether the machine is an x86_64.
    */
-  map(name: number, range: MapRange, isX86: boolean): void {
+  map(source: number, range: MapRange, isX86: boolean): void {
+    const { name, buildId } = this.#sources.get(source);
     const text = this.#names.text(name);
-    const isKernel = text.startsWith("[kernel.kallsyms");
+    const isKernel = text.startsWith(this.#prefix);
     if (text.startsWith("/") || (!isKernel && text.startsWith("["))) {
       const { name: shortName, module } = kernelModuleName(text);
-      this.#add(this.#binary(shortName, module, name), range);
+      this.#add(this.#binary(shortName, module, name), range, buildId);
     } else if (isKernel) {
-      const kernel = this.#kernel ??
-        this.#binary("[kernel.kallsyms]", false, this.#names.internText("[kernel.kallsyms]"));
+      const end = text.indexOf("]") + 1;
+      const own = this.#guest < 0 ? "[kernel.kallsyms]" : end === 0 ? text : text.slice(0, end);
+      const kernel = this.#kernel ?? this.#binary(own, false, this.#names.internText(own));
       if (this.#kernelMap >= 0) this.#remove(this.#kernelMap);
       // Some files have a kernel map of no size at 0: it means all there is.
       const { startHi, startLo, endHi, endLo } = range;
@@ -115,9 +140,10 @@ export class KernelMaps {
       this.#kernelMap = this.#add(
         kernel,
         all ? { ...range, endHi: 0xffff_ffff, endLo: 0xffff_ffff } : range,
+        buildId,
       );
     } else if (isX86 && text.startsWith(ENTRY_TRAMPOLINE)) {
-      if (this.#kernel !== undefined) this.#add(this.#kernel, range);
+      if (this.#kernel !== undefined) this.#add(this.#kernel, range, buildId);
     }
   }
 
@@ -149,20 +175,21 @@ export class KernelMaps {
   /** Who alters the tree: somebody else from now on, where the tree was noted as it is. */
   #nextOwner(): number {
     // Numbers of processes' owners are above 0.
-    if (this.log?.isKernelNoted() === true) this.#owner--;
+    if (this.log?.isSystemNoted(this.space) === true) this.#owner--;
     return this.#owner;
   }
 
-  #add(name: number, range: MapRange): number {
-    const map = this.#spaces.addMap(range, this.#sources.ofName(name));
+  #add(name: number, range: MapRange, buildId: number = -1): number {
+    const source = this.#sources.ofKernel(name, buildId, this.#guest);
+    const map = this.#spaces.addMap(range, source);
     this.root = this.#spaces.add(this.root, this.#nextOwner(), map);
-    this.log?.kernel(this.root);
+    this.log?.system(this.space, this.root);
     return map;
   }
 
   #remove(map: number): void {
     this.root = this.#spaces.remove(this.root, this.#nextOwner(), map);
-    this.log?.kernel(this.root);
+    this.log?.system(this.space, this.root);
     this.#ksymbols.delete(map);
   }
 }

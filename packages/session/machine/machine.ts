@@ -2,6 +2,7 @@ import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_FORK_EXEC,
   PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/perf-event";
@@ -16,10 +17,12 @@ import {
 } from "@perfdata/format/record-types";
 import { COMM, EXIT, FORK, KSYMBOL, NAMESPACES } from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
+import { GuestMachines, guestOfPid, isGuestMode } from "./guest_machines.ts";
 import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
 import type { MachineLog } from "../history/machine_log.ts";
 import { AddressSpaces } from "./machine_maps.ts";
 import { ProcessSpaces } from "./process_spaces.ts";
+import { intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { NameTable } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
@@ -91,6 +94,8 @@ export class Machine {
   readonly littleEndian: boolean;
   readonly #sources: MapSources;
   readonly #kernel: KernelMaps;
+  /** The guests, which have maps of their own. A guest's thread is the thread of the host that runs it. */
+  readonly guests: GuestMachines;
   #threadCount = 0;
   #threadSpaces = new Int32Array(256);
   #freeThreads: number[] = [];
@@ -111,6 +116,7 @@ export class Machine {
     this.littleEndian = littleEndian;
     this.#sources = new MapSources(this.names, littleEndian);
     this.#kernel = new KernelMaps(this.names, this.#sources, this.spaces);
+    this.guests = new GuestMachines(this.names, this.#sources, this.spaces);
     this.#processes = new ProcessSpaces(this.spaces);
     // The idle task is always there.
     const swapper = this.thread(0, 0);
@@ -124,6 +130,7 @@ export class Machine {
   record(log: MachineLog): void {
     this.#log = log;
     this.#kernel.log = log;
+    this.guests.log = log;
     this.#processes.log = log;
     for (let i = 0; i < this.#tidTable.count; i++) this.#changed(this.#byTid[i] as number);
   }
@@ -140,11 +147,12 @@ export class Machine {
 
   /**
    * Says which binaries the file's build id table names, before any record is applied: the kernel,
-   * its modules and the vdso go by the names there. Binaries of guests are not on this machine.
+   * its modules and the vdso go by the names there.
    */
   setKnownBinaries(binaries: readonly KnownBinary[]): void {
     const own = binaries.filter(({ pid }) => pid === undefined || pid === -1);
     this.#kernel.setKnown(own);
+    this.guests.setKnown(binaries);
     const vdso = own.find(({ filename }) => /(^|\/)\[vdso\]\/*$/.test(filename));
     this.#sources.vdso ??= vdso?.filename;
   }
@@ -189,6 +197,9 @@ export class Machine {
   map(thread: number, cpumode: number, hi: number, lo: number): number {
     const { spaces } = this;
     if (cpumode === PERF_RECORD_MISC_KERNEL) return spaces.find(this.#kernel.root, hi, lo);
+    if (isGuestMode(cpumode)) {
+      return this.guests.map(intAt(this.pids, thread), cpumode, hi, lo);
+    }
     if (cpumode !== PERF_RECORD_MISC_USER) return -1;
     return this.#processes.map(this.#threadSpaces[thread] as number, hi, lo);
   }
@@ -361,12 +372,16 @@ export class Machine {
   #compactIfMany(): void {
     // What was is still needed where it is noted.
     if (this.#log !== undefined || this.spaces.nodeCount <= this.#compactAt) return;
-    const maps = this.#kernel.kept;
-    const roots = Int32Array.from([this.#kernel.root, ...this.#processes.roots]);
+    const kernelMaps = this.#kernel.kept;
+    const guestRoots = this.guests.roots;
+    const maps = Int32Array.from([...kernelMaps, ...this.guests.kept]);
+    const roots = Int32Array.from([this.#kernel.root, ...guestRoots, ...this.#processes.roots]);
     this.spaces.compact(roots, maps);
     this.#kernel.root = roots[0] as number;
-    this.#kernel.moved(maps);
-    this.#processes.moved(roots.subarray(1));
+    this.#kernel.moved(maps.subarray(0, kernelMaps.length));
+    const processes = 1 + guestRoots.length;
+    this.guests.moved(roots.subarray(1, processes), maps.subarray(kernelMaps.length));
+    this.#processes.moved(roots.subarray(processes));
     this.#compactAt = Math.max(1 << 16, 2 * this.spaces.nodeCount);
   }
 
@@ -376,11 +391,24 @@ export class Machine {
     const source = this.#sources.ofRecord(bytes, view, start, end);
     const range = rangeOfRecord(view, start, le);
     const mode = recordMisc(view, start, le) & PERF_RECORD_MISC_CPUMODE_MASK;
-    if (mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_GUEST_KERNEL) {
-      this.#kernel.map(this.#sources.name(source), range, this.arch === "x86_64");
+    const isX86 = this.arch === "x86_64";
+    const pid = view.getInt32(start + MAP.pid, le);
+    if (
+      mode === PERF_RECORD_MISC_GUEST_KERNEL ||
+      this.#sources.kind(source) === MAPPED.GUEST_KERNEL
+    ) {
+      this.guests.mapKernel(guestOfPid(pid), source, range, isX86);
       return;
     }
-    const pid = view.getInt32(start + MAP.pid, le);
+    if (mode === PERF_RECORD_MISC_GUEST_USER) {
+      this.guests.mapUser(guestOfPid(pid), source, range);
+      this.#compactIfMany();
+      return;
+    }
+    if (mode === PERF_RECORD_MISC_KERNEL) {
+      this.#kernel.map(source, range, isX86);
+      return;
+    }
     const thread = this.thread(pid, view.getInt32(start + MAP.tid, le));
     this.#processes.insert(
       this.#threadSpaces[thread] as number,

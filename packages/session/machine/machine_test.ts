@@ -228,3 +228,32 @@ Deno.test("memory stays that of the processes there are", () => {
   assertEquals(at(machine, 2, 2, 5n * PAGE), "/f5");
   assertEquals(machine.map(machine.thread(0, 0), KERNEL, 0, 0), -1);
 });
+
+Deno.test("machine: the build id in the mapping of a module is the module's, for each build that is mapped", () => {
+  const machine = new Machine();
+  const module = 0xffff_ffff_c000_0000n;
+  const path = "/lib/modules/1/ext4.ko";
+  const buildIds = [1, 2].map((byte) => new Uint8Array(20).fill(byte));
+  const seen = buildIds.map((build_id, i) => {
+    const body = {
+      ...{ pid: -1, tid: 0, addr: module + BigInt(i) * PAGE, len: PAGE, pgoff: 0n },
+      ...{
+        build_id_size: 20,
+        __reserved_1: 0,
+        __reserved_2: 0,
+        build_id,
+        prot: 5,
+        flags: 2,
+        filename: path,
+      },
+    };
+    // PERF_RECORD_MISC_MMAP_BUILD_ID
+    apply(machine, { type: 10, name: "MMAP2", misc: KERNEL | 1 << 14, body });
+    return machine.map(machine.thread(7, 7), KERNEL, 0xffff_ffff, 0xc000_0000 + i * 0x1000);
+  });
+  for (const [i, map] of seen.entries()) {
+    const { buildId, name } = machine.mapSource(map);
+    assertEquals(machine.names.get(buildId), buildIds[i]);
+    assertEquals(machine.names.text(name), path);
+  }
+});

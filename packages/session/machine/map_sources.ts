@@ -28,6 +28,8 @@ export interface MapSource {
   readonly min: number;
   /** Inode number. */
   readonly ino: bigint;
+  /** Process id of the guest that maps it, 0 for the default guest; -1 for the host. */
+  readonly guest: number;
 }
 
 // Where the fields of the records lie.
@@ -60,8 +62,8 @@ export function rangeOfRecord(view: DataView, start: number, le: boolean): MapRa
   };
 }
 
-/** Bytes of a source: name, build id, prot, flags, device, inode (u32 each). */
-const SOURCE_SIZE = 32;
+/** Bytes of a source: name, build id, prot, flags, device, inode, guest + 1 (u32 each). */
+const SOURCE_SIZE = 36;
 
 /** What the file name of a mapping means. */
 export const MAPPED = {
@@ -71,6 +73,8 @@ export const MAPPED = {
   NO_FILE: 1,
   /** The virtual dynamic shared object. */
   VDSO: 2,
+  /** The kernel of a guest, whatever the CPU mode of the record: perf 4.4 writes that of the host's kernel. */
+  GUEST_KERNEL: 3,
 } as const;
 
 /** What maps are made from, by number: the same number where records map the same. */
@@ -118,6 +122,7 @@ export class MapSources {
       maj: view.getUint32(at + 16, true),
       min: view.getUint32(at + 20, true),
       ino: view.getBigUint64(at + 24, true),
+      guest: view.getInt32(at + 32, true) - 1,
     };
   }
 
@@ -136,11 +141,26 @@ export class MapSources {
     return pid === 0 ? source : this.#renamed(source, `/tmp/perf-${pid}.map`);
   }
 
-  /** The source of a map of the kernel: its name alone. */
-  ofName(name: number): number {
+  /**
+   * The source of a map of a kernel: its name, its build id and whose kernel it is.
+   *
+   * @param buildId Bytes of the build id, as a name; -1 if it is not known.
+   * @param guest Process id of the guest, or -1 for the host.
+   */
+  ofKernel(name: number, buildId: number = -1, guest: number = -1): number {
     this.#key.fill(0);
     this.#view.setUint32(0, name, true);
+    this.#view.setUint32(4, buildId + 1, true);
+    this.#view.setInt32(32, guest + 1, true);
     return this.#sources.intern(this.#key, 0, SOURCE_SIZE);
+  }
+
+  /** The same source as a guest maps it. */
+  inGuest(source: number, guest: number): number {
+    const key = this.#key;
+    key.set(this.#sources.get(source));
+    this.#view.setInt32(32, guest + 1, true);
+    return this.#sources.intern(key, 0, SOURCE_SIZE);
   }
 
   /** What an MMAP or MMAP2 record in `[start, end)` maps, all of it except where. */
@@ -200,6 +220,7 @@ function mappingKind(name: Uint8Array): number {
   if (first !== 0x2f && first !== 0x5b) return MAPPED.FILE;
   const text = String.fromCharCode(...name.subarray(0, 16));
   if (text === "[vdso]") return MAPPED.VDSO;
+  if (text.startsWith("[guest.kernel")) return MAPPED.GUEST_KERNEL;
   return text === "//anon" || text.startsWith("/dev/zero") || text.startsWith("/anon_hugepage") ||
       text.startsWith("[stack") || text.startsWith("/SYSV") || text === "[heap]"
     ? MAPPED.NO_FILE

@@ -24,7 +24,7 @@ export const CHOSEN = {
   /** It counts. */
   YES: 1,
   /**
-   * It is in totals only: perf keeps samples of other processes and threads, and of guests, in what
+   * It is in totals only: perf keeps samples of other processes and threads in what
    * percentages are of (`hists__filter_by_thread` of tools/perf/util/hist.c).
    */
   TOTAL: 2,

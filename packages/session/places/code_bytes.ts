@@ -33,7 +33,7 @@ export class ObjectCodeReader {
   /**
    * Opens nothing yet.
    *
-   * @param memory Copies of memory, as of `kcore_dir/kcore`: for the kernel and its modules.
+   * @param memory Copies of memory, as of `kcore_dir/kcore`: for the kernel of the host and its modules.
    */
   constructor(files: CodeFiles, memory: readonly MemoryImage[] = []) {
     this.#files = files;
@@ -81,7 +81,9 @@ export class ObjectCodeReader {
 
   #kernel(object: SymbolObject, start: number, size: number): CodeBytes {
     const { reference: name, referenceAddress: address } = object;
-    const copied = fromImages(this.#memory, start + (address ?? 0), size);
+    const copied = object.guest === undefined
+      ? fromImages(this.#memory, start + (address ?? 0), size)
+      : undefined;
     if (copied !== undefined) return { bytes: copied };
     let images = this.#kernels.get(object);
     if (images === undefined) {
@@ -100,8 +102,8 @@ export class ObjectCodeReader {
   }
 
   #module(object: SymbolObject, start: number, size: number): CodeBytes {
-    const { loadAddress } = object;
-    const bytes = loadAddress === undefined
+    const { loadAddress, guest } = object;
+    const bytes = loadAddress === undefined || guest !== undefined
       ? undefined
       : fromImages(this.#memory, start + loadAddress, size);
     return bytes === undefined ? this.#file(object, start, size) : { bytes };

@@ -2,6 +2,8 @@ export type { MachineView } from "../machine/machine_view.ts";
 import { buildIdText } from "@perfdata/format/object-feature";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/perf-event";
@@ -10,7 +12,8 @@ import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { kernelModuleName } from "../machine/kernel_maps.ts";
 import type { MachineView } from "../machine/machine_view.ts";
 import { enlarge } from "@perfdata/format/enlarge";
-import type { MappedObject, RecordedObjects } from "./recorded_objects.ts";
+import { guestOfPid } from "../machine/guest_machines.ts";
+import { GUEST_KERNEL, type MappedObject, type RecordedObjects } from "./recorded_objects.ts";
 import { type Run, RUN_ROWS } from "../order/run.ts";
 
 /** The object of unmapped user addresses. */
@@ -66,6 +69,7 @@ const MEMORY =
  * | a module, a BPF program | address − start of the map |
  * | the kernel | address − its reference symbol, as recorded |
  * | memory without a file, huge pages | the address itself |
+ * | nothing, in the kernel of a guest | the address itself; the object is `[guest.kernel]`, as `--guest-kallsyms` may name it |
  * | nothing | the address itself, or 0 where {@link Places.joinsUnmapped}; the object is {@link UNMAPPED}, … |
  *
  * @example
@@ -106,6 +110,8 @@ export class Places {
   readonly #recorded: RecordedObjects;
   readonly #rules: number[] = [];
   readonly #numbers = new Map<string, number>();
+  /** By process id of a guest: the object of addresses in its kernel that no map holds. */
+  readonly #guestKernels = new Map<number, number>();
   /** Number of the object of each source of a map; -1 before it is asked for. */
   #ofSource = new Int32Array(1 << 8).fill(-1);
   // By place: the object, upper and lower half of the address.
@@ -205,6 +211,11 @@ export class Places {
     const map = machine.map(thread, cpumode, hi, lo);
     this.#hi = hi;
     this.#lo = lo;
+    if (map < 0 && cpumode === PERF_RECORD_MISC_GUEST_KERNEL) {
+      this.#object = this.#guestKernel(guestOfPid(machine.pids[thread] as number));
+      if (this.joinsObjects) this.#hi = this.#lo = 0;
+      return;
+    }
     if (map < 0) {
       this.#object = unmapped(cpumode);
       if (this.joinsUnmapped || this.joinsObjects) this.#hi = this.#lo = 0;
@@ -213,7 +224,11 @@ export class Places {
     const { spaces } = machine;
     const source = spaces.source[map] as number;
     let object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
-    if (object < 0) object = this.#addObject(map, source, cpumode === PERF_RECORD_MISC_KERNEL);
+    if (object < 0) {
+      const isKernel = cpumode === PERF_RECORD_MISC_KERNEL ||
+        cpumode === PERF_RECORD_MISC_GUEST_KERNEL;
+      object = this.#addObject(map, source, isKernel);
+    }
     this.#object = object;
     if (this.joinsObjects) {
       this.#hi = this.#lo = 0;
@@ -324,7 +339,9 @@ export class Places {
   cpumode(place: number): number {
     const object = this.object(place);
     if (object >= 0) {
-      return this.mapped[object]?.kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+      const { kernel, guest } = this.mapped[object] as MappedObject;
+      if (guest === undefined) return kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+      return kernel ? PERF_RECORD_MISC_GUEST_KERNEL : PERF_RECORD_MISC_GUEST_USER;
     }
     if (object === UNMAPPED) return PERF_RECORD_MISC_USER;
     return object > OTHER_UNMAPPED ? PERF_RECORD_MISC_KERNEL : OTHER_UNMAPPED - object;
@@ -386,7 +403,7 @@ export class Places {
     this.#slots = new Int32Array(0);
     const recorded = this.#recorded;
     for (const [number, mapped] of this.mapped.entries()) {
-      const name = mapped.kernel ? lateName(mapped.name, recorded) : mapped.name;
+      const name = mapped.kernel ? lateName(mapped, recorded) : mapped.name;
       const now = { ...mapped, name };
       const { kind } = this.objects[number] as SymbolObject;
       this.mapped[number] = now;
@@ -398,13 +415,24 @@ export class Places {
     }
   }
 
+  #guestKernel(guest: number): number {
+    let object = this.#guestKernels.get(guest);
+    if (object === undefined) {
+      const mapped = { name: GUEST_KERNEL, kernel: true, guest };
+      object = this.#objectNumber(this.#recorded.describe(mapped), mapped, RULE.KEEP);
+      this.#guestKernels.set(guest, object);
+    }
+    return object;
+  }
+
   #addObject(map: number, source: number, kernel: boolean): number {
     const { names, spaces } = this.#machine;
-    const { name, buildId, flags } = this.#machine.mapSource(map);
+    const { name, buildId, flags, guest } = this.#machine.mapSource(map);
     const bytes = buildId < 0 ? undefined : names.get(buildId);
     const mapped: MappedObject = {
       name: names.text(name),
       kernel,
+      guest: guest < 0 ? undefined : guest,
       buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
       start: addressFromHalves(spaces.startHi[map] as number, spaces.startLo[map] as number),
       end: addressFromHalves(spaces.endHi[map] as number, spaces.endLo[map] as number),
@@ -427,8 +455,9 @@ export class Places {
 
   /** The number of an object; it is added if it is new. */
   #objectNumber(object: SymbolObject, mapped: MappedObject, rule: number): number {
-    const { path, kind, buildId, loadAddress, referenceAddress } = object;
-    const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress].join("\0");
+    const { path, kind, buildId, loadAddress, referenceAddress, guest } = object;
+    const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress, guest]
+      .join("\0");
     let number = this.#numbers.get(key);
     if (number === undefined) {
       number = this.objects.push(object) - 1;
@@ -469,11 +498,13 @@ function ruleOf({ kind }: SymbolObject, { name, kernel }: MappedObject): number 
 }
 
 /** What the table of build ids calls a binary of the kernel. */
-function lateName(name: string, { known }: RecordedObjects): string {
-  const isKernel = name.startsWith("[kernel.kallsyms");
+function lateName({ name, guest }: MappedObject, { known }: RecordedObjects): string {
+  const mode = guest === undefined ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_GUEST_KERNEL;
+  const isKernel = name.startsWith(guest === undefined ? "[kernel.kallsyms" : "[guest.kernel.");
   const shortName = kernelModuleName(name).name;
-  const found = known.find(({ filename, misc }) => {
-    if ((misc & 7) !== PERF_RECORD_MISC_KERNEL) return false;
+  const found = known.find(({ filename, misc, pid }) => {
+    if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) !== mode) return false;
+    if (guest !== undefined && guestOfPid(pid) !== guest) return false;
     const other = kernelModuleName(filename);
     return isKernel ? !other.module : other.module && other.name === shortName;
   });

@@ -15,6 +15,7 @@ import { BUILD_ID_SIZE, buildIdText, decodeObjectFeature } from "@perfdata/forma
 import {
   PERF_RECORD_MISC_BUILD_ID_SIZE,
   PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_MMAP_BUILD_ID,
 } from "@perfdata/format/perf-event";
@@ -33,6 +34,7 @@ import { mapKind } from "@perfdata/symbols/map-name";
 import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
 import type { RecordedFile } from "../names/recorded_symbols.ts";
 import { streamFeature } from "../events/stream_feature.ts";
+import { guestOfPid, isGuestMode } from "../machine/guest_machines.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
 // Where the fields lie.
@@ -40,6 +42,9 @@ const MAP = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
 const BUILD = layoutOf(BUILD_ID_RECORD);
 
+/** The name of a guest's kernel at addresses that no recorded map holds, as perf shows it. */
+export const GUEST_KERNEL = "[guest.kernel]";
+const OPEN = 0x5b;
 const M = 0x6d;
 const P = 0x70;
 
@@ -66,6 +71,8 @@ export interface MappedObject {
   readonly kernel: boolean;
   /** The build id in its own record, hex. */
   readonly buildId?: string | undefined;
+  /** Process id of the guest that maps it, 0 for the default guest; none for the host. */
+  readonly guest?: number | undefined;
   /** First address of the mapping; of a module, where it was loaded. */
   readonly start?: Address | undefined;
   /** First address after it. */
@@ -109,6 +116,11 @@ export class RecordedObjects {
   readonly #withSymbols: { readonly id: number; readonly bytes: Uint8Array }[] = [];
   #files: RecordedFile[] | undefined;
   #kernelBuildId: string | undefined;
+  /** By process id: the kernels of guests. */
+  readonly #guests = new Map<
+    number,
+    { reference: KernelReference | undefined; buildId?: string }
+  >();
 
   /**
    * Knows nothing yet.
@@ -157,7 +169,7 @@ export class RecordedObjects {
     if (feature.name !== "BUILD_ID") return;
     for (const event of feature.value) {
       this.known.push(event);
-      this.#buildId(event.filename, event.misc, buildIdText(event));
+      this.#buildId(event.filename, event.misc, event.pid, buildIdText(event));
     }
   }
 
@@ -186,6 +198,7 @@ export class RecordedObjects {
       this.#buildId(
         text(bytes, start + BUILD.filename, end),
         misc,
+        view.getInt32(start + BUILD.pid, le),
         hex(bytes, start + BUILD.build_id, size),
       );
     } else if (type > PERF_RECORD_HEADER_BUILD_ID) {
@@ -195,12 +208,16 @@ export class RecordedObjects {
     }
   }
 
-  #buildId(filename: string, misc: number, buildId: string): void {
+  #buildId(filename: string, misc: number, pid: number | undefined, buildId: string): void {
     // What perf found no build id for, it lists with none, or with zeros.
     if (/^0*$/.test(buildId)) return;
+    const mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+    if (isGuestMode(mode)) {
+      this.#buildIds.set(guestKey(guestOfPid(pid), filename), buildId);
+      return;
+    }
     this.#buildIds.set(filename, buildId);
-    const kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL &&
-      mapKind(filename) !== "module";
+    const kernel = mode === PERF_RECORD_MISC_KERNEL && mapKind(filename) !== "module";
     if (kernel) this.#kernelBuildId ??= buildId;
   }
 
@@ -208,21 +225,34 @@ export class RecordedObjects {
     const le = this.#stream.littleEndian;
     const misc = recordMisc(view, start, le);
     const filename = start + (type === PERF_RECORD_MMAP ? MAP : MAP2).filename;
-    if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL) {
+    const mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+    if (
+      mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_GUEST_KERNEL ||
+      bytes[filename] === OPEN
+    ) {
       const name = text(bytes, filename, end);
-      if (!name.startsWith("[kernel.kallsyms")) return;
-      this.kernel = kernelReference(
+      const isGuest = mapKind(name) === "guest-kernel";
+      if (!isGuest && (mode !== PERF_RECORD_MISC_KERNEL || mapKind(name) !== "kernel")) return;
+      const reference = kernelReference(
         name,
         addressFromHalves(
           view.getInt32(start + MAP.pgoff + (le ? 4 : 0), le),
           view.getInt32(start + MAP.pgoff + (le ? 0 : 4), le),
         ),
       );
-      this.kernelMapped = true;
+      let buildId: string | undefined;
       if (type === PERF_RECORD_MMAP2 && misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
         const size = Math.min(view.getUint8(start + MAP2.build_id_size), BUILD_ID_SIZE);
-        this.#kernelBuildId = hex(bytes, start + MAP2.build_id, size);
+        buildId = hex(bytes, start + MAP2.build_id, size);
       }
+      if (isGuest) {
+        const guest = guestOfPid(view.getInt32(start + MAP.pid, le));
+        this.#guests.set(guest, { reference, ...(buildId === undefined ? {} : { buildId }) });
+        return;
+      }
+      this.kernel = reference;
+      this.kernelMapped = true;
+      if (buildId !== undefined) this.#kernelBuildId = buildId;
     } else {
       // Few names are worth a string.
       const last = bytes.indexOf(0, filename) - 1;
@@ -240,14 +270,16 @@ export class RecordedObjects {
   }
 
   /** How to find the symbols of an object. */
-  describe({ name, kernel, buildId, start, end }: MappedObject): SymbolObject {
+  describe(mapped: MappedObject): SymbolObject {
+    const { name, kernel, buildId, start, end, guest } = mapped;
+    if (guest !== undefined) return this.#describeGuest(mapped, guest);
     const kind = mapKind(name);
     const known = this.#buildIds.get(name);
     if (kernel) {
       const where = this.kernel === undefined
         ? {}
         : { reference: this.kernel.name, referenceAddress: this.kernel.address };
-      const build = kind === "module" ? known : this.#kernelBuildId;
+      const build = kind === "module" ? buildId ?? known : this.#kernelBuildId;
       const common = { path: name, ...where, ...(build === undefined ? {} : { buildId: build }) };
       // The table of build ids may give the kernel's file instead.
       const vmlinux = known !== undefined && known === this.#kernelBuildId ||
@@ -273,13 +305,47 @@ export class RecordedObjects {
     };
   }
 
+  /** How to find the symbols of an object of a guest. */
+  #describeGuest(
+    { name, kernel, buildId, start }: MappedObject,
+    guest: number,
+  ): SymbolObject {
+    const known = buildId ?? this.#buildIds.get(guestKey(guest, name));
+    const common = { path: name, guest, ...(known === undefined ? {} : { buildId: known }) };
+    if (!kernel) return { ...common, kind: mapKind(name) === "vdso" ? "vdso" : "elf" };
+    if (name === GUEST_KERNEL) return { ...common, kind: "kernel" };
+    const { reference, buildId: own } = this.#guests.get(guest) ?? {};
+    const where = reference === undefined
+      ? {}
+      : { reference: reference.name, referenceAddress: reference.address };
+    if (mapKind(name) === "module") {
+      return {
+        ...{ ...common, ...where, kind: "module" },
+        ...(start === undefined ? {} : { loadAddress: start }),
+      };
+    }
+    return {
+      ...{ ...common, ...where, kind: "kernel" },
+      ...(own === undefined ? {} : { buildId: own }),
+    };
+  }
+
   /** Adds a build id that became known after the object was described, as in a pipe. */
   complete(object: SymbolObject): SymbolObject {
-    const { kind, path, buildId } = object;
+    const { kind, path, buildId, guest } = object;
     if (buildId !== undefined || kind === "jit" || kind === "bpf") return object;
-    const late = kind === "kernel" ? this.#kernelBuildId : this.#buildIds.get(path);
+    const late = guest !== undefined
+      ? this.#buildIds.get(guestKey(guest, path))
+      : kind === "kernel"
+      ? this.#kernelBuildId
+      : this.#buildIds.get(path);
     return late === undefined ? object : { ...object, buildId: late };
   }
+}
+
+/** The key of a guest's file among the build ids. */
+function guestKey(guest: number, filename: string): string {
+  return `${guest}\0${filename}`;
 }
 
 function text(bytes: Uint8Array, start: number, end: number): string {

@@ -2,14 +2,13 @@ import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import {
   PERF_CONTEXT_USER,
   PERF_RECORD_MISC_CPUMODE_MASK,
-  PERF_RECORD_MISC_GUEST_KERNEL,
-  PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/perf-event";
 import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
 import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
 import { ChainStep, contextMode, isContextMarker, type SampledChain } from "../stacks/chains.ts";
+import { isGuestMode } from "../machine/guest_machines.ts";
 import type { History } from "../history/history.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { MachineView } from "../machine/machine_view.ts";
@@ -255,9 +254,7 @@ export class Resolver {
       }
       const ip = ipOf(shape, at);
       const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
-      const isGuest = mode === PERF_RECORD_MISC_GUEST_KERNEL ||
-        mode === PERF_RECORD_MISC_GUEST_USER;
-      chosen[i] = isGuest || (filtered && this.#isOthers(run, i)) ? CHOSEN.TOTAL : CHOSEN.YES;
+      chosen[i] = filtered && this.#isOthers(run, i) ? CHOSEN.TOTAL : CHOSEN.YES;
       if (maps) run.map[i] = this.#map(of, mode, view, ip);
       // User parts of chains that are elsewhere may depend on the samples before.
       if (looksAt !== undefined && !shape.elsewhere && !looksAt(run, i)) continue;
@@ -275,8 +272,9 @@ export class Resolver {
     if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
   }
 
-  /** What is mapped at an address; -1 if there is none. */
+  /** What the host maps at an address; -1 if there is none. */
   #map(thread: number, mode: number, view: DataView, at: number): number {
+    if (isGuestMode(mode)) return -1;
     const le = this.#le;
     const hi = at < 0 ? 0 : view.getInt32(le ? at + 4 : at, le);
     const lo = at < 0 ? 0 : view.getInt32(le ? at : at + 4, le);

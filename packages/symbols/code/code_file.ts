@@ -4,13 +4,16 @@ import { ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import { buildIdsEqual, kernelCandidates, type SearchPlaces } from "../files/file_search.ts";
 import type { SymbolObject } from "../resolver/resolution.ts";
+import { guestPlaces, guestRoot } from "../resolver/guest_context.ts";
+import type { SymbolOptions } from "../resolver/options.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
 
 /** `e_type` of a file that is to be linked. */
 const ET_REL = 1;
 
 /** Where {@linkcode openCodeFile} looks. */
-export interface CodeFilePlaces extends SearchPlaces {
+export interface CodeFilePlaces
+  extends SearchPlaces, Pick<SymbolOptions, "guestVmlinux" | "guestMount"> {
   /** The kernel's ELF file, if it is named. */
   readonly vmlinux?: string;
   /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
@@ -48,9 +51,10 @@ export type CodeFile =
  */
 export function openCodeFile(
   files: SymbolFiles,
-  object: Pick<SymbolObject, "path" | "buildId" | "kind">,
+  object: Pick<SymbolObject, "path" | "buildId" | "kind" | "guest">,
   places: CodeFilePlaces = {},
 ): CodeFile {
+  if (object.guest !== undefined) return openGuestCode(files, object, object.guest, places);
   let missing = "file missing";
   const paths = object.kind === "kernel" ? kernelFiles(object, places) : candidates(object, places);
   for (const path of paths) {
@@ -69,6 +73,25 @@ export function openCodeFile(
     source?.close?.();
   }
   return { missing };
+}
+
+/** {@linkcode openCodeFile} for an object of a guest. Files of this machine are not used without a build id. */
+function openGuestCode(
+  files: SymbolFiles,
+  { path, buildId, kind }: Pick<SymbolObject, "path" | "buildId" | "kind">,
+  guest: number,
+  places: CodeFilePlaces,
+): CodeFile {
+  const root = guestRoot(places, guest);
+  const { arch, guestVmlinux } = places;
+  const isNamed = kind === "kernel" && guestVmlinux !== undefined;
+  if (buildId === undefined && root === undefined && !isNamed) return { missing: "file missing" };
+  const object = { path, kind, ...(buildId === undefined ? {} : { buildId }) };
+  return openCodeFile(files, object, {
+    ...guestPlaces(places, root),
+    arch,
+    ...(guestVmlinux === undefined ? {} : { vmlinux: guestVmlinux }),
+  });
 }
 
 /** Why a file has no code that can be followed. */

@@ -12,6 +12,7 @@ import {
 import { type OpenedFiles, readableBuildId } from "../files/opened_files.ts";
 import type { SymbolObject } from "./resolution.ts";
 import { dataOf, debugInformation, findInElf, moduleFileLookup } from "./elf_lookup.ts";
+import { isPathKnown } from "./guest_context.ts";
 import { RUNNING_KALLSYMS } from "./kallsyms_text.ts";
 import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
 import { findInTable } from "./table_lookup.ts";
@@ -31,7 +32,11 @@ export async function kernelLookup(
   const given: KernelCandidate[] = [];
   if (vmlinux !== undefined) given.push({ path: vmlinux, kind: "vmlinux" });
   if (kallsyms !== undefined) given.push({ path: kallsyms, kind: "kallsyms" });
-  const candidates = given.length > 0 ? given : candidatesFor(object, context, opened);
+  const candidates = given.length > 0
+    ? given
+    : isPathKnown(object, context)
+    ? candidatesFor(object, context, opened)
+    : [];
   let restricted = false;
   for (const { path, kind } of candidates) {
     if (kind === "vmlinux") {
@@ -50,11 +55,15 @@ export async function kernelLookup(
       opened.refused.push({ path, origin: "path", reason: "another kernel" });
       continue;
     }
+    // Without the map of a guest's kernel, where its modules were is not known either.
+    const group = object.guest !== undefined && object.reference === undefined
+      ? undefined
+      : KERNEL_GROUP;
     return {
       origin: path,
       verified: given.length === 0 || base === object.referenceAddress,
       find: (addresses) =>
-        findInTable(addresses, base, text.tableFor(addresses, base), context.show, KERNEL_GROUP),
+        findInTable(addresses, base, text.tableFor(addresses, base), context.show, group),
     };
   }
   return restricted ? noSymbols("kallsyms restricted") : nothingFound(opened);
@@ -130,18 +139,19 @@ export async function moduleLookup(
   context: ResolverContext,
   opened: OpenedFiles,
 ): Promise<Lookup> {
-  if (object.path.startsWith("/")) {
+  if (object.path.startsWith("/") && isPathKnown(object, context)) {
     const lookup = await moduleFileLookup(object, context, opened);
     if (lookup !== undefined) return lookup;
   }
   // Where a module lies is known from a copy of kallsyms of the very boot that was recorded.
   const { loadAddress, reference, referenceAddress } = object;
-  const path = context.options.kallsyms ?? RUNNING_KALLSYMS;
-  const text = loadAddress === undefined || reference === undefined
+  const path = context.options.kallsyms ??
+    (object.guest === undefined ? RUNNING_KALLSYMS : undefined);
+  const text = path === undefined || loadAddress === undefined || reference === undefined
     ? undefined
     : context.kallsyms.read(path, opened);
   if (
-    text !== undefined && loadAddress !== undefined && !text.restricted &&
+    path !== undefined && text !== undefined && loadAddress !== undefined && !text.restricted &&
     text.base(object) === referenceAddress
   ) {
     const { table, modules } = text.read;

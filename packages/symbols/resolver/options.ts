@@ -13,6 +13,12 @@ export interface SymbolOptions {
   readonly vmlinux?: string;
   /** `--kallsyms`: a copy of `/proc/kallsyms`. */
   readonly kallsyms?: string;
+  /** `--guest-vmlinux`: the ELF file of the guests' kernel. */
+  readonly guestVmlinux?: string;
+  /** `--guest-kallsyms`: a copy of the guests' `/proc/kallsyms`. */
+  readonly guestKallsyms?: string;
+  /** `--guestmount`: a folder with the root of each guest, by the process id of its hypervisor. */
+  readonly guestMount?: string;
   /** `--no-demangle` makes it `false`: names as the files have them. */
   readonly demangle?: boolean;
   /** `false` shows C++ functions without their parameters and return types, as `perf` does. */

@@ -39,6 +39,8 @@ export interface SymbolObject {
   readonly loadAddress?: Address;
   /** Size of a BPF program in bytes. */
   readonly size?: number;
+  /** Process id of the guest whose code it is, 0 for the default guest; none for the host. */
+  readonly guest?: number;
   /** The jitdump file of a JIT's process. */
   readonly jitdump?: string;
 }

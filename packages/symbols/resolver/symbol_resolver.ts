@@ -8,7 +8,8 @@ import { elfLookup } from "./elf_lookup.ts";
 import { bpfLookup, jitLookup } from "./jit_lookup.ts";
 import { KallsymsTexts } from "./kallsyms_text.ts";
 import { kernelLookup, moduleLookup } from "./kernel_lookup.ts";
-import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
+import { contextFor, isPathKnown } from "./guest_context.ts";
+import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
 import { BundledSymbols, FileSymbols, type ObjectSymbols } from "./object_symbols.ts";
 import type { ResolverOptions } from "./options.ts";
 import type { SymbolFiles } from "../files/symbol_files.ts";
@@ -81,7 +82,7 @@ export class SymbolResolver {
       : new BundledSymbols(
         object,
         bundled,
-        this.#context,
+        contextFor(object, this.#context),
         opened,
         () => this.#lookup(object, opened),
       );
@@ -99,9 +100,10 @@ export class SymbolResolver {
 
   /** Where the symbols of an object are. What cannot be read of one object does not affect others. */
   async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
-    const { options: { machine }, show } = this.#context;
+    const context = contextFor(object, this.#context);
+    const { options: { machine }, show } = context;
     try {
-      const found = guarded(await this.#found(object, opened), opened);
+      const found = guarded(await this.#found(object, context, opened), opened);
       const recorded = await machine?.symbolsOf?.(object);
       if (recorded === undefined) return found;
       const { withRecorded } = await import("./recorded_lookup.ts");
@@ -113,12 +115,17 @@ export class SymbolResolver {
     }
   }
 
-  async #found(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
-    const context = this.#context;
+  async #found(
+    object: SymbolObject,
+    context: ResolverContext,
+    opened: OpenedFiles,
+  ): Promise<Lookup> {
     switch (object.kind) {
       case "elf":
       case "vdso":
-        return await elfLookup(object, context, opened);
+        return isPathKnown(object, context)
+          ? await elfLookup(object, context, opened)
+          : nothingFound(opened);
       case "kernel":
         return await kernelLookup(object, context, opened);
       case "module":

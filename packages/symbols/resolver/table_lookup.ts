@@ -10,20 +10,21 @@ export const FEW_LOOK_UPS = 2;
  * Looks up in a symbol table.
  *
  * @param base what is added to an object's addresses to get those of the table
- * @param group symbols of other groups count as none
+ * @param group symbols of other groups count as none; `undefined` means any group
  */
 export function findInTable(
   addresses: Float64Array,
   base: Address,
   table: SymbolTable,
   show: (name: string) => string,
-  group: number,
+  group: number | undefined,
 ): Resolution[] {
   const nothing = unresolved("no symbols");
   const known = new SymbolResolutions(table, show);
   return Array.from(addresses, (address) => {
     const index = table.lookup(address + base);
-    return index < 0 || table.group(index) !== group ? nothing : known.of(index, -base);
+    const isOther = index < 0 || (group !== undefined && table.group(index) !== group);
+    return isOther ? nothing : known.of(index, -base);
   });
 }
 

@@ -3,6 +3,7 @@ import { intAt } from "@perfdata/format/elements";
 import { BRANCH_ENTRY, type SampleFields } from "@perfdata/format/sample-layout";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CGROUP,
   PERF_SAMPLE_DATA_SRC,
@@ -10,6 +11,7 @@ import {
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from "@perfdata/format/perf-event";
 import type { Engine } from "@perfdata/session/engine";
+import { isGuestMode, machineName } from "@perfdata/session/guest-machines";
 import type { Run } from "@perfdata/session/run";
 import type { PlaceIds } from "../ids/place_ids.ts";
 import type { ColumnValues, RowColumns, RowSink } from "../schema/column_types.ts";
@@ -43,6 +45,8 @@ export class SampleRows {
   readonly #event = new IntegerColumn();
   readonly #period = new WordColumn();
   readonly #mode = new IntegerColumn();
+  /** Process id of the guest's hypervisor plus one, 0 if it is not known; -1 for the host. */
+  readonly #machine = new IntegerColumn();
   readonly #cpu = new IntegerColumn();
   readonly #pid = new IntegerColumn();
   readonly #tid = new IntegerColumn();
@@ -77,9 +81,9 @@ export class SampleRows {
     else this.#ts.push(lo, hi);
     this.#event.push(event);
     this.#period.push(periodLo, periodHi);
-    this.#mode.push(
-      Math.min(intAt(run.misc, i) & PERF_RECORD_MISC_CPUMODE_MASK, MODES.length - 1),
-    );
+    const mode = intAt(run.misc, i) & PERF_RECORD_MISC_CPUMODE_MASK;
+    this.#mode.push(Math.min(mode, MODES.length - 1));
+    this.#machine.push(isGuestMode(mode) ? intAt(run.pid, i) + 1 : -1);
     this.#cpu.push(intAt(run.cpu, i));
     this.#pid.push(intAt(run.pid, i));
     this.#tid.push(intAt(run.tid, i));
@@ -230,6 +234,8 @@ export class SampleRows {
       event: () => this.#event.texts(rows, (event) => eventNames[event] ?? `event ${event}`),
       period: () => this.#period.values(rows),
       mode: () => this.#mode.texts(rows, (mode) => MODES[mode] as string),
+      machine: () =>
+        this.#machine.texts(rows, (guest) => machineName(PERF_RECORD_MISC_GUEST_KERNEL, guest - 1)),
       cpu: () => this.#cpu.values(rows, -1),
       pid: () => this.#pid.values(rows, -1),
       tid: () => this.#tid.values(rows, -1),
@@ -300,6 +306,7 @@ export class SampleRows {
       const column of [
         ...[this.#ts, this.#period, this.#ip, this.#addr, this.#dataSrc, this.#weight],
         ...[this.#offCpu, this.#cgroup, this.#branchFlags, this.#event, this.#mode, this.#cpu],
+        this.#machine,
         ...[this.#pid, this.#tid, this.#comm, this.#stack, this.#place, this.#branchStart],
         ...[this.#branchCount, this.#branchPlaces],
       ]

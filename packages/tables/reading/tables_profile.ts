@@ -5,6 +5,7 @@ import { type BuilderFrame, ProfileBuilder } from "@perfdata/profile/profile-bui
 import { FUNCTION_KIND, type Profile, type ProfileEvent } from "@perfdata/profile/profile";
 import { shortName } from "@perfdata/session/short-name";
 import { percent } from "@perfdata/session/unwind-text";
+import { mapKind } from "@perfdata/symbols/map-name";
 import { TABLES_VERSION } from "../schema/tables.ts";
 import { type Decompress, readRows, type TableFile } from "./table_columns.ts";
 
@@ -144,7 +145,10 @@ async function readCodes(options: TablesProfileOptions): Promise<Map<bigint, Cod
         const [id, buildId, object, kind, offset, name, path, line, of, depth, verified] = columns
           .map((values) => values[i] ?? undefined);
         const isKernel = kind === "kernel" || kind === "module" || kind === "bpf";
-        const level = isKernel
+        const isGuest = object !== undefined && mapKind(object as string) === "guest-kernel";
+        const level = isGuest
+          ? FUNCTION_KIND.OTHER
+          : isKernel
           ? FUNCTION_KIND.KERNEL
           : kind === "jit"
           ? FUNCTION_KIND.JIT

@@ -64,6 +64,11 @@ export const SAMPLES: Table = table(
   [
     TS,
     ["time", "timestamp", "Time of day, if the clock of the recording gives it."],
+    [
+      "machine",
+      "string",
+      "The guest that ran: guest and the process id of its hypervisor; null for the host.",
+    ],
     ["cpu", "int32", "Processor."],
     ["pid", "int32", "Process."],
     ["tid", "int32", "Thread."],

@@ -1,0 +1,176 @@
+import { intAt } from "@perfdata/format/elements";
+import {
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_GUEST_USER,
+} from "@perfdata/format/perf-event";
+import type { MachineLog } from "../history/machine_log.ts";
+import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
+import type { AddressSpaces, MapRange } from "./machine_maps.ts";
+import type { NameTable } from "./machine_names.ts";
+import type { MapSources } from "./map_sources.ts";
+
+/** The process id of the default guest: of guests whose maps were recorded without their process. */
+export const DEFAULT_GUEST: number = 0;
+
+/** The guest that a record about process `pid` of a guest means: perf writes -1 for the default guest, too. */
+export function guestOfPid(pid: number | undefined): number {
+  return Math.max(DEFAULT_GUEST, pid ?? DEFAULT_GUEST);
+}
+
+/** Whether a CPU mode is that of a guest. */
+export function isGuestMode(cpumode: number): boolean {
+  return cpumode === PERF_RECORD_MISC_GUEST_KERNEL || cpumode === PERF_RECORD_MISC_GUEST_USER;
+}
+
+/**
+ * The name of the machine that ran in a CPU mode: `host`, or `guest` with the process id of its hypervisor.
+ *
+ * @param pid The process of the sample; -1 if it is not known.
+ *
+ * @example
+ * ```ts
+ * import { machineName } from "@perfdata/session/guest-machines";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(machineName(1, 500), "host");
+ * assertEquals(machineName(4, 500), "guest 500");
+ * ```
+ */
+export function machineName(cpumode: number, pid: number): string {
+  if (!isGuestMode(cpumode)) return "host";
+  return pid < 0 ? "guest" : `guest ${pid}`;
+}
+
+/** What a guest maps. */
+interface Guest {
+  readonly pid: number;
+  readonly kernel: KernelMaps;
+  /** The log's number of the user maps. */
+  readonly userSpace: number;
+  /** Root of the tree of user maps. */
+  userRoot: number;
+  userOwner: number;
+}
+
+/**
+ * The guests of a machine, by the process id of their hypervisor. Each has its own kernel and user maps, which
+ * never replace those of the host or of another guest. A guest without kernel maps has those of the default
+ * guest, as `machines__find_guest` of tools/perf/util/machine.c has it.
+ */
+export class GuestMachines {
+  #log: MachineLog | undefined;
+  readonly #names: NameTable;
+  readonly #sources: MapSources;
+  readonly #spaces: AddressSpaces;
+  readonly #guests: Guest[] = [];
+  readonly #byPid = new Map<number, Guest>();
+  #known: readonly KnownBinary[] = [];
+
+  /** Begins without guests. */
+  constructor(names: NameTable, sources: MapSources, spaces: AddressSpaces) {
+    this.#names = names;
+    this.#sources = sources;
+    this.#spaces = spaces;
+  }
+
+  /** Receives every change. */
+  set log(log: MachineLog) {
+    this.#log = log;
+    for (const { kernel } of this.#guests) kernel.log = log;
+  }
+
+  /** Whether no record was about a guest. */
+  get isEmpty(): boolean {
+    return this.#guests.length === 0;
+  }
+
+  /** Sets the binaries that the file's build id table names, before any record is applied. */
+  setKnown(binaries: readonly KnownBinary[]): void {
+    this.#known = binaries;
+  }
+
+  /** The log's number of the kernel maps of a guest; -1 if the guest has no maps. */
+  kernelSpace(pid: number): number {
+    return this.#byPid.get(pid)?.kernel.space ?? -1;
+  }
+
+  /** The log's number of the user maps of a guest; -1 if the guest has no maps. */
+  userSpace(pid: number): number {
+    return this.#byPid.get(pid)?.userSpace ?? -1;
+  }
+
+  /** The map of a guest that holds an address now, or -1. */
+  map(pid: number, cpumode: number, hi: number, lo: number): number {
+    const guest = this.#byPid.get(pid);
+    let root = 0;
+    if (cpumode === PERF_RECORD_MISC_GUEST_KERNEL) {
+      root = guest?.kernel.root || (this.#byPid.get(DEFAULT_GUEST)?.kernel.root ?? 0);
+    } else {
+      root = guest?.userRoot ?? 0;
+    }
+    return root === 0 ? -1 : this.#spaces.find(root, hi, lo);
+  }
+
+  /**
+   * Maps a range in the kernel of a guest.
+   *
+   * @param isX86 Whether the machine is an x86_64.
+   */
+  mapKernel(pid: number, source: number, range: MapRange, isX86: boolean): void {
+    this.#guest(pid).kernel.map(source, range, isX86);
+  }
+
+  /** Maps a range for the programs of a guest. */
+  mapUser(pid: number, source: number, range: MapRange): void {
+    const guest = this.#guest(pid);
+    // Owners of processes' trees are above 0; a tree that was noted is copied.
+    if (this.#log?.isSystemNoted(guest.userSpace) === true) guest.userOwner--;
+    guest.userRoot = this.#spaces.insert(
+      guest.userRoot,
+      guest.userOwner,
+      range,
+      this.#sources.inGuest(source, pid),
+    );
+    this.#log?.system(guest.userSpace, guest.userRoot);
+  }
+
+  /** Roots of all trees, which stay when the trees are compacted. */
+  get roots(): number[] {
+    return this.#guests.flatMap(({ kernel, userRoot }) => [kernel.root, userRoot]);
+  }
+
+  /** Maps that stay although no tree may reach them. */
+  get kept(): number[] {
+    return this.#guests.flatMap(({ kernel }) => [...kernel.kept]);
+  }
+
+  /** Sets the new numbers of {@link GuestMachines.roots} and {@link GuestMachines.kept}. */
+  moved(roots: Int32Array, kept: Int32Array): void {
+    let from = 0;
+    for (const [i, guest] of this.#guests.entries()) {
+      guest.kernel.root = intAt(roots, 2 * i);
+      guest.userRoot = intAt(roots, 2 * i + 1);
+      const count = guest.kernel.kept.length;
+      guest.kernel.moved(kept.subarray(from, from + count));
+      from += count;
+    }
+  }
+
+  #guest(pid: number): Guest {
+    let guest = this.#byPid.get(pid);
+    if (guest === undefined) {
+      // 0 is the kernel of the host.
+      const space = 1 + 2 * this.#guests.length;
+      const kernel = new KernelMaps(this.#names, this.#sources, this.#spaces, {
+        space,
+        guest: pid,
+      });
+      kernel.log = this.#log;
+      kernel.setKnown(this.#known.filter((known) => guestOfPid(known.pid) === pid));
+      guest = { pid, kernel, userSpace: space + 1, userRoot: 0, userOwner: 0 };
+      this.#guests.push(guest);
+      this.#byPid.set(pid, guest);
+    }
+    return guest;
+  }
+}
