@@ -6,6 +6,7 @@ import { eventName } from "@perfdata/format/event-name";
 import {
   featureName,
   HEADER_EVENT_DESC,
+  HEADER_SP_META_INFO,
   HEADER_TRACING_DATA,
 } from "@perfdata/format/feature-names";
 import { decodeObjectFeature } from "@perfdata/format/object-feature";
@@ -15,7 +16,7 @@ import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/format/record-types";
-import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import { PERF_TYPE_BREAKPOINT, PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
 
@@ -28,7 +29,8 @@ const MAX_TRACING_DATA = 1 << 26;
 /**
  * The names of a recording's events, as perf finds them: what an EVENT_UPDATE record calls it, else
  * what EVENT_DESC says, which is how it was given to `perf record -e`; else, of a tracepoint, its
- * name in TRACING_DATA, and of any other, one made of the attr. The events of the reader are told, since
+ * name in TRACING_DATA; else, of a tracepoint or an event of a PMU, its name in META_INFO of simpleperf;
+ * and of any other, one made of the attr. The events of the reader are told, since
  * what samples mean may depend on it.
  *
  * @example
@@ -128,11 +130,14 @@ export class EventNames {
       attr.type === PERF_TYPE_TRACEPOINT && inFeature[i] === undefined
     );
     const tracepoints = unnamed ? await this.#tracepoints() : new Map<bigint, string>();
-    this.#base = events.map(({ attr }, i) =>
-      inFeature[i] ??
+    const simpleperf = await this.#simpleperfNames();
+    this.#base = events.map(({ attr }, i) => {
+      const hasNumber = attr.type === PERF_TYPE_TRACEPOINT || attr.type > PERF_TYPE_BREAKPOINT;
+      return inFeature[i] ??
         (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
-        eventName(attr)
-    );
+        (hasNumber ? simpleperf.get(typeKey(attr.type, attr.config)) : undefined) ??
+        eventName(attr);
+    });
     return this.current();
   }
 
@@ -143,6 +148,19 @@ export class EventNames {
       this.#reader.events.at(i)?.named(update ?? this.#described[i]);
       return update ?? base;
     });
+  }
+
+  /** Names of the types of events that META_INFO of simpleperf lists, by {@link typeKey}. */
+  async #simpleperfNames(): Promise<Map<string, string>> {
+    const names = new Map<string, string>();
+    const feature = await this.#feature(HEADER_SP_META_INFO, undefined);
+    if (feature?.name !== "SP_META_INFO") return names;
+    const types = feature.value.find(({ key }) => key === "event_type_info")?.value ?? "";
+    for (const line of types.split("\n")) {
+      const found = eventTypeOf(line);
+      if (found !== undefined) names.set(typeKey(found.type, found.config), found.name);
+    }
+    return names;
   }
 
   /** Names of tracepoints by id. */
@@ -193,4 +211,27 @@ export class EventNames {
     }
     return feature;
   }
+}
+
+/** The key of a type of events among the names of META_INFO. */
+function typeKey(type: number, config: bigint): string {
+  return `${type} ${config}`;
+}
+
+/**
+ * Name, type and config in a line of `event_type_info`; later versions write more fields after them. A name may have
+ * commas, as `cpu/event=1,umask=2/` has.
+ */
+function eventTypeOf(line: string): { name: string; type: number; config: bigint } | undefined {
+  const fields = line.split(",");
+  for (let i = 1; i + 1 < fields.length; i++) {
+    const [type = "", config = ""] = fields.slice(i, i + 2);
+    if (!isNumber(type) || !isNumber(config)) continue;
+    return { name: fields.slice(0, i).join(","), type: Number(type), config: BigInt(config) };
+  }
+  return undefined;
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
 }

@@ -16,7 +16,7 @@ export interface FieldPlace {
 export interface Tracepoint {
   /** `system:name`. */
   readonly name: string;
-  /** Of the fields that were wanted, in their order. */
+  /** Of the fields that were wanted, in their order; none if the recording has the name without the format. */
   readonly places: readonly FieldPlace[];
   /** Where `common_flags` is, -1 if the format does not have it. */
   readonly flags: number;
@@ -34,6 +34,7 @@ export class Tracepoints {
   readonly #littleEndian: boolean;
   readonly #engine: Pick<Engine, "eventNames">;
   readonly #wanted: readonly string[];
+  readonly #unformatted: readonly string[];
   #seen = 0;
   /** Names of the tracepoints that are there and can be read. */
   readonly names: Set<string> = new Set();
@@ -46,7 +47,9 @@ export class Tracepoints {
     reader: PerfDataReader,
     engine: Pick<Engine, "eventNames">,
     wanted: readonly string[],
+    unformatted: readonly string[],
   ) {
+    this.#unformatted = unformatted;
     this.#engine = engine;
     this.#wanted = wanted;
     this.#littleEndian = reader.littleEndian;
@@ -57,15 +60,20 @@ export class Tracepoints {
    * Finds tracepoints of a recording.
    *
    * @param wanted By `system:name`: the fields that are read. One that does not have all of them is left out.
+   * @param unformatted Names of those that are found without a format, too: what their samples say is enough.
    */
   static async open(
     engine: Engine,
     wanted: Readonly<Record<string, readonly string[]>>,
+    unformatted: readonly string[] = [],
   ): Promise<Tracepoints> {
     const { reader, described } = engine;
-    const found = new Tracepoints(reader, engine, Object.keys(wanted));
+    const found = new Tracepoints(reader, engine, Object.keys(wanted), unformatted);
     const tracing = await described.tracing();
-    if (tracing === undefined) return found;
+    if (tracing === undefined) {
+      found.#learn();
+      return found;
+    }
     found.isDescribed = true;
     const { parseTracepoint } = await import("@perfdata/format/tracepoint");
     const systems = new Set(Object.keys(wanted).map((name) => name.split(":", 1)[0]));
@@ -107,13 +115,26 @@ export class Tracepoints {
   #learn(): void {
     for (; this.#seen < this.#events.length; this.#seen++) {
       const { attr } = this.#events[this.#seen] as PerfEvent;
-      const format = attr.type === PERF_TYPE_TRACEPOINT
-        ? this.#formats.get(attr.config)
-        : undefined;
+      if (attr.type !== PERF_TYPE_TRACEPOINT) continue;
+      const format = this.#formats.get(attr.config) ?? this.#withoutFormat(this.#seen);
       if (format === undefined) continue;
       this.#found.set(this.#seen, { ...format, fields: new SampleFields(attr) });
       this.names.add(format.name);
     }
+  }
+
+  /** Whether a tracepoint was found by its name alone. */
+  isUnformatted(name: string): boolean {
+    this.#learn();
+    for (const found of this.#found.values()) {
+      if (found.name === name) return found.places.length === 0;
+    }
+    return false;
+  }
+
+  #withoutFormat(event: number): Format | undefined {
+    const name = this.#engine.eventNames[event] ?? "";
+    return this.#unformatted.includes(name) ? { name, places: [], flags: -1 } : undefined;
   }
 
   /** The tracepoint of a sample, with its raw data found: `undefined` if it is none, or is cut, which is counted. */

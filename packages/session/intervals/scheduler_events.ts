@@ -36,7 +36,7 @@ export interface ContextSwitch {
   readonly from: number;
   /** The state of that one; 0 is one that could go on. */
   readonly state: number;
-  /** The thread that got it. */
+  /** The thread that got it; -1 if that is not known. */
   readonly to: number;
 }
 
@@ -71,6 +71,9 @@ const IN_INTERRUPT = 0x18;
  */
 const PREEMPTED = 0x100;
 
+/** The state of a thread that leaves its CPU, if nothing says it: it waits, unless a record says that it was preempted. */
+const UNKNOWN_STATE = 1;
+
 /** Reads the raw data of the scheduler's tracepoints by the formats that the recording has. */
 export class SchedulerEvents {
   readonly #tracepoints: Tracepoints;
@@ -86,9 +89,17 @@ export class SchedulerEvents {
     this.#littleEndian = littleEndian;
   }
 
-  /** Finds the tracepoints of a recording. */
-  static async open(engine: Engine): Promise<SchedulerEvents> {
-    const found = await Tracepoints.open(engine, FIELDS);
+  /**
+   * Finds the tracepoints of a recording.
+   *
+   * @param unformatted Names of tracepoints that are read without a format, as simpleperf writes `sched:sched_switch`:
+   *   a sample is of the thread that leaves its CPU, for an unknown thread.
+   */
+  static async open(
+    engine: Engine,
+    unformatted: readonly string[] = [],
+  ): Promise<SchedulerEvents> {
+    const found = await Tracepoints.open(engine, FIELDS, unformatted);
     return new SchedulerEvents(found, engine.reader.littleEndian);
   }
 
@@ -100,6 +111,11 @@ export class SchedulerEvents {
   /** Names of those that were recorded and cannot be read: their formats are missing. */
   get undescribed(): readonly string[] {
     return this.#tracepoints.undescribed;
+  }
+
+  /** Whether `sched:sched_switch` was recorded without its format: nothing says when a thread gets a CPU. */
+  get isLeavingOnly(): boolean {
+    return this.#tracepoints.isUnformatted("sched:sched_switch");
   }
 
   /** Samples of them whose raw data are too short. */
@@ -131,6 +147,16 @@ export class SchedulerEvents {
     const { fields, places, name, flags } = source;
     const { raw } = fields;
     const time = this.timeOf(run, i);
+    if (places.length === 0) {
+      const change = this.#switch;
+      change.time = time;
+      change.cpu = run.cpu[i] as number;
+      change.from = run.tid[i] as number;
+      change.state = UNKNOWN_STATE;
+      change.to = -1;
+      listener.switched(change, run, i);
+      return;
+    }
     const first = this.#value(view, raw, places[0]);
     if (name === "sched:sched_switch") {
       const state = this.#value(view, raw, places[1]);
@@ -156,7 +182,7 @@ export class SchedulerEvents {
     if (source?.name !== "sched:sched_switch") return false;
     // Where threads are counted by namespaces, those of others have no number of their own: the data have it.
     if (run.tid[i] !== 0) return true;
-    if (!this.#tracepoints.isSound(source, run, i)) return false;
+    if (source.places.length === 0 || !this.#tracepoints.isSound(source, run, i)) return false;
     return this.#value(run.at(i).view, source.fields.raw, source.places[0]) > 0;
   }
 

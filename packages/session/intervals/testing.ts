@@ -1,6 +1,10 @@
 /** Recordings of the scheduler, laid out by hand: for tests. */
 import { emptyAttr, encodeFeature, memorySink, PerfDataWriter } from "@perfdata/format";
-import { HEADER_EVENT_DESC, HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
+import {
+  HEADER_EVENT_DESC,
+  HEADER_SP_META_INFO,
+  HEADER_TRACING_DATA,
+} from "@perfdata/format/feature-names";
 import {
   PERF_CONTEXT_KERNEL,
   PERF_CONTEXT_USER,
@@ -80,6 +84,7 @@ export async function schedulerRecording(
     names = false,
     formats = true,
     wide = false,
+    simpleperf = false,
   }: {
     readonly events?: readonly EventName[];
     readonly chains?: boolean;
@@ -91,6 +96,8 @@ export async function schedulerRecording(
     readonly formats?: boolean;
     /** Whether records of switches are those of all CPUs (SWITCH_CPU_WIDE). */
     readonly wide?: boolean;
+    /** Whether simpleperf made it: META_INFO has the names of tracepoints. */
+    readonly simpleperf?: boolean;
   } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const sink = memorySink();
@@ -222,6 +229,15 @@ export async function schedulerRecording(
       ? [{
         id: HEADER_EVENT_DESC,
         bytes: encodeFeature({ id: HEADER_EVENT_DESC, name: "EVENT_DESC", value: descriptions }),
+      }]
+      : []),
+    ...(simpleperf
+      ? [{
+        id: HEADER_SP_META_INFO,
+        bytes: encodeFeature({
+          ...{ id: HEADER_SP_META_INFO, name: "SP_META_INFO" },
+          value: [{ key: "event_type_info", value: `sched:sched_switch,2,${SWITCH}` }],
+        }),
       }]
       : []),
   ]);

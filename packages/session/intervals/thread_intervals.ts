@@ -1,4 +1,5 @@
 import type { PerfEvent } from "@perfdata/format";
+import { HEADER_SP_META_INFO } from "@perfdata/format/feature-names";
 import {
   PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
@@ -134,6 +135,8 @@ export class ThreadIntervals implements SchedulerListener {
   /** By CPU: when it was last heard of. */
   readonly #heard: number[] = [];
   #last = 0;
+  /** Whether the recording says when a thread gets a CPU; if not, it waits until its next sample, as in simpleperf. */
+  readonly #hasEntries: boolean;
   /** Whether a context switch has come. */
   #isSwitched = false;
   /** Filters by time, as ns since the base. */
@@ -167,6 +170,8 @@ export class ThreadIntervals implements SchedulerListener {
     this.#listener = listener;
     this.#filter = filter;
     this.#recorded = engine.reader.events.all;
+    this.#hasEntries = !events.isLeavingOnly ||
+      this.#recorded.some(({ attr }) => attr.flags.context_switch);
   }
 
   /** Prepares for a recording; of a stream, to be called again when it is described. */
@@ -175,7 +180,10 @@ export class ThreadIntervals implements SchedulerListener {
     listener: IntervalListener,
     options: IntervalOptions = {},
   ): Promise<ThreadIntervals> {
-    return new ThreadIntervals(engine, await SchedulerEvents.open(engine), listener, options);
+    // simpleperf writes no formats.
+    const isSimpleperf = engine.reader.features.some(({ id }) => id === HEADER_SP_META_INFO);
+    const events = await SchedulerEvents.open(engine, isSimpleperf ? ["sched:sched_switch"] : []);
+    return new ThreadIntervals(engine, events, listener, options);
   }
 
   /** What times count from, in ns. */
@@ -476,6 +484,11 @@ export class ThreadIntervals implements SchedulerListener {
    * nor while another one was heard of on that CPU.
    */
   #found(thread: Thread, time: number, cpu: number): void {
+    if (!this.#hasEntries) {
+      this.#endOff(thread, time);
+      thread.state = UNKNOWN;
+      return;
+    }
     this.missing++;
     const until = Math.max(thread.from, thread.runnable, this.#heard[cpu] ?? 0);
     this.#endOff(thread, until);

@@ -205,3 +205,26 @@ Deno.test("a filter by time cuts at both ends; sums never exceed the span", asyn
   const thread = await intervalsOf(happenings, { tids: new Set([8]) });
   assertEquals(thread.off, ["8 200-200-300 - -1"]);
 });
+
+Deno.test("ThreadIntervals: switches of simpleperf without a format have stacks; threads wait until SWITCH or a sample", async () => {
+  const recording = { formats: false, simpleperf: true };
+  const away = { tid: 7, chain: CHAIN, to: [0, 1n] } as const;
+  const switches: Happening[] = [
+    { time: 100n, ...away },
+    { time: 101n, tid: 7, change: "out" },
+    { time: 150n, tid: 7, change: "in" },
+    { time: 160n, tid: 7, clock: 10n },
+    { time: 170n, ...away },
+    { time: 171n, tid: 7, change: "preempted" },
+    { time: 190n, tid: 7, change: "in" },
+  ];
+  const recorded = await intervalsOf(switches, {}, recording);
+  assertEquals(recorded.off, ["7 100-150-150 s -1", "7 170-170-190 s -1"]);
+  // Nothing says when a thread gets a CPU: its next sample is the first that it runs.
+  const samples = switches.filter(({ change }) => change === undefined);
+  const sampled = await intervalsOf(samples, {}, recording);
+  assertEquals(sampled.off, ["7 100-160-160 s -1"]);
+  assertEquals([sampled.intervals.missing, sampled.intervals.unknown], [0, 0]);
+  // The same data of perf, whose formats are lost, are not guessed at.
+  assertEquals((await intervalsOf(samples, {}, { formats: false })).intervals.hasSwitches, false);
+});

@@ -1,4 +1,5 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
+import { HEADER_SP_META_INFO } from "@perfdata/format/feature-names";
 import {
   PERF_CONTEXT_USER,
   PERF_RECORD_MISC_CPUMODE_MASK,
@@ -96,6 +97,7 @@ export class Resolver {
     view: new DataView(new ArrayBuffer(0)),
     at: 0,
     length: 0,
+    isUnwound: false,
   };
   readonly #needs: ResolveNeeds;
   readonly #filter: SampleFilter;
@@ -109,6 +111,7 @@ export class Resolver {
   readonly #events: readonly PerfEvent[];
   readonly #shapes: SampleShape[] = [];
   readonly #le: boolean;
+  readonly #isSimpleperf: boolean;
   /** Goes up whenever something may have been mapped. */
   #moment = 0;
   #branchCount = 0;
@@ -132,6 +135,7 @@ export class Resolver {
     this.#filtered = Object.values(filter).some((wanted) => wanted !== undefined);
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
+    this.#isSimpleperf = reader.features.some(({ id }) => id === HEADER_SP_META_INFO);
   }
 
   /** Has stacks begin again, with no node. */
@@ -144,14 +148,14 @@ export class Resolver {
   take(run: Run): void {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {
       const event = this.#events[i] as PerfEvent;
-      this.#shapes.push(sampleShape(event, this.#needs, this.unwind !== undefined));
+      this.#shapes.push(this.#shapeOf(event));
     }
     for (const [i, { offCpu }] of this.#shapes.entries()) {
       // In a pipe the name, which decides what samples mean, comes after the event.
       const event = this.#events[i] as PerfEvent;
       const isSame = event.isOffCpu ? offCpu?.isNamed === event.isNamed : offCpu === undefined;
       if (isSame) continue;
-      this.#shapes[i] = sampleShape(event, this.#needs, this.unwind !== undefined);
+      this.#shapes[i] = this.#shapeOf(event);
     }
     const { count, type, chosen, place, addr, stack, thread } = run;
     const { branchStart, chainStart, chainExact } = run;
@@ -177,6 +181,10 @@ export class Resolver {
     this.#frames.start(run, count);
     branchStart[count] = this.#branchCount;
     chainStart[count] = this.#chainCount;
+  }
+
+  #shapeOf(event: PerfEvent): SampleShape {
+    return sampleShape(event, this.#needs, this.unwind !== undefined, this.#isSimpleperf);
   }
 
   #apply(run: Run, i: number): void {
@@ -293,7 +301,7 @@ export class Resolver {
     places.nowLo = run.timeLo[i] as number;
     const { chains, joined } = this.#needs;
     if (chains && !joined && shape.chain && fields !== undefined) {
-      this.#chain(run, i, view, fields, fields.callchainLength);
+      this.#chain(run, i, view, shape, fields.callchainLength);
     }
     if (shape.addr >= 0) {
       const at = (run.start[i] as number) + shape.addr;
@@ -315,6 +323,7 @@ export class Resolver {
       sample.lo = lo;
       sample.place = place;
       sample.view = view;
+      sample.isUnwound = shape.isUnwound;
       sample.at = shape.chain && fields !== undefined ? fields.callchain : 0;
       sample.length = this.#userPart(run, i, shape, thread, view);
       if (frames && fields !== undefined) this.#list(run, shape);
@@ -372,7 +381,7 @@ export class Resolver {
       // A marker at the end is followed by nothing.
       const marked = shape.chain && length > 0 && chains.isMarker(view, at + 8 * (length - 1));
       const recorded = marked && outer >= 0 ? length - 1 : length;
-      if (shape.chain) this.#chain(run, i, view, fields, recorded);
+      if (shape.chain) this.#chain(run, i, view, shape, recorded);
       if (outer >= 0) this.#joinUser(run, i);
     }
     return outer >= 0 && mode === PERF_RECORD_MISC_USER && this.#isEmpty(view, at, length)
@@ -421,7 +430,9 @@ export class Resolver {
   }
 
   /** Finds the place of each of the first `n` entries of a call chain, as it was recorded. */
-  #chain(run: Run, i: number, view: DataView, { callchain }: SampleFields, n: number): void {
+  #chain(run: Run, i: number, view: DataView, shape: SampleShape, n: number): void {
+    const { callchain = 0 } = shape.fields ?? {};
+    let exact = -1;
     const le = this.#le;
     const thread = run.thread[i] as number;
     const { joined } = this.#needs;
@@ -438,11 +449,12 @@ export class Resolver {
         run.chainWords[2 * this.#chainCount] = lo;
         run.chainWords[2 * this.#chainCount + 1] = hi;
       }
+      if (shape.isUnwound && exact < 0 && mode === PERF_RECORD_MISC_USER) exact = this.#chainCount;
       run.chains[this.#chainCount++] = isMarker || mode < 0
         ? -1
         : places.find(thread, mode, hi, lo);
     }
-    run.chainExact[i] = this.#chainCount;
+    run.chainExact[i] = exact < 0 ? this.#chainCount : exact;
   }
 
   /** Whether a sample is of a process or thread that was not asked for: it is in totals only. */

@@ -47,6 +47,11 @@ export interface SampleShape {
   readonly offCpu: OffCpuFields | undefined;
   /** Whether the user part of a stack may not be in the chain. */
   readonly elsewhere: boolean;
+  /**
+   * Whether user callers in the chain are in their calls, and no return addresses: simpleperf unwinds copies of stacks
+   * while it records, and leaves the chain in place of the copy.
+   */
+  readonly isUnwound: boolean;
   /** Whether the branch stack is the stack of user calls. */
   readonly calls: boolean;
   /** Whether there are registers and a copy of the stack, to be unwound. */
@@ -61,11 +66,13 @@ export interface SampleShape {
  * The shape of an event's samples.
  *
  * @param unwinds Whether copies of stacks are unwound.
+ * @param isSimpleperf Whether simpleperf made the recording.
  */
 export function sampleShape(
   event: PerfEvent,
   needs: ResolveNeeds,
   unwinds: boolean,
+  isSimpleperf: boolean,
 ): SampleShape {
   const { attr, layout } = event;
   const { sampleType } = layout;
@@ -89,6 +96,7 @@ export function sampleShape(
     chain,
     branches,
     unwind,
+    isUnwound: isSimpleperf && (sampleType & copied) === copied,
     calls,
     offCpu: isOffCpu ? fields as OffCpuFields : undefined,
     elsewhere: chain && (calls || deferred),

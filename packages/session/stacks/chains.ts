@@ -84,6 +84,8 @@ export interface SampledChain {
   at: number;
   /** How many there are. */
   length: number;
+  /** Whether its user callers are in their calls: see `SampleShape.isUnwound`. */
+  isUnwound: boolean;
 }
 
 /**
@@ -128,7 +130,7 @@ export class ChainStep {
    * @param outer The node that all of it was called from: the user stack, where it was unwound.
    */
   stack(sample: SampledChain, moment: number, outer: number = -1): number {
-    const { thread, view, at, length, hi, lo } = sample;
+    const { thread, view, at, length, hi, lo, isUnwound } = sample;
     const memory = this.#memories[thread & MEMORIES - 1] as ChainMemory;
     const { hi: his, lo: los, mode: modes, isReturn: returns, node: nodes } = memory;
     let same = memory.thread === thread && memory.moment === moment && memory.outer === outer
@@ -151,7 +153,10 @@ export class ChainStep {
         continue;
       }
       if (mode === COOKIE) continue;
-      const isReturn = this.#calls && i > 0 && !this.isMarker(view, at + 8 * (i - 1)) ? 1 : 0;
+      const isExact = isUnwound && mode === PERF_RECORD_MISC_USER;
+      const isReturn = this.#calls && !isExact && i > 0 && !this.isMarker(view, at + 8 * (i - 1))
+        ? 1
+        : 0;
       if (
         frames >= same || los[frames] !== frameLo || his[frames] !== frameHi ||
         modes[frames] !== mode || returns[frames] !== isReturn

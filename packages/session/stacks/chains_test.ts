@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
 import { ChainStep } from "./chains.ts";
 import { Machine } from "../machine/machine.ts";
 import { Places } from "../places/places.ts";
@@ -26,12 +27,22 @@ class Chains {
   readonly #step: ChainStep;
   readonly #thread: number;
 
-  constructor(littleEndian: boolean) {
+  readonly #isUnwound: boolean;
+
+  constructor(littleEndian: boolean, { calls = false, isUnwound = false } = {}) {
+    this.#isUnwound = isUnwound;
     this.#le = littleEndian;
     const machine = new Machine(littleEndian);
     const recorded = new RecordedObjects({ littleEndian, isGoogleDialect: false });
     this.#places = new Places(machine, recorded);
-    this.#step = new ChainStep(this.#places, this.#stacks, littleEndian);
+    if (calls) {
+      // Calls are looked for where something is mapped.
+      const body = { pid: 7, tid: 7, addr: 0n, len: 0x10000n, pgoff: 0n, filename: "/bin/a" };
+      const mmap = { type: 1, name: "MMAP", misc: 2, body } as const;
+      const bytes = new RecordCodec(KERNEL_RECORDS).encode(mmap, { littleEndian });
+      machine.apply(bytes, new DataView(bytes.buffer), 0, bytes.length);
+    }
+    this.#step = new ChainStep(this.#places, this.#stacks, littleEndian, calls);
     this.#thread = machine.thread(7, 7);
   }
 
@@ -42,7 +53,10 @@ class Chains {
     const lo = Number(BigInt.asIntN(32, ip));
     const place = this.#places.find(this.#thread, mode, hi, lo);
     const frames: string[] = [];
-    const sample = { thread: this.#thread, mode, hi, lo, place, view, at: 0, length: chain.length };
+    const sample = {
+      ...{ thread: this.#thread, mode, hi, lo, place, view, at: 0, length: chain.length },
+      isUnwound: this.#isUnwound,
+    };
     for (
       let node = this.#step.stack(sample, 0);
       node >= 0;
@@ -87,4 +101,14 @@ Deno.test("any chains one after the other: what they share is what each says by 
       assertEquals(together.text(chain, 2, ip), new Chains(true).text(chain, 2, ip));
     }
   }));
+});
+
+Deno.test("ChainStep: callers that simpleperf unwound are in their calls, others are a byte after it", () => {
+  const chain = [USER, 100n, 200n, 300n];
+  for (const littleEndian of [true, false]) {
+    const returns = new Chains(littleEndian, { calls: true });
+    assertEquals(returns.text(chain, 2, 100n), "u299 u199 u100");
+    const unwound = new Chains(littleEndian, { calls: true, isUnwound: true });
+    assertEquals(unwound.text(chain, 2, 100n), "u300 u200 u100");
+  }
 });
