@@ -377,7 +377,7 @@ export class FlowDecoder {
    */
   seam: number = Infinity;
 
-  /** How often a TIP.PGE turned tracing on. */
+  /** How often it was known that tracing is on after it was not. */
   enables = 0;
   /** Whether `run` stops before each TIP.PGE and PIP: another thread may go on there. */
   holds: boolean = false;
@@ -824,6 +824,7 @@ export class FlowDecoder {
   private arrive(low: number, high: number): void {
     const { walker } = this;
     const lost = this.state === LOST;
+    if (this.state !== ON) this.enables++;
     walker.jump(low, high);
     this.state = ON;
     this.overflown = false;

@@ -136,10 +136,10 @@ Deno.test("FlowDecoder.holds: run stops before TIP.PGE and PIP, with the address
     { type: "PIP", cr3: 0x5000n, nr: false },
   ]));
   assertEquals(decoder.run(), FlowStatus.HELD);
-  assertEquals([decoder.isOff, decoder.atLow, decoder.enables], [true, 0x1003, 0]);
+  assertEquals([decoder.isOff, decoder.atLow, decoder.enables], [true, 0x1003, 1]);
   assertEquals(kinds.includes(FlowEvent.ENABLED), false);
   assertEquals(decoder.run(), FlowStatus.HELD);
-  assertEquals([decoder.tracing, decoder.enables], [true, 1]);
+  assertEquals([decoder.tracing, decoder.enables], [true, 2]);
   assertEquals([kinds.includes(FlowEvent.ENABLED), kinds.includes(FlowEvent.PIP)], [true, false]);
   assertEquals(decoder.run(), FlowStatus.NEED_MORE);
   decoder.flush();

@@ -1,0 +1,172 @@
+// Small traces for the tests of this package: packets and the bytes of their code, laid out by hand.
+import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { encodePackets, type Packet } from "@perfdata/intel-pt";
+import { readAuxTrace } from "@perfdata/session";
+import type { AuxTrace } from "@perfdata/session/auxtrace";
+import { runEngine } from "@perfdata/session/engine";
+import { SymbolResolver } from "@perfdata/symbols";
+import {
+  PT_FEATURES,
+  ptConfig,
+  ptEvents,
+  ptInfo,
+  TIME,
+  timeOf,
+} from "../../fixtures/stepped/recording.ts";
+import { auxtrace } from "../../fixtures/synthesize/pt_parts.ts";
+import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
+import { PtCode } from "./code/pt_code.ts";
+import { PtNames } from "./code/pt_names.ts";
+import { PtSideband } from "./code/pt_sideband.ts";
+import { PtClock } from "./decode/pt_run.ts";
+
+/** TSC of the first packet: its time is a whole number of ms. */
+export const TSC = 0x5_0000_0000n;
+/** Where {@linkcode CODE} is mapped, from the file {@linkcode FILE}. */
+export const BASE = 0x1000n;
+/** The file of the code. */
+export const FILE = "/bin/small";
+
+/**
+ * 1000: call 1010; 1005: call 1010; 100a: jmp rax; 100c: syscall; 100e: jmp rax
+ * 1010: nop; nop; ret
+ */
+export const CODE: Uint8Array = Uint8Array.fromHex(
+  "e80b000000" + "e806000000" + "ffe0" + "0f05" + "ffe0" + "9090c3",
+);
+
+/** A packet with an address in full. */
+export function ip(type: "TIP" | "TIP.PGE" | "TIP.PGD" | "FUP", address?: bigint): Packet {
+  return address === undefined
+    ? { type, compression: 0, payload: 0n }
+    : { type, compression: 3, payload: address };
+}
+
+/** A TSC packet, so many ticks after {@linkcode TSC}. */
+export function tsc(ticks: number): Packet {
+  return { type: "TSC", tsc: TSC + BigInt(ticks) };
+}
+
+/** Branches, oldest first: `1` is taken. */
+export function tnt(bits: string): Packet {
+  return { type: "TNT", long: false, count: bits.length, bits: BigInt(`0b${bits}`) };
+}
+
+/** A PSB+; without an address, tracing is off. */
+export function psb(ticks: number, address?: bigint): Packet[] {
+  return [
+    { type: "PSB" },
+    tsc(ticks),
+    { type: "MODE.Exec", csL: true, csD: false, interruptFlag: false },
+    ...(address === undefined ? [] : [ip("FUP", address)]),
+    { type: "PSBEND" },
+  ];
+}
+
+/** A context switch. */
+export interface Switch {
+  readonly ticks: number;
+  readonly cpu: number;
+  readonly tid: number;
+}
+
+/** What is recorded. */
+export interface Small {
+  /** The packets of each CPU. */
+  readonly cpus: readonly (readonly Packet[])[];
+  /** Threads, each in a process of its own; 7 by default. */
+  readonly tids?: readonly number[];
+  readonly switches?: readonly Switch[];
+  /** Other records. */
+  readonly items?: readonly Item[];
+  readonly code?: Uint8Array;
+  readonly mtc?: boolean;
+}
+
+/** An opened recording. */
+export interface OpenedSmall {
+  readonly trace: AuxTrace;
+  readonly source: RandomAccessSource;
+  readonly sideband: PtSideband;
+  readonly code: PtCode;
+  readonly clock: PtClock;
+  readonly names: PtNames;
+}
+
+/** perf's time so many ticks after {@linkcode TSC}. */
+export function at(ticks: number): bigint {
+  return timeOf(TSC + BigInt(ticks));
+}
+
+/** The recording of packets. */
+export async function small(
+  { cpus, tids = [7], switches = [], items = [], code = CODE, mtc = false }: Small,
+): Promise<OpenedSmall> {
+  const sample = (time: bigint, tid: number, cpu: number) => ({
+    pid: tid,
+    tid,
+    time,
+    cpu,
+    identifier: 21n,
+  });
+  const maps = tids.map((tid): Item => ({
+    record: {
+      type: 10,
+      name: "MMAP2",
+      misc: 2,
+      body: {
+        ...{ pid: tid, tid, addr: BASE, len: 0x1000n, pgoff: 0n, maj: 8, min: 1, ino: 42n },
+        ...{ ino_generation: 0n, prot: 5, flags: 2, filename: FILE },
+      },
+      sample_id: sample(at(-1000), tid, 0),
+    } as Item["record"],
+    event: 1,
+  }));
+  const turns = switches.map(({ ticks, cpu, tid }): Item => ({
+    record: { type: 14, name: "SWITCH", misc: 0, body: {}, sample_id: sample(at(ticks), tid, cpu) },
+    event: 1,
+  }));
+  const starts = cpus.map((_, cpu): Item => {
+    const tid = tids[cpu] ?? tids[0] ?? 7;
+    const sample_id = sample(at(-900), tid, cpu);
+    return {
+      record: { type: 12, name: "ITRACE_START", misc: 0, body: { pid: tid, tid }, sample_id },
+      event: 1,
+    };
+  });
+  const options = { psbEvery: 1, tsc: true, compressReturns: true, mtc };
+  const file = await asFile({
+    events: ptEvents(ptConfig(options)),
+    features: PT_FEATURES,
+    items: [
+      { record: { type: 79, name: "TIME_CONV", misc: 0, body: TIME } },
+      { record: { type: 70, name: "AUXTRACE_INFO", misc: 0, body: { type: 1, priv: ptInfo() } } },
+      ...maps,
+      ...starts,
+      ...items,
+      ...turns,
+      ...cpus.map((packets, cpu) =>
+        auxtrace({ cpu, tid: -1, idx: cpu }, 0n, encodePackets(packets), TSC)
+      ),
+    ],
+  }, true);
+  const source = bytesSource(file as Uint8Array<ArrayBuffer>);
+  const trace = await readAuxTrace(await PerfDataReader.open(source));
+  const sideband = new PtSideband(trace);
+  await runEngine(await PerfDataReader.open(source), [sideband]);
+  const held = {
+    size: code.length,
+    read: (from: number, length: number) => code.subarray(from, from + length),
+    readInto: (from: number, target: Uint8Array) => {
+      const part = code.subarray(from, from + target.length);
+      target.set(part);
+      return target.subarray(0, part.length);
+    },
+  };
+  const opened = new PtCode(sideband, { open: () => ({ source: held }), file: () => undefined });
+  const names = new PtNames(
+    opened,
+    new SymbolResolver({ open: () => undefined, read: () => undefined }),
+  );
+  return { trace, source, sideband, code: opened, clock: new PtClock(trace), names };
+}
