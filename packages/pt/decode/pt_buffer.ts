@@ -320,6 +320,7 @@ export class DecodedBuffer implements PtBuffer {
     while (this.#poke < this.#pokes.length && (this.#pokes[this.#poke]?.time ?? 0) <= ns) {
       this.#poke++;
     }
+    const wasPast = this.position > this.#until;
     this.position = Math.max(ns, this.position);
     if (this.#leftAt !== undefined && turns === undefined) {
       if (this.isUnsure) this.#unsureEnables = flow.enables;
@@ -336,7 +337,7 @@ export class DecodedBuffer implements PtBuffer {
     this.#sink.step?.(this);
     if (!this.#clock.known) return;
     // What comes after the time of a PSB+ in it has the time before.
-    if (ns > this.#until && !flow.isInPsb) this.ended = true;
+    if (ns > this.#until && (wasPast || !flow.isInPsb)) this.ended = true;
     this.#stop = Math.min(
       this.#until + 1,
       this.#switch < switches.count ? switches.time[this.#switch] as number : Infinity,
