@@ -6,7 +6,7 @@ import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { DecodedBuffer } from "./pt_buffer.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 import { TimeOrigin } from "./pt_time.ts";
-import { hasSparseTimes } from "./pt_turns.ts";
+import { hasSparseTurns } from "./pt_turns.ts";
 
 /** Ticks from the earliest expected TSC to the first of the trace: three hours. */
 const BEFORE = 1n << 45n;
@@ -253,7 +253,7 @@ export async function decodePt(
   const clock = new PtClock(trace);
   const cache = new FlowCache();
   const ratios = clockRatios(trace);
-  const leftAt = hasSparseTimes(trace) ? new Map() : undefined;
+  const leftAt = hasSparseTurns(trace, sideband) ? new Map() : undefined;
   const buffers = trace.streams.filter((stream) => options.wants?.(stream) ?? true)
     .map((stream, index) =>
       new DecodedBuffer(
