@@ -94,7 +94,10 @@ class Thread implements ThreadInterval {
   state = UNKNOWN;
   /** What has said that it left the CPU. */
   said = 0;
+  /** Whether its end was recorded. It may still lose its CPU and get it back; it is never waiting at the end. */
   isEnding = false;
+  /** Whether it left its CPU as a dead thread: another thread of this id begins anew. */
+  isDead = false;
   /** Whether a switch of it is missing: nothing is known since `from`. */
   isGap = false;
   /** Whether something was recorded of it, and not only that it got a CPU. */
@@ -307,7 +310,7 @@ export class ThreadIntervals implements SchedulerListener {
       else this.#listener.ran?.(piece);
       return;
     }
-    const thread = this.#thread(tid);
+    const thread = this.#living(tid);
     if (thread.state === OFF) this.#found(thread, time, run.cpu[i] as number);
     if (thread.state === UNKNOWN) this.#begin(thread, time);
     thread.state = RUNNING;
@@ -345,8 +348,10 @@ export class ThreadIntervals implements SchedulerListener {
     if (cpu >= 0 && cpu < MOST_CPUS) this.#running[cpu] = to;
     if (from > 0) {
       const thread = this.#thread(from);
-      if ((state & DEAD) !== 0) thread.isEnding = true;
+      const isDead = (state & DEAD) !== 0;
+      if (isDead) thread.isEnding = true;
       this.#leave(thread, time, cpu, state === 0, BY_TRACEPOINT, () => this.#take(thread, run, i));
+      thread.isDead = isDead;
     }
     if (to > 0) this.#enter(to, time, cpu);
   }
@@ -372,8 +377,9 @@ export class ThreadIntervals implements SchedulerListener {
   ended(time: number, tid: number): void {
     const thread = this.#thread(tid);
     if (thread.state === RUNNING && thread.isSeen) this.#piece(thread, time);
-    if (thread.state === OFF) this.#threads.delete(tid);
-    else thread.isEnding = true;
+    // It has a CPU, and nobody knows since when.
+    if (thread.state === OFF) thread.state = UNKNOWN;
+    thread.isEnding = true;
   }
 
   /**
@@ -400,6 +406,12 @@ export class ThreadIntervals implements SchedulerListener {
     let thread = this.#threads.get(tid);
     if (thread === undefined) this.#threads.set(tid, thread = new Thread(tid));
     return thread;
+  }
+
+  /** A thread that has a CPU: not the dead one that had its id. */
+  #living(tid: number): Thread {
+    if (this.#threads.get(tid)?.isDead === true) this.#threads.delete(tid);
+    return this.#thread(tid);
   }
 
   /** Takes what a sample says of its thread. */
@@ -445,10 +457,6 @@ export class ThreadIntervals implements SchedulerListener {
       thread.stack = left;
       thread.place = place;
     }
-    if (thread.isEnding) {
-      this.#threads.delete(thread.tid);
-      return;
-    }
     if (by === BY_RECORD) thread.stack = thread.place = -1;
     thread.state = OFF;
     thread.said = by;
@@ -458,7 +466,7 @@ export class ThreadIntervals implements SchedulerListener {
   }
 
   #enter(tid: number, time: number, cpu: number): void {
-    const thread = this.#thread(tid);
+    const thread = this.#living(tid);
     if (thread.state === RUNNING) return;
     if (thread.state === OFF) this.#endOff(thread, time);
     this.#begin(thread, time);
@@ -503,7 +511,7 @@ export class ThreadIntervals implements SchedulerListener {
     if (thread?.state !== RUNNING || thread.cpu !== cpu || !thread.isSeen) return;
     // Where threads are recorded one by one, an end is the last that is heard of one.
     if (thread.isEnding) {
-      this.#threads.delete(tid);
+      thread.state = UNKNOWN;
       return;
     }
     this.missing++;

@@ -1,5 +1,6 @@
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import { runEngine } from "../engine.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import type { Run } from "../order/run.ts";
@@ -177,6 +178,80 @@ Deno.test("a thread that ended waits for nothing, and what has its id then is an
     { time: 300n, tid: 8, to: [9, 1n] },
   ]);
   assertEquals(off, ["8 210-210-250 - -1"]);
+});
+
+Deno.test("EXIT, preempted, on a CPU again, off for good: waits while preempted alone", async () => {
+  const records: Happening[] = [
+    { time: 90n, tid: 7, clock: 1n },
+    { time: 100n, tid: 7, task: "exit" },
+    { time: 120n, tid: 7, change: "preempted" },
+    { time: 130n, tid: 7, change: "in" },
+    { time: 140n, tid: 7, change: "out" },
+    { time: 900n, tid: 8, clock: 1n },
+  ];
+  const alone = await intervalsOf(records);
+  assertEquals(alone.off, ["7 120-120-130 - -1"]);
+  assertEquals(alone.ran, ["7 90-100 -", "7 100-120 -", "7 130-140 -"]);
+  const switches: Happening[] = [
+    { time: 119n, tid: 7, to: [9, 0n] },
+    { time: 129n, tid: 9, to: [7, 1n] },
+    { time: 139n, tid: 7, to: [9, 0x10n] },
+  ];
+  const both = await intervalsOf(
+    [...records, ...switches].sort((a, b) => Number(a.time - b.time)),
+  );
+  assertEquals(both.off.filter((line) => line.startsWith("7 ")), ["7 119-119-129 - -1"]);
+  // Another thread with the id of a dead one, whose beginning was not recorded.
+  const again = await intervalsOf([
+    ...switches,
+    { time: 500n, tid: 9, to: [7, 1n] },
+    { time: 510n, tid: 7, to: [9, 1n] },
+    { time: 520n, tid: 9, to: [0, 1n] },
+  ]);
+  assertEquals(again.off.filter((line) => line.startsWith("7 ")), [
+    "7 119-119-129 - -1",
+    "7 510-520-520 - -1",
+  ]);
+});
+
+Deno.test("no thread runs or waits before its FORK or after its last record", async () => {
+  const step = fc.record({
+    tid: fc.integer({ min: 7, max: 9 }),
+    change: fc.constantFrom("out" as const, "preempted" as const, "in" as const),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 12 }),
+      fc.array(step, { maxLength: 4 }),
+      async (before, after) => {
+        const happenings: Happening[] = [7, 8, 9].map((tid) => ({
+          time: 100n,
+          tid,
+          task: "fork",
+        }));
+        let time = 110n;
+        const last = new Map<number, bigint>();
+        const add = (what: Omit<Happening, "time">): void => {
+          happenings.push({ ...what, time });
+          last.set(what.tid, time);
+          time += 10n;
+        };
+        for (const what of before) add(what);
+        for (const tid of [7, 8, 9]) add({ tid, task: "exit" });
+        for (const what of after) add(what);
+        happenings.push({ time: 100_000n, tid: 20, clock: 1n });
+        const { off, ran } = await intervalsOf(happenings, {}, { events: ["clock"] });
+        for (const line of [...off, ...ran]) {
+          const [tid, times = ""] = line.split(" ");
+          const [from, ...to] = times.split("-").map(BigInt);
+          if (tid === "20") continue;
+          assert(from !== undefined && from >= 100n, line);
+          assert(to.every((moment) => moment <= (last.get(Number(tid)) ?? 0n)), line);
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
 });
 
 Deno.test("nothing follows the end of a thread whose last switch is not recorded", async () => {
