@@ -1,3 +1,4 @@
+import { LostRecords } from "@perfdata/session/lost-records";
 import {
   KERNEL_RECORDS,
   type PerfDataReader,
@@ -73,7 +74,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   /** Features that came as records. */
   readonly features = new Map<number, Uint8Array>();
   samples = 0;
-  lost = 0;
+  #lost: LostRecords | undefined;
   throttled = 0;
   auxBytes = 0;
   auxType: number | undefined;
@@ -112,6 +113,11 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
         this.#other(bytes, view, from, to, intAt(timeHi, i), intAt(timeLo, i));
       }
     }
+  }
+
+  /** Records and samples that were lost. */
+  get lost(): number {
+    return this.#lost?.total ?? 0;
   }
 
   /** Takes a record that is not a sample, while the file is looked through. */
@@ -184,6 +190,9 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
         break;
       case PERF_RECORD_LOST:
       case PERF_RECORD_LOST_SAMPLES:
+        this.#lost ??= new LostRecords(reader);
+        this.#lost.add(view, start, end, hi, lo);
+        break;
       case PERF_RECORD_AUXTRACE_INFO:
       case PERF_RECORD_HEADER_FEATURE:
         this.#rare(bytes, view, start, end);
@@ -204,9 +213,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
       littleEndian,
       event: events.all[events.indexOf(view, start, end, type, littleEndian)],
     });
-    if (record.name === "LOST" || record.name === "LOST_SAMPLES") {
-      this.lost += Number(record.body.lost);
-    } else if (record.name === "AUXTRACE_INFO") {
+    if (record.name === "AUXTRACE_INFO") {
       this.auxType ??= record.body.type;
     }
   }

@@ -1,4 +1,5 @@
 import { NodeTable } from "@perfdata/profile/node-table";
+import { LostRecords } from "@perfdata/session/lost-records";
 import { intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_LOST,
@@ -208,12 +209,17 @@ export class LockContention implements Consumer {
   #tracepoints: Tracepoints | undefined;
   /** Ends of waits that began before the recording. */
   unbegun = 0;
+  #lost: LostRecords | undefined;
+
   /** Records that were lost. */
-  lostRecords = 0;
+  get lostRecords(): number {
+    return this.#lost?.total ?? 0;
+  }
 
   /** Finds the tracepoints. */
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
+    this.#lost = new LostRecords(engine.reader);
     await this.described();
   }
 
@@ -233,8 +239,8 @@ export class LockContention implements Consumer {
       const type = run.type[i];
       if (type === PERF_RECORD_LOST || type === PERF_RECORD_LOST_SAMPLES) {
         const { view } = run.at(i);
-        const at = intAt(run.start, i) + (type === PERF_RECORD_LOST ? 16 : 8);
-        this.lostRecords += view.getUint32(at + (le ? 0 : 4), le);
+        const [hi, lo] = [intAt(run.timeHi, i), intAt(run.timeLo, i)];
+        this.#lost?.add(view, intAt(run.start, i), intAt(run.end, i), hi, lo);
       }
       if (type !== PERF_RECORD_SAMPLE || run.chosen[i] !== CHOSEN.YES) continue;
       const found = this.#tracepoints?.of(run, i);

@@ -13,7 +13,7 @@ import {
   PERF_RECORD_UNTHROTTLE,
 } from "@perfdata/format/record-types";
 import { trailerEnd } from "@perfdata/format/record";
-import { LOST, LOST_SAMPLES, READ, THROTTLE } from "@perfdata/format/records";
+import { LOST, READ, THROTTLE } from "@perfdata/format/records";
 import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import { ID_INDEX, idIndexEntry } from "@perfdata/user-records/id-index";
@@ -24,6 +24,7 @@ import {
   type EngineOptions,
   runEngine,
 } from "@perfdata/session/engine";
+import { lostSamples } from "@perfdata/session/lost-records";
 import type { Run } from "@perfdata/session/run";
 import type { RatePoint } from "./rate_stream.ts";
 import { RateStreams } from "./rate_streams.ts";
@@ -33,7 +34,6 @@ const ID_INDEX_AT = layoutOf(ID_INDEX);
 const ID_INDEX_ENTRY = layoutOf(idIndexEntry);
 const COUNTS = layoutOf(READ);
 const LOST_RECORDS = layoutOf(LOST);
-const LOST_OF_EVENT = layoutOf(LOST_SAMPLES);
 const PAUSE = layoutOf(THROTTLE);
 
 /** Scope of a counter: a CPU with all its threads, or one thread on a CPU. */
@@ -99,8 +99,6 @@ export interface RateEventSummary extends RateEvent {
   readonly throttled: number;
   /** Times that a counter went on. */
   readonly unthrottled: number;
-  /** Records lost because a buffer was full (LOST). */
-  readonly lostRecords: number;
   /** Samples lost (LOST_SAMPLES, or `PERF_FORMAT_LOST` where it was recorded). */
   readonly lostSamples: number;
 }
@@ -115,6 +113,8 @@ export interface RateReport {
   readonly events: readonly RateEventSummary[];
   /** The counters, by event, CPU and thread. */
   readonly streams: RateStreams;
+  /** Records lost because a buffer was full (LOST), of any of the events: the records do not say of which. */
+  readonly lostRecords: number;
   /** Samples left out: without a time, or of no known event. */
   readonly leftOut: number;
 }
@@ -128,8 +128,11 @@ class RateAnalysis implements Consumer {
   readonly point: NonNullable<RateOptions["point"]>;
   by: RateBy | undefined;
   leftOut = 0;
-  lostRecords: number[] = [];
-  lostSamples: number[] = [];
+  lostRecords = 0;
+  /** By event: samples lost by what its samples say, by what it counted at the end, and by the hardware. */
+  readonly #lostInReads: number[] = [];
+  readonly #lostAtEnd: number[] = [];
+  readonly #lostInHardware: number[] = [];
   samples: number[] = [];
   readAtExit: (number | undefined)[] = [];
   /** Whether {@link RateOptions.begin} was called. */
@@ -149,6 +152,7 @@ class RateAnalysis implements Consumer {
   /** Their sums by counter. */
   readonly #cpuCounts = new Map<number, bigint>();
   #engine: Engine | undefined;
+  readonly #reader: PerfDataReader;
   readonly #events: readonly PerfEvent[];
   readonly #le: boolean;
   /** What all counters of the present sample have in common. */
@@ -157,6 +161,7 @@ class RateAnalysis implements Consumer {
   constructor(reader: PerfDataReader, options: RateOptions) {
     this.#options = options;
     this.#filter = options.filter ?? {};
+    this.#reader = reader;
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
     this.by = options.by;
@@ -182,8 +187,9 @@ class RateAnalysis implements Consumer {
       this.#fields.push(new SampleFields(event.attr));
       this.#shapes.push(readLayout(event.readFormat));
       for (const id of event.ids) this.#byId.set(id, this.#known);
-      this.lostRecords.push(0);
-      this.lostSamples.push(0);
+      this.#lostInReads.push(0);
+      this.#lostAtEnd.push(0);
+      this.#lostInHardware.push(0);
       this.samples.push(0);
       this.readAtExit.push(undefined);
     }
@@ -256,6 +262,12 @@ class RateAnalysis implements Consumer {
     this.#options.begin?.(this.events());
   }
 
+  /** How many samples an event lost: its samples and its count at the end say the same. */
+  lostSamples(event: number): number {
+    const [reads = 0, atEnd = 0] = [this.#lostInReads[event], this.#lostAtEnd[event]];
+    return Math.max(reads, atEnd) + (this.#lostInHardware[event] ?? 0);
+  }
+
   /** The events, with the names that are known by now. */
   events(): RateEvent[] {
     const names = this.#engine?.eventNames ?? [];
@@ -323,7 +335,7 @@ class RateAnalysis implements Consumer {
         const stream = this.streams.stream(counter);
         if (lost > stream.lost) {
           const more = isChosen ? lost - stream.lost : 0;
-          this.lostSamples[which] = numberAt(this.lostSamples, which) + more;
+          this.#lostInReads[which] = numberAt(this.#lostInReads, which) + more;
           stream.lost = lost;
         }
       }
@@ -403,17 +415,18 @@ class RateAnalysis implements Consumer {
     }
     if (type === PERF_RECORD_LOST_SAMPLES) {
       if (left < 8) return;
-      const lost = this.#u64(view, start + LOST_OF_EVENT.lost);
-      if (index >= 0) this.lostSamples[index] = numberAt(this.lostSamples, index) + lost;
+      const { count: lost, isSum } = lostSamples(this.#reader, view, start, end, hi, lo);
+      const sums = isSum ? this.#lostAtEnd : this.#lostInHardware;
+      if (index >= 0) sums[index] = numberAt(sums, index) + lost;
       this.incidents({ what: "lost_samples", event: index, cpu, time, lost });
       return;
     }
     if (left < 16) return;
     if (type === PERF_RECORD_LOST) {
-      const which = this.#eventOf(view, start + LOST_RECORDS.id) ?? index;
       const lost = this.#u64(view, start + LOST_RECORDS.lost);
-      if (which >= 0) this.lostRecords[which] = numberAt(this.lostRecords, which) + lost;
-      this.incidents({ what: "lost", event: which, cpu, time, lost });
+      this.lostRecords += lost;
+      // Its id is that of the event that wrote next, not of those that lost something.
+      this.incidents({ what: "lost", event: -1, cpu, time, lost });
       return;
     }
     time = this.#time(view, start + PAUSE.time);
@@ -503,10 +516,10 @@ export async function analyzeRate(
       readAtExit: analysis.readAtExit[i],
       throttled: sums[i]?.throttled ?? 0,
       unthrottled: sums[i]?.unthrottled ?? 0,
-      lostRecords: analysis.lostRecords[i] ?? 0,
-      lostSamples: analysis.lostSamples[i] ?? 0,
+      lostSamples: analysis.lostSamples(i),
     })),
     streams,
+    lostRecords: analysis.lostRecords,
     leftOut: analysis.leftOut,
   };
 }

@@ -75,6 +75,7 @@ export function* summaryRows(report: RateReport): Generator<Record<string, unkno
       ...stream,
     }) as Record<string, unknown>;
   }
+  yield { type: "recording", lost_records: report.lostRecords, left_out: report.leftOut };
 }
 
 function scaled(value: number | undefined): string {
@@ -152,7 +153,6 @@ export function* rateLines(report: RateReport): Generator<string, void, void> {
       event.throttled + event.unthrottled > 0
         ? `throttled ${event.throttled} times, unthrottled ${event.unthrottled} times`
         : "",
-      event.lostRecords > 0 ? `${event.lostRecords} records lost` : "",
       event.lostSamples > 0 ? `${event.lostSamples} samples lost` : "",
       event.readAtExit === undefined ? "" : `${event.readAtExit} read at the end of threads`,
     ].filter((text) => text !== "");
@@ -204,6 +204,10 @@ export function* rateLines(report: RateReport): Generator<string, void, void> {
     if (streams.length < count) {
       yield `  and ${count - streams.length} counters with fewer samples, which --json shows`;
     }
+  }
+  if (report.lostRecords > 0) {
+    yield "";
+    yield `${report.lostRecords} records lost, since buffers were full: they may be of any event`;
   }
   if (report.leftOut > 0) {
     yield "";

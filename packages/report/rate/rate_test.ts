@@ -157,7 +157,7 @@ for (const littleEndian of [true, false]) {
     const [cycles, instructions] = report.events;
     assertEquals([cycles?.name, cycles?.requestedFrequency], ["cycles", 30_000]);
     assertEquals([cycles?.samples, cycles?.count], [3, 1389]);
-    assertEquals([cycles?.throttled, cycles?.lostRecords, cycles?.lostSamples], [1, 3, 2]);
+    assertEquals([cycles?.throttled, report.lostRecords, cycles?.lostSamples], [1, 3, 2]);
     assertEquals([instructions?.name, instructions?.count], ["instructions", 2]);
 
     // Times of more than 2^53 ns keep their last digit.
@@ -166,11 +166,11 @@ for (const littleEndian of [true, false]) {
     assertMatch(line, /"time":1152921504606880328,"interval":33352,"count":96097/);
     assertEquals(incidents.map((incident) => incidentRow(incident, start, names)), [
       { type: "throttle", event: "cycles", cpu: 1, time: start + 40_000n },
-      { type: "lost", event: "cycles", cpu: 1, time: start + 40_000n, lost: 3 },
+      { type: "lost", event: null, cpu: 1, time: start + 40_000n, lost: 3 },
     ]);
     const text = [...rateLines(report)].join("\n");
     assertMatch(text, /^cycles: 3 samples, 1389 counted, 30000 Hz requested\n/);
-    assertMatch(text, /throttled 1 times, unthrottled 0 times; 3 records lost; 2 samples lost/);
+    assertMatch(text, /throttled 1 times, unthrottled 0 times; 2 samples lost/);
   });
 }
 

@@ -5,15 +5,16 @@ import {
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_SAMPLE,
 } from "@perfdata/format/record-types";
-import { EXIT, FORK, LOST, LOST_SAMPLES } from "@perfdata/format/records";
+import { EXIT, FORK } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
+import type { PerfDataReader } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
 import type { Engine } from "../engine.ts";
+import { LostRecords } from "../samples/lost_records.ts";
 import { type FieldPlace, Tracepoints } from "../events/tracepoints.ts";
 import { RelativeTime } from "../order/relative_time.ts";
 import type { Run } from "../order/run.ts";
 
-const LOST_AT = layoutOf(LOST);
-const LOST_SAMPLES_AT = layoutOf(LOST_SAMPLES);
 const FORK_AT = layoutOf(FORK);
 const EXIT_AT = layoutOf(EXIT);
 
@@ -56,7 +57,7 @@ export interface SchedulerListener {
   /** A thread ends. */
   ended?(time: number, tid: number): void;
   /**
-   * Records were lost on a CPU before this moment; a time of -1 says that they were only counted, without
+   * Records were lost on a CPU before this moment, so many more than was known; a time of -1 says that they were only counted, without
    * saying when, a `cpu` of -1 that it is not known.
    */
   lost?(time: number, cpu: number, records: number): void;
@@ -78,15 +79,17 @@ const UNKNOWN_STATE = 1;
 export class SchedulerEvents {
   readonly #tracepoints: Tracepoints;
   readonly #littleEndian: boolean;
+  readonly #lost: LostRecords;
   readonly #time = new RelativeTime();
   /** The one that is handed on. */
   readonly #switch: { -readonly [K in keyof ContextSwitch]: ContextSwitch[K] } = {
     ...{ time: 0, cpu: 0, from: 0, state: 0, to: 0 },
   };
 
-  private constructor(tracepoints: Tracepoints, littleEndian: boolean) {
+  private constructor(tracepoints: Tracepoints, reader: PerfDataReader) {
     this.#tracepoints = tracepoints;
-    this.#littleEndian = littleEndian;
+    this.#littleEndian = reader.littleEndian;
+    this.#lost = new LostRecords(reader);
   }
 
   /**
@@ -100,7 +103,7 @@ export class SchedulerEvents {
     unformatted: readonly string[] = [],
   ): Promise<SchedulerEvents> {
     const found = await Tracepoints.open(engine, FIELDS, unformatted);
-    return new SchedulerEvents(found, engine.reader.littleEndian);
+    return new SchedulerEvents(found, engine.reader);
   }
 
   /** Names of the tracepoints that are there and can be read. */
@@ -203,11 +206,12 @@ export class SchedulerEvents {
     const start = run.start[i] as number;
     const le = this.#littleEndian;
     const { view } = run.at(i);
-    const low = (at: number): number => view.getUint32(start + at + (le ? 0 : 4), le);
     if (type === PERF_RECORD_LOST || type === PERF_RECORD_LOST_SAMPLES) {
-      const at = type === PERF_RECORD_LOST ? LOST_AT.lost : LOST_SAMPLES_AT.lost;
+      const { timeHi, timeLo, end } = run;
+      const [hi, lo] = [intAt(timeHi, i), intAt(timeLo, i)];
+      const records = this.#lost.add(view, start, intAt(end, i), hi, lo);
       const time = type === PERF_RECORD_LOST ? this.timeOf(run, i) : -1;
-      listener.lost?.(time, run.cpu[i] as number, low(at));
+      listener.lost?.(time, intAt(run.cpu, i), records);
     } else if (type === PERF_RECORD_FORK) {
       listener.begun?.(this.timeOf(run, i), view.getInt32(start + FORK_AT.tid, le));
     } else if (type === PERF_RECORD_EXIT) {

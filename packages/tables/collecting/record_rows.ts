@@ -1,3 +1,4 @@
+import { LostRecords } from "@perfdata/session/lost-records";
 import type { PerfDataReader } from "@perfdata/format";
 import { numberAt } from "@perfdata/format/elements";
 import { buildIdText } from "@perfdata/format/object-feature";
@@ -24,15 +25,7 @@ import {
   PERF_RECORD_THROTTLE,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
-import {
-  COMM,
-  FORK,
-  LOST,
-  LOST_SAMPLES,
-  MMAP,
-  MMAP2,
-  SWITCH_CPU_WIDE,
-} from "@perfdata/format/records";
+import { COMM, FORK, MMAP, MMAP2, SWITCH_CPU_WIDE } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
 import type { Extent } from "@perfdata/session/engine";
 import { NameTable } from "@perfdata/session/machine-names";
@@ -46,8 +39,6 @@ const MAP = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
-const GONE = layoutOf(LOST);
-const GONE_SAMPLES = layoutOf(LOST_SAMPLES);
 const OTHER = layoutOf(SWITCH_CPU_WIDE);
 
 /** Number of rows that are handed on at a time. */
@@ -60,14 +51,13 @@ const GROUP = 1 << 20;
 export class RecordRows {
   /** Features that came as records. */
   readonly features: Map<number, Uint8Array> = new Map();
-  /** Records lost because buffers were full, and samples lost by the hardware. */
-  lost: bigint = 0n;
   /** How often an event was throttled. */
   throttled: number = 0;
   /** How many of the kernel's records there are. */
   count: number = 0;
 
   readonly #reader: PerfDataReader;
+  readonly #lost: LostRecords;
   readonly #names = new NameTable();
   readonly #hash = new ContentHash();
   #sumLo = 0;
@@ -103,9 +93,15 @@ export class RecordRows {
     preempted: new IntegerColumn(),
   };
 
+  /** Records lost because buffers were full, and samples lost by the hardware. */
+  get lost(): number {
+    return this.#lost.total;
+  }
+
   /** Takes records of one recording. */
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
+    this.#lost = new LostRecords(reader);
   }
 
   /** Takes a record, with the halves of its time, both 0 where it has none. */
@@ -137,12 +133,8 @@ export class RecordRows {
       case PERF_RECORD_SWITCH_CPU_WIDE:
         return this.#switch(view, start, end, hi, lo, type);
       case PERF_RECORD_LOST:
-        if (end - start >= GONE.lost + 8) this.lost += view.getBigUint64(start + GONE.lost, le);
-        return;
       case PERF_RECORD_LOST_SAMPLES:
-        if (end - start >= GONE_SAMPLES.lost + 8) {
-          this.lost += view.getBigUint64(start + GONE_SAMPLES.lost, le);
-        }
+        this.#lost.add(view, start, end, hi, lo);
         return;
       case PERF_RECORD_THROTTLE:
         this.throttled++;

@@ -410,7 +410,7 @@ export class RecordingTables implements Consumer {
       name: textValues([this.#options.name]),
       events: textValues([`[${described.join(",")}]`]),
       samples: number(BigInt(this.samples)),
-      lost: number(this.#records.lost),
+      lost: number(BigInt(this.#records.lost)),
       throttled: number(BigInt(this.#records.throttled)),
       left_out: number(BigInt(this.leftOut)),
       host: text(HEADER_HOSTNAME),
