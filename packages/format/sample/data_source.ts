@@ -19,6 +19,10 @@ const LEVELS = [
   "Uncached",
 ];
 const LEVEL_NUMBERS: Readonly<Record<number, string>> = {
+  5: "L2 MHB",
+  6: "Memory-side Cache",
+  7: "L0",
+  8: "Uncached",
   9: "CXL",
   10: "I/O",
   11: "Any cache",
@@ -28,6 +32,17 @@ const LEVEL_NUMBERS: Readonly<Record<number, string>> = {
   15: "N/A",
 };
 const HOPS = ["N/A", "core, same node", "node, same socket", "socket, same board", "board"];
+/** Of Intel processors since Diamond Rapids, where CA is the caching agent of a part of the chip. */
+const REGIONS = [
+  "N/A",
+  "Reserved",
+  "Local CA shared cache",
+  "Local CA non-shared cache",
+  "Other CA I/O agent",
+  "Other CA shared cache",
+  "Other CA non-shared cache",
+  "MMIO",
+];
 const SNOOPS = ["N/A", "None", "Hit", "Miss", "HitM"];
 const SNOOPS_X = ["Fwd", "Peer"];
 const TLBS = ["N/A", "HIT", "MISS", "L1", "L2", "Walker", "Fault"];
@@ -36,7 +51,7 @@ const HIT = 2;
 const MISS = 4;
 
 /** What a data source says: the parts that perf has words for. */
-export type DataSourcePart = "op" | "level" | "snoop" | "tlb" | "locked" | "blocked";
+export type DataSourcePart = "op" | "level" | "snoop" | "tlb" | "locked" | "blocked" | "region";
 
 /** The bits of each part. */
 export const DATA_SOURCE_BITS: Readonly<Record<DataSourcePart, bigint>> = {
@@ -46,13 +61,15 @@ export const DATA_SOURCE_BITS: Readonly<Record<DataSourcePart, bigint>> = {
   tlb: 0x7fn << 26n,
   locked: 0x3n << 24n,
   blocked: 0x7n << 40n,
+  region: 0x1fn << 46n,
 };
 
 /** perf's value for a sample without a data source: nothing is known (`PERF_MEM_DATA_SRC_NONE`). */
 export const NO_DATA_SOURCE: bigint = 1n | 1n << 5n | 1n << 19n | 1n << 24n | 1n << 26n;
 
 /**
- * Where the data of a sampled access came from, as `perf script -F data_src` says it.
+ * Where the data of a sampled access came from, as `perf script -F data_src` says it, with the region if
+ * the kernel (6.19 and later) says one.
  *
  * @example
  * ```ts
@@ -68,7 +85,8 @@ export const NO_DATA_SOURCE: bigint = 1n | 1n << 5n | 1n << 19n | 1n << 24n | 1n
 export function dataSourceText(source: bigint): string {
   const text = (part: DataSourcePart) => dataSourcePart(source, part);
   return `|OP ${text("op")}|LVL ${text("level")}|SNP ${text("snoop")}|TLB ${text("tlb")}` +
-    `|LCK ${text("locked")}|BLK ${text("blocked")}`;
+    `|LCK ${text("locked")}|BLK ${text("blocked")}` +
+    ((source & DATA_SOURCE_BITS.region) === 0n ? "" : `|RGN ${text("region")}`);
 }
 
 /**
@@ -100,6 +118,8 @@ export function dataSourcePart(source: bigint, part: DataSourcePart): string {
       return bits(40, 3) === 0 || bits(40, 1)
         ? " N/A"
         : `${bits(41, 1) ? " Data" : ""}${bits(42, 1) ? " Addr" : ""}`;
+    case "region":
+      return regionText(bits(46, 5));
   }
 }
 
@@ -136,6 +156,10 @@ function levelText(level: number, number: number, remote: number, hops: number):
   const before = `${remote > 0 ? "Remote " : ""}${hops > 0 ? `${HOPS[hops] ?? "(null)"} ` : ""}`;
   const text = before + words.join(" or ");
   return (text === "" ? "N/A" : text) + howItWent(level);
+}
+
+function regionText(region: number): string {
+  return REGIONS[region] ?? (region < 16 ? `Memory region ${region - 8}` : `Region ${region}`);
 }
 
 function tlbText(tlb: number): string {

@@ -351,6 +351,7 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
   sourceKey("tlb", "tlb"),
   sourceKey("locked", "locked"),
   sourceKey("blocked", "blocked"),
+  sourceKey("region", "region"),
   {
     name: "dso_daddr",
     needs: "dso",
@@ -481,6 +482,7 @@ export type SortKey =
   | "tlb"
   | "locked"
   | "blocked"
+  | "region"
   | "dso_daddr"
   | "symbol_daddr"
   | "dcacheline"

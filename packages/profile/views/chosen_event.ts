@@ -1,0 +1,103 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
+import type { Profile, ProfileEvent } from "../columns/profile.ts";
+
+/** `cpu_core/cycles/P`: PMU, event, modifiers. */
+const OF_PMU = /^([\w.-]{1,64})\/([^/]{1,256})\/(\w{0,16})$/;
+
+/** The event of a profile that a tree, a picture or a comparison shows. */
+export interface ChosenEvent {
+  /** The profile; events that were asked of several PMUs are one, and the chosen event is the first. */
+  readonly profile: Profile;
+  /** Number of the event in it. */
+  readonly event: number;
+}
+
+/**
+ * Chooses the event that is shown where there is room for one: the named one, or else the one with most
+ * samples. An event that was asked of several PMUs (`cpu_core/cycles/P` and `cpu_atom/cycles/P` of a hybrid
+ * processor) is one event, `cycles:P`, unless the name is that of one PMU's.
+ *
+ * @returns Nothing if no event has the name.
+ *
+ * @example
+ * ```ts
+ * import { chooseEvent } from "@perfdata/profile/chosen-event";
+ * import { ProfileBuilder, totals } from "@perfdata/profile";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const events = ["cpu_atom/cycles/P", "cpu_core/cycles/P"].map((name) => ({ name, unit: "count" } as const));
+ * const builder = new ProfileBuilder({ events });
+ * const thread = builder.thread(7, 7, "demo");
+ * for (const event of [0, 1, 1]) builder.sample({ stack: -1, event, thread, period: 10 });
+ * const both = chooseEvent(builder.profile());
+ * assertEquals(both?.profile.events[both.event]?.name, "cycles:P");
+ * assertEquals(totals(both?.profile ?? builder.profile())[0], { samples: 3, period: 30 });
+ * assertEquals(chooseEvent(builder.profile(), "cpu_core/cycles/P")?.profile.events.length, 2);
+ * ```
+ */
+export function chooseEvent(profile: Profile, name?: string): ChosenEvent | undefined {
+  if (name === undefined) return { profile: mainEventFirst(joinPmus(profile)), event: 0 };
+  for (const each of [profile, joinPmus(profile)]) {
+    const event = each.events.findIndex((one) => one.name === name);
+    if (event >= 0) return { profile: each, event };
+  }
+  return undefined;
+}
+
+/** The profile with one event for each that was asked of several PMUs. */
+export function joinPmus(profile: Profile): Profile {
+  const { events } = profile;
+  const groups = new Map<string, number[]>();
+  for (const [number, { name, unit }] of events.entries()) {
+    const [, , what = "", modifiers = ""] = OF_PMU.exec(name) ?? [];
+    if (what === "") continue;
+    const key = `${unit} ${what}${modifiers === "" ? "" : `:${modifiers}`}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [number]);
+    else group.push(number);
+  }
+  const joined = new Int32Array(events.length).fill(-1);
+  const made: ProfileEvent[] = [];
+  for (const [number, event] of events.entries()) {
+    if (intAt(joined, number) >= 0) continue;
+    const [key, group] = [...groups].find(([, all]) => all.length > 1 && all.includes(number)) ??
+      [undefined, [number]];
+    for (const each of group) joined[each] = made.length;
+    made.push(key === undefined ? event : { ...event, name: key.slice(key.indexOf(" ") + 1) });
+  }
+  return made.length === events.length ? profile : renumbered(profile, made, joined);
+}
+
+/** The profile with its event with most samples first: other programs show the first. */
+export function mainEventFirst(profile: Profile): Profile {
+  const { events } = profile;
+  const counts = eventCounts(profile);
+  const main = counts.indexOf(Math.max(...counts));
+  if (main <= 0) return profile;
+  const order = [main, ...events.keys()].filter((number, i) => i === 0 || number !== main);
+  const numbers = new Int32Array(events.length);
+  for (const [to, from] of order.entries()) numbers[from] = to;
+  return renumbered(profile, order.flatMap((number) => events[number] ?? []), numbers);
+}
+
+/** Samples of each event. */
+export function eventCounts({ events, samples }: Profile): Float64Array {
+  const counts = new Float64Array(events.length);
+  const { event, count, length } = samples;
+  for (let i = 0; i < length; i++) {
+    const of = event[i] ?? 0;
+    counts[of] = floatAt(counts, of) + (count[i] ?? 0);
+  }
+  return counts;
+}
+
+function renumbered(
+  profile: Profile,
+  events: readonly ProfileEvent[],
+  numbers: Int32Array,
+): Profile {
+  const { samples } = profile;
+  const event = new Int32Array(samples.length);
+  for (let i = 0; i < samples.length; i++) event[i] = intAt(numbers, samples.event[i] ?? 0);
+  return { ...profile, events, samples: { ...samples, event } };
+}
