@@ -1,4 +1,5 @@
 /** Shared by commands that show stacks: the choice of samples, names, and the line about trust. */
+import { chooseEvent, type ChosenEvent, eventCounts } from "@perfdata/profile/chosen-event";
 import { filterProfile } from "@perfdata/profile/filter-profile";
 import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
@@ -268,55 +269,47 @@ export function titleOf(name: string): string {
 }
 
 /**
- * Says which events are left out of what has room for one, where nobody has chosen it.
+ * Chooses the event that a command shows which has room for one, and says which events are left out if
+ * nobody has chosen it.
  *
  * @param tool Name of the command.
  * @param name The recording.
- * @param chosen What `--event` says.
+ * @param choice `wanted`: what `--event` says. `hasAll`: other events can be chosen in what is shown.
+ * @throws {InputError} If there is no event of that name.
  */
-export function reportOtherEvents(
+export function chosenEvent(
   tool: string,
   name: string,
-  { events, samples }: Profile,
-  event: number,
-  chosen: string | undefined,
-): void {
-  if (chosen !== undefined) return;
-  const counts = new Float64Array(events.length);
-  let all = 0;
-  const { event: number, count, length } = samples;
-  for (let i = 0; i < length; i++) {
-    (counts[number[i] as number] as number) += count[i] as number;
-    all += count[i] as number;
+  { profile, wanted, hasAll = false }: {
+    readonly profile: Profile;
+    readonly wanted: string | undefined;
+    readonly hasAll?: boolean;
+  },
+): ChosenEvent {
+  const { events } = profile;
+  const chosen = chooseEvent(profile, wanted);
+  if (chosen === undefined) {
+    throw new InputError(
+      `no event ${wanted}; there ${events.length > 1 ? "are" : "is"} ${
+        events.map((event) => event.name).join(", ")
+      }`,
+    );
   }
+  if (wanted === undefined && !hasAll) reportOtherEvents(tool, name, chosen);
+  return chosen;
+}
+
+function reportOtherEvents(tool: string, name: string, { profile, event }: ChosenEvent): void {
+  const { events } = profile;
+  const counts = eventCounts(profile);
   const others = events.filter((_, number) => number !== event && floatAt(counts, number) > 0);
   if (others.length === 0) return;
+  const all = counts.reduce((sum, count) => sum + count, 0);
   const left = (100 * (all - floatAt(counts, event)) / all).toFixed(2);
   complain(
     `${tool}: ${name}: only samples of ${events[event]?.name}; ${left}% are of ` +
       `${others.map(({ name }) => name).join(", ")}: --event NAME`,
   );
-}
-
-/**
- * The number of an event of a profile by name; without one, the first that has samples.
- *
- * @throws {InputError} If there is none of that name.
- */
-export function eventNumber({ events, samples }: Profile, name: string | undefined): number {
-  if (name !== undefined) {
-    const number = events.findIndex((event) => event.name === name);
-    if (number >= 0) return number;
-    throw new InputError(
-      `no event ${name}; there ${events.length > 1 ? "are" : "is"} ${
-        events.map((event) => event.name).join(", ")
-      }`,
-    );
-  }
-  const { event, length } = samples;
-  let first = events.length;
-  for (let i = 0; i < length && first > 0; i++) first = Math.min(first, event[i] as number);
-  return first < events.length ? first : 0;
 }
 
 /** Writes to a file, which gets its name when all is written, or to standard output for `-`. */

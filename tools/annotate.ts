@@ -21,13 +21,12 @@ import { codeJson, codeLines } from "./_insns.ts";
 import { KERNEL_FILE_NOTE, objectCode } from "./_pt.ts";
 import type { TraceCounts } from "./_branches_pt.ts";
 import {
-  eventNumber,
+  chosenEvent,
   hasOnlyPt,
   PROFILE_FLAGS,
   PROFILE_HELP,
   type ReadProfile,
   readProfile,
-  reportOtherEvents,
   titleOf,
 } from "./_profile.ts";
 import { sourceLines, Sources } from "./_source_lines.ts";
@@ -55,7 +54,7 @@ source lines are printed, as with --lines. docs/annotate.md says more.
                          information of x86 programs, of TYPE or of all types
       --pt               count each instruction that ran, by Intel PT, instead of samples;
                          the default if there are no samples
-      --event NAME       the event (default: the first that has samples)
+      --event NAME       the event (default: that with most samples)
       --source DIR       look for source files there, by all or the last parts of their path
       --context N        print N instructions (default: 8) or lines (default: 2) around sampled
                          ones
@@ -110,10 +109,9 @@ async function run(flags: AnnotateFlags): Promise<number> {
         ...["annotate", name, flags, titleOf(name)] as const,
       )
       : undefined;
-    const { profile, isWhole, source } = traced ??
+    const { profile: all, isWhole, source } = traced ??
       await readProfile("annotate", name, flags, { debugInformation: true });
-    const event = eventNumber(profile, value.event);
-    reportOtherEvents("annotate", name, profile, event, value.event);
+    const { profile, event } = chosenEvent("annotate", name, { profile: all, wanted: value.event });
     const found = await findFunctions(profile, source, asked);
     const shown: Shown = {
       name,
@@ -154,11 +152,10 @@ async function dataTypes(flags: AnnotateFlags): Promise<number> {
   const isType = first !== undefined && second === undefined && first !== "-" && !isThere(first);
   const name = oneFile(first === undefined || isType ? [] : [first]);
   return await aboutAsync(name, async () => {
-    const { profile, isWhole, source } = await readProfile("annotate", name, flags, {
+    const { profile: all, isWhole, source } = await readProfile("annotate", name, flags, {
       debugInformation: true,
     });
-    const event = eventNumber(profile, value.event);
-    reportOtherEvents("annotate", name, profile, event, value.event);
+    const { profile, event } = chosenEvent("annotate", name, { profile: all, wanted: value.event });
     const { printTypes } = await import("./_data_types.ts");
     const wanted = isType ? first : second;
     await printTypes({ name, profile, event, source, files: value, wanted, json: on.json });

@@ -1,4 +1,5 @@
 /** `diff`: compares recordings, and says which changes are more than chance. */
+import { chooseEvent } from "@perfdata/profile/chosen-event";
 import { type Diff, diff, type DiffMeasure, type DiffRow } from "@perfdata/export/diff";
 import type { Profile } from "@perfdata/profile/profile";
 import { shortNames } from "@perfdata/profile/short-names";
@@ -17,14 +18,7 @@ import {
   writeLine,
   writeOut,
 } from "./_cli.ts";
-import {
-  eventNumber,
-  PROFILE_FLAGS,
-  PROFILE_HELP,
-  readProfile,
-  reportOtherEvents,
-  writeChunks,
-} from "./_profile.ts";
+import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
 import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 import { writeRow } from "./_styled.ts";
 import { parseCount } from "./_record_flags.ts";
@@ -39,7 +33,7 @@ Several recordings on each side show how much runs of the same program differ; w
 side, that is estimated. A directory of tables, as "export parquet" writes, is one recording.
 docs/diff.md says how functions are matched and tested.
 
-      --event NAME       the event (default: the first that the base has samples of)
+      --event NAME       the event (default: that with most samples in the base)
       --by WORD          total: shares of the period (default); samples: shares of the samples;
                          time: period per second; period: period per recording, for recordings
                          of the same work
@@ -122,12 +116,13 @@ async function run(flags: DiffFlags): Promise<number> {
     }
     read.push(profiles);
   }
-  const [before = [], after = []] = read;
-  const [first] = before;
+  const [first] = read[0] ?? [];
   if (first === undefined) return 1;
-  const number = eventNumber(first, value.event);
-  reportOtherEvents("diff", sides[0]?.[0] ?? "", first, number, value.event);
-  const event = first.events[number]?.name ?? "";
+  const chosen = chosenEvent("diff", sides[0]?.[0] ?? "", { profile: first, wanted: value.event });
+  const event = chosen.profile.events[chosen.event]?.name ?? "";
+  const [before = [], after = []] = read.map((profiles) =>
+    profiles.map((profile) => chooseEvent(profile, event)?.profile ?? profile)
+  );
   if (by === "time" && read.flat().some(({ span }) => span === undefined || span[0] === span[1])) {
     throw new InputError("--by time: there are recordings without times");
   }

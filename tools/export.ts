@@ -1,4 +1,5 @@
 /** `export`: writes the samples of a recording in a format that other tools read. */
+import { mainEventFirst } from "@perfdata/profile/chosen-event";
 import { formatOf, FORMATS } from "@perfdata/export/formats";
 import { newFile } from "@perfdata/format/file-sink";
 import {
@@ -19,12 +20,11 @@ import { BRANCH_FORMATS, exportBranches } from "./_branches.ts";
 import type { CallFormat } from "./_pt_profile.ts";
 import { parseJobs } from "./_record_flags.ts";
 import {
-  eventNumber,
+  chosenEvent,
   hasOnlyPt,
   PROFILE_FLAGS,
   PROFILE_HELP,
   readProfile,
-  reportOtherEvents,
   titleOf,
   writeChunks,
 } from "./_profile.ts";
@@ -82,7 +82,7 @@ describes the tables.
   -o, --output FILE      where it goes; - is standard output (default: the name of the recording
                          with the format's extension; folded: standard output)
   -f, --force            overwrite the file if it exists
-      --event NAME       folded: the samples of this event (default: the first)
+      --event NAME       folded: the samples of this event (default: that with most)
       --samples          folded: count samples instead of adding up periods
       --inline           folded: inlined functions are frames of their own, marked _[i]
       --kernel           folded: mark functions of the kernel _[k]
@@ -156,7 +156,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (calls !== undefined && (on.pt || await hasOnlyPt(name))) {
       return await writeCalls(name, flags, output, calls);
     }
-    const { profile, isWhole, isPt } = await readProfile("export", name, flags, {
+    const { profile: all, isWhole, isPt } = await readProfile("export", name, flags, {
       weight: parseWeight(value.weight),
       timed: chosen.timed ?? false,
       unmapped: chosen.unmapped ?? false,
@@ -166,8 +166,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       pt: on.pt,
       timeline: format === "firefox",
     });
-    const event = isFolded ? eventNumber(profile, value.event) : 0;
-    if (isFolded) reportOtherEvents("export", name, profile, event, value.event);
+    const { profile, event } = isFolded
+      ? chosenEvent("export", name, { profile: all, wanted: value.event })
+      : { profile: mainEventFirst(all), event: 0 };
     const chunks = await chosen.write(profile, {
       event,
       weight: on.samples ? "samples" : "period",

@@ -14,14 +14,7 @@ import {
   parseWord,
   UsageError,
 } from "./_cli.ts";
-import {
-  eventNumber,
-  PROFILE_FLAGS,
-  PROFILE_HELP,
-  readProfile,
-  reportOtherEvents,
-  writeChunks,
-} from "./_profile.ts";
+import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
 import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 
 const HELP = `flame: writes a flame graph of a recording: one HTML file that needs no network
@@ -38,7 +31,7 @@ timeline; ? lists the keys. docs/flame.md says more.
   -o, --output FILE      where it goes; - is standard output; NAME.svg is a picture
   -f, --force            overwrite the file if it exists
       --svg              a picture (SVG) that needs no script
-      --event NAME       picture: the samples of this event (default: the first)
+      --event NAME       picture: the samples of this event (default: that with most)
       --root WORD        picture: the first row is the process (default), thread or none
       --color WORD       picture: colors say the object (default) or the kind
       --icicle           picture: callers above
@@ -80,11 +73,16 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const { profile, isWhole } = await readProfile("flame", name, flags, {
+    const { profile: all, isWhole } = await readProfile("flame", name, flags, {
       weight: parseWeight(value.weight),
       timed: !isPicture,
       debugInformation: true,
       pt: on.pt,
+    });
+    const { profile, event } = chosenEvent("flame", name, {
+      profile: all,
+      wanted: value.event,
+      hasAll: !isPicture,
     });
     const data = flameData([profile], { inline: !on["no-inline"] });
     if (data.omittedNodes > 0) {
@@ -93,8 +91,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         `flame: ${data.omittedNodes} boxes of at most ${most}% of an event are part of their callers`,
       );
     }
-    const event = eventNumber(profile, value.event);
-    if (isPicture) reportOtherEvents("flame", name, profile, event, value.event);
     const text = isPicture
       ? flameSvg(data, {
         width,

@@ -12,7 +12,7 @@ import {
   oneFile,
   writeLine,
 } from "./_cli.ts";
-import { eventNumber, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
+import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
 import type { AnnotatedPages } from "./_annotate_page.ts";
 import { parseTime, resolveTime } from "./_time.ts";
 
@@ -53,11 +53,15 @@ async function run(flags: ReportFlags): Promise<number> {
   const name = oneFile(operands);
   if (on.stdio || name === "-" || !isTerminal()) return await asFuncs(name, flags);
   return await aboutAsync(name, async () => {
-    const { profile, isWhole, source } = await readProfile("report", name, flags, {
+    const { profile: all, isWhole, source } = await readProfile("report", name, flags, {
       timed: true,
       debugInformation: !on["no-inline"],
     });
-    const event = eventNumber(profile, value.event);
+    const { profile, event } = chosenEvent("report", name, {
+      profile: all,
+      wanted: value.event,
+      hasAll: true,
+    });
     const engine = new ViewEngine(viewProfile(profile));
     let pages: AnnotatedPages | undefined;
     const host: BrowserHost = {

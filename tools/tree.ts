@@ -16,13 +16,7 @@ import {
   writeLine,
   writeOut,
 } from "./_cli.ts";
-import {
-  eventNumber,
-  PROFILE_FLAGS,
-  PROFILE_HELP,
-  readProfile,
-  reportOtherEvents,
-} from "./_profile.ts";
+import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
 import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
 import { writeTable } from "./_styled.ts";
 import { parseCount, parsePercent } from "./_record_flags.ts";
@@ -41,7 +35,7 @@ Stacks that were recorded as copies (--call-graph dwarf) are unwound. docs/tree.
 
       --callers          the sampled functions first, then their callers
       --focus NAMES      callees of these functions; with --callers, their callers
-      --event NAME       samples of this event (default: the first)
+      --event NAME       samples of this event (default: that with most samples)
       --root WORD        the first level is the command (default), thread, or none
       --percent-limit P  leave out less than P percent (default: 0.5; 0 with --json)
       --lines N          print N lines at most (default: those of the terminal)
@@ -113,13 +107,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     : parseWord("root", value.root, ROOTS);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const { profile, isWhole } = await readProfile("tree", name, flags, {
+    const { profile: all, isWhole } = await readProfile("tree", name, flags, {
       weight: parseWeight(value.weight),
       debugInformation: !on["no-inline"] || on.srcline,
       threads: root === "thread",
     });
-    const event = eventNumber(profile, value.event);
-    reportOtherEvents("tree", name, profile, event, value.event);
+    const { profile, event } = chosenEvent("tree", name, { profile: all, wanted: value.event });
     const leastShare = percent / 100;
     const tree = callTree(profile, {
       event,

@@ -212,12 +212,14 @@ export class Recording implements Disposable {
     return profile;
   }
 
-  /** Who called whom; of the first event, if none is named. */
+  /** Who called whom; of the event with most samples, if none is named (see `chooseEvent`). */
   async callTree(options: Partial<CallTreeOptions> & SampleChoice = {}): Promise<CallTree> {
     const { filter, ...how } = options;
     const profile = await this.profile(filter === undefined ? {} : { filter });
     const { callTree } = await import("@perfdata/export/tree");
-    return callTree(profile, { event: 0, ...how });
+    if (how.event !== undefined) return callTree(profile, { ...how, event: how.event });
+    const { chooseEvent } = await import("@perfdata/profile/chosen-event");
+    return callTree(chooseEvent(profile)?.profile ?? profile, { ...how, event: 0 });
   }
 
   /**

@@ -1,0 +1,72 @@
+import { assertEquals } from "@std/assert";
+import { ProfileBuilder } from "../collecting/profile_builder.ts";
+import { type Profile, totals } from "../columns/profile.ts";
+import { chooseEvent, mainEventFirst } from "./chosen_event.ts";
+
+/** A profile with so many samples of each event, of period 10. */
+function profileOf(events: Readonly<Record<string, number>>): Profile {
+  const names = Object.keys(events);
+  const builder = new ProfileBuilder({ events: names.map((name) => ({ name, unit: "count" })) });
+  const thread = builder.thread(1, 1, "demo");
+  for (const [event, name] of names.entries()) {
+    const samples = events[name] ?? 0;
+    if (samples > 0) {
+      builder.sample({ stack: -1, event, thread, count: samples, period: 10 * samples });
+    }
+  }
+  return builder.profile();
+}
+
+/** The chosen event and its samples, and the names of all events. */
+function chosen(events: Readonly<Record<string, number>>, name?: string): unknown {
+  const found = chooseEvent(profileOf(events), name);
+  if (found === undefined) return undefined;
+  const { profile, event } = found;
+  return [
+    profile.events[event]?.name,
+    totals(profile)[event]?.samples,
+    profile.events.map(({ name }) => name),
+  ];
+}
+
+Deno.test("chosen event: an event of two PMUs is one, with the samples of both", () => {
+  const hybrid = { "cpu_atom/cycles/P": 11, "cpu_core/cycles/P": 27_108 };
+  assertEquals(chosen(hybrid), ["cycles:P", 27_119, ["cycles:P"]]);
+  assertEquals(chosen(hybrid, "cycles:P"), ["cycles:P", 27_119, ["cycles:P"]]);
+  assertEquals(chosen(hybrid, "cpu_atom/cycles/P"), ["cpu_atom/cycles/P", 11, Object.keys(hybrid)]);
+});
+
+Deno.test("chosen event: events with other names or modifiers stay apart", () => {
+  const events = {
+    "cpu_core/cycles/": 1,
+    "cpu_atom/cycles/": 2,
+    "cpu_core/cycles/u": 9,
+    faults: 5,
+  };
+  assertEquals(chosen(events), [
+    "cpu_core/cycles/u",
+    9,
+    ["cpu_core/cycles/u", "cycles", "faults"],
+  ]);
+  assertEquals(chosen({ "cpu/cycles/": 1, "cpu/instructions/": 2 }), [
+    "cpu/instructions/",
+    2,
+    ["cpu/instructions/", "cpu/cycles/"],
+  ]);
+});
+
+Deno.test("chosen event: without a name, the one with most samples; of equals, the first", () => {
+  assertEquals(chosen({ a: 1, b: 3, c: 2 }), ["b", 3, ["b", "a", "c"]]);
+  assertEquals(chosen({ a: 2, b: 2 }), ["a", 2, ["a", "b"]]);
+  assertEquals(chosen({ a: 0, b: 0 }), ["a", 0, ["a", "b"]]);
+});
+
+Deno.test("chosen event: an unknown name gives nothing", () => {
+  assertEquals(chosen({ a: 1 }, "b"), undefined);
+});
+
+Deno.test("main event first: samples and periods stay those of their events", () => {
+  const profile = mainEventFirst(profileOf({ a: 1, b: 3, c: 2 }));
+  const sums = profile.events.map(({ name }, i) => [name, totals(profile)[i]?.period]);
+  assertEquals(sums, [["b", 30], ["a", 10], ["c", 20]]);
+});
