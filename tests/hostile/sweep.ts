@@ -36,6 +36,32 @@ export const SWEPT: readonly (readonly [string, ...string[]])[] = [
   ["repair", "-f", "-o", "OUT/repaired.data"],
 ];
 
+/** Tools that print counts and shares at the beginning of lines, of which none can be negative. */
+export const COUNTING: readonly (readonly [string, ...string[]])[] = [
+  ["info"],
+  ["funcs", "--symfs", "OUT"],
+  ["funcs", "--children", "--symfs", "OUT"],
+  ["funcs", "--weight", "wall", "--symfs", "OUT"],
+  ["funcs", "--weight", "off-cpu", "--symfs", "OUT"],
+  ["tree", "--symfs", "OUT"],
+  ["tree", "--callers", "--symfs", "OUT"],
+];
+
+/**
+ * The first line that begins with a negative number, or with a share of more than 100 %.
+ *
+ * @param text Tables, whose columns of numbers come first.
+ */
+export function impossibleLine(text: string): string | undefined {
+  return text.split("\n").find((line) => {
+    const words = line.trim().split(/\s+/);
+    const numbers = words.slice(0, words.findIndex((word) => !/^-?\d+(?:\.\d+)?%?$/.test(word)));
+    return numbers.some((word) =>
+      word.startsWith("-") || word.endsWith("%") && parseFloat(word) > 100
+    );
+  });
+}
+
 /** How a tool ended. */
 export interface SweepRow {
   /** The recording. */
@@ -119,10 +145,12 @@ async function runHere(
   let code = 1;
   let lines = 0;
   let fault: string | undefined;
+  let impossible: string | undefined;
   let closed = false;
   try {
     const args = [...flags.map((flag) => flag.replace("OUT", out)), input];
-    const { code: returned, err } = await captured(() => tool.run(args), MOST_OUTPUT);
+    const { code: returned, err, out: text } = await captured(() => tool.run(args), MOST_OUTPUT);
+    if (COUNTING.some(([counting]) => counting === name)) impossible = impossibleLine(text);
     code = returned;
     lines = err.split("\n").filter((line) => line !== "").length;
   } catch (error) {
@@ -137,6 +165,8 @@ async function runHere(
   const wrong = fault ??
     (code !== 0 && code !== 1
       ? `exit code ${code}`
+      : impossible !== undefined
+      ? `a number that cannot be: ${impossible}`
       : code === 1 && !says
       ? "exit code 1 without a line"
       : isCut && code === 0 && !closed
