@@ -1,4 +1,5 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
+import { rulingPeriodText } from "@perfdata/session/ruling-period";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
@@ -556,6 +557,14 @@ async function reportRows(
   if (stacks !== undefined) complain(`funcs: ${name}: ${stacks}`);
   complaints.finish();
   complainRounded("funcs", name, counts.totals);
+  if (!branches && !isTimeWeight(question.weight)) {
+    for (const [number, { samples, period }] of counts.totals.entries()) {
+      const largest = counts.largest.periods[number] ?? 0;
+      const of = { name: engine.eventNames[number] ?? "", samples, period, largest };
+      const ruling = rulingPeriodText(of, reader.events.all[number]);
+      if (ruling !== undefined) complain(`funcs: ${name}: ${ruling}`);
+    }
+  }
   const leftOut = engine.leftOut + counts.leftOut;
   if (leftOut > 0) {
     complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);

@@ -18,6 +18,7 @@ import {
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+import { LargestPeriods, rulingPeriodText } from "@perfdata/session/ruling-period";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { UNMAPPED } from "@perfdata/session/places";
 import { shortName } from "@perfdata/session/short-name";
@@ -97,6 +98,8 @@ export interface ProfilePart {
   readonly samples: number;
   /** Samples whose READ values are damaged or of no known event. */
   readonly leftOut: number;
+  /** The largest period of each event. */
+  readonly largest: readonly number[];
 }
 
 /** Collects the samples of a recording, and makes a {@linkcode Profile} of them. */
@@ -115,6 +118,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /** Takes a context switch, where they are kept: of a thread as it is called at that moment. */
   readonly applied?: (run: Run, i: number) => void;
   #leftOut = 0;
+  readonly #largest = new LargestPeriods();
   readonly #weight: ProfileWeight;
   readonly #filter: EngineOptions["filter"];
   #intervals: ThreadIntervals | undefined;
@@ -256,6 +260,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
 
   #add(run: Run, i: number, event: number, period: number): void {
     if (this.#parallelism !== undefined) period /= this.#parallelism.threads;
+    this.#largest.see(event, period);
     const stack = run.stack[i] as number;
     const [timeHi, timeLo] = [run.timeHi[i] as number, run.timeLo[i] as number];
     this.#span.see(timeHi, timeLo);
@@ -284,6 +289,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       span: this.#span.part(),
       samples: this.samples,
       leftOut: this.#leftOut + (this.#reads?.leftOut ?? 0),
+      largest: this.#largest.periods,
     };
   }
 
@@ -309,6 +315,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     this.#span.join(part.span);
     this.samples += part.samples;
     this.#leftOut += part.leftOut;
+    this.#largest.join(part.largest);
   }
 
   #applied(run: Run, i: number): void {
@@ -483,12 +490,15 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
     }
     const leftOut = (this.#engine as Engine).leftOut + this.#leftOut +
       (this.#reads as SampleReads).leftOut;
-    const rounded = roundedPeriods(
-      Math.max(
-        0,
-        ...totals({ events: this.#events(), samples }).map(({ period }) => period),
-      ),
-    );
+    const sums = totals({ events: this.#events(), samples });
+    const rounded = roundedPeriods(Math.max(0, ...sums.map(({ period }) => period)));
+    for (const [number, { samples, period }] of sums.entries()) {
+      const largest = this.#largest.periods[number] ?? 0;
+      const name = this.#events()[number]?.name ?? "";
+      const event = (this.#engine as Engine).reader.events.all[number];
+      const ruling = rulingPeriodText({ name, samples, period, largest }, event);
+      if (ruling !== undefined) parts.push(ruling);
+    }
     if (rounded !== undefined) parts.push(rounded);
     if (leftOut > 0) parts.push(`${leftOut} samples are damaged or of no known event`);
     return parts.join("; ");

@@ -21,6 +21,7 @@ import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { streamFeature } from "@perfdata/session/stream-feature";
 import { recordedCpus } from "../cpu_topology.ts";
+import { LargestPeriods } from "@perfdata/session/ruling-period";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
@@ -105,6 +106,8 @@ export interface CountsPart {
   readonly details: DetailsPart | undefined;
   /** Totals by number of event. */
   readonly totals: readonly EventTotal[];
+  /** The largest period of each event. */
+  readonly largest: readonly number[];
   /** Samples whose READ values are damaged or of no known event. */
   readonly leftOut: number;
   /** Samples whose event has data sources. */
@@ -122,6 +125,8 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly needs: Needs;
   /** Totals by number of event. */
   readonly totals: EventTotal[] = [];
+  /** The largest period of each event. */
+  readonly largest: LargestPeriods = new LargestPeriods();
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
   /**
@@ -367,6 +372,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
       details: this.details?.part(),
       accesses: this.accesses,
       totals: this.totals,
+      largest: this.largest.periods,
       leftOut: this.leftOut,
     };
   }
@@ -377,7 +383,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   }
 
   join(
-    { histogram, comms, from, to, details, accesses, totals, leftOut }: CountsPart,
+    { histogram, comms, from, to, details, accesses, totals, largest, leftOut }: CountsPart,
     { place, stack }: JoinedNumbers,
   ): void {
     const called = (comm: number): number => this.#comms?.ofPart(comms, comm) ?? 0;
@@ -391,6 +397,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     });
     this.#histogram.join(histogram, called, nodes, details && this.details?.join(details));
     this.accesses += accesses;
+    this.largest.join(largest);
     for (const [event, { samples, period }] of totals.entries()) {
       const total = this.totals[event] ??= { samples: 0, period: 0 };
       total.samples += samples;
@@ -421,6 +428,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const { events, keys } = this.#options;
     if (events !== undefined && !events.has(event)) return;
     const total = this.totals[event] as EventTotal;
+    this.largest.see(event, period);
     const { pairs } = this;
     if (pairs !== undefined && this.kind === "branches") {
       this.#countBranches(pairs, total, run, i, event, comm);

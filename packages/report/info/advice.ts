@@ -42,6 +42,12 @@ export function adviceOf(info: RecordingInfo, damage: number, file: string): Adv
       remedy: `perfdata repair ${file} -o repaired.data`,
     });
   }
+  for (const what of info.impossible) {
+    advice.push({
+      what: `${what}.`,
+      remedy: `compare numbers of samples, or leave out what is wrong: perfdata slice ${file}`,
+    });
+  }
   if (lost > 0) {
     advice.push({
       what: `${lost} records (${share(lost, samples + lost)}) were lost, since nobody read the ` +

@@ -1,3 +1,4 @@
+import { rulingPeriodText } from "@perfdata/session/ruling-period";
 import {
   FEATURE_NAMES,
   HEADER_CLOCK_DATA,
@@ -68,6 +69,8 @@ export interface RecordingInfo {
   readonly aux: { readonly type: string; readonly bytes: number } | undefined;
   /** Objects. */
   readonly objects: ObjectInfo;
+  /** Values that cannot be, and what they make wrong. */
+  readonly impossible: readonly string[];
 }
 
 /** Features that are one text each. */
@@ -128,6 +131,17 @@ export async function recordingInfo(
   const events = reader.events.all.map((_, number) =>
     counts.events[number] ?? emptyInfo(reader, number)
   );
+  const impossible: string[] = [];
+  for (const [number, event] of events.entries()) {
+    const { name, samples, period, largestPeriod: largest } = event;
+    const ruling = rulingPeriodText({
+      name: engine.eventNames[number] ?? name,
+      samples,
+      period,
+      largest,
+    }, reader.events.all[number]);
+    if (ruling !== undefined) impossible.push(ruling);
+  }
   events.forEach((event, number) => event.name = engine.eventNames[number] ?? "");
   return {
     form: reader.isPipe ? "pipe" : "file",
@@ -159,7 +173,27 @@ export async function recordingInfo(
       bytes: counts.auxBytes,
     },
     objects: objectInfo(counts, engine),
+    impossible: [...impossible, ...sharedBuildIds(counts, engine)],
   };
+}
+
+/** Modules of the kernel that cannot all have the build id that they share. */
+function sharedBuildIds(counts: InfoCounts, { places }: Engine): string[] {
+  const modules = new Map<string, Set<string>>();
+  for (const [at, samples] of counts.byPlace.entries()) {
+    const object = samples === 0 || at === 0 ? undefined : places.objects[places.object(at - 1)];
+    if (object?.buildId === undefined || !/\.ko(?:\.\w{1,4})?$/.test(object.path)) continue;
+    const paths = modules.get(object.buildId);
+    if (paths === undefined) modules.set(object.buildId, new Set([object.path]));
+    else paths.add(object.path);
+  }
+  return Array.from(modules, ([buildId, paths]) => {
+    const [one, another] = paths;
+    return paths.size < 2
+      ? ""
+      : `${paths.size} modules of the kernel have the build id ${buildId}, ${one} and ${another} ` +
+        "among them: names in them may be those of another module";
+  }).filter((text) => text !== "");
 }
 
 function objectInfo(counts: InfoCounts, { places }: Engine): ObjectInfo {

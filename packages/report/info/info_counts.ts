@@ -38,6 +38,8 @@ export interface EventInfo {
   samples: number;
   /** Sum of their periods. */
   period: number;
+  /** The largest period of a sample. */
+  largestPeriod: number;
   /** Samples a second that were asked for; `undefined` with a fixed period. */
   readonly frequency: number | undefined;
   /** The fixed period; `undefined` with a frequency. */
@@ -132,11 +134,12 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   }
 
   join(part: InfoPart, { place }: JoinedNumbers): void {
-    for (const [number, { samples, period }] of part.events.entries()) {
+    for (const [number, { samples, period, largestPeriod }] of part.events.entries()) {
       if (samples === 0) continue;
       const event = this.#event(number);
       event.samples += samples;
       event.period += period;
+      event.largestPeriod = Math.max(event.largestPeriod, largestPeriod);
     }
     const { stacks } = this;
     stacks.chains += part.stacks.chains;
@@ -223,7 +226,9 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     const number = intAt(run.event, i);
     const event = this.#event(number);
     event.samples++;
-    event.period += floatAt(run.period, i);
+    const period = floatAt(run.period, i);
+    event.period += period;
+    if (period > event.largestPeriod) event.largestPeriod = period;
     this.#thread(intAt(run.thread, i), intAt(run.process, i), intAt(run.tid, i));
     const cpu = intAt(run.cpu, i);
     if (cpu >= CPUS) this.cpus.add(cpu);
@@ -311,6 +316,7 @@ export function emptyInfo(reader: PerfDataReader, number: number): EventInfo {
     name: "",
     samples: 0,
     period: 0,
+    largestPeriod: 0,
     frequency: attr?.flags.freq ? value : undefined,
     fixedPeriod: attr?.flags.freq ? undefined : value,
   };

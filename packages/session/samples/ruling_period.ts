@@ -1,0 +1,67 @@
+import type { PerfEvent } from "@perfdata/format";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+
+/** Fewer samples say nothing about what is usual. */
+const FEWEST = 100;
+/** A sample that rules has more than this many times the mean period of the other samples. */
+const TIMES = 1000;
+
+/** The largest period of each event's samples. */
+export class LargestPeriods {
+  /** By number of the event; 0 or missing without samples. */
+  readonly periods: number[] = [];
+
+  /** Notes a sample. */
+  see(event: number, period: number): void {
+    if (period > (this.periods[event] ?? 0)) this.periods[event] = period;
+  }
+
+  /** Adds the result of another thread. */
+  join(periods: readonly number[]): void {
+    for (const [event, period] of periods.entries()) this.see(event, period ?? 0);
+  }
+}
+
+/** The sums of an event's samples. */
+export interface EventPeriods {
+  /** The event's name. */
+  readonly name: string;
+  /** Samples. */
+  readonly samples: number;
+  /** Sum of their periods. */
+  readonly period: number;
+  /** The largest of them. */
+  readonly largest: number;
+}
+
+/**
+ * Says that a single sample has most of an event's sum of periods, so that shares are of that sample alone:
+ * a counter that cannot have counted so much. Periods of tracepoints and of off-CPU times may be of any size.
+ *
+ * @param event The event, if it is known.
+ * @returns Nothing if no sample rules.
+ *
+ * @example
+ * ```ts
+ * import { rulingPeriodText } from "@perfdata/session/ruling-period";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const usual = { name: "cycles", samples: 1000, period: 1_000_000, largest: 5000 };
+ * assertEquals(rulingPeriodText(usual), undefined);
+ * const broken = { ...usual, period: 2 ** 48 + 999_000, largest: 2 ** 48 };
+ * assertEquals(
+ *   rulingPeriodText(broken),
+ *   "one of 1000 samples of cycles has a period of 281474976710656, 100.0% of all: shares by period are of it alone",
+ * );
+ * ```
+ */
+export function rulingPeriodText(
+  { name, samples, period, largest }: EventPeriods,
+  event?: PerfEvent,
+): string | undefined {
+  if (event?.attr.type === PERF_TYPE_TRACEPOINT || event?.meansOffCpu === true) return undefined;
+  const others = (period - largest) / (samples - 1);
+  if (samples < FEWEST || largest <= period / 2 || largest <= TIMES * others) return undefined;
+  return `one of ${samples} samples of ${name} has a period of ${largest}, ` +
+    `${(100 * largest / period).toFixed(1)}% of all: shares by period are of it alone`;
+}
