@@ -40,7 +40,11 @@ export class LostRecords {
   /** Sum of what the hardware lost. */
   #inHardware = 0;
 
-  /** @param reader The recording. */
+  /**
+   * Nothing is lost yet.
+   *
+   * @param reader The recording.
+   */
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
   }
