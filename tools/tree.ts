@@ -129,7 +129,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       return 1;
     }
     if (json) {
-      const rows = treeRows(tree, leastShare);
+      const rows = treeRows(tree, leastShare, on.callers);
       const about = { event: profile.events[event]?.name ?? "" };
       if (on.json) {
         for (const row of rows) writeOut(`${JSON.stringify({ ...about, ...row })}\n`);

@@ -23,7 +23,8 @@ interface Row {
   name: string;
   dso: string;
   samples: number;
-  self_samples: number;
+  self_samples?: number;
+  start_samples?: number;
   share: number;
 }
 
@@ -124,9 +125,14 @@ Deno.test("tree: sums are those of funcs, in every form", async () => {
     const { code, out } = await tool("tree", ["--json", ...flags, path]);
     assertEquals(code, 0);
     const rows = rowsOf(out);
+    // In a tree of callers, nothing is in a node itself: stacks start there.
+    const [own, other] = flags[0] === "--callers"
+      ? ["start_samples", "self_samples"] as const
+      : ["self_samples", "start_samples"] as const;
+    assert(rows.every((row) => row[other] === undefined));
     const roots = rows.filter(({ parent }) => parent === null);
     assertEquals(roots.reduce((sum, { samples }) => sum + samples, 0), total);
-    assertEquals(rows.reduce((sum, row) => sum + row.self_samples, 0), total);
+    assertEquals(rows.reduce((sum, row) => sum + (row[own] ?? 0), 0), total);
     // Siblings come largest first, and children are no larger than their parent.
     for (const { parent, share } of rows) assert(share <= (rows[parent ?? -1]?.share ?? 1));
   }

@@ -231,10 +231,14 @@ export interface NestedNode {
   readonly samples: number;
   /** The sum of their periods. */
   readonly period: number;
-  /** Samples in it alone. */
-  readonly self_samples: number;
+  /** Samples in it alone; not of a tree of callers. */
+  readonly self_samples?: number;
   /** The sum of their periods. */
-  readonly self_period: number;
+  readonly self_period?: number;
+  /** In a tree of callers: samples whose stacks start there. */
+  readonly start_samples?: number;
+  /** The sum of their periods. */
+  readonly start_period?: number;
   /** What is below it, largest first. */
   readonly children: NestedNode[];
 }
@@ -249,12 +253,18 @@ export interface TreeRow extends Omit<NestedNode, "children"> {
   readonly depth: number;
   /** Its share of the period, 0 to 1. */
   readonly share: number;
-  /** The share of it alone. */
-  readonly self_share: number;
+  /** The share of it alone; not of a tree of callers. */
+  readonly self_share?: number;
+  /** In a tree of callers: the share of stacks that start there. */
+  readonly start_share?: number;
 }
 
-/** The nodes of a tree whose share is large enough, a row each, depth first and largest first. */
-export function treeRows(tree: CallTree, leastShare: number): TreeRow[] {
+/**
+ * The nodes of a tree whose share is large enough, a row each, depth first and largest first.
+ *
+ * @param callers Whether it is a tree of callers.
+ */
+export function treeRows(tree: CallTree, leastShare: number, callers = false): TreeRow[] {
   const { period, samples, selfPeriod, selfSamples, totalPeriod, names, dsos, item } = tree;
   const rows: TreeRow[] = [];
   const { roots } = shownTree(tree, { leastShare });
@@ -268,6 +278,11 @@ export function treeRows(tree: CallTree, leastShare: number): TreeRow[] {
     let { parent, depth } = next;
     for (const node of next.shown.path) {
       const id = rows.length;
+      const [own, ownPeriod] = [floatAt(selfSamples, node), floatAt(selfPeriod, node)];
+      const sums = callers
+        ? { start_samples: own, start_period: ownPeriod }
+        : { self_samples: own, self_period: ownPeriod };
+      const ownShare = share(ownPeriod);
       rows.push({
         id,
         parent,
@@ -277,10 +292,9 @@ export function treeRows(tree: CallTree, leastShare: number): TreeRow[] {
         dso: dsos[intAt(item, node)] ?? "",
         samples: floatAt(samples, node),
         period: floatAt(period, node),
-        self_samples: floatAt(selfSamples, node),
-        self_period: floatAt(selfPeriod, node),
+        ...sums,
         share: share(floatAt(period, node)),
-        self_share: share(floatAt(selfPeriod, node)),
+        ...(callers ? { start_share: ownShare } : { self_share: ownShare }),
       });
       parent = id;
       depth++;
@@ -293,7 +307,17 @@ export function treeRows(tree: CallTree, leastShare: number): TreeRow[] {
 /** The same rows within each other. */
 export function nestedTree(rows: readonly TreeRow[]): NestedNode[] {
   const nodes = rows.map(
-    ({ id: _, parent: __, depth: ___, share: ____, self_share: _____, ...node }) => ({
+    (
+      {
+        id: _,
+        parent: __,
+        depth: ___,
+        share: ____,
+        self_share: _____,
+        start_share: ______,
+        ...node
+      },
+    ) => ({
       ...node,
       children: [] as NestedNode[],
     }),
