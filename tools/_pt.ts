@@ -305,7 +305,10 @@ function bundledKcore(
   return kcore === undefined ? [] : memoryImages(kcore);
 }
 
-/** Where the code of a recording is: in the files of its binaries, or in `images`; of guests, in `guest`. */
+/**
+ * Where the code of a recording is: in the files of its binaries, or in `images`; of guests, in `guest`, or in the file
+ * that `--guest-vmlinux` names.
+ */
 export async function codeOf(
   sideband: PtSideband,
   where: Parameters<typeof codeFiles>[1],
@@ -313,7 +316,8 @@ export async function codeOf(
   guest: readonly MemoryImage[] = [],
 ): Promise<PtCode> {
   const files = await codeFiles(sideband.recorded, where);
-  return new PtCode(sideband, files, [...images, ...bundledKcore(where, files)], guest);
+  const named = guest.length > 0 ? guest : namedImages("guest-vmlinux", where["guest-vmlinux"]);
+  return new PtCode(sideband, files, [...images, ...bundledKcore(where, files)], named);
 }
 
 /** What is to be said where the kernel's code is that of its file. */

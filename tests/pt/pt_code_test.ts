@@ -2,6 +2,7 @@
  * Where the code of a trace comes from, and who ran it: kernel code that is changed, code of a JIT
  * compiler, a thread that moves between CPUs. The recordings are made here, packet by packet.
  */
+import { writeElf } from "../../packages/symbols/testing/elf_writer.ts";
 import { assert, assertEquals } from "@std/assert";
 import { bytesSource as formatSource, PerfDataReader } from "@perfdata/format";
 import { compressIp } from "@perfdata/intel-pt/encode-packet";
@@ -405,6 +406,21 @@ Deno.test("pt: packets lost between a PIP and its address leave the code of the 
   assertEquals(cases, 4);
 });
 
+/** An ELF file with {@linkcode GUEST_CODE} at its address. */
+function guestKernel(): Uint8Array {
+  const file = (offset: bigint) =>
+    writeElf({
+      ...{ is64: true, littleEndian: true, type: 2, machine: 62 },
+      sections: [{ name: ".text", type: 1, flags: 6, addr: GUEST_AT, bytes: GUEST_CODE }],
+      segments: [{
+        ...{ type: 1, flags: 5, offset, vaddr: GUEST_AT },
+        ...{ filesz: BigInt(GUEST_CODE.length), memsz: BigInt(GUEST_CODE.length) },
+      }],
+    });
+  const at = file(0n).findIndex((_, i, all) => GUEST_CODE.every((byte, k) => all[i + k] === byte));
+  return file(BigInt(at));
+}
+
 Deno.test("pt --guest-image: with any number of threads, and what is said without it", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-guest-" });
   try {
@@ -437,6 +453,12 @@ Deno.test("pt --guest-image: with any number of threads, and what is said withou
     const sum = (isGuest: boolean) =>
       insns.reduce((all, [of, n]) => all + (of === isGuest ? n : 0), 0);
     assertEquals([sum(false), sum(true)], [8, 8], text);
+    // The same code in an ELF file of the guest's kernel.
+    Deno.writeFileSync(`${folder}/vmlinux`, guestKernel());
+    const named = ["--json", "--image", `host${at}`, "--guest-vmlinux", "vmlinux", "perf.data"];
+    const ran = (await tool("pt", named, { cwd: folder })).out.trimEnd().split("\n")
+      .map((line) => JSON.parse(line)).map(({ object, insns }) => `${object} ${insns}`);
+    assertEquals(ran.sort(), ["[unknown] 8", "vmlinux 8"]);
     const { code, err } = await tool("pt", images.slice(0, 2).concat("perf.data"), { cwd: folder });
     assertEquals(code, 1);
     assert(err.includes("[guest]") && err.includes("--guest-image"), err);
