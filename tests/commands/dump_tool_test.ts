@@ -5,19 +5,13 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { emptyAttr, PerfDataWriter } from "@perfdata/format";
 import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import { fileSink } from "@perfdata/format/file-sink";
+import { tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const fixture = `${root}fixtures/recorded/callchain.perf.data`;
 const decoder = new TextDecoder();
 
-async function dump(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", "--allow-read", `${root}tools/dump.ts`, ...args],
-    cwd: root,
-    stdin: "null",
-  }).output();
-  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
-}
+const dump = (...args: string[]) => tool("dump", args);
 
 /** The text of each record, without the lines of raw bytes; the statistics are left out. */
 function records(out: string): string[] {

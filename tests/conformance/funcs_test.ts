@@ -14,6 +14,7 @@ import { openResolver } from "@perfdata/symbols/open-resolver";
 import { needs } from "../../packages/symbols/testing/toolchain.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfRecords, perfText, perfVersion } from "../support/perf.ts";
+import { tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const SEPARATOR = "\x01";
@@ -632,9 +633,8 @@ Deno.test("funcs: damage is reported once, however often the file is read", asyn
     const whole = await Deno.readFile(`${root}fixtures/recorded/rounds.perf.data`);
     const path = `${folder}/half.perf.data`;
     await Deno.writeFile(path, whole.subarray(0, whole.length >> 1));
-    const args = ["run", "-A", `${root}tools/funcs.ts`, "--sort", "tid", path];
-    const { code, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
-    const reported = new TextDecoder().decode(stderr).match(/\d+ bytes left of the data/g) ?? [];
+    const { code, err } = await tool("funcs", ["--sort", "tid", path]);
+    const reported = err.match(/\d+ bytes left of the data/g) ?? [];
     assertEquals([code, reported.length], [1, 1]);
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -643,13 +643,8 @@ Deno.test("funcs: damage is reported once, however often the file is read", asyn
 
 /** Runs the command; what it prints, as lines. */
 async function funcs(...args: string[]): Promise<{ code: number; lines: string[]; err: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", `${root}tools/funcs.ts`, ...args],
-    env: { NO_COLOR: "1" },
-  }).output();
-  const decoder = new TextDecoder();
-  const lines = decoder.decode(stdout).trimEnd().split("\n");
-  return { code, lines, err: decoder.decode(stderr) };
+  const { code, out, err } = await tool("funcs", args);
+  return { code, lines: out.trimEnd().split("\n"), err };
 }
 
 Deno.test("funcs: CSV and JSON have shares in one unit, and columns off a terminal stay columns", async () => {

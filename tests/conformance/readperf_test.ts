@@ -2,36 +2,29 @@ import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { skipped } from "../support/ignored.ts";
+import { tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
 /** A list of the kernel's symbols in which everything is one function. */
 const KALLSYMS = "ffffffff81000000 T _text\nffffffff81000000 T low\nffffffffff000000 T high\n";
 
-/** Runs a tool as its task does, in another directory. */
-function run(
-  tool: string,
+/** Runs a tool in another directory. */
+async function run(
+  name: string,
   args: string[],
   cwd: string,
-): { code: number; stdout: string; stderr: string } {
-  const { code, stdout, stderr } = new Deno.Command(Deno.execPath(), {
-    args: ["task", "--quiet", "--cwd", root, tool, ...args],
-    cwd,
-    env: { INIT_CWD: cwd, NO_COLOR: "1" },
-  }).outputSync();
-  assert(code < 2, new TextDecoder().decode(stderr));
-  return {
-    code,
-    stdout: new TextDecoder().decode(stdout),
-    stderr: new TextDecoder().decode(stderr),
-  };
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { code, out, err } = await tool(name, args, { cwd });
+  assert(code < 2, err);
+  return { code, stdout: out, stderr: err };
 }
 
 Deno.test("readperf: records, processes and functions add up to what perf counts", async (t) => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-readperf-" });
   const file = `${root}fixtures/recorded/two-events.perf.data`;
   try {
-    const { code, stdout } = run("readperf", [file, "-o", `${folder}/out`], folder);
+    const { code, stdout } = await run("readperf", [file, "-o", `${folder}/out`], folder);
     assertEquals(code, 0);
     const table = (name: string) =>
       parse(Deno.readTextFileSync(`${folder}/out/${name}.csv`), { skipFirstRow: true });
@@ -80,13 +73,13 @@ Deno.test("readperf: records, processes and functions add up to what perf counts
   }
 });
 
-Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", () => {
+Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-rate-" });
   const file = `${root}fixtures/recorded/two-events.perf.data`;
   try {
-    const json = run("rate", ["--json", file, "--svg", "rate.svg"], folder).stdout.trimEnd()
+    const json = (await run("rate", ["--json", file, "--svg", "rate.svg"], folder)).stdout.trimEnd()
       .split("\n").map((line) => JSON.parse(line));
-    const csv = parse(run("rate", ["--csv", file], folder).stdout, { skipFirstRow: true });
+    const csv = parse((await run("rate", ["--csv", file], folder)).stdout, { skipFirstRow: true });
     const points = json.filter(({ type }) => type === "point");
     assertEquals(
       csv.map(({ time, rate }) => [time, Number(rate)]),
@@ -98,9 +91,11 @@ Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", () => {
     assert(points.length > 0);
     assert(Deno.readTextFileSync(`${folder}/rate.svg`).startsWith("<svg "));
 
-    const rows = run("funcs", ["--json", file], folder).stdout.trimEnd().split("\n")
+    const rows = (await run("funcs", ["--json", file], folder)).stdout.trimEnd().split("\n")
       .map((line) => JSON.parse(line));
-    const table = parse(run("funcs", ["--csv", file], folder).stdout, { skipFirstRow: true });
+    const table = parse((await run("funcs", ["--csv", file], folder)).stdout, {
+      skipFirstRow: true,
+    });
     assertEquals(
       table.map(({ event, samples, period, comm, dso, sym }) => [
         event,
@@ -119,9 +114,10 @@ Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", () => {
         inlined ? `${sym} (inlined)` : sym,
       ]),
     );
-    const limited = run("funcs", ["--limit", "2", "--json", file], folder).stdout.trimEnd();
+    const limited = (await run("funcs", ["--limit", "2", "--json", file], folder)).stdout.trimEnd();
     assertEquals(limited.split("\n").length, 4);
-    const pids = run("funcs", ["--sort", "pid,cpu", "--json", file], folder).stdout.trimEnd()
+    const pids = (await run("funcs", ["--sort", "pid,cpu", "--json", file], folder)).stdout
+      .trimEnd()
       .split("\n").map((line) => JSON.parse(line));
     assertEquals(
       pids.reduce((sum, { samples }) => sum + samples, 0),
@@ -132,13 +128,16 @@ Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", () => {
   }
 });
 
-Deno.test("funcs: --children, names from a list of the kernel's symbols, and how far names go", () => {
+Deno.test("funcs: --children, names from a list of the kernel's symbols, and how far names go", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
   const file = `${root}fixtures/recorded/callchain.perf.data`;
   try {
-    const rows = run("funcs", ["--json", "--children", file], folder).stdout.trimEnd().split("\n")
+    const rows = (await run("funcs", ["--json", "--children", file], folder)).stdout.trimEnd()
+      .split(
+        "\n",
+      )
       .map((line) => JSON.parse(line));
-    const csv = parse(run("funcs", ["--csv", "--children", file], folder).stdout, {
+    const csv = parse((await run("funcs", ["--csv", "--children", file], folder)).stdout, {
       skipFirstRow: true,
     });
     assertEquals(
@@ -152,32 +151,33 @@ Deno.test("funcs: --children, names from a list of the kernel's symbols, and how
     assert(rows.every((row, i) => i === 0 || rows[i - 1].children >= row.children));
 
     Deno.writeTextFileSync(`${folder}/kallsyms`, KALLSYMS);
-    const named = run("funcs", ["--json", "--kallsyms", "kallsyms", file], folder);
+    const named = await run("funcs", ["--json", "--kallsyms", "kallsyms", file], folder);
     const kernel = named.stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
       .filter(({ dso }) => dso === "[kernel.kallsyms]");
     assertEquals(new Set(kernel.map(({ sym }) => sym)), new Set(["low"]));
 
     const flags = ["--symfs", folder, "--kallsyms", "kallsyms"];
-    const brief = run("funcs", [...flags, file], folder).stderr.trimEnd().split("\n");
+    const brief = (await run("funcs", [...flags, file], folder)).stderr.trimEnd().split("\n");
     assertEquals(brief.length, 1);
     assert(
       /^funcs: \d+ of \d+ addresses \(.*% of samples\) have a function; without: file missing \(\d+\)/
         .test(brief[0] ?? ""),
       brief[0],
     );
-    const verbose = run("funcs", [...flags, "--verbose", file], folder).stderr.trimEnd().split(
-      "\n",
-    );
+    const verbose = (await run("funcs", [...flags, "--verbose", file], folder)).stderr.trimEnd()
+      .split(
+        "\n",
+      );
     assert(verbose.length > 1);
     assertEquals(verbose.at(-1), brief[0]?.replace("; --verbose says more", ""));
-    const same = run("readperf", [...flags, "-o", "out", file], folder).stderr.trimEnd();
+    const same = (await run("readperf", [...flags, "-o", "out", file], folder)).stderr.trimEnd();
     assertEquals(same, brief[0]?.replace("funcs:", "readperf:"));
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
 });
 
-Deno.test("damage before the first sample is reported once, and makes the exit code 1", () => {
+Deno.test("damage before the first sample is reported once, and makes the exit code 1", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-readperf-" });
   try {
     const bytes = Deno.readFileSync(`${root}fixtures/recorded/two-events.perf.data`);
@@ -188,13 +188,13 @@ Deno.test("damage before the first sample is reported once, and makes the exit c
     view.setUint16(second + 6, 3, true);
     Deno.writeFileSync(`${folder}/damaged.data`, bytes);
     for (
-      const [tool, ...args] of [["funcs"], ["funcs", "--jobs", "2"], ["readperf", "-o", "out"]]
+      const [name, ...args] of [["funcs"], ["funcs", "--jobs", "2"], ["readperf", "-o", "out"]]
     ) {
-      const { code, stderr } = run(tool ?? "", [...args, "damaged.data"], folder);
+      const { code, stderr } = await run(name ?? "", [...args, "damaged.data"], folder);
       const reported = stderr.split("\n").filter((line) =>
         line.includes(`0x${second.toString(16)}: `)
       );
-      assertEquals([code, reported.length], [1, 1], `${tool} ${args}: ${stderr}`);
+      assertEquals([code, reported.length], [1, 1], `${name} ${args}: ${stderr}`);
     }
   } finally {
     Deno.removeSync(folder, { recursive: true });

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { sampleStream, snapshotStream } from "../../fixtures/synthesize/intel_pt.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfVersion } from "../support/perf.ts";
+import { tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const fixtures = `${root}fixtures/synthesized`;
@@ -17,27 +18,9 @@ async function extract(
   args: readonly string[],
   options: { cwd?: string; stdin?: Uint8Array } = {},
 ): Promise<Ran> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--no-prompt", "--allow-read", "--allow-write", "--allow-env=PERFDATA_CWD"],
-      `${root}tools/extract_pt.ts`,
-      ...args,
-    ],
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    env: { NO_COLOR: "1" },
-    stdin: options.stdin === undefined ? "null" : "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const output = child.output();
-  if (options.stdin !== undefined) {
-    const writer = child.stdin.getWriter();
-    // The tool may end before it has read all.
-    await writer.write(options.stdin).catch(() => {});
-    await writer.close().catch(() => {});
-  }
-  const { code, stdout, stderr } = await output;
-  return { code, stdout, stderr: new TextDecoder().decode(stderr) };
+  const { cwd, stdin: input } = options;
+  const { code, stdout, err } = await tool("extract-pt", args, { cwd, input });
+  return { code, stdout, stderr: err };
 }
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

@@ -20,9 +20,9 @@ export interface ToolResult {
 /** How to run it. */
 export interface ToolOptions {
   /** What is on its standard input; nothing by default. */
-  readonly input?: Uint8Array;
+  readonly input?: Uint8Array | undefined;
   /** The directory that it runs in; the repository by default. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** Variables of its environment, in addition. */
   readonly env?: Readonly<Record<string, string>>;
   /** Ends it. */
