@@ -14,6 +14,7 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/perf-event";
 import { hexRuns } from "@perfdata/dump/hex-runs";
+import { GROWING } from "../hostile/growing.ts";
 import { corpusFiles } from "../support/corpus.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
@@ -54,6 +55,10 @@ export async function seeds(ours = false): Promise<Seed[]> {
   for (const { name, path } of ours ? [] : corpusFiles()) add(all, name, path, false);
   const demo = Deno.readFileSync(`${FIXTURES}demo/demo`);
   all.push({ name: "demo", kind: "elf", bytes: demo, ours: true });
+  // Formats of tracepoints, build ids, topologies, locks, switches: what recordings of programs lack.
+  for (const [name, make] of Object.entries(GROWING)) {
+    all.push({ name, kind: "recording", bytes: await make(12), ours: true });
+  }
   all.push({ name: "processes", kind: "recording", bytes: await processes(), ours: true });
   const text = (value: string): Uint8Array => new TextEncoder().encode(value);
   all.push(

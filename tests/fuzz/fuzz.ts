@@ -7,12 +7,19 @@
  * printed. The suite tries the same inputs in each run: `fuzz_test.ts`. A target has 20 seconds of processor
  * time and 1.5 GB; what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
  * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
- * not part of the repository, in its directory `corpus`, which Git ignores.
+ * not part of the repository, in its directory `corpus`, which Git ignores. The inputs that took longest for
+ * their size are in the directory `slowest` and printed: what grows faster than its input is among them.
  */
 import { TextLineStream } from "@std/streams";
 import { parseArgs } from "@std/cli";
 import { randomSeed } from "../support/seed.ts";
-import type { Current, RunnerLine, RunnerOptions } from "./runner.ts";
+import {
+  type Current,
+  type RunnerLine,
+  type RunnerOptions,
+  type Slow,
+  slowness,
+} from "./runner.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const MOST_MILLISECONDS = 20_000;
@@ -28,7 +35,12 @@ export interface FuzzResult {
   readonly runs: number;
   /** What went wrong, and the file that shows it. */
   readonly findings: readonly { readonly signature: string; readonly file: string }[];
+  /** What took longest for the size of its input, the worst first. */
+  readonly slowest: readonly Slow[];
 }
+
+/** Inputs that are kept since they took longest for their size. */
+const MOST_SLOW = 5;
 
 /** When it ends: after so many minutes, or so many inputs. */
 export type FuzzEnd = { readonly minutes: number } | { readonly inputs: number };
@@ -50,6 +62,7 @@ export async function fuzz(
   { end, seed, ownOnly = false, output, log }: FuzzOptions,
 ): Promise<FuzzResult> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-fuzz-" });
+  const slowest: Slow[] = [];
   const findings = new Map<string, string>();
   const last = "inputs" in end ? end.inputs : Infinity;
   const over = performance.now() + ("minutes" in end ? end.minutes * 60_000 : Infinity);
@@ -65,7 +78,8 @@ export async function fuzz(
         if (line.kind === "done") {
           tried = line.inputs;
           runs += line.runs;
-        } else keep(line.signature, line.file, line.ours);
+        } else if (line.kind === "slow") keepSlow(line);
+        else keep(line.signature, line.file, line.ours);
       }
       if (runner.ended) {
         inputs += tried;
@@ -86,7 +100,18 @@ export async function fuzz(
     inputs,
     runs,
     findings: [...findings].map(([signature, file]) => ({ signature, file })),
+    slowest,
   };
+
+  function keepSlow(slow: Slow): void {
+    const to = `${output}/slowest`;
+    const file = `${to}/${slow.file.slice(slow.file.lastIndexOf("/") + 1)}`;
+    Deno.mkdirSync(to, { recursive: true });
+    Deno.copyFileSync(slow.file, file);
+    slowest.push({ ...slow, file });
+    slowest.sort((a, b) => slowness(b) - slowness(a));
+    for (const { file } of slowest.splice(MOST_SLOW)) Deno.removeSync(file);
+  }
 
   function keep(signature: string, file: string, ours: boolean): void {
     if (findings.has(signature)) return;
@@ -236,12 +261,15 @@ if (import.meta.main) {
   const seed = Number(flags.seed ?? randomSeed());
   const output: string = flags.output as string | undefined ?? `${ROOT}fixtures/hostile`;
   console.log(`fuzz: seed ${seed}, ${minutes} minutes`);
-  const { inputs, runs, findings } = await fuzz({
+  const { inputs, runs, findings, slowest } = await fuzz({
     end: { minutes },
     seed,
     output,
     log: console.log,
   });
   console.log(`fuzz: ${inputs} inputs, ${runs} runs, ${findings.length} findings`);
+  for (const { target, milliseconds, bytes, file } of slowest) {
+    console.log(`slow: ${target}: ${Math.round(milliseconds)} ms for ${bytes} bytes\n  ${file}`);
+  }
   if (findings.length > 0) Deno.exit(1);
 }

@@ -4,6 +4,7 @@
  *
  * Arguments: the members of {@linkcode RunnerOptions}.
  */
+import process from "node:process";
 import { type Field, fieldsOf, type Seed, seeds } from "./corpus.ts";
 import { applied, type Change, changesOf, smaller } from "./mutate.ts";
 import { Random } from "./random.ts";
@@ -18,7 +19,22 @@ export type RunnerLine =
     /** Whether it was made from a file of this repository. */
     readonly ours: boolean;
   }
+  | Slow & { readonly kind: "slow" }
   | { readonly kind: "done"; readonly inputs: number; readonly runs: number };
+
+/** A run that took long for the size of its input. */
+export interface Slow {
+  readonly target: string;
+  /** Milliseconds of processor time. */
+  readonly milliseconds: number;
+  readonly bytes: number;
+  readonly file: string;
+}
+
+/** How long a run took for what it read; less than this is the time of any run. */
+export function slowness({ milliseconds, bytes }: Slow): number {
+  return Math.max(0, milliseconds - 200) / (bytes + 4096);
+}
 
 /** What it is at, in the file `current.json` of the directory. */
 export interface Current {
@@ -78,6 +94,7 @@ async function main({ seed, first, last, milliseconds, ownOnly, folder }: Runner
   Deno.mkdirSync(place.folder, { recursive: true });
   const end = performance.now() + milliseconds;
   const say = (line: RunnerLine): void => console.log(JSON.stringify(line));
+  let slowest = 0;
   let input = first;
   let runs = 0;
   for (; input < last && performance.now() < end; input++) {
@@ -95,7 +112,18 @@ async function main({ seed, first, last, milliseconds, ownOnly, folder }: Runner
       const current: Current = { input, run: runs, target: target.name, ours: base.ours };
       Deno.writeTextFileSync(`${folder}/current.json`, JSON.stringify(current));
       const turn = random.next();
+      const before = process.cpuUsage();
       const signature = await attempt(target, bytes, place, new Random(turn));
+      const { user, system } = process.cpuUsage(before);
+      const slow = {
+        ...{ target: target.name, milliseconds: (user + system) / 1000, bytes: bytes.length },
+        file: `${folder}/slow-${input}-${target.name.replaceAll(" ", "-")}.data`,
+      };
+      if (slowness(slow) > slowest) {
+        slowest = slowness(slow);
+        Deno.writeFileSync(slow.file, bytes);
+        say({ kind: "slow", ...slow });
+      }
       if (signature === undefined || known.has(signature)) continue;
       known.add(signature);
       const wrong = async (fewer: readonly Change[]): Promise<boolean> => {

@@ -17,10 +17,20 @@ export interface Span {
 
 const EMPTY: Span = { offset: 0, size: 0 };
 
+/** The fields of formats by their names; of several with one name, the first. */
+const FIELDS = new WeakMap<TracepointFormat, Map<string, TracepointField>>();
+
 /** Finds a field by its name. */
 export function fieldOf(format: TracepointFormat, name: string): TracepointField | undefined {
-  const byName = (field: TracepointField) => field.name === name;
-  return format.common.find(byName) ?? format.fields.find(byName);
+  let byName = FIELDS.get(format);
+  if (byName === undefined) {
+    byName = new Map();
+    for (const field of [...format.common, ...format.fields]) {
+      if (!byName.has(field.name)) byName.set(field.name, field);
+    }
+    FIELDS.set(format, byName);
+  }
+  return byName.get(name);
 }
 
 /** Where a field's data is: its own bytes, or what it refers to. */

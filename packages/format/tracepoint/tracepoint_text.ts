@@ -122,7 +122,7 @@ export class TracepointText {
     if (format === undefined) return { puts: [], addresses: [] };
     if (format.print !== undefined) {
       try {
-        return this.#prepareArguments(format, format.print.format, [...format.print.args]);
+        return this.#prepareArguments(format, format.print.format, format.print.args);
       } catch (error) {
         if (!(error instanceof TracepointSyntaxError)) throw error;
       }
@@ -133,12 +133,13 @@ export class TracepointText {
     };
   }
 
-  #prepareArguments(format: TracepointFormat, text: string, args: Expression[]): Printer {
+  #prepareArguments(format: TracepointFormat, text: string, args: readonly Expression[]): Printer {
     for (const arg of args) checkNames(arg, format);
     const puts: Put[] = [];
     const addresses: ((data: TraceData) => bigint)[] = [];
+    let used = 0;
     const next = (): Expression => {
-      const arg = args.shift();
+      const arg = args[used++];
       if (arg === undefined) throw new TracepointSyntaxError("an argument is missing");
       return arg;
     };

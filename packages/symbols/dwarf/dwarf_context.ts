@@ -109,7 +109,9 @@ const DEFAULT_CACHE = 512 * 1024 * 1024;
 /** Steps from an entry to the one that names it. Compilers need three or four. */
 const LONGEST_ORIGIN = 64;
 /** Inlined calls within each other. Compilers stop at some dozens. */
-const DEEPEST_INLINING = 4096;
+const DEEPEST_INLINING = 256;
+/** Inlined calls of a file: so many, and a mean of so many for each address that is looked up. */
+const [INLINED_CALLS, INLINED_CALLS_EACH] = [1 << 16, 32];
 
 /** Frames as they are found. */
 class FrameSink {
@@ -230,6 +232,10 @@ export class DwarfContext {
   readonly #options: DwarfOptions;
   readonly #main: DwarfFile;
   readonly #report: (error: DwarfError) => void;
+  /** Inlined calls that may still be frames. */
+  #callsLeft = INLINED_CALLS;
+  /** Whether it was said that inlined calls are left out. */
+  #saidLeftOut = false;
   #index: Cells | undefined;
   readonly #loaded = new Map<Unit, Loaded>();
   /** Units that a batch has met: what is met again is worth to be kept. */
@@ -686,9 +692,10 @@ export class DwarfContext {
       return;
     }
     const calls = functions.calls;
+    this.#callsLeft += INLINED_CALLS_EACH;
     for (let depth = 0; call >= 0; depth++) {
-      if (depth > DEEPEST_INLINING) {
-        this.#report(code.error(`more than ${DEEPEST_INLINING} inlined calls in each other`));
+      if (depth > DEEPEST_INLINING || this.#callsLeft-- <= 0) {
+        this.#leaveOut(code);
         break;
       }
       let id = intAt(calls.function, call);
@@ -707,6 +714,18 @@ export class DwarfContext {
     const id = this.#functionId(code.file, functions.entryOffset(f));
     sink.push(id, file, line, column, discriminator);
     this.#declare(code.file, functions.entryOffset(f), sink);
+  }
+
+  /** Says once that outer calls are left out: a small file can have billions of frames in all. */
+  #leaveOut(code: Unit): void {
+    if (this.#saidLeftOut) return;
+    this.#saidLeftOut = true;
+    this.#report(
+      code.error(
+        `inlined calls in each other: the outer ones are left out where there are more than ` +
+          `${DEEPEST_INLINING}, or ${INLINED_CALLS_EACH} on average`,
+      ),
+    );
   }
 
   /** Gives the last frame the line that declares its function, where it is wanted. */

@@ -327,6 +327,36 @@ Deno.test("hostile: calls inlined into each other without end", () => {
   assertThrows(() => context.find(1), DwarfError, "inlined calls in each other");
 });
 
+Deno.test("hostile: inlined calls of many addresses have a budget, which is reported once", () => {
+  const [depth, addresses] = [200, 2000];
+  const body = new Bytes().uleb(CU).uint(8, 0).uint(4, addresses).text("");
+  const origin = headerSize({ version: 4 }) + body.length;
+  body.uleb(ABSTRACT).text("f").text("f");
+  body.uleb(CONCRETE).uint(8, 0).uint(4, addresses).uint(4, origin);
+  for (let i = 0; i < depth; i++) {
+    body.uleb(INLINED).uint(4, origin).uint(8, 0).uint(4, addresses).u8(1, 1, 1);
+  }
+  for (let i = 0; i < depth + 2; i++) body.u8(0);
+  const reported: string[] = [];
+  const context = DwarfContext.open(
+    sectionsOf({
+      ".debug_info": unit({ version: 4 }, body),
+      ".debug_abbrev": abbreviations(),
+    }),
+    { diagnostics: ({ message }) => reported.push(message) },
+  );
+  let frames = 0;
+  for (let at = 0; at < addresses; at++) {
+    const { length } = context.find(at);
+    // The first addresses have all of their frames; every one has its function.
+    if (at < 300) assertEquals(length, depth + 1);
+    assert(length >= 1);
+    frames += length;
+  }
+  assert(frames <= 65_536 + addresses * 33, `${frames} frames`);
+  assertEquals(reported.filter((message) => message.includes("inlined calls")).length, 1);
+});
+
 Deno.test("flipped, cut and doubled bytes end in DwarfError, and never in an endless loop", () => {
   const shapes = [2, 4, 5].map((version) => nested({ version }));
   fc.assert(
