@@ -137,18 +137,21 @@ export const GROWING: Readonly<Record<string, (n: number) => Promise<Uint8Array>
       [],
       [event(CHAIN)],
     ),
-  "call chains": (n) =>
-    written(
+  "call chains": (n) => {
+    // Instructions are apart from each other: 256 of them, in pairs.
+    const at = (i: number) => PAGE(0) + 16n * BigInt(i % 256);
+    return written(
       [
         mmap("/nowhere/a", PAGE(0)),
-        ...each(n, (i) =>
-          sample(PAGE(0), {
-            callchain: [0xffff_ffff_ffff_fe00n, PAGE(0) + BigInt(i), PAGE(0) + BigInt(i * 7 % n)],
-          })),
+        ...each(
+          n,
+          (i) => sample(PAGE(0), { callchain: [0xffff_ffff_ffff_fe00n, at(i), at(i >> 8)] }),
+        ),
       ],
       [],
       [event(CHAIN)],
-    ),
+    );
+  },
   "events": (n) => {
     const events = each(n, (i) => event(IDENTIFIER, BigInt(1 + i), { config: BigInt(i) }));
     const value = {
@@ -212,7 +215,7 @@ export const GROWING: Readonly<Record<string, (n: number) => Promise<Uint8Array>
   "waits for a lock": (n) =>
     schedulerRecording(
       each(n, (i) => {
-        const at = { time: BigInt(1000 + i), tid: 7, chain: [0x1000n + BigInt(i)] };
+        const at = { time: BigInt(1000 + i), tid: 7, chain: [0x1000n + 16n * BigInt(i)] };
         return i % 2 === 0 ? { ...at, waits: [8n, 1] as const } : { ...at, got: 8n };
       }),
       { events: ["begin", "end"] },
