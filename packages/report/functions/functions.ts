@@ -406,9 +406,12 @@ export class FunctionTable {
       for (const i of group) {
         const count = histogram.samples(i);
         const period = histogram.period(i);
-        for (let node = histogram.node(i); node >= 0; node = intAt(stacks.parent, node)) {
-          const place = intAt(stacks.place, node);
-          const inlined = this.inline ? names.entries(place) : undefined;
+        let node = histogram.node(i);
+        // A sample that was cut has no stack: it is one place, which is not known.
+        for (let more = true; more; more = node >= 0) {
+          const place = node >= 0 ? intAt(stacks.place, node) : node;
+          node = node >= 0 ? intAt(stacks.parent, node) : node;
+          const inlined = this.inline && place >= 0 ? names.entries(place) : undefined;
           const frames = inlined?.length ?? 1;
           for (let frame = 0; frame < frames; frame++) {
             const inner = inlined === undefined ? names.entry(place) : intAt(inlined, frame);
