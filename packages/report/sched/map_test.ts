@@ -1,0 +1,42 @@
+import { assertEquals } from "@std/assert";
+import { mapLine, SchedulerMap, type SchedulerMapRow } from "./map.ts";
+
+/** Rows of switches `[time, cpu, to]`. */
+function rowsOf(switches: readonly (readonly [number, number, number])[]): SchedulerMapRow[] {
+  const rows: SchedulerMapRow[] = [];
+  const map = new SchedulerMap((row) => void rows.push(row));
+  for (const [time, cpu, to] of switches) map.switched({ time, cpu, from: 0, state: 0, to });
+  return rows;
+}
+
+Deno.test("SchedulerMap: threads get the names A0, B0 … when they come first, idle is a dot", () => {
+  const rows = rowsOf([[1, 0, 7], [2, 1, 8], [3, 0, 0], [4, 1, 7]]);
+  assertEquals(rows.map(({ cpus, tid, isNew }) => [cpus.join(), tid, isNew]), [
+    ["A0", 7, true],
+    ["A0,B0", 8, true],
+    [".,B0", 0, true],
+    [".,A0", 7, false],
+  ]);
+});
+
+Deno.test("SchedulerMap: after Z0 comes A1, after Z9 A0 again", () => {
+  const rows = rowsOf(Array.from({ length: 261 }, (_, i) => [i, 0, i + 1] as const));
+  assertEquals([25, 26, 27, 259, 260].map((i) => rows[i]?.cpus[0]), ["Z0", "A1", "B1", "Z9", "A0"]);
+});
+
+Deno.test("SchedulerMap: a CPU that cannot be is left out, one in between is not known yet", () => {
+  assertEquals(rowsOf([[1, -1, 7], [2, 4096, 7]]), []);
+  assertEquals(rowsOf([[1, 2, 7]])[0]?.cpus, ["", "", "A0"]);
+});
+
+Deno.test("mapLine: a star at the CPU that switched, seconds with six digits, the legend if new", () => {
+  const row = { time: 12_345_678_901n, cpu: 1, cpus: ["A0", ".", ""], tid: 0, comm: "swapper" };
+  assertEquals(
+    mapLine({ ...row, isNew: true }),
+    `   A0 *.  ${" ".repeat(4)}  ${"12.345678".padStart(12)} secs .  => swapper:0`,
+  );
+  assertEquals(
+    mapLine({ ...row, cpu: 0, tid: 7, comm: "a\x1bb", isNew: false }),
+    `  *A0  .  ${" ".repeat(4)}  ${"12.345678".padStart(12)} secs `,
+  );
+});
