@@ -1,0 +1,87 @@
+import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import type { FunctionOptions } from "./function_options.ts";
+import { functions, type FunctionsOptions, type NamedFunctionRow } from "./functions_of.ts";
+
+const FIXTURES = new URL("../../../fixtures/", import.meta.url);
+
+/** Rows of a recording of fixtures/recorded. */
+async function rowsOf(name: string, options: FunctionsOptions): Promise<NamedFunctionRow[]> {
+  const bytes = Deno.readFileSync(new URL(`recorded/${name}.perf.data`, FIXTURES));
+  return await functions(await PerfDataReader.open(bytesSource(bytes)), options);
+}
+
+/** A cell of perf's table as ours: a process by its number, a CPU without leading zeros. */
+function cell(key: string, text: string): string {
+  return key === "pid" ? text.replace(/:.*/, "") : key === "cpu" ? String(Number(text)) : text;
+}
+
+let compared = 0;
+for (const { name: file } of Deno.readDirSync(new URL("printed/report/", FIXTURES))) {
+  const [, name = "", keys = ""] = /^([^.]+)\.(.*)\.txt$/.exec(file) ?? [];
+  const sort = keys.split(",") as NonNullable<FunctionOptions["sort"]>;
+  Deno.test(`functions: ${name} sorted by ${keys} has the rows of perf report`, async () => {
+    const expected = Deno.readTextFileSync(new URL(`printed/report/${file}`, FIXTURES))
+      .trimEnd().split("\n").map((line) => {
+        const [event, samples, period, ...cells] = line.split("|");
+        return [event, samples, period, ...sort.map((key, i) => cell(key, cells[i] ?? ""))].join(
+          "|",
+        );
+      });
+    const rows = await rowsOf(name, { sort });
+    const ours = rows.map((row) =>
+      [row.eventName, row.samples, row.period, ...sort.map((key) => row[key])].join("|")
+    );
+    assertEquals(ours.toSorted(), expected.toSorted());
+    compared += ours.length;
+  });
+}
+
+Deno.test("fixtures/printed/report: at least fifteen rows of perf were compared", () => {
+  assert(compared >= 15, `${compared} rows`);
+});
+
+Deno.test("functions: the shares of each event's rows sum to 1, the largest first", async () => {
+  const rows = await rowsOf("two-events", { sort: ["dso", "sym"] });
+  for (const event of new Set(rows.map((row) => row.event))) {
+    const shares = rows.filter((row) => row.event === event).map(({ overhead }) => overhead);
+    assertAlmostEquals(shares.reduce((sum, share) => sum + share, 0), 1, 1e-12);
+    assertEquals(shares, shares.toSorted((a, b) => b - a));
+  }
+});
+
+Deno.test("functions: a limit keeps the first rows of each event", async () => {
+  const all = await rowsOf("two-events", { sort: ["dso"] });
+  const limited = await rowsOf("two-events", { sort: ["dso"], limit: 1 });
+  const firsts = [...new Set(all.map(({ event }) => event))].map((event) =>
+    all.find((row) => row.event === event)
+  );
+  assertEquals(limited, firsts as NamedFunctionRow[]);
+});
+
+Deno.test("functions: with children, a caller has its callees' samples and no more than all", async () => {
+  const rows = await rowsOf("callchain", { sort: ["sym"], children: true });
+  const own = rows.reduce((sum, { samples }) => sum + samples, 0);
+  // 13 samples, as perf script prints them.
+  assertEquals(own, 13);
+  for (const { samples, children } of rows) {
+    assert(children !== undefined && children.samples >= samples && children.samples <= 13);
+    assert(children.overhead <= 1);
+  }
+  // The outermost frames are in all samples of their processes together.
+  assert(Math.max(...rows.map(({ children }) => children?.samples ?? 0)) > 7);
+});
+
+Deno.test("functions: a filter by thread leaves the samples of others out", async () => {
+  const rows = await rowsOf("two-events", { sort: ["tid"] });
+  const [first] = rows;
+  assert(first?.tid !== undefined);
+  const filtered = await rowsOf("two-events", {
+    sort: ["tid"],
+    filter: { tids: new Set([first.tid]) },
+  });
+  assertEquals(
+    filtered.map(({ tid, samples }) => [tid, samples]),
+    rows.filter(({ tid }) => tid === first.tid).map(({ tid, samples }) => [tid, samples]),
+  );
+});
