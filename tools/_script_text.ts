@@ -161,7 +161,6 @@ export async function scriptByWindows(
     make: makeScript,
     notWith: [PERF_RECORD_HEADER_ATTR, PERF_RECORD_HEADER_TRACING_DATA],
     machine: true,
-    named: true,
     time: about.filter?.time,
   });
   return made && { script: made.consumer as ScriptText, engine: made.engine };

@@ -1,4 +1,5 @@
 /** Prints cache lines that CPUs contend for: `deno run c2c FILE`. */
+import type { RecordedObjects } from "@perfdata/session/symbols";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { CacheLines, COALESCED, CONTENTION } from "@perfdata/report/cache-lines";
@@ -113,9 +114,20 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const jobs = await sampleJobs(value.jobs, reader);
     const workers = jobs === 1
       ? undefined
-      : (await import("@perfdata/report/line-workers")).lineWorkers(name, jobs, { by: coalesced });
+      : (await import("@perfdata/report/line-workers")).lineWorkers(name, jobs, {
+        by: coalesced,
+        symbols: symbolOptions(flags),
+      });
+    const resolverFor = (machine: RecordedObjects) =>
+      resolverOf(flags, name, {
+        machine,
+        parameters: false,
+        debugInformation: on.srcline,
+        ...symbolOptions(flags),
+      });
     const { recorded } = await runEngine(reader, [counts], {
       filter,
+      jit: ({ recorded }) => resolverFor(recorded),
       workers,
       progress: progress.add,
       diagnostics: complaints.take,
@@ -135,12 +147,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     if (display === undefined && by === "peer") {
       complain(`c2c: ${name}: no load hit a modified line: lines are those that peers answered`);
     }
-    const resolver = await resolverOf(flags, name, {
-      machine: recorded,
-      parameters: false,
-      debugInformation: on.srcline,
-      ...symbolOptions(flags),
-    });
+    const resolver = await resolverFor(recorded);
     const report = await counts.report(resolver, { by, least, limit, lines: on.srcline });
     if (on.json) {
       writeOut(`${jsonLine({ total: report.total, line_count: report.lineCount })}\n`);

@@ -1,4 +1,5 @@
 /** Prints who waited for locks of the kernel: `deno run lock FILE`. */
+import type { RecordedObjects } from "@perfdata/session/symbols";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -156,8 +157,16 @@ async function run(flags: LockFlags): Promise<number> {
     const filter = await sampleFilter(chosen, reader);
     const progress = new Progress("lock", reader.fileSize);
     const locks = new LockContention();
+    const resolverFor = (machine: RecordedObjects) =>
+      resolverOf(flags, name, {
+        machine,
+        parameters: false,
+        debugInformation: false,
+        ...symbolOptions(flags),
+      });
     const { recorded } = await runEngine(reader, [locks], {
       filter,
+      jit: ({ recorded }) => resolverFor(recorded),
       progress: progress.add,
       diagnostics: complaints.take,
     });
@@ -174,12 +183,7 @@ async function run(flags: LockFlags): Promise<number> {
       complaints.finish();
       return complaints.count > 0 || choosesSamples(chosen) ? 1 : 0;
     }
-    const resolver = on.threads ? undefined : await resolverOf(flags, name, {
-      machine: recorded,
-      parameters: false,
-      debugInformation: false,
-      ...symbolOptions(flags),
-    });
+    const resolver = on.threads ? undefined : await resolverFor(recorded);
     if (resolver === undefined) {
       const rows = locks.threads().slice(0, limit);
       printRows(on.json, rows, () => lockThreadLines(rows));

@@ -1,4 +1,5 @@
 /** Writes a summary of a recording as four CSV files: `deno run readperf FILE`. */
+import type { RecordedObjects } from "@perfdata/session/symbols";
 import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -246,8 +247,11 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       isChosen,
     );
     const counts = new SampleCounts();
+    const resolverFor = (machine: RecordedObjects) =>
+      resolverOf(flags, name, { machine, parameters: false });
     const engine = await runEngine(reader, [overview, counts], {
       filter,
+      jit: ({ recorded }) => resolverFor(recorded),
       progress: progress.add,
       diagnostics: complaints.take,
     });
@@ -256,10 +260,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const cells = new EventCells(counts, engine.eventNames);
     writeStat(files, overview);
     writeProcesses(files, overview, cells);
-    const resolver = await resolverOf(flags, name, {
-      machine: engine.recorded,
-      parameters: false,
-    });
+    const resolver = await resolverFor(engine.recorded);
     const table = await functionTable(engine, counts, resolver, {
       sort: ["dso", "sym", "srcfile"],
       srcfile: "function",

@@ -181,6 +181,7 @@ async function run(flags: RecordsFlags): Promise<number> {
       filter,
       symbols: bundled ?? looked,
       unwind: on.unwind ? lookUps?.resolverFor : undefined,
+      jit: looked === undefined ? undefined : lookUps?.resolverFor,
     }),
     progress: add,
   }).finally(finish);

@@ -129,6 +129,11 @@ export interface EngineOptions extends OrderOptions {
    */
   readonly unwind?: ((engine: Engine) => CodeFinder | Promise<CodeFinder>) | undefined;
   /**
+   * Finds jitdump files, so that an address has a place for each piece of code that a JIT compiler put
+   * there: as `unwind` by default.
+   */
+  readonly jit?: ((engine: Engine) => CodeFinder | Promise<CodeFinder>) | undefined;
+  /**
    * Whether call stacks from branch records (`perf record --call-graph lbr`) that are deeper than the
    * processor has registers are joined with those of the samples before.
    */

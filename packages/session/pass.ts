@@ -23,7 +23,7 @@ export interface Pass {
 export async function openPass(
   engine: Engine,
   consumers: readonly Consumer[],
-  { filter = {}, unwind, stitchLbr }: EngineOptions,
+  { filter = {}, unwind, jit = unwind, stitchLbr }: EngineOptions,
 ): Promise<Pass> {
   const { reader, machine, recorded, past } = engine;
   const wants = (need: keyof Needs) => consumers.some(({ needs }) => needs[need] === true);
@@ -78,6 +78,15 @@ export async function openPass(
     const { UnwindStep } = await import("./stacks/unwind.ts");
     resolver.unwind = engine.unwinding = await UnwindStep.open(engine, await unwind(engine));
     engine.unwound = engine.unwinding.counts;
+  }
+  // Where jitdump files are, a stream says in time only.
+  if (
+    jit !== undefined && consumers.some(({ needs }) => hasPlaces(needs)) &&
+    (past === undefined || recorded.jitdumpCount > 0)
+  ) {
+    const { JitRecorded } = await import("./places/jit_versions.ts");
+    const { codeSearch } = await jit(engine);
+    engine.places.jit = new JitRecorded(reader, recorded, codeSearch.jit);
   }
   for (const consumer of consumers) await consumer.start?.(engine);
   const columns = new RunColumns(reader);

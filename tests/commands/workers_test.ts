@@ -265,7 +265,7 @@ Deno.test("cache lines are the same with any number of threads and blocks of any
   const path = await accesses(folder);
   for (const by of [["iaddr"], ["dso", "pid"], ["iaddr", "tid"]] as const) {
     const lines = async (jobs: number, blockBytes: number): Promise<string> => {
-      const shared = new Shared(path, lineWorkers(path, jobs, { by }));
+      const shared = new Shared(path, lineWorkers(path, jobs, { by, symbols: {} }));
       const consumer = new CacheLines(by);
       const engine = await runEngine(await shared.open(), [consumer], {
         blockBytes,

@@ -48,6 +48,8 @@ export interface RecordsOptions {
    * of it was recorded, joined where its user part is elsewhere. The records come in the order of time.
    */
   readonly unwind?: EngineOptions["unwind"];
+  /** As for `runEngine`: with `symbols`, so that generated code has the names of its time. */
+  readonly jit?: EngineOptions["jit"];
   /** As for `runEngine`. */
   readonly stitchLbr?: boolean;
   /**

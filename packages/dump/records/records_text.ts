@@ -156,10 +156,11 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   /** Takes all records of the file. */
   async run(): Promise<Engine> {
     this.begin();
-    const { unwind, stitchLbr, inflate, progress, diagnostics } = this.#options;
+    const { unwind, jit, stitchLbr, inflate, progress, diagnostics } = this.#options;
     return await runEngine(this.#reader, [this], {
       order: isTimeOrdered(this.#options) ? "time" : "file",
       unwind,
+      ...(jit === undefined ? {} : { jit }),
       stitchLbr,
       ...(inflate === undefined ? {} : { inflate }),
       ...(progress === undefined ? {} : { progress }),

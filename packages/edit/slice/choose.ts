@@ -234,11 +234,13 @@ export async function chooseSamples(
   options: EngineOptions = {},
 ): Promise<ChosenSamples> {
   const { symbol } = conditions;
+  const jit = resolver && (({ recorded }: Engine) => resolver(recorded));
+  const passes = jit === undefined ? options : { ...options, jit };
   const named = symbol === undefined || resolver === undefined
     ? undefined
-    : await namedPlaces(reader, symbol, conditions, resolver, options);
+    : await namedPlaces(reader, symbol, conditions, resolver, passes);
   const chosen = new Chosen(conditions, named);
-  await runEngine(reader, [chosen], options);
+  await runEngine(reader, [chosen], passes);
   const { offsets } = chosen;
   return { records: offsets, count: offsets.count };
 }
@@ -268,6 +270,6 @@ async function namedPlaces(
       const name = names.of(found.resolutions[i]);
       if (name !== undefined && symbol(name)) named[place] = 1;
     }
-  }, { lastCode: true });
+  });
   return named;
 }

@@ -77,8 +77,6 @@ interface Piece {
   /** As the object's symbols count. */
   readonly start: number;
   readonly size: number;
-  /** When it was there, ns; of code that a JIT compiler made. */
-  readonly time: number;
   readonly self: AnnotatedCount;
   readonly total: AnnotatedCount;
 }
@@ -129,10 +127,10 @@ export async function readCode(
   const symbols = await resolver.open(object);
   try {
     const all: ReadCode[] = [];
-    for (const piece of await piecesOf(counts, object, symbols, engine)) {
+    for (const piece of await piecesOf(counts, symbols)) {
       const found = piece.size > MOST_CODE
         ? { missing: `${piece.size} bytes are no function` }
-        : code.read(object, piece.start, piece.size, piece.time);
+        : code.read(object, piece.start, piece.size);
       const own = { ...about, self: piece.self, total: piece.total, start: piece.start };
       if ("missing" in found) {
         const remedy = object.kind === "kernel"
@@ -155,21 +153,11 @@ export async function readCode(
 
 /** The pieces that addresses are in, those with the most samples first. */
 async function piecesOf(
-  { object: number, addresses, totals }: CodeCounts,
-  object: SymbolObject,
+  { addresses, totals }: CodeCounts,
   symbols: ObjectSymbols,
-  { places }: CodeOptions["engine"],
 ): Promise<Piece[]> {
-  const times = new Map<number, number>();
-  if (object.kind === "jit") {
-    for (let place = 0; place < places.count; place++) {
-      if (places.object(place) !== number) continue;
-      const address = places.address(place);
-      if (totals.has(address)) times.set(address, floatAt(places.times, place));
-    }
-  }
   const own = Float64Array.from(totals.keys());
-  const found = await symbols.find(own, own.map((address) => times.get(address) ?? Infinity));
+  const found = await symbols.find(own);
   const pieces = new Map<number, Piece>();
   for (const [i, { symbol }] of found.entries()) {
     const address = floatAt(own, i);
@@ -178,7 +166,6 @@ async function piecesOf(
     pieces.set(start, {
       start,
       size: Math.max(end - start, known?.size ?? 0),
-      time: known?.time ?? times.get(address) ?? Infinity,
       self: joined(known?.self, addresses.get(address)),
       total: joined(known?.total, totals.get(address)),
     });
@@ -198,7 +185,7 @@ function joined(a: AnnotatedCount | undefined, b: AnnotatedCount | undefined): A
 /** Instructions with their samples, where they come from, and the names of what they call. */
 async function named(
   insns: readonly DecodedInsn[],
-  { piece: { start, time }, bytes, address }: {
+  { piece: { start }, bytes, address }: {
     readonly piece: Piece;
     readonly bytes: Uint8Array;
     readonly address: bigint;
@@ -207,13 +194,13 @@ async function named(
   { addresses, totals }: CodeCounts,
 ): Promise<CodeInsn[]> {
   const places = Float64Array.from(insns, ({ at }) => start + at);
-  const found = await symbols.find(places, places.map(() => time));
+  const found = await symbols.find(places);
   const outside = insns.filter(({ target }) =>
     target !== undefined && (target < 0 || target >= bytes.length)
   );
   const targets = Float64Array.from(outside, ({ target }) => start + (target as number));
   const called = new Map(
-    (await symbols.find(targets, targets.map(() => time)))
+    (await symbols.find(targets))
       .map((resolution, i) => [outside[i], resolution]),
   );
   const numberAt = new Map(insns.map(({ at }, number) => [at, number]));

@@ -52,8 +52,8 @@ export interface BlockPlaces {
   object(place: number): SymbolObject | undefined;
   /** The address of a place in its object. */
   address(place: number): number;
-  /** When it was met first, ns. */
-  time(place: number): number;
+  /** When it was met first, ns: of generated code whose object has no version. */
+  time?(place: number): number;
   /** From where to where its function is, as the object counts. */
   functionRange(place: number): { readonly start: number; readonly end: number } | undefined;
   /** Writes the name of its function. */
@@ -65,7 +65,6 @@ export function recordedPlaces({ places }: Engine, names: ScriptPlaces): BlockPl
   return {
     object: (place) => places.objects[places.object(place)],
     address: (place) => places.address(place),
-    time: (place) => places.times[place] as number,
     functionRange: (place) => names.functionRange(place),
     putSymbol: (text, place) => names.putSymbol(text, place, false),
   };
@@ -250,7 +249,7 @@ export class BranchBlocks {
     const places = this.#places;
     const object = place < 0 ? undefined : places.object(place);
     if (object === undefined) return undefined;
-    const bytes = this.#bytes(object, places.address(place), size, places.time(place));
+    const bytes = this.#bytes(object, places.address(place), size, places.time?.(place));
     if (bytes === undefined) return undefined;
     const insns: Insn[] = [];
     const decoder = this.#decoder;
@@ -270,7 +269,7 @@ export class BranchBlocks {
   }
 
   /** Code with what the longest instruction would take more, as far as the file has it. */
-  #bytes(object: SymbolObject, start: number, size: number, time: number): Uint8Array | undefined {
+  #bytes(object: SymbolObject, start: number, size: number, time?: number): Uint8Array | undefined {
     for (let more = MAXINSN; more > 0; more--) {
       const found = this.#code.read(object, start, size + more, time);
       if (!("missing" in found)) return found.bytes;

@@ -1,7 +1,7 @@
 import { floatAt, intAt } from "@perfdata/format/elements";
 import type { Engine } from "@perfdata/session/engine";
 import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
-import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
+import { type LookUpProgress, shownObjects, type SymbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, SymbolResolver } from "@perfdata/symbols";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { IntColumn } from "../columns/columns.ts";
@@ -47,6 +47,7 @@ export async function namePlaces(
     uses.use(place, ADDRESS_USE.IP, samples.count[i] as number, floatAt(samples.period, i));
   }
   const frames = new FrameNames(count, new ShownNames(resolver.show));
+  const shown = shownObjects(places.objects);
   const trust = await lookUpPlaces(places, uses, resolver, (found) => {
     const mapped = places.mapped[found.object];
     const kind = mapped?.guest !== undefined
@@ -58,7 +59,7 @@ export async function namePlaces(
       : FUNCTION_KIND.USER;
     const trusted = found.verified ? 0 : FUNCTION_KIND.UNVERIFIED;
     for (const [i, place] of found.places.entries()) {
-      frames.set(place, found.object, kind | trusted, found.resolutions[i]);
+      frames.set(place, shown[found.object] as number, kind | trusted, found.resolutions[i]);
     }
   }, { progress });
   for (let place = 0; place < count; place++) {

@@ -92,7 +92,7 @@ export async function joinRanges<Found, Joined>(
   workers: PtWorkers,
   joiner: PtJoiner<Found, Joined>,
 ): Promise<JoinedPt | undefined> {
-  if (whole.sideband.recorded?.hasJitdumps === true) return undefined;
+  if ((whole.sideband.recorded?.jitdumpCount ?? 0) > 0) return undefined;
   if (hasSparseTurns(whole.trace, whole.sideband)) return undefined;
   const { jobs, rangeBytes } = workers;
   const size = whole.trace.streams.filter(whole.wants)

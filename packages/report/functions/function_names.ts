@@ -127,7 +127,7 @@ export async function lookUpUses(
       object[place] = found.object;
       unverified[place] = found.verified ? 0 : 1;
     }
-  }, { lastCode: true, bootCode, progress });
+  }, { bootCode, progress });
   return { resolutions, object, unverified, trust };
 }
 

@@ -89,7 +89,8 @@ export class FunctionNumbers {
     let number = found === this.#lastFound ? this.#lastNumber : this.#byFound.get(found);
     if (number === undefined) {
       const { start, end, name, data } = found.symbol as SymbolInfo;
-      const key = `${dso} ${start} ${end}`;
+      // Code of JIT compilers has other names at other times.
+      const key = `${dso} ${start} ${end} ${name}`;
       number = this.#byKey.get(key);
       if (number === undefined) {
         number = this.#add(address, level, NAMED);
@@ -109,7 +110,7 @@ export class FunctionNumbers {
   /** An address in a variable, or in a function: each is one by itself. */
   datum(dso: number, found: Resolution, address: number, level: number): number {
     const { start, end, name, data } = found.symbol as SymbolInfo;
-    const key = `${dso} ${start} ${end} ${data ? address : "code"} data`;
+    const key = `${dso} ${start} ${end} ${data ? address : "code"} ${name} data`;
     let number = this.#byKey.get(key);
     if (number === undefined) {
       number = this.#add(address, level, NAMED);
@@ -123,7 +124,7 @@ export class FunctionNumbers {
   /** An address in a function or a variable: each is one by itself. */
   point(dso: number, found: Resolution, address: number, level: number): number {
     const { start, end, name } = found.symbol as SymbolInfo;
-    const key = `${dso} ${start} ${end} ${address} point`;
+    const key = `${dso} ${start} ${end} ${address} ${name} point`;
     let number = this.#byKey.get(key);
     if (number === undefined) {
       number = this.#add(address, level, NAMED);

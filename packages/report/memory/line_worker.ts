@@ -1,17 +1,25 @@
 // Uses Deno's files: a thread that counts cache lines (see cache_lines.ts).
 import { openSource } from "@perfdata/format/file-source";
 import { guardHeap } from "@perfdata/format/heap-guard";
+import type { Engine } from "@perfdata/session/engine";
 import { serveBlocks } from "@perfdata/session/workers";
+import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import { CacheLines, type COALESCED } from "./cache_lines.ts";
 
 /** Input of the worker. */
 export interface LineAbout {
   /** What accesses to one offset are distinguished by. */
   readonly by: readonly typeof COALESCED[number][];
+  /** Where jitdump files are found. */
+  readonly symbols: OpenResolverOptions;
 }
 
 guardHeap();
 serveBlocks<LineAbout>({
   open: (path) => openSource(path),
   make: ({ by }) => new CacheLines(by),
+  unwind: async ({ symbols }, { recorded }: Engine) => {
+    const { openResolver } = await import("@perfdata/symbols/open-resolver");
+    return openResolver({ ...symbols, machine: recorded });
+  },
 });

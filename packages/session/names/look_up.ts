@@ -19,8 +19,6 @@ import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols
 
 /** Options of {@linkcode lookUpPlaces}. */
 export interface LookUpOptions {
-  /** Whether code that a compiler made has the names of what was there last; those of its time otherwise. */
-  readonly lastCode?: boolean;
   /**
    * Whether callers next to what is mapped of the kernel are looked up in it: in code that only runs at
    * boot.
@@ -75,7 +73,6 @@ export async function lookUpPlaces(
 ): Promise<SymbolTrust> {
   const table = uses.table(places);
   if (options.bootCode === true) inKernel(table, places.objects);
-  if (options.lastCode === true) table.times.fill(Infinity);
   return await symbolTrust(
     { objects: places.objects, table },
     resolver,
@@ -98,8 +95,8 @@ export interface LookUpRows {
   object(row: number): number;
   /** Its address, as the object counts. */
   address(row: number): number;
-  /** When it was met, in the recording's clock: for generated code. */
-  time(row: number): number;
+  /** When it was met, in the recording's clock: for generated code whose object has no version. */
+  time?(row: number): number;
 }
 
 /**
@@ -200,7 +197,7 @@ function tableOf(rows: LookUpRows, first: number): AddressTable {
   for (let row = 0; row < count; row++) {
     object[row] = rows.object(first + row);
     address[row] = rows.address(first + row);
-    times[row] = rows.time(first + row);
+    times[row] = rows.time?.(first + row) ?? Infinity;
   }
   const none = new Float64Array(0);
   const uses = new Uint8Array(count).fill(ADDRESS_USE.CALLCHAIN);

@@ -214,7 +214,6 @@ function wantedRows(places: Places, wanted: readonly number[]): LookUpRows {
     objects: places.objects,
     object: (row) => places.object(placeOf(row)),
     address: (row) => places.address(placeOf(row)) - ((wanted[row] as number) < 0 ? 1 : 0),
-    time: (row) => places.time(placeOf(row)),
   };
 }
 

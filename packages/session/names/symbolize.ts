@@ -330,6 +330,7 @@ export class LookUpOutcomes {
     // By object, and two more: what is not mapped, and what is in a kernel that is not known.
     const sums: (Float64Array | undefined)[] = [];
     const { length } = all;
+    const shown = shownObjects(all);
     this.#set(table.count, 0);
     for (let row = 0; row < table.count; row++) {
       const use = table.uses[row];
@@ -338,17 +339,25 @@ export class LookUpOutcomes {
       const object = table.object[row] as number;
       const isHidden = object === KERNEL_HIDDEN;
       const outcome = object >= 0 ? this.#outcomes[row] as number : isHidden ? HIDDEN : NOT_MAPPED;
-      const own = sums[object >= 0 ? object : isHidden ? length + 1 : length] ??= new Float64Array(
-        3 * OUTCOMES,
-      );
+      const own = sums[object >= 0 ? shown[object] as number : isHidden ? length + 1 : length] ??=
+        new Float64Array(
+          3 * OUTCOMES,
+        );
       const at = 3 * outcome;
       own[at] = (own[at] as number) + 1;
       own[at + 1] = (own[at + 1] as number) + (table.samples[row] ?? 0);
       own[at + 2] = (own[at + 2] as number) + (table.periods[row] ?? 0);
     }
     const objects: ObjectTrust[] = [];
+    // One that was looked up of each: of some objects only other versions were.
+    const outcomes = new Map<number, ObjectOutcome>();
+    for (const [number, outcome] of this.#objects.entries()) {
+      if (outcome === undefined) continue;
+      const known = outcomes.get(shown[number] as number);
+      if (known === undefined) outcomes.set(shown[number] as number, outcome);
+    }
     for (let number = 0; number < length; number++) {
-      const known = this.#objects[number];
+      const known = outcomes.get(number);
       const sum = sums[number];
       if (sum === undefined || known === undefined) continue;
       const { verified, ...rest } = known;
@@ -380,6 +389,20 @@ export class LookUpOutcomes {
     }
     return { ...total, objects };
   }
+}
+
+/**
+ * By object, the number under which it is shown: versions of the code that the JIT compiler of a process
+ * made are one object.
+ */
+export function shownObjects(objects: readonly SymbolObject[]): Int32Array {
+  const first = new Map<string, number>();
+  return Int32Array.from(objects, ({ kind, path }, number) => {
+    if (kind !== "jit") return number;
+    const known = first.get(path);
+    if (known === undefined) first.set(path, number);
+    return known ?? number;
+  });
 }
 
 const NOT_MAPPED = UNRESOLVED_CAUSES.indexOf("unmapped") + 1;

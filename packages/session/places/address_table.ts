@@ -30,12 +30,18 @@ export interface AddressTable {
   readonly samples: Float64Array;
   /** The sum of their periods; exact up to 2⁵³. */
   readonly periods: Float64Array;
-  /** Time of the first record that has it, nanoseconds; 0 if records have no time. */
+  /**
+   * Time of the first record that has it, nanoseconds, for generated code whose object has no version;
+   * infinite if the newest counts.
+   */
   readonly times: Float64Array;
 }
 
 /** Places to look up: those of an engine, or of a trace. */
-export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "address" | "times">;
+export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "address"> & {
+  /** By place: when it was met, in traces. */
+  readonly times?: Float64Array | undefined;
+};
 
 /**
  * Counts where places occur: a row a place of the engine.
@@ -86,7 +92,7 @@ export class PlaceUses {
       address[place] = places.address(place);
     }
     const { uses, samples, periods } = this;
-    const { times } = places;
+    const { times = new Float64Array(count).fill(Infinity) } = places;
     return { count, object, address, uses, samples, periods, times };
   }
 }

@@ -45,7 +45,7 @@ export class ObjectCodeReader {
    *
    * @param start First address, as the object's kind counts.
    * @param size Bytes.
-   * @param time When, ns of the recording's clock: of code that a JIT compiler made.
+   * @param time When, ns of the recording's clock: of generated code whose object has no version.
    */
   read(object: SymbolObject, start: number, size: number, time = Infinity): CodeBytes {
     try {
@@ -109,7 +109,12 @@ export class ObjectCodeReader {
     return bytes === undefined ? this.#file(object, start, size) : { bytes };
   }
 
-  #compiled({ jitdump }: SymbolObject, start: number, size: number, time: number): CodeBytes {
+  #compiled(
+    { jitdump, version }: SymbolObject,
+    start: number,
+    size: number,
+    time: number,
+  ): CodeBytes {
     if (jitdump === undefined) return { missing: "no jitdump" };
     let opened = this.#jit.get(jitdump);
     if (opened === undefined) {
@@ -120,7 +125,9 @@ export class ObjectCodeReader {
       this.#jit.set(jitdump, opened);
     }
     if (typeof opened === "string") return { missing: opened };
-    const code = opened.symbols.lookup(start, time);
+    const code = version === undefined
+      ? opened.symbols.lookup(start, time)
+      : opened.symbols.ofVersion(start, version);
     if (code === undefined || start + size > code.end) {
       return { missing: "not in the jitdump file" };
     }

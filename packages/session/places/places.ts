@@ -14,6 +14,7 @@ import type { MachineView } from "../machine/machine_view.ts";
 import { enlarge } from "@perfdata/format/enlarge";
 import { guestOfPid } from "../machine/guest_machines.ts";
 import { GUEST_KERNEL, type MappedObject, type RecordedObjects } from "./recorded_objects.ts";
+import type { JitRecorded, JitVersions } from "./jit_versions.ts";
 import { type Run, RUN_ROWS } from "../order/run.ts";
 
 /** The object of unmapped user addresses. */
@@ -49,8 +50,6 @@ export interface PlacesPart {
   readonly hi: Int32Array<ArrayBuffer>;
   /** Lower half. */
   readonly lo: Int32Array<ArrayBuffer>;
-  /** By place: time of the first record that has it. */
-  readonly times: Float64Array<ArrayBuffer>;
 }
 
 /** Memory without a file, for which perf keeps addresses as they are (tools/perf/util/map.c). */
@@ -88,8 +87,6 @@ const MEMORY =
 export class Places {
   /** Number of places. */
   count: number = 0;
-  /** Time in ns of the first record that has it; 0 if records have no time. */
-  times: Float64Array<ArrayBuffer> = new Float64Array(1 << 10);
   /** The objects; what is known late, such as build ids in a pipe, is there after {@link Places.finish}. */
   readonly objects: SymbolObject[] = [];
   /** What was mapped, by number of the object. */
@@ -106,8 +103,17 @@ export class Places {
   /** Whether all addresses of an object are one place, at address 0: what `Needs.addresses` says. */
   joinsObjects: boolean = false;
 
+  /** Finds code of JIT compilers by time; without it, an address has one place at all times. */
+  jit: JitRecorded | undefined = undefined;
+
   readonly #machine: MachineView;
   readonly #recorded: RecordedObjects;
+  /** By object: the versions of its code; `undefined` if it has one at all times. */
+  readonly #versions: (JitVersions | undefined)[] = [];
+  /** How many jitdump files were known when objects were described. */
+  #jitdumps = 0;
+  /** By object with versions: the object of each of them, from version 0 on. */
+  readonly #ofVersion: (number[] | undefined)[] = [];
   readonly #rules: number[] = [];
   readonly #numbers = new Map<string, number>();
   /** By process id of a guest: the object of addresses in its kernel that no map holds. */
@@ -181,6 +187,8 @@ export class Places {
     for (let k = 0; k < count; k++) {
       const i = rows[k] as number;
       const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
+      this.nowHi = run.timeHi[i] as number;
+      this.nowLo = run.timeLo[i] as number;
       this.#locate(thread[i] as number, mode, his[k] as number, los[k] as number);
       object[k] = this.#object;
       hi[k] = this.#hi;
@@ -199,8 +207,6 @@ export class Places {
           continue;
         }
       }
-      this.nowHi = run.timeHi[i] as number;
-      this.nowLo = run.timeLo[i] as number;
       run.place[i] = this.row(object[k] as number, hi[k] as number, lo[k] as number);
     }
   }
@@ -229,9 +235,16 @@ export class Places {
         cpumode === PERF_RECORD_MISC_GUEST_KERNEL;
       object = this.#addObject(map, source, isKernel);
     }
+    if (this.#jitdumps !== this.#recorded.jitdumpCount) this.#newJitdumps();
     this.#object = object;
     if (this.joinsObjects) {
       this.#hi = this.#lo = 0;
+      return;
+    }
+    const versions = this.#versions[object];
+    if (versions !== undefined) {
+      const version = versions.find(hi, lo, this.nowHi, this.nowLo);
+      if (version >= 0) this.#object = this.#objectOfVersion(object, version);
       return;
     }
     const rule = this.#rules[object] as number;
@@ -259,10 +272,7 @@ export class Places {
   /** The place of the byte before another place: where a return address belongs to. */
   before(place: number): number {
     const lo = this.lo(place);
-    const { count } = this;
-    const found = this.row(this.object(place), this.hi(place) - (lo === 0 ? 1 : 0), lo - 1);
-    if (found === count) this.times[found] = this.times[place] as number;
-    return found;
+    return this.row(this.object(place), this.hi(place) - (lo === 0 ? 1 : 0), lo - 1);
   }
 
   /** Where the call is that returns to a place: the byte before it, if anything is mapped there. */
@@ -286,17 +296,14 @@ export class Places {
       slot = (slot + 1) & mask;
     }
     const place = this.count++;
-    if (place >= this.times.length) {
+    if (place >= this.#objects.length) {
       this.#objects = enlarge(this.#objects, place + 1);
       this.#his = enlarge(this.#his, place + 1);
       this.#los = enlarge(this.#los, place + 1);
-      this.times = enlarge(this.times, place + 1);
     }
     this.#objects[place] = object;
     this.#his[place] = hi;
     this.#los[place] = lo;
-    // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
-    this.times[place] = (this.nowHi >>> 0) * 2 ** 32 + (this.nowLo >>> 0);
     this.#put(slots, slot, place);
     if (this.count * 2 > mask) this.#rehash();
     return place;
@@ -330,9 +337,10 @@ export class Places {
     return addressFromHalves(this.hi(place), this.lo(place));
   }
 
-  /** Time in ns of the first record that has a place. */
-  time(place: number): number {
-    return this.times[place] as number;
+  /** Whether the place of its address depends on the time. */
+  hasVersions(place: number): boolean {
+    const object = this.object(place);
+    return object >= 0 && this.objects[object]?.jitdump !== undefined;
   }
 
   /** The CPU mode that a place was executed in. */
@@ -363,7 +371,6 @@ export class Places {
       object: this.#objects.slice(from, count),
       hi: this.#his.slice(from, count),
       lo: this.#los.slice(from, count),
-      times: this.times.slice(from, count),
     };
   }
 
@@ -375,7 +382,7 @@ export class Places {
    * @param objects By object there: the number here, or -1, of all that are known by now.
    */
   join(part: PlacesPart, first: number, numbers: Int32Array, objects: Int32Array): void {
-    const { firstObject, object, hi, lo, times } = part;
+    const { firstObject, object, hi, lo } = part;
     for (let i = 0; i < object.length; i++) {
       const of = object[i] as number;
       let number = of;
@@ -389,9 +396,7 @@ export class Places {
           );
         }
       }
-      const { count } = this;
-      const place = numbers[first + i] = this.row(number, hi[i] as number, lo[i] as number);
-      if (place === count) this.times[place] = times[i] as number;
+      numbers[first + i] = this.row(number, hi[i] as number, lo[i] as number);
     }
   }
 
@@ -405,9 +410,10 @@ export class Places {
     for (const [number, mapped] of this.mapped.entries()) {
       const name = mapped.kernel ? lateName(mapped, recorded) : mapped.name;
       const now = { ...mapped, name };
-      const { kind } = this.objects[number] as SymbolObject;
+      const { kind, version } = this.objects[number] as SymbolObject;
       this.mapped[number] = now;
-      this.objects[number] = { ...recorded.describe(now), kind };
+      const described = { ...recorded.describe(now), kind };
+      this.objects[number] = version === undefined ? described : { ...described, version };
     }
     if (!recorded.kernelMapped) return;
     for (let place = 0; place < this.count; place++) {
@@ -450,13 +456,39 @@ export class Places {
       this.#ofSource = enlarge(this.#ofSource, source + 1).fill(-1, used);
     }
     this.#ofSource[source] = number;
+    this.#versions[number] ??= this.jit?.of(object);
+    return number;
+  }
+
+  /** In a stream, a process may have been sampled before its jitdump file was mapped. */
+  #newJitdumps(): void {
+    this.#jitdumps = this.#recorded.jitdumpCount;
+    for (const [number, { kind, jitdump }] of this.objects.entries()) {
+      if (kind !== "jit" || jitdump !== undefined) continue;
+      const described = this.#recorded.describe(this.mapped[number] as MappedObject);
+      if (described.jitdump === undefined) continue;
+      this.objects[number] = { ...described, kind };
+      this.#versions[number] = this.jit?.of(described);
+    }
+  }
+
+  /** The object of a version of generated code. */
+  #objectOfVersion(object: number, version: number): number {
+    const ofVersion = this.#ofVersion[object] ??= [];
+    let number = ofVersion[version];
+    if (number === undefined) {
+      const described = { ...this.objects[object] as SymbolObject, version };
+      const mapped = this.mapped[object] as MappedObject;
+      number = this.#objectNumber(described, mapped, this.#rules[object] as number);
+      ofVersion[version] = number;
+    }
     return number;
   }
 
   /** The number of an object; it is added if it is new. */
   #objectNumber(object: SymbolObject, mapped: MappedObject, rule: number): number {
-    const { path, kind, buildId, loadAddress, referenceAddress, guest } = object;
-    const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress, guest]
+    const { path, kind, buildId, loadAddress, referenceAddress, version, guest } = object;
+    const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress, version, guest]
       .join("\0");
     let number = this.#numbers.get(key);
     if (number === undefined) {

@@ -35,6 +35,7 @@ export class RecentPlaces {
       return slots[at + 3] as number;
     }
     const place = this.#places.find(thread, mode, hi, lo);
+    if (place >= 0 && this.#places.hasVersions(place)) return place;
     slots[at] = thread;
     slots[at + 1] = hi;
     slots[at + 2] = lo;

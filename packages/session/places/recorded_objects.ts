@@ -23,14 +23,16 @@ import {
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
+  PERF_RECORD_TIME_CONV,
 } from "@perfdata/format/record-types";
 import { MMAP, MMAP2 } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import type { RecordedSymbolsOf } from "@perfdata/symbols/resolver-options";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
 import { mapKind } from "@perfdata/symbols/map-name";
+import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
 import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
 import type { RecordedFile } from "../names/recorded_symbols.ts";
 import { streamFeature } from "../events/stream_feature.ts";
@@ -41,6 +43,8 @@ import { recordMisc } from "@perfdata/format/record-header";
 const MAP = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
 const BUILD = layoutOf(BUILD_ID_RECORD);
+const TIME = layoutOf(TIME_CONV);
+const TIME_CONV_SIZE = prefixSize(TIME_CONV);
 
 /** The name of a guest's kernel at addresses that no recorded map holds, as perf shows it. */
 export const GUEST_KERNEL = "[guest.kernel]";
@@ -109,6 +113,8 @@ export class RecordedObjects {
   kernel: KernelReference | undefined;
   /** The binaries that the table of build ids names. */
   readonly known: BuildIdEvent[] = [];
+  /** How the CPU's counter converts, if the recording says it. */
+  timeConv: Pick<TimeConv, "time_shift" | "time_mult" | "time_zero"> | undefined;
   readonly #stream: Stream;
   readonly #buildIds = new Map<string, string>();
   readonly #jitdumps = new Map<number, string>();
@@ -201,6 +207,12 @@ export class RecordedObjects {
         view.getInt32(start + BUILD.pid, le),
         hex(bytes, start + BUILD.build_id, size),
       );
+    } else if (type === PERF_RECORD_TIME_CONV && end - start >= TIME_CONV_SIZE) {
+      this.timeConv = {
+        time_shift: view.getBigUint64(start + TIME.time_shift, le),
+        time_mult: view.getBigUint64(start + TIME.time_mult, le),
+        time_zero: view.getBigUint64(start + TIME.time_zero, le),
+      };
     } else if (type > PERF_RECORD_HEADER_BUILD_ID) {
       const feature = streamFeature(this.#stream, bytes, view, start, end);
       if (feature === undefined) return;
@@ -264,9 +276,9 @@ export class RecordedObjects {
     }
   }
 
-  /** Whether there are jitdump files, as far as is known. */
-  get hasJitdumps(): boolean {
-    return this.#jitdumps.size > 0;
+  /** How many processes have jitdump files, as far as is known. */
+  get jitdumpCount(): number {
+    return this.#jitdumps.size;
   }
 
   /** How to find the symbols of an object. */

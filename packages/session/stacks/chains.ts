@@ -143,6 +143,8 @@ export class ChainStep {
     const lowAt = le ? at : at + 4;
     const highAt = le ? at + 4 : at;
     let frames = 0;
+    /** Frames whose place does not depend on the time, from the outermost on. */
+    let lasting = MOST_FRAMES;
     let parent = outer;
     let mode = this.#modeBefore(view, at, length, PERF_RECORD_MISC_USER);
     for (let i = length - 1; i >= 0 && mode !== INVALID && frames < MOST_FRAMES; i--) {
@@ -167,6 +169,7 @@ export class ChainStep {
         modes[frames] = mode;
         returns[frames] = isReturn;
         const found = this.#places.find(thread, mode, frameHi, frameLo);
+        if (lasting > frames && this.#places.hasVersions(found)) lasting = frames;
         nodes[frames] = this.#stacks.child(
           parent,
           isReturn === 1 ? this.#places.call(found) : found,
@@ -175,7 +178,7 @@ export class ChainStep {
       parent = nodes[frames] as number;
       frames++;
     }
-    memory.length = frames;
+    memory.length = Math.min(frames, lasting);
     if (mode === INVALID) parent = outer;
     else if (
       frames > 0 && los[frames - 1] === lo && his[frames - 1] === hi &&

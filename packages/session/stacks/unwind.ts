@@ -50,8 +50,6 @@ class ProcessCode implements CodeLookup {
   readonly #rowOf = new Int32Array(CACHED);
   readonly #placeOf = new Int32Array(CACHED);
   #version = 0;
-  /** The time of the sample. */
-  #time = 0;
 
   constructor(rows: RowTable, machine: MachineView, places: Places, finder: CodeFinder) {
     this.rows = rows;
@@ -64,10 +62,6 @@ class ProcessCode implements CodeLookup {
   begin(thread: number): void {
     this.thread = thread;
     this.#version = this.#machine.spaceVersion(thread);
-    const { nowHi, nowLo } = this.#places;
-    // Without times the newest is what there is.
-    // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
-    this.#time = (nowHi | nowLo) === 0 ? Infinity : (nowHi >>> 0) * 2 ** 32 + (nowLo >>> 0);
   }
 
   find(address: number): void {
@@ -87,8 +81,8 @@ class ProcessCode implements CodeLookup {
       this.row = NOT_MAPPED;
       return;
     }
-    this.row = code.row(this.#places.address(place), this.#time);
-    if (code.changes) return;
+    this.row = code.row(this.#places.address(place));
+    if (this.#places.hasVersions(place)) return;
     this.#addresses[slot] = address;
     this.#versions[slot] = version;
     this.#rowOf[slot] = this.row;
@@ -97,7 +91,7 @@ class ProcessCode implements CodeLookup {
 
   rules(address: number): CodeRules | undefined {
     const place = this.#placeAt(address);
-    return this.#codeAt(place)?.rules(this.#places.address(place), this.#time);
+    return this.#codeAt(place)?.rules(this.#places.address(place));
   }
 
   memory(address: number, size: number): number {

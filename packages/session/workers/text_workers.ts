@@ -5,7 +5,6 @@ import type { Engine, EngineOptions, ThreadError, ThreadMessage, WorkerThread } 
 import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 import { EventNames } from "../events/event_names.ts";
 import { RecordingIndex } from "../index/recording_index.ts";
-import { RecordedObjects } from "../places/recorded_objects.ts";
 import { bytesOf, type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
 import type { TextAnswer, TextOrder, TextTask } from "./serve_text.ts";
 import { TextPieces } from "./text_pieces.ts";
@@ -44,11 +43,6 @@ export interface TextWork<About> {
   readonly notWith: readonly number[];
   /** Whether the text depends on the machine. */
   readonly machine: boolean;
-  /**
-   * Whether names of functions are printed: at an address of compiled code that is used again, the name is
-   * of the first sample, which only one thread that makes all of the text knows.
-   */
-  readonly named?: boolean | undefined;
   /** The order of the records; by time by default. */
   readonly order?: "time" | "file" | undefined;
   /** File offset of the first record. */
@@ -97,9 +91,6 @@ export async function textOfFile<About>(work: TextWork<About>): Promise<TextMade
     const index = await indexOf(work, Math.max(1, windowBytes >> 3));
     const windows = index && windowsOf(index, { windowBytes, time });
     if (index === undefined || windows === undefined) return undefined;
-    if (work.named === true && hasJitdumps(reader, index)) {
-      for (const thread of threads.splice(0)) thread.terminate();
-    }
     progress?.(0, windows.reduce((bytes, window) => bytes + bytesOf(window), -size));
     const own = await textInOrder(work, index, windows, threads);
     const all = index.blocks.reduce((sum, { records }) => sum + records, 0);
@@ -145,18 +136,6 @@ async function renamesEvents(
     names.record(bytes, view, at, end[i] as number);
   }
   return (await names.all()).some((name, i) => name !== before[i]);
-}
-
-/** Whether the recording has jitdump files. */
-function hasJitdumps(
-  reader: PerfDataReader,
-  { records: { bytes, view, start, end, count } }: RecordingIndex,
-): boolean {
-  const recorded = new RecordedObjects(reader, () => {});
-  for (let i = 0; i < count; i++) {
-    recorded.record(bytes, view, start[i] as number, end[i] as number);
-  }
-  return recorded.hasJitdumps;
 }
 
 /** Makes text of windows by several threads, this one included, and writes it in order. */

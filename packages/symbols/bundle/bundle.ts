@@ -57,7 +57,9 @@ export class SymbolBundle {
    * @returns `undefined` if the bundle does not have it, or only another build of it
    */
   object(wanted: SymbolObject): BundleObject | undefined {
-    const { buildId, kind, path, reference } = wanted;
+    const { buildId, kind, path, reference, version } = wanted;
+    // Whoever knows the version has the jitdump file. A bundle has the newest code only.
+    if (version !== undefined) return undefined;
     const fits = ({ info }: BundleObject): boolean =>
       info.kind === kind && (info.reference ?? "") === (reference ?? "") &&
       (buildId === undefined || info.buildId === undefined
@@ -70,7 +72,7 @@ export class SymbolBundle {
   /** The objects that have the path of `wanted` and are from another build. */
   otherBuilds(wanted: SymbolObject): readonly BundleObject[] {
     const used = this.object(wanted);
-    if (used !== undefined) return [];
+    if (used !== undefined || wanted.version !== undefined) return [];
     return (this.#byPath.get(wanted.path) ?? []).filter(({ info }) => info.kind === wanted.kind);
   }
 }

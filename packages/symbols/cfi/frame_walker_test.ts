@@ -7,6 +7,7 @@ import { ExpressionTable, FrameRules } from "./frame_rules.ts";
 import { type CodeLookup, FrameWalker, NO_CFI, NOT_MAPPED } from "./frame_walker.ts";
 import { WALK_END } from "./walk_end.ts";
 import { FrameSectionWriter } from "./frame_writer.ts";
+import { JitSymbols } from "../jit/jit_symbols.ts";
 import { JitCfi } from "./jit_cfi.ts";
 import { type CfiMachine, cfiMachine } from "./cfi_machine.ts";
 import { ObjectCfi } from "./object_cfi.ts";
@@ -290,13 +291,14 @@ Deno.test("what a JIT compiler wrote of its code: the newest of what used an add
     at += part.length;
   }
   const rows = new RowTable(x86);
-  const jit = new JitCfi(openJitdump(bytesSource(bytes)).records(), true, rows);
-  assertEquals([jit.size, jit.isReused], [2, true]);
+  const symbols = new JitSymbols(openJitdump(bytesSource(bytes)).records());
+  const jit = new JitCfi(symbols, true, rows);
+  assertEquals([jit.size, symbols.isReused], [2, true]);
   // The tables of the first were there from 20 on, those of the second from 40 on.
-  const first = jit.find(0x10010, 30);
+  const first = jit.find(0x10010, symbols.version(0x10010, 30));
   assert(first >= 0);
   assertEquals([rows.cfa[first], rows.ra[first]], [8, -8]);
-  assertEquals(jit.find(0x10010, 45), jit.find(0x10010));
+  assertEquals(jit.find(0x10010, symbols.version(0x10010, 45)), jit.find(0x10010));
   const row = jit.find(0x10010);
   assert(row >= 0);
   assertEquals([rows.cfa[row], rows.ra[row]], [24, -8]);

@@ -1,22 +1,11 @@
 import type { Address } from "../resolver/address.ts";
-import { JitSymbols } from "../jit/jit_symbols.ts";
-import type { JitRecord } from "../jit/jitdump.ts";
+import type { JitCode, JitSymbols, JitUnwinding } from "../jit/jit_symbols.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { NO_FDE, type RowTable } from "./row_table.ts";
 
-/** The unwinding tables of a piece of code of a JIT compiler. */
-interface JitTables {
-  readonly bytes: Uint8Array;
-  readonly hdrSize: number;
-  /** Where the code was compiled, which its tables are relative to. */
-  readonly compiledAt: Address;
-  readonly size: number;
-  cfi: ObjectCfi | undefined;
-}
-
 /**
  * The call frame information of a jitdump file: what `JIT_CODE_UNWINDING_INFO` says of the code that
- * is loaded next. Of code that used the same memory one after the other, what was there at a time.
+ * is loaded next.
  *
  * `.eh_frame` is as if it followed the code at the next multiple of 8, as compilers write it for
  * `perf inject --jit` (`jit_write_elf` of tools/perf/util/genelf.c).
@@ -25,50 +14,48 @@ export class JitCfi {
   readonly #rows: RowTable;
   readonly #littleEndian: boolean;
   readonly #codes: JitSymbols;
-  /** By number of the code in its file. */
-  readonly #tables = new Map<bigint, JitTables>();
+  readonly #tables = new Map<JitUnwinding, ObjectCfi>();
 
-  /** Takes the records of a jitdump file. */
-  constructor(records: Iterable<JitRecord>, littleEndian: boolean, rows: RowTable) {
+  /** Takes the code of a jitdump file. */
+  constructor(codes: JitSymbols, littleEndian: boolean, rows: RowTable) {
     this.#rows = rows;
     this.#littleEndian = littleEndian;
-    this.#codes = new JitSymbols(this.#collect(records));
+    this.#codes = codes;
   }
 
   /** Pieces of code that have tables. */
   get size(): number {
-    return this.#tables.size;
+    return this.#codes.codes.filter(({ unwinding }) => unwinding !== undefined).length;
   }
 
-  /** Whether memory was used again, so that answers depend on the time. */
-  get isReused(): boolean {
-    return this.#codes.isReused;
-  }
-
-  /** As `ObjectCfi.find`, for an address in the process at a time. */
-  find(address: Address, time: number = Infinity): number {
-    const found = this.locate(address, time);
+  /**
+   * As `ObjectCfi.find`, for an address in the process.
+   *
+   * @param version which of the codes that were there: see `JitSymbols.version`; the newest by default
+   */
+  find(address: Address, version?: number): number {
+    const found = this.locate(address, version);
     return found === undefined ? NO_FDE : found.cfi.find(found.address);
   }
 
   /** The tables of an address, and the address as they count it. */
   locate(
     address: Address,
-    time: number = Infinity,
+    version?: number,
   ): { readonly cfi: ObjectCfi; readonly address: Address } | undefined {
-    // Times of another clock than the recording's may all be later: then the newest counts.
-    const code = this.#codes.lookup(address, time) ?? this.#codes.lookup(address);
-    const tables = code && this.#tables.get(code.codeIndex);
-    return code && tables && {
-      cfi: this.#cfi(tables),
+    const code = this.#codes.ofVersion(address, version);
+    if (code?.unwinding === undefined) return undefined;
+    return {
+      cfi: this.#cfi(code, code.unwinding),
       address: address - code.start + code.compiledAt,
     };
   }
 
-  #cfi(tables: JitTables): ObjectCfi {
-    if (tables.cfi === undefined) {
-      const { bytes, hdrSize, compiledAt, size } = tables;
-      const address = compiledAt + Math.ceil(size / 8) * 8;
+  #cfi({ compiledAt }: JitCode, unwinding: JitUnwinding): ObjectCfi {
+    let cfi = this.#tables.get(unwinding);
+    if (cfi === undefined) {
+      const { bytes, hdrSize, codeSize } = unwinding;
+      const address = compiledAt + Math.ceil(codeSize / 8) * 8;
       const ends = Math.max(0, bytes.length - hdrSize);
       const section = {
         name: ".eh_frame",
@@ -79,27 +66,8 @@ export class JitCfi {
       const hdr = hdrSize === 0
         ? undefined
         : { bytes: bytes.subarray(ends), address: address + ends };
-      tables.cfi = ObjectCfi.ofSections(section, hdr, this.#rows);
+      this.#tables.set(unwinding, cfi = ObjectCfi.ofSections(section, hdr, this.#rows));
     }
-    return tables.cfi;
-  }
-
-  /** Keeps the tables, and hands the records on. */
-  *#collect(records: Iterable<JitRecord>): Generator<JitRecord, void, void> {
-    let pending: { bytes: Uint8Array; hdrSize: number } | undefined;
-    for (const record of records) {
-      if (record.id === 4) {
-        pending = { bytes: record.unwindingData, hdrSize: record.ehFrameHdrSize };
-        continue;
-      }
-      if (record.id === 0) {
-        const { codeAddr: compiledAt, codeSize: size, codeIndex } = record;
-        if (pending === undefined) this.#tables.delete(codeIndex);
-        else this.#tables.set(codeIndex, { ...pending, compiledAt, size, cfi: undefined });
-        pending = undefined;
-      }
-      // Lines of the source are for names.
-      if (record.id !== 2) yield record;
-    }
+    return cfi;
   }
 }

@@ -12,7 +12,7 @@ import type { ElfFile, ElfOpenOptions } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import { runsOn } from "./architecture.ts";
 import { buildIdsEqual, type SearchPlaces } from "../files/file_search.ts";
-import { openJitdump } from "../jit/jitdump.ts";
+import type { JitFiles } from "../jit/jit_files.ts";
 import { OpenedFiles, readableBuildId } from "../files/opened_files.ts";
 import type { SymbolObject } from "../resolver/resolution.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
@@ -23,18 +23,15 @@ export interface ObjectCode {
   readonly origin: string | undefined;
   /** What could not be read of it. */
   readonly damage: readonly SymbolsError[];
-  /** Whether answers depend on the time, as where a JIT compiler used memory again. */
-  readonly changes: boolean;
   /**
    * The row of an address.
    *
    * @param address as the object's kind counts
-   * @param time nanoseconds of the recording's clock; only code of a JIT compiler needs it
    * @returns a row of the table, or one of `NO_FDE`, `DAMAGED`, `NO_CFI`, `NO_OBJECT`
    */
-  row(address: Address, time?: number): number;
+  row(address: Address): number;
   /** The rules of all registers at an address for which there is a row. */
-  rules(address: Address, time?: number): CodeRules | undefined;
+  rules(address: Address): CodeRules | undefined;
   /** Bytes of its memory that do not change, as an unsigned number; `NaN` where there are none. */
   memory(address: Address, size: number): number;
 }
@@ -52,7 +49,6 @@ export function unknownCode(why: typeof NO_CFI | typeof NO_OBJECT): ObjectCode {
   return {
     origin: undefined,
     damage: [],
-    changes: false,
     row: () => why,
     rules: () => undefined,
     memory: () => NaN,
@@ -63,6 +59,8 @@ export function unknownCode(why: typeof NO_CFI | typeof NO_OBJECT): ObjectCode {
 export interface CodeSearch {
   /** The files that can be seen. */
   readonly files: SymbolFiles;
+  /** The jitdump files. */
+  readonly jit: JitFiles;
   /** A bundle, which is asked before any file is. */
   readonly bundle?: SymbolBundle | undefined;
   /** Where they are looked for. */
@@ -122,7 +120,6 @@ export function openObjectCode(
 /** What a bundle knows, then what is in files, which are opened if the bundle does not. */
 class BundledCode implements ObjectCode {
   readonly origin = "bundle";
-  readonly changes = false;
   readonly #cfi: ObjectCfi;
   readonly #open: () => ObjectCode;
   #files: ObjectCode | undefined;
@@ -200,7 +197,6 @@ function find(object: SymbolObject, { arch, places }: CodeSearch, opened: Opened
 
 class ElfCode implements ObjectCode {
   readonly origin: string;
-  readonly changes = false;
   readonly #cfi: ObjectCfi;
   readonly #addresses: FileAddresses;
   readonly #search: CodeSearch;
@@ -252,28 +248,24 @@ class ElfCode implements ObjectCode {
 
 /** The code of a JIT compiler, from a jitdump file with unwinding tables. */
 function jitCode(
-  { jitdump }: SymbolObject,
+  { jitdump, version }: SymbolObject,
   rows: RowTable,
-  { files, places }: CodeSearch,
+  { jit }: CodeSearch,
 ): ObjectCode {
   if (jitdump === undefined) return unknownCode(NO_CFI);
-  const path = `${(places.symfs ?? "").replace(/\/$/, "")}${jitdump}`;
-  let source: ClosableSource | undefined;
   try {
-    source = files.open(path);
-    if (source === undefined) return unknownCode(NO_CFI);
-    const dump = openJitdump(source);
-    const { littleEndian, machine } = dump.header;
+    const file = jit.open(jitdump);
+    if (file === undefined) return unknownCode(NO_CFI);
+    const { header: { littleEndian, machine }, symbols } = file;
     if (machine !== rows.machine.machine) return unknownCode(NO_CFI);
-    const cfi = new JitCfi(dump.records(), littleEndian, rows);
+    const cfi = new JitCfi(symbols, littleEndian, rows);
     if (cfi.size === 0) return unknownCode(NO_CFI);
     return {
-      origin: path,
+      origin: jit.pathOf(jitdump),
       damage: [],
-      changes: cfi.isReused,
-      row: (address, time) => cfi.find(address, time),
-      rules(address, time) {
-        const found = cfi.locate(address, time);
+      row: (address) => cfi.find(address, version),
+      rules(address) {
+        const found = cfi.locate(address, version);
         return found && rulesOf(found.cfi, found.address);
       },
       memory: () => NaN,
@@ -281,8 +273,6 @@ function jitCode(
   } catch (error) {
     if (!(error instanceof SymbolsError)) throw error;
     return { ...unknownCode(NO_CFI), damage: [error] };
-  } finally {
-    source?.close?.();
   }
 }
 

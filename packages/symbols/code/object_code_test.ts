@@ -3,6 +3,7 @@ import { bytesSource } from "../files/binary_source.ts";
 import { cfiMachine } from "../cfi/cfi_machine.ts";
 import { NO_OBJECT } from "../cfi/frame_walker.ts";
 import { ROW, RowTable } from "../cfi/row_table.ts";
+import { JitFiles } from "../jit/jit_files.ts";
 import { EM } from "../elf/elf_constants.ts";
 import "../elf/plain_decompressors.ts";
 import { type CodeSearch, miniDebugInfos, openObjectCode } from "./object_code.ts";
@@ -10,19 +11,21 @@ import { inFolder, needs, readElf, run } from "../testing/toolchain.ts";
 
 /** The files of a folder, each under its name alone. */
 function searchIn(folder: string): CodeSearch {
-  return {
-    files: {
-      open(path) {
-        try {
-          return bytesSource(
-            Deno.readFileSync(`${folder}/${path.slice(path.lastIndexOf("/") + 1)}`),
-          );
-        } catch {
-          return undefined;
-        }
-      },
-      read: () => undefined,
+  const files: CodeSearch["files"] = {
+    open(path) {
+      try {
+        return bytesSource(
+          Deno.readFileSync(`${folder}/${path.slice(path.lastIndexOf("/") + 1)}`),
+        );
+      } catch {
+        return undefined;
+      }
     },
+    read: () => undefined,
+  };
+  return {
+    files,
+    jit: new JitFiles(files),
     places: { debugRoot: "/debug" },
   };
 }

@@ -1,5 +1,15 @@
 import type { Address } from "../resolver/address.ts";
-import type { JitLine, JitRecord } from "./jitdump.ts";
+import type { JitCodeUnwindingInfo, JitLine, JitRecord } from "./jitdump.ts";
+
+/** How stacks are unwound through a piece of code. */
+export interface JitUnwinding {
+  /** `.eh_frame`, then `.eh_frame_hdr`. */
+  readonly bytes: Uint8Array;
+  /** Bytes of the latter. */
+  readonly hdrSize: number;
+  /** Bytes of the code as it was compiled. */
+  readonly codeSize: number;
+}
 
 /** Code of a JIT compiler at an address, from a time on. */
 export interface JitCode {
@@ -7,7 +17,7 @@ export interface JitCode {
   readonly start: Address;
   /** First address after it. */
   readonly end: Address;
-  /** When it came there: nanoseconds of the recording's clock. */
+  /** When it came there, in the clock of the file. */
   readonly since: number;
   /** Name of the function. */
   readonly name: string;
@@ -17,10 +27,13 @@ export interface JitCode {
   readonly compiledAt: Address;
   /** Where its bytes begin in the file. */
   readonly codeOffset: number;
+  /** How stacks are unwound through it; `undefined` if the compiler did not say it. */
+  readonly unwinding: JitUnwinding | undefined;
   /** Line table, sorted by address; empty if the compiler gave none. */
   readonly lines: readonly JitLine[];
 }
 
+const NO_CODE: readonly JitCode[] = [];
 /** Of code that lies in one place after the other, this many are remembered. */
 const MAX_VERSIONS = 64;
 
@@ -75,20 +88,40 @@ export class JitSymbols {
    * (104 days of uptime) the nearest `number` will do
    */
   lookup(address: Address, time = Infinity): JitCode | undefined {
+    return this.#at(address)[this.version(address, time) - 1];
+  }
+
+  /**
+   * Which of the pieces of code that an address belonged to was there at a time: 1 for the first, 0 if
+   * that came later, -1 if the address never belonged to any.
+   *
+   * @param time in the clock of the file; the newest code if left out
+   */
+  version(address: Address, time = Infinity): number {
+    const versions = this.#at(address);
+    let version = versions.length;
+    if (version === 0) return -1;
+    while (version > 0 && (versions[version - 1] as JitCode).since > time) version--;
+    return version;
+  }
+
+  /** The code that {@linkcode JitSymbols.version} numbered; the newest if no version is given. */
+  ofVersion(address: Address, version?: number): JitCode | undefined {
+    const versions = this.#at(address);
+    return versions[(version ?? versions.length) - 1];
+  }
+
+  /** The codes that an address belonged to, oldest first. */
+  #at(address: Address): readonly JitCode[] {
     const boundaries = this.#boundaries;
     let low = 0;
     let high = boundaries.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((boundaries[middle] ?? 0) <= address) low = middle + 1;
+      if ((boundaries[middle] as number) <= address) low = middle + 1;
       else high = middle;
     }
-    const versions = this.#versions[low - 1] ?? [];
-    for (let i = versions.length - 1; i >= 0; i--) {
-      const code = versions[i];
-      if (code !== undefined && code.since <= time) return code;
-    }
-    return undefined;
+    return this.#versions[low - 1] ?? NO_CODE;
   }
 
   /** The source line of an address in `code`, or `undefined` if the compiler gave none. */
@@ -109,10 +142,13 @@ function collect(records: Iterable<JitRecord>): JitCode[] {
   const codes: JitCode[] = [];
   const byIndex = new Map<bigint, JitCode>();
   const pendingLines = new Map<Address, readonly JitLine[]>();
+  let pendingTables: JitCodeUnwindingInfo | undefined;
   for (const record of records) {
     let code: JitCode | undefined;
     if (record.id === 2) {
       pendingLines.set(record.codeAddr, record.lines.toSorted((a, b) => a.address - b.address));
+    } else if (record.id === 4) {
+      pendingTables = record;
     } else if (record.id === 0) {
       code = {
         start: record.codeAddr,
@@ -122,8 +158,14 @@ function collect(records: Iterable<JitRecord>): JitCode[] {
         codeIndex: record.codeIndex,
         compiledAt: record.codeAddr,
         codeOffset: record.codeOffset,
+        unwinding: pendingTables && {
+          bytes: pendingTables.unwindingData,
+          hdrSize: pendingTables.ehFrameHdrSize,
+          codeSize: record.codeSize,
+        },
         lines: pendingLines.get(record.codeAddr) ?? [],
       };
+      pendingTables = undefined;
       pendingLines.delete(record.codeAddr);
     } else if (record.id === 1) {
       const moved = byIndex.get(record.codeIndex);

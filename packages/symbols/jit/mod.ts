@@ -4,5 +4,6 @@
  * @module
  */
 export * from "./jit_elf.ts";
+export * from "./jit_files.ts";
 export * from "./jit_symbols.ts";
 export * from "./jitdump.ts";

@@ -1,5 +1,6 @@
 import type { Frame } from "../dwarf/dwarf_context.ts";
-import type { JitSymbols } from "../jit/jit_symbols.ts";
+import type { JitFiles } from "../jit/jit_files.ts";
+import type { JitCode, JitSymbols } from "../jit/jit_symbols.ts";
 import type { OpenedFiles } from "../files/opened_files.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
 import type { SymbolInfo, SymbolTable } from "../table/symbol_table.ts";
@@ -11,12 +12,12 @@ import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
 /** The symbols of JIT-compiled code: from its jitdump file, then from its perf map. */
 export async function jitLookup(
   object: SymbolObject,
-  { options, show }: ResolverContext,
+  { options, show, jit }: ResolverContext,
   opened: OpenedFiles,
 ): Promise<Lookup> {
+  const { jitdump, version } = object;
   const symfs = (options.symfs ?? "").replace(/\/$/, "");
-  const jitdump = object.jitdump === undefined ? undefined : `${symfs}${object.jitdump}`;
-  const dump = jitdump === undefined ? undefined : await openDump(jitdump, opened);
+  const dump = jitdump === undefined ? undefined : openDump(jitdump, jit, opened);
   const path = `${symfs}${object.path}`;
   // As perf does: in /tmp, anybody may have written it.
   const text = opened.refusesForeign(path) ? undefined : opened.read(path);
@@ -24,40 +25,33 @@ export async function jitLookup(
     ? undefined
     : (await import("../jit/perf_map.ts")).readPerfMap(text).table;
   if (dump === undefined && map === undefined) return noSymbols("JIT");
-  const origin = dump !== undefined ? jitdump : path;
+  const origin = dump !== undefined && jitdump !== undefined ? jit.pathOf(jitdump) : path;
   return {
-    ...(origin === undefined ? {} : { origin }),
+    origin,
     // Generated code has no build id: the number of the process identifies its map.
     verified: true,
     find: (addresses, times) =>
-      Array.from(
-        addresses,
-        (address, i) =>
-          findInDump(dump, address, times?.[i] ?? Infinity, show) ??
-            findInMap(map, address, show),
-      ),
+      Array.from(addresses, (address, i) => {
+        const code = version === undefined
+          ? dump?.lookup(address, times?.[i])
+          : dump?.ofVersion(address, version);
+        return findInDump(dump, code, address, show) ?? findInMap(map, address, show);
+      }),
   };
 }
 
-async function openDump(path: string, opened: OpenedFiles): Promise<JitSymbols | undefined> {
-  if (opened.refusesForeign(path)) return undefined;
-  const source = opened.source(path);
-  if (source === undefined) return undefined;
-  const { openJitdump } = await import("../jit/jitdump.ts");
-  const { JitSymbols } = await import("../jit/jit_symbols.ts");
-  return opened.attempt(
-    { path, origin: "path" },
-    () => new JitSymbols(openJitdump(source).records()),
-  );
+function openDump(path: string, jit: JitFiles, opened: OpenedFiles): JitSymbols | undefined {
+  const found = jit.pathOf(path);
+  if (opened.refusesForeign(found)) return undefined;
+  return opened.attempt({ path: found, origin: "path" }, () => jit.open(path)?.symbols);
 }
 
 function findInDump(
   dump: JitSymbols | undefined,
+  code: JitCode | undefined,
   address: number,
-  time: number,
   show: (name: string) => string,
 ): Resolution | undefined {
-  const code = dump?.lookup(address, time);
   if (dump === undefined || code === undefined) return undefined;
   const line = dump.line(code, address);
   const { name, start, end } = code;

@@ -1,4 +1,5 @@
 import type { LoadSegment } from "./address_map.ts";
+import type { JitFiles } from "../jit/jit_files.ts";
 import type { ObjectData } from "./object_data.ts";
 import type { SearchPlaces } from "../files/file_search.ts";
 import type { OpenedFiles } from "../files/opened_files.ts";
@@ -19,6 +20,8 @@ export interface ResolverContext {
   readonly shownByPerf: ((name: string) => string) | undefined;
   /** The copies of kallsyms that were read. */
   readonly kallsyms: KallsymsTexts;
+  /** The jitdump files. */
+  readonly jit: JitFiles;
 }
 
 /** The symbols of an object as files have them, not a bundle. */

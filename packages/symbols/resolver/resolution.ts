@@ -43,6 +43,11 @@ export interface SymbolObject {
   readonly guest?: number;
   /** The jitdump file of a JIT's process. */
   readonly jitdump?: string;
+  /**
+   * Of a JIT compiler's code, which of the pieces that an address belonged to one after the other: 1 for
+   * the first, 0 before that came. Left out: the newest.
+   */
+  readonly version?: number;
 }
 
 /**

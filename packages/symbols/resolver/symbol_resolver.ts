@@ -6,6 +6,7 @@ import { OpenedFiles } from "../files/opened_files.ts";
 import type { SymbolObject } from "./resolution.ts";
 import { elfLookup } from "./elf_lookup.ts";
 import { bpfLookup, jitLookup } from "./jit_lookup.ts";
+import { JitFiles } from "../jit/jit_files.ts";
 import { KallsymsTexts } from "./kallsyms_text.ts";
 import { kernelLookup, moduleLookup } from "./kernel_lookup.ts";
 import { contextFor, isPathKnown } from "./guest_context.ts";
@@ -50,6 +51,7 @@ export class SymbolResolver {
       },
       ...names(options),
       kallsyms: new KallsymsTexts(),
+      jit: new JitFiles(files, symfs),
     };
   }
 
@@ -94,8 +96,8 @@ export class SymbolResolver {
    * @ignore for `openObjectCode`
    */
   get codeSearch(): CodeSearch {
-    const { options: { machine, bundle, elf }, places } = this.#context;
-    return { files: this.#files, places, arch: machine?.arch, bundle, elf };
+    const { options: { machine, bundle, elf }, jit, places } = this.#context;
+    return { files: this.#files, jit, places, arch: machine?.arch, bundle, elf };
   }
 
   /** Where the symbols of an object are. What cannot be read of one object does not affect others. */

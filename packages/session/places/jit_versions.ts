@@ -1,0 +1,70 @@
+import type { PerfDataReader } from "@perfdata/format";
+import type { SymbolObject } from "@perfdata/symbols";
+import { addressFromHalves } from "@perfdata/symbols/address";
+import type { JitFiles, JitSymbols } from "@perfdata/symbols/jit";
+import type { RecordedObjects } from "./recorded_objects.ts";
+
+/** `CLOCK_MONOTONIC`, the clock of the times in jitdump files. */
+const CLOCK_MONOTONIC = 1;
+/** Bit 0 of a jitdump's flags: times are those of the CPU's counter. */
+const ARCH_TIMESTAMP = 1n;
+
+/** Whether times of a recording and of jitdump files are of one clock: `perf record -k mono`. */
+export function isMonotonic({ events }: Pick<PerfDataReader, "events">): boolean {
+  return events.all.every(({ attr }) => attr.flags.use_clockid && attr.clockid === CLOCK_MONOTONIC);
+}
+
+/** The code of one process that a jitdump file describes, by address and time. */
+export class JitVersions {
+  readonly #symbols: JitSymbols;
+  readonly #timeOf: (ns: number) => number;
+
+  /**
+   * Versions of a file.
+   *
+   * @param timeOf converts a time of the recording to the clock of the file
+   */
+  constructor(symbols: JitSymbols, timeOf: (ns: number) => number = (ns) => ns) {
+    this.#symbols = symbols;
+    this.#timeOf = timeOf;
+  }
+
+  /** `JitSymbols.version` of an address at a time, both as halves. */
+  find(hi: number, lo: number, timeHi: number, timeLo: number): number {
+    // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
+    const time = (timeHi >>> 0) * 2 ** 32 + (timeLo >>> 0);
+    return this.#symbols.version(addressFromHalves(hi, lo), this.#timeOf(time));
+  }
+}
+
+/** Finds which code a JIT compiler had put at an address when a record was written. */
+export class JitRecorded {
+  readonly #reader: PerfDataReader;
+  readonly #recorded: RecordedObjects;
+  readonly #files: JitFiles;
+
+  /** Finds it in files that the recording names. */
+  constructor(reader: PerfDataReader, recorded: RecordedObjects, files: JitFiles) {
+    this.#reader = reader;
+    this.#recorded = recorded;
+    this.#files = files;
+  }
+
+  /**
+   * The versions of an object's code; `undefined` if it has no jitdump file, or if its times cannot be
+   * compared with those of the recording: then the newest code counts.
+   */
+  of({ jitdump }: SymbolObject): JitVersions | undefined {
+    const file = jitdump === undefined ? undefined : this.#files.readable(jitdump);
+    if (file === undefined) return undefined;
+    const { header: { flags }, symbols } = file;
+    if ((flags & ARCH_TIMESTAMP) === 0n) {
+      return isMonotonic(this.#reader) ? new JitVersions(symbols) : undefined;
+    }
+    const { timeConv } = this.#recorded;
+    if (timeConv === undefined) return undefined;
+    const zero = Number(timeConv.time_zero);
+    const scale = 2 ** Number(timeConv.time_shift) / Number(timeConv.time_mult);
+    return new JitVersions(symbols, (ns) => (ns - zero) * scale);
+  }
+}
