@@ -138,6 +138,16 @@ function reportChanges(
       `convert: ${name}: ${count} × ${what} left out, which perf ${version} does not know`,
     );
   }
+  const { unjoined = 0, shortened = 0 } = fitting?.chains ?? {};
+  if (unjoined > 0) {
+    complain(
+      `convert: ${name}: ${unjoined} samples without user callers: their record is missing, ` +
+        "or comes later in a pipe; convert a file",
+    );
+  }
+  if (shortened > 0) {
+    complain(`convert: ${name}: outer callers of ${shortened} samples left out: too long a record`);
+  }
   for (const [what, count] of swapped?.left ?? []) {
     complain(`convert: ${name}: ${count} × ${what} left out, whose layout is not known`);
   }
@@ -158,7 +168,7 @@ async function run(flags: ConvertFlags): Promise<number> {
     const swapped = order !== undefined && (order === "little") !== reader.littleEndian
       ? new ByteOrder(reader)
       : undefined;
-    const fitting = known && new ForPerf(reader, known);
+    const fitting = known && await ForPerf.open(reader, known);
     const sampled = on.spe ? await speSamples(name, reader) : undefined;
     const identified = on["build-ids"] ? await identify(name, reader) : undefined;
     await writeRecording("convert", flags, async ({ output: plain, path }) => {

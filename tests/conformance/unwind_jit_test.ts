@@ -86,3 +86,52 @@ Deno.test({
       assert(/(9\d|100)(\.\d+)?% of \d+ stacks reach the start/.test(err), err);
     }),
 });
+
+const PYTHON = `
+import time
+def leaf(n):
+    s = 0
+    for i in range(n):
+        s += i * i
+    return s
+def middle(n):
+    return leaf(n) + leaf(n // 2)
+def outer():
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        middle(3000)
+outer()
+`;
+
+for (
+  const [version, option, through] of [
+    ["3.12", "perf", "trampolines of a perf map"],
+    ["3.13", "perf", "trampolines of a perf map"],
+    ["3.13", "perf_jit", "tables of a jitdump file"],
+  ] as const
+) {
+  Deno.test({
+    name: `stacks of python ${version} -X ${option} reach the start, through ${through}`,
+    ignore: perfVersion() === undefined,
+    fn: (t) =>
+      inFolder(async (folder) => {
+        const data = `${folder}/perf.data`;
+        Deno.writeTextFileSync(`${folder}/work.py`, PYTHON);
+        const failed = runs(
+          ...["perf", "--buildid-dir", `${folder}/debug`, "record", "-q", "-k", "mono"],
+          ...["-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,16384", "-o", data],
+          ...[`python${version}`, "-X", option, `${folder}/work.py`],
+        );
+        if (failed !== undefined) return await skipped(t, `${failed}`);
+        const { out, err } = await tool("script", ["--no-inline", "-F", "ip,sym,dso", data]);
+        const stacks = out.split("\n\n").filter((block) => block.includes("py::leaf"));
+        const order = ["py::leaf:", "py::middle:", "py::outer:", "py::<module>:", " _start"];
+        const whole = stacks.filter((stack) => {
+          const at = order.map((name) => stack.indexOf(name));
+          return at.every((place, i) => place > (at[i - 1] ?? -1));
+        });
+        assert(stacks.length > 20, `${stacks.length} stacks: ${err}`);
+        assert(whole.length >= 0.95 * stacks.length, `${whole.length} of ${stacks.length}: ${err}`);
+      }),
+  });
+}

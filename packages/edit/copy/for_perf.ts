@@ -8,8 +8,12 @@ import {
 } from "@perfdata/format";
 import { featureName, HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
 import { KERNEL_RECORD_NAMES, USER_RECORD_NAMES } from "@perfdata/format/record-names";
-import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import {
+  PERF_RECORD_CALLCHAIN_DEFERRED,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
+import { JoinedChains } from "./joined_chains.ts";
 import type { RecordingHead } from "./recording_output.ts";
 
 /** What a version of perf introduced. */
@@ -107,11 +111,14 @@ const OTHER_FEATURES = 128;
  * Leaves out what the perf of some version does not know, and what only other tools know: records of
  * later types, features, the ends of attrs.
  *
- * Samples stay as they are: fields that a perf does not know come after those that it knows.
+ * Samples stay as they are: fields that a perf does not know come after those that it knows. Only user
+ * callers that are in records of their own are joined with their samples.
  */
 export class ForPerf implements Edit {
   /** What was left out: its name, and how often. */
   readonly left: Map<string, number> = new Map();
+  /** What joins user callers with their samples, where they are in records that the perf does not know. */
+  readonly chains: JoinedChains | undefined;
   readonly #known: PerfKnowledge;
   readonly #littleEndian: boolean;
 
@@ -120,10 +127,22 @@ export class ForPerf implements Edit {
    *
    * @param reader The recording.
    * @param known What may stay.
+   * @param chains User callers that this perf does not find where they are: see {@linkcode ForPerf.open}.
    */
-  constructor(reader: Pick<PerfDataReader, "littleEndian">, known: PerfKnowledge) {
+  constructor(
+    reader: Pick<PerfDataReader, "littleEndian">,
+    known: PerfKnowledge,
+    chains?: JoinedChains,
+  ) {
     this.#known = known;
+    this.chains = chains;
     this.#littleEndian = reader.littleEndian;
+  }
+
+  /** For a recording, whose user callers in records of their own are read if this perf knows no such records. */
+  static async open(reader: PerfDataReader, known: PerfKnowledge): Promise<ForPerf> {
+    const isKnown = known.kernelType >= PERF_RECORD_CALLCHAIN_DEFERRED;
+    return new ForPerf(reader, known, isKnown ? undefined : await JoinedChains.open(reader));
   }
 
   /** Cuts attrs. */
@@ -139,8 +158,9 @@ export class ForPerf implements Edit {
     const type = batch.type(i);
     const { kernelType, userType } = this.#known;
     if (type <= kernelType || (type >= PERF_RECORD_USER_TYPE_START && type <= userType)) {
-      return KEEP;
+      return this.chains?.record(batch, i) ?? KEEP;
     }
+    if (this.chains !== undefined && type === PERF_RECORD_CALLCHAIN_DEFERRED) return DROP;
     this.#leave(KERNEL_RECORD_NAMES[type] ?? USER_RECORD_NAMES[type] ?? `records of type ${type}`);
     return DROP;
   }
@@ -165,8 +185,11 @@ export class ForPerf implements Edit {
   }
 
   /** An attr of a size that is known. */
-  #cut(attr: PerfEventAttr): PerfEventAttr {
+  #cut(whole: PerfEventAttr): PerfEventAttr {
     const { attrSize } = this.#known;
+    const attr = this.chains === undefined
+      ? whole
+      : { ...whole, flags: { ...whole.flags, defer_callchain: false, defer_output: false } };
     if (attr.size <= attrSize) return attr;
     const { tail: _, ...rest } = attr;
     return { ...rest, size: attrSize };

@@ -3,6 +3,7 @@ import type { Address } from "../resolver/address.ts";
 import type { SymbolBundle } from "../bundle/bundle.ts";
 import { FileAddresses } from "../resolver/address_map.ts";
 import { JitCfi } from "../cfi/jit_cfi.ts";
+import { PythonTrampolines } from "../cfi/python_trampoline.ts";
 import { ObjectCfi } from "../cfi/object_cfi.ts";
 import type { ExpressionTable, FrameRules } from "../cfi/frame_rules.ts";
 import { NO_CFI, NO_OBJECT } from "../cfi/frame_walker.ts";
@@ -12,7 +13,7 @@ import type { ElfFile, ElfOpenOptions } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import { runsOn } from "./architecture.ts";
 import { buildIdsEqual, type SearchPlaces } from "../files/file_search.ts";
-import type { JitFiles } from "../jit/jit_files.ts";
+import type { JitFile, JitFiles } from "../jit/jit_files.ts";
 import { OpenedFiles, readableBuildId } from "../files/opened_files.ts";
 import type { SymbolObject } from "../resolver/resolution.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
@@ -246,34 +247,51 @@ class ElfCode implements ObjectCode {
   }
 }
 
-/** The code of a JIT compiler, from a jitdump file with unwinding tables. */
+/** The code of a JIT compiler: the tables in its jitdump file, and trampolines in its perf map. */
 function jitCode(
-  { jitdump, version }: SymbolObject,
+  { path, jitdump, version }: SymbolObject,
   rows: RowTable,
   { jit }: CodeSearch,
 ): ObjectCode {
-  if (jitdump === undefined) return unknownCode(NO_CFI);
-  try {
-    const file = jit.open(jitdump);
-    if (file === undefined) return unknownCode(NO_CFI);
-    const { header: { littleEndian, machine }, symbols } = file;
-    if (machine !== rows.machine.machine) return unknownCode(NO_CFI);
-    const cfi = new JitCfi(symbols, littleEndian, rows);
-    if (cfi.size === 0) return unknownCode(NO_CFI);
-    return {
-      origin: jit.pathOf(jitdump),
-      damage: [],
-      row: (address) => cfi.find(address, version),
-      rules(address) {
-        const found = cfi.locate(address, version);
-        return found && rulesOf(found.cfi, found.address);
-      },
-      memory: () => NaN,
-    };
-  } catch (error) {
-    if (!(error instanceof SymbolsError)) throw error;
-    return { ...unknownCode(NO_CFI), damage: [error] };
-  }
+  const damage: SymbolsError[] = [];
+  const tolerant = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof SymbolsError)) throw error;
+      damage.push(error);
+      return undefined;
+    }
+  };
+  const dump = tolerant(() => jitdump === undefined ? undefined : dumpCfi(jit.open(jitdump), rows));
+  const map = tolerant(() => jit.perfMap(path));
+  const trampolines = map && PythonTrampolines.open(map, rows);
+  if (dump === undefined && trampolines === undefined) return { ...unknownCode(NO_CFI), damage };
+  const locate = (address: Address) =>
+    dump?.locate(address, version) ?? trampolines?.locate(address);
+  return {
+    origin: jit.pathOf(dump === undefined || jitdump === undefined ? path : jitdump),
+    damage,
+    row(address) {
+      const found = locate(address);
+      return found === undefined ? NO_FDE : found.cfi.find(found.address);
+    },
+    rules(address) {
+      const found = locate(address);
+      return found && rulesOf(found.cfi, found.address);
+    },
+    memory: () => NaN,
+  };
+}
+
+/** The tables of a jitdump file; `undefined` if it has none for the machine. */
+function dumpCfi(file: JitFile | undefined, rows: RowTable): JitCfi | undefined {
+  if (file === undefined) return undefined;
+  const { header: { littleEndian, machine }, symbols } = file;
+  // CPython 3.13.0 leaves the machine out.
+  if (machine !== 0 && machine !== rows.machine.machine) return undefined;
+  const cfi = new JitCfi(symbols, littleEndian, rows);
+  return cfi.size === 0 ? undefined : cfi;
 }
 
 function rulesOf(cfi: ObjectCfi, address: Address): CodeRules | undefined {

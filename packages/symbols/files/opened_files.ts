@@ -16,7 +16,7 @@ import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
  */
 const FAULTS_KEPT = 5;
 /** The most bytes of a perf map or a copy of kallsyms. A symbol takes about six times its line. */
-const TEXT_LIMIT = 2 ** 27;
+export const TEXT_LIMIT = 2 ** 27;
 
 /** The files that are opened for one object, what is wrong with them, and their closing. */
 export class OpenedFiles {

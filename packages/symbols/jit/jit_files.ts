@@ -1,5 +1,8 @@
 import { SymbolsError } from "../errors.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
+import { TEXT_LIMIT } from "../files/opened_files.ts";
+import type { SymbolTable } from "../table/symbol_table.ts";
+import { readPerfMap } from "./perf_map.ts";
 import { JitSymbols } from "./jit_symbols.ts";
 import { type JitdumpHeader, openJitdump } from "./jitdump.ts";
 
@@ -11,10 +14,14 @@ export interface JitFile {
   readonly symbols: JitSymbols;
 }
 
-/** The jitdump files of a recording. Each is read once: all versions of its code share it. */
+/**
+ * The jitdump files and perf maps of a recording. Each is read once: all versions of the code of a process
+ * share it.
+ */
 export class JitFiles {
   readonly #files: SymbolFiles;
   readonly #symfs: string;
+  readonly #maps = new Map<string, SymbolTable | SymbolsError | undefined>();
   readonly #read = new Map<string, JitFile | SymbolsError | undefined>();
 
   /**
@@ -50,6 +57,32 @@ export class JitFiles {
       return this.open(recorded);
     } catch (error) {
       if (error instanceof SymbolsError) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * The symbols of the perf map of a recorded path; `undefined` if there is none, or it belongs to another
+   * user.
+   *
+   * @throws {SymbolsError} if it cannot be read
+   */
+  perfMap(recorded: string): SymbolTable | undefined {
+    if (!this.#maps.has(recorded)) this.#maps.set(recorded, this.#map(this.pathOf(recorded)));
+    const map = this.#maps.get(recorded);
+    if (map instanceof SymbolsError) throw map;
+    return map;
+  }
+
+  #map(path: string): SymbolTable | SymbolsError | undefined {
+    if (this.#files.isForeign?.(path) === true) return undefined;
+    try {
+      const text = this.#files.read(path, TEXT_LIMIT);
+      if (text === undefined) return undefined;
+      if (text.length <= TEXT_LIMIT) return readPerfMap(text).table;
+      return new SymbolsError(TEXT_LIMIT, `${path} has more than ${TEXT_LIMIT} bytes`);
+    } catch (error) {
+      if (error instanceof SymbolsError) return error;
       throw error;
     }
   }

@@ -6,24 +6,19 @@ import { type Resolution, resolution, type SymbolObject, unresolved } from "./re
 import type { SymbolInfo, SymbolTable } from "../table/symbol_table.ts";
 import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
 
-// What only some recordings need is imported when one of them comes: to load a module takes longer
-// than to name the functions of a short recording.
-
 /** The symbols of JIT-compiled code: from its jitdump file, then from its perf map. */
-export async function jitLookup(
+export function jitLookup(
   object: SymbolObject,
-  { options, show, jit }: ResolverContext,
+  { show, jit }: ResolverContext,
   opened: OpenedFiles,
-): Promise<Lookup> {
+): Lookup {
   const { jitdump, version } = object;
-  const symfs = (options.symfs ?? "").replace(/\/$/, "");
   const dump = jitdump === undefined ? undefined : openDump(jitdump, jit, opened);
-  const path = `${symfs}${object.path}`;
+  const path = jit.pathOf(object.path);
   // As perf does: in /tmp, anybody may have written it.
-  const text = opened.refusesForeign(path) ? undefined : opened.read(path);
-  const map = text === undefined
+  const map = opened.refusesForeign(path)
     ? undefined
-    : (await import("../jit/perf_map.ts")).readPerfMap(text).table;
+    : opened.attempt({ path, origin: "path" }, () => jit.perfMap(object.path));
   if (dump === undefined && map === undefined) return noSymbols("JIT");
   const origin = dump !== undefined && jitdump !== undefined ? jit.pathOf(jitdump) : path;
   return {

@@ -133,7 +133,7 @@ export class SymbolResolver {
       case "module":
         return await moduleLookup(object, context, opened);
       case "jit":
-        return await jitLookup(object, context, opened);
+        return jitLookup(object, context, opened);
       case "bpf":
         return bpfLookup(object, context);
     }

@@ -1,0 +1,113 @@
+import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import { PERF_CONTEXT_USER, PERF_CONTEXT_USER_DEFERRED } from "@perfdata/format/perf-event";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import { isContextMarker } from "@perfdata/session/chains";
+import { DeferredChains } from "@perfdata/session/user-chains";
+
+const USER = BigInt.asUintN(64, PERF_CONTEXT_USER);
+const USER_DEFERRED = BigInt.asUintN(64, PERF_CONTEXT_USER_DEFERRED);
+/** The most bytes of a record, a multiple of 8: its size has 16 bits. */
+const MAX_RECORD = 0xfff8;
+
+/**
+ * Puts user callers that the kernel wrote into records of their own (`CALLCHAIN_DEFERRED`) into the
+ * chains of the samples that they belong to, where perf had them before.
+ */
+export class JoinedChains {
+  /** Samples whose user callers are not there: their record is missing, or comes later in a stream. */
+  unjoined = 0;
+  /** Samples of which outer callers were left out, because a record would be too long. */
+  shortened = 0;
+  readonly #chains: DeferredChains;
+  readonly #fields: SampleFields[] = [];
+
+  private constructor(chains: DeferredChains) {
+    this.#chains = chains;
+  }
+
+  /** Reads the chains of a recording; a stream, which can be read only once, has none at this time. */
+  static async open(reader: PerfDataReader): Promise<JoinedChains> {
+    const chains = new DeferredChains();
+    await chains.readAll(reader);
+    return new JoinedChains(chains);
+  }
+
+  /** Record `i` of a batch with its whole chain; `undefined` if it stays as it is. */
+  record(batch: RecordBatch, i: number): Uint8Array | undefined {
+    if (batch.type(i) !== PERF_RECORD_SAMPLE) return undefined;
+    const { view, events, littleEndian: le } = batch;
+    const start = batch.start(i);
+    const end = start + batch.size(i);
+    const number = events.indexOf(view, start, end, PERF_RECORD_SAMPLE, le);
+    const event = events.all[number];
+    // In a stream, events are known when their samples come.
+    if (event?.attr.flags.defer_callchain !== true) return undefined;
+    const fields = this.#fields[number] ??= new SampleFields(event.attr);
+    if (!fields.locate(view, start, end, le)) return undefined;
+    const { callchain: at, callchainLength: length } = fields;
+    if (at < 0) return undefined;
+    for (let k = 0; k + 1 < length; k++) {
+      if (view.getBigUint64(at + 8 * k, le) !== USER_DEFERRED) continue;
+      const cookie = view.getBigUint64(at + 8 * (k + 1), le);
+      const { tid: tidAt } = event.layout;
+      const tid = tidAt < 0 ? -1 : view.getInt32(start + tidAt, le);
+      return this.#joined(
+        batch.recordBytes(i),
+        at - start,
+        length,
+        k,
+        this.#userPart(tid, cookie),
+        le,
+      );
+    }
+    return undefined;
+  }
+
+  /** The entries that replace a marker and its cookie. */
+  #userPart(tid: number, cookie: bigint): bigint[] {
+    const chain = this.#chains.find(tid, cookie);
+    if (chain === undefined) {
+      this.unjoined++;
+      return [];
+    }
+    const entries = [USER];
+    for (let k = 0; k < chain.length; k += 2) {
+      const [hi = 0, lo = 0] = chain.subarray(k, k + 2);
+      if (!isContextMarker(hi, lo)) entries.push(BigInt(hi >>> 0) << 32n | BigInt(lo >>> 0));
+    }
+    return entries;
+  }
+
+  /**
+   * The bytes of a record whose chain has other entries in place of two.
+   *
+   * @param at Where the first entry of the chain is.
+   * @param length How many entries the chain has.
+   * @param k The first of the two.
+   */
+  #joined(
+    bytes: Uint8Array,
+    at: number,
+    length: number,
+    k: number,
+    entries: bigint[],
+    le: boolean,
+  ): Uint8Array {
+    const room = ((MAX_RECORD - bytes.length) >> 3) + 2;
+    if (entries.length > room) {
+      entries.length = room;
+      this.shortened++;
+    }
+    const grown = 8 * (entries.length - 2);
+    const out = new Uint8Array(bytes.length + grown);
+    const from = at + 8 * k;
+    out.set(bytes.subarray(0, from));
+    out.set(bytes.subarray(from + 16), from + 16 + grown);
+    const view = new DataView(out.buffer);
+    for (const [n, entry] of entries.entries()) view.setBigUint64(from + 8 * n, entry, le);
+    view.setBigUint64(at - 8, BigInt(length - 2 + entries.length), le);
+    view.setUint16(6, out.length, le);
+    return out;
+  }
+}
