@@ -42,6 +42,11 @@ export class NodeTable {
     return added;
   }
 
+  /** What a node stands for. */
+  item(node: number): number {
+    return this.#item[node] as number;
+  }
+
   /** The node for `item` under `parent`; -1 if there is none. */
   find(parent: number, item: number): number {
     return intAt(this.#slots, this.#slot(parent, item));

@@ -27,6 +27,9 @@ export interface FrameStackOptions {
 /**
  * Expands the places of stacks to frames, and merges what is then alike.
  *
+ * Callers at unmapped addresses that follow one another are one frame, however many they are: chains of
+ * code without frame pointers consist of such, and neither their number nor their order means anything.
+ *
  * @example
  * ```ts
  * import { frameStacks } from "@perfdata/profile/frame-stacks";
@@ -43,7 +46,7 @@ export interface FrameStackOptions {
  * ```
  */
 export function frameStacks(
-  { frames, places, stacks }: Profile,
+  { frames, functions, places, stacks }: Profile,
   { by, inline = true }: FrameStackOptions,
 ): FrameStacks {
   const nodes = new NodeTable();
@@ -54,6 +57,9 @@ export function frameStacks(
     : by === "function"
     ? frames.function
     : frames.function.map((number) => intAt(by, number));
+  const isUnknown = functions.name.map((name, number) =>
+    name === "" && intAt(functions.object, number) < 0
+  );
   for (let stack = 0; stack < parent.length; stack++) {
     const caller = intAt(parent, stack);
     let node = caller < 0 ? -1 : intAt(of, caller);
@@ -61,7 +67,11 @@ export function frameStacks(
     const last = intAt(places.start, at + 1) - 1;
     const first = inline ? intAt(places.start, at) : last;
     for (let i = last; i >= first; i--) {
-      node = nodes.node(node, intAt(items, intAt(places.frames, i)));
+      const frame = intAt(places.frames, i);
+      const item = intAt(items, frame);
+      const isRun = node >= 0 && isUnknown[intAt(frames.function, frame)] === true &&
+        nodes.item(node) === item;
+      if (!isRun) node = nodes.node(node, item);
     }
     of[stack] = node;
   }
