@@ -234,11 +234,14 @@ export async function chooseSamples(
   options: EngineOptions = {},
 ): Promise<ChosenSamples> {
   const { symbol } = conditions;
-  const jit = resolver && (({ recorded }: Engine) => resolver(recorded));
+  // One for both passes. What a stream says of its machine comes while it is read.
+  let known: ReturnType<ResolverOf> | undefined;
+  const opened = resolver && ((machine: RecordedMachine) => known ??= resolver(machine));
+  const jit = opened && (({ recorded }: Engine) => opened(recorded));
   const passes = jit === undefined ? options : { ...options, jit };
-  const named = symbol === undefined || resolver === undefined
+  const named = symbol === undefined || opened === undefined
     ? undefined
-    : await namedPlaces(reader, symbol, conditions, resolver, passes);
+    : await namedPlaces(reader, symbol, conditions, opened, passes);
   const chosen = new Chosen(conditions, named);
   await runEngine(reader, [chosen], passes);
   const { offsets } = chosen;

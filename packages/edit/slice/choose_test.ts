@@ -16,7 +16,7 @@ Deno.test("chooseSamples: the resolver knows the recorded machine, of a file and
   for (const name of ["callchain.perf.data", "pipe.perf.data"]) {
     const seen: RecordedMachine[] = [];
     await chooseSamples(await open(name), { symbol: () => true }, (machine) => {
-      seen.push({ release: machine.release, arch: machine.arch });
+      seen.push(machine);
       return openResolver({ parameters: false, debugInformation: false });
     });
     // As `perf report --header-only` prints them.
