@@ -14,6 +14,7 @@ import {
 } from "@perfdata/format/record-types";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import { JoinedChains } from "./joined_chains.ts";
+export type { JoinedChains } from "./joined_chains.ts";
 import type { RecordingHead } from "./recording_output.ts";
 
 /** What a version of perf introduced. */

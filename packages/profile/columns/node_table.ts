@@ -44,7 +44,7 @@ export class NodeTable {
 
   /** What a node stands for. */
   item(node: number): number {
-    return this.#item[node] as number;
+    return intAt(this.#item, node);
   }
 
   /** The node for `item` under `parent`; -1 if there is none. */

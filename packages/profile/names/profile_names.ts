@@ -59,7 +59,7 @@ export async function namePlaces(
       : FUNCTION_KIND.USER;
     const trusted = found.verified ? 0 : FUNCTION_KIND.UNVERIFIED;
     for (const [i, place] of found.places.entries()) {
-      frames.set(place, shown[found.object] as number, kind | trusted, found.resolutions[i]);
+      frames.set(place, intAt(shown, found.object), kind | trusted, found.resolutions[i]);
     }
   }, { progress });
   for (let place = 0; place < count; place++) {

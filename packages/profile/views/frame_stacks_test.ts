@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { intAt } from "@perfdata/format/elements";
 import { ProfileBuilder } from "../collecting/profile_builder.ts";
 import { frameStacks } from "./frame_stacks.ts";
 
@@ -16,8 +17,8 @@ Deno.test("frameStacks: unmapped callers that follow one another are one frame, 
   const { parent, item, of } = frameStacks(builder.profile(), { by: "function" });
   assertEquals(of[short], of[long]);
   const chain: number[] = [];
-  for (let row = of[long] as number; row >= 0; row = parent[row] as number) {
-    chain.push(item[row] as number);
+  for (let row = intAt(of, long); row >= 0; row = intAt(parent, row)) {
+    chain.push(intAt(item, row));
   }
   const [w, u] = [item[0], item[1]];
   // work, [unknown], work, work: innermost first.

@@ -1,4 +1,5 @@
 export type { MachineView } from "../machine/machine_view.ts";
+export type { JitRecorded, JitVersions } from "./jit_versions.ts";
 import { buildIdText } from "@perfdata/format/object-feature";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,

@@ -13,7 +13,7 @@ function open(machine: number, text: string) {
   const trampolines = PythonTrampolines.open(table, rows);
   const row = (address: number): number[] => {
     const row = trampolines?.find(address) ?? NO_FDE;
-    return row < 0 ? [row] : [rows.cfa[row] as number, rows.ra[row] as number];
+    return row < 0 ? [row] : [rows.cfa[row] ?? NaN, rows.ra[row] ?? NaN];
   };
   return { trampolines, row };
 }

@@ -118,7 +118,7 @@ export class JitSymbols {
     let high = boundaries.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((boundaries[middle] as number) <= address) low = middle + 1;
+      if ((boundaries[middle] ?? 0) <= address) low = middle + 1;
       else high = middle;
     }
     return this.#versions[low - 1] ?? NO_CODE;
