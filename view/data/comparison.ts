@@ -11,6 +11,7 @@ import { CallGraph } from "./call_graph.ts";
 import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
 import type { Shown, ViewEngine } from "./view_engine.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
+import { runFunction, runObject } from "@perfdata/profile/run-names";
 import { byteAt, intAt } from "@perfdata/format/elements";
 
 /** Warnings about a comparison, shown before its results. */
@@ -149,7 +150,7 @@ export class Comparison {
 }
 
 function objectOf({ functions, objects }: ViewProfile, fn: number): string {
-  return objects[intAt(functions.object, fn)]?.name ?? "[unknown]";
+  return runObject(objects[intAt(functions.object, fn)]?.name ?? "[unknown]");
 }
 
 function keyOf(profile: ViewProfile, fn: number, name: string): string {
@@ -157,10 +158,10 @@ function keyOf(profile: ViewProfile, fn: number, name: string): string {
   return `${name}\0${objectOf(profile, fn)}\0${isInlined}`;
 }
 
-/** Names without the mark of what nothing verifies. */
+/** Names without the mark of unverified ones and without numbers of the run. */
 function plainNames({ functions: { name, kind } }: ViewProfile): string[] {
   return name.map((label, fn) =>
-    (byteAt(kind, fn) & FUNCTION_KIND.UNVERIFIED) === 0 ? label : label.slice(0, -1)
+    runFunction((byteAt(kind, fn) & FUNCTION_KIND.UNVERIFIED) === 0 ? label : label.slice(0, -1))
   );
 }
 

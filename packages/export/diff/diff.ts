@@ -6,6 +6,7 @@ import {
   type Profile,
   type ProfileThread,
 } from "@perfdata/profile/profile";
+import { runFunction, runObject } from "@perfdata/profile/run-names";
 import { type SameObject, sameObjects } from "./diff_objects.ts";
 
 export type { SameObject };
@@ -441,10 +442,11 @@ function count(
     whole += own[row * 2 + 1] = floatAt(periods, row);
   }
   const labels = functions.name.map((label, f) => {
-    const object = objects[functions.object[f] as number]?.name ?? "[unknown]";
+    const object = runObject(objects[functions.object[f] as number]?.name ?? "[unknown]");
     const called = names.get(object) ?? object;
-    // What has no name goes by its object.
-    return (label === `[${object}]` ? `[${called}]` : label) + OF + called;
+    const plain = runFunction(label);
+    // A function without a name has that of its object.
+    return (plain === `[${object}]` ? `[${called}]` : plain) + OF + called;
   });
   const keys: Counted["keys"] = new Map();
   const add = (key: string, n: number, period: number) => {
@@ -479,7 +481,8 @@ function count(
   }
   if (bareSamples > 0) add(`[no stack]${OF}[unknown]`, bareSamples, barePeriod);
   const inlined = new Set(
-    functions.name.filter((_, f) => ((functions.kind[f] as number) & FUNCTION_KIND.INLINED) !== 0),
+    functions.name.filter((_, f) => ((functions.kind[f] as number) & FUNCTION_KIND.INLINED) !== 0)
+      .map(runFunction),
   );
   const amount = by === "time" ? seconds : 1;
   return { samples: all, period: whole, amount, keys, inlined };

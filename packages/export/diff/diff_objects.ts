@@ -1,4 +1,5 @@
 import type { Profile, ProfileThread } from "@perfdata/profile/profile";
+import { runObject } from "@perfdata/profile/run-names";
 
 /** How objects are identified. */
 type Sides = readonly (Pick<Profile, "objects"> & { readonly threads: Iterable<ProfileThread> })[];
@@ -15,7 +16,7 @@ export interface SameObject {
 
 /**
  * Objects that are the same on both sides under different names: a program that was renamed, or built
- * somewhere else. Objects of equal names are the same anyway.
+ * somewhere else. Objects whose names are equal, without numbers of the run, are the same anyway.
  *
  * @param named Pairs of names that the caller knows of.
  */
@@ -25,7 +26,11 @@ export function sameObjects(
   named: ReadonlyMap<string, string> = new Map(),
 ): SameObject[] {
   const [old, now] = [objectsOf(before), objectsOf(after)];
-  const found: SameObject[] = [...named].map(([before, after]) => ({ before, after, by: "named" }));
+  const found: SameObject[] = [...named].map(([before, after]) => ({
+    before: runObject(before),
+    after: runObject(after),
+    by: "named",
+  }));
   const isFree = (name: string, side: "before" | "after") =>
     !found.some((same) => same[side] === name);
   const only = (own: ReadonlyMap<string, Found>, other: ReadonlyMap<string, Found>) =>
@@ -59,7 +64,8 @@ function objectsOf(profiles: Sides): Map<string, Found> {
   for (const { objects, threads } of profiles) {
     const comms = new Set<string>();
     for (const { comm } of threads) comms.add(comm);
-    for (const { name, buildId } of objects) {
+    for (const { name: own, buildId } of objects) {
+      const name = runObject(own);
       let object = found.get(name);
       if (object === undefined) {
         found.set(name, object = { name, buildIds: new Set(), isProgram: false });

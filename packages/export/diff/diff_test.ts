@@ -1,6 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { diff } from "./diff.ts";
+import { flameData } from "../flame/flame_data.ts";
 import type { Profile, ProfileObject } from "@perfdata/profile/profile";
+import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 import { ThreadTable } from "@perfdata/profile/thread-table";
 import {
   normalTwoSided,
@@ -249,3 +251,33 @@ function called(threads: ThreadTable, comm: string): ThreadTable {
   for (const { pid, tid } of threads) all.add(pid, tid, comm);
   return all;
 }
+
+Deno.test("diff: code of JIT compilers under two pids is compared as one object, with nothing moved", () => {
+  /** A run of a program of Java: its process, and the addresses of its lambdas. */
+  const run = (pid: number, object: string, address: string): Profile => {
+    const builder = new ProfileBuilder({ events: [{ name: "cpu-clock", unit: "nanoseconds" }] });
+    const jit = builder.object({ name: object, path: object });
+    const thread = builder.thread(pid, pid, "java");
+    const names = ["void Walk.inner(long)", `void Walk$$Lambda$${pid}/0x${address}.run()`];
+    for (const [i, name] of names.entries()) {
+      const stack = builder.stack(-1, builder.place(jit, pid * 16 + i, [{ name }]));
+      for (let n = 0; n < 300; n++) builder.sample({ stack, event: 0, thread, period: 1000 });
+    }
+    return builder.profile();
+  };
+  const old = run(21870, "[JIT] tid 21870", "0000000800c03000");
+  for (const object of ["[JIT] tid 21837", "jitted-21837-1.so"]) {
+    const now = run(21837, object, "0000000800c04228");
+    for (const children of [false, true]) {
+      const { rows } = diff([old], [now], { ...OPTIONS, children });
+      assertEquals(rows.map(({ object, change, note }) => [object, change, note]), [
+        ["[JIT]", 0, ""],
+        ["[JIT]", 0, ""],
+      ]);
+    }
+    // The picture of both has one box for each.
+    const picture = flameData([old, now], { base: 1 });
+    assertEquals(picture.names, ["void Walk.inner(long)", "void Walk$$Lambda.run()"]);
+    assertEquals(picture.objects, ["[JIT]"]);
+  }
+});

@@ -2,6 +2,7 @@ import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { NodeTable } from "@perfdata/profile/node-table";
+import { runFunction, runObject } from "@perfdata/profile/run-names";
 import { ThreadTable } from "@perfdata/profile/thread-table";
 import {
   FUNCTION_KIND,
@@ -99,7 +100,8 @@ interface Side {
 /**
  * Makes the data of a flame graph of one profile or several together, or of a comparison: base first.
  *
- * Functions of all are the same where name, object and kind are; events go by their names.
+ * Functions of several profiles are the same if name, object and kind are, without addresses and numbers of
+ * the run in the names; events go by their names.
  *
  * @throws {RangeError} without a profile
  */
@@ -107,7 +109,7 @@ export function flameData(profiles: readonly Profile[], limits: FlameLimits = {}
   const [first] = profiles;
   if (first === undefined) throw new RangeError("no profile");
   const { base = 0 } = limits;
-  const functions = new Functions();
+  const functions = new Functions(profiles.length > 1);
   const threads = new ThreadTable();
   const nodes = new NodeTable();
   const lines = new HeaviestLines();
@@ -205,12 +207,19 @@ class Functions {
   readonly objects: string[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #objectNumbers = new Map<string, number>();
+  readonly #ofRuns: boolean;
+
+  /** @param ofRuns Whether names differ from run to run in addresses and numbers. */
+  constructor(ofRuns: boolean) {
+    this.#ofRuns = ofRuns;
+  }
 
   add({ functions, objects }: Profile): Int32Array {
     const objectOf = objects.map(({ name }) => {
-      let number = this.#objectNumbers.get(name);
+      const key = this.#ofRuns ? runObject(name) : name;
+      let number = this.#objectNumbers.get(key);
       if (number === undefined) {
-        this.#objectNumbers.set(name, number = this.objects.push(name) - 1);
+        this.#objectNumbers.set(key, number = this.objects.push(key) - 1);
       }
       return number;
     });
@@ -218,10 +227,11 @@ class Functions {
       const object = objectOf[intAt(functions.object, row)] ?? -1;
       const kind = byteAt(functions.kind, row);
       // One function, whichever of two recordings verifies its name.
-      const key = `${object} ${kind & ~FUNCTION_KIND.UNVERIFIED} ${name}`;
+      const plain = this.#ofRuns ? runFunction(name) : name;
+      const key = `${object} ${kind & ~FUNCTION_KIND.UNVERIFIED} ${plain}`;
       let number = this.#numbers.get(key);
       if (number === undefined) {
-        this.#numbers.set(key, number = this.names.push(name) - 1);
+        this.#numbers.set(key, number = this.names.push(plain) - 1);
         this.object.push(object);
         this.kind.push(kind);
       }
