@@ -1,10 +1,12 @@
 /**
- * How often `diff` flags anything where nothing changed: pairs of recordings of the same program.
+ * How often `diff` marks a function where nothing changed, and how often it finds one that takes 30% longer.
  *
- *   deno run -A bench/diff_chance.ts [RECORDINGS] [PAIRS]
+ *   deno run -A bench/diff_chance.ts FOLDER [RUNS]
  *
- * Records a small program with perf so many times (60), and compares so many pairs of different recordings
- * (200) by each measure. What else the machine does decides how much runs differ: run it on a busy one.
+ * Records a program in C++ and one in Go with perf, about 4,000 samples each: three recordings of the same for
+ * each one with a slow large function and each one with a slow smaller one, so many times (10), in turn, so that
+ * what else the machine does is the same for all. Recordings that are in the folder already are not made again.
+ * Run it on a busy machine: runs differ most there. docs/diff.md has its figures.
  */
 import { diff } from "@perfdata/export";
 import { type DiffMeasure } from "@perfdata/export/diff";
@@ -14,72 +16,153 @@ import { openSource } from "@perfdata/format/file-source";
 import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 
-const recordings = Number(Deno.args[0] ?? 60);
-const pairs = Number(Deno.args[1] ?? 200);
+const [folder, runs = "10"] = Deno.args;
+if (folder === undefined) throw new Error("usage: bench/diff_chance.ts FOLDER [RUNS]");
+const SOURCES = new URL("./diff_chance/", import.meta.url).pathname;
+/** Pairs of each kind that are compared at most. */
+const PAIRS = 200;
+/** Recordings on each side where there are several. */
+const SEVERAL = 4;
 
-/** Twelve functions of different weight, two threads, memory and system calls. */
-const SOURCE = `
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-${
-  Array.from({ length: 12 }, (_, i) => `
-__attribute__((noinline)) double f${i}(double x, char *memory) {
-  for (int k = 0; k < ${2000 * (i + 1)}; k++) x += x * 1e-9 + memory[(k * ${64 * i + 1}) & 0xfffff];
-  return x;
-}`).join("")
+interface Program {
+  readonly name: string;
+  readonly compile: readonly string[];
+  readonly rounds: number;
+  /** The function that is slowed, by kind of recording. */
+  readonly slowed: Readonly<Record<"big" | "mid", string>>;
 }
-static void *work(void *arg) {
-  char *memory = malloc(1 << 20);
-  memset(memory, 1, 1 << 20);
-  double x = 1;
-  for (int round = 0; round < 150; round++) {
-${Array.from({ length: 12 }, (_, i) => `    x = f${i}(x, memory);`).join("\n")}
-    if (round % 8 == 0) getppid();
-  }
-  free(memory);
-  return x == 42 ? arg : 0;
-}
-int main(void) {
-  pthread_t other;
-  pthread_create(&other, 0, work, 0);
-  work(0);
-  pthread_join(other, 0);
-}
-`;
+
+const PROGRAMS: readonly Program[] = [
+  {
+    name: "cc",
+    compile: ["g++", "-O2", "-g", "-fno-omit-frame-pointer", "-o", "workcc", `${SOURCES}work.cc`],
+    rounds: 950,
+    slowed: { big: "price_model", mid: "hash_name" },
+  },
+  {
+    name: "go",
+    compile: ["go", "build", "-o", "workgo", `${SOURCES}work.go`],
+    rounds: 1350,
+    slowed: { big: "priceModel", mid: "average" },
+  },
+];
 
 function run(command: string, ...args: string[]): void {
-  const { success, stderr } = new Deno.Command(command, { args, stdout: "null" }).outputSync();
+  const { success, stderr } = new Deno.Command(command, { args, cwd: folder, stdout: "null" })
+    .outputSync();
   if (!success) throw new Error(`${command}: ${new TextDecoder().decode(stderr)}`);
 }
 
-const folder = Deno.makeTempDirSync();
-try {
-  Deno.writeTextFileSync(`${folder}/work.c`, SOURCE);
-  run("gcc", "-O1", "-g", "-pthread", "-o", `${folder}/work`, `${folder}/work.c`);
+function exists(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return false;
+  }
+}
+
+/** Records what is missing. */
+function record({ name, rounds }: Program, kind: string, slow?: string): void {
+  const path = `${name}-${kind}.data`;
+  if (exists(`${folder}/${path}`)) return;
+  const args = ["record", "-q", "-e", "cpu-clock", "-F", "997", "-g", "-o", path, `./work${name}`];
+  run("perf", ...args, `${rounds}`, ...(slow === undefined ? [] : [slow, "130"]));
+}
+
+async function read(path: string): Promise<Profile> {
+  const reader = await PerfDataReader.open(openSource(path));
+  const consumer = new ProfileConsumer({});
+  const engine = await runEngine(reader, [consumer]);
+  const resolver = openResolver({ machine: engine.recorded });
+  return (await consumer.profile({ resolver, title: "" })).profile;
+}
+
+async function readAll(program: string, kind: string, count: number): Promise<Profile[]> {
   const profiles: Profile[] = [];
-  for (let i = 0; i < recordings; i++) {
-    const path = `${folder}/perf.data`;
-    run("perf", "record", "-q", "-F", "4000", "-e", "cpu-clock", "-o", path, `${folder}/work`);
-    const reader = await PerfDataReader.open(openSource(path));
-    const consumer = new ProfileConsumer({ timed: true });
-    const engine = await runEngine(reader, [consumer]);
-    const resolver = openResolver({ machine: engine.recorded });
-    profiles.push((await consumer.profile({ resolver, title: "" })).profile);
+  for (let i = 0; i < count; i++) {
+    profiles.push(await read(`${folder}/${program}-${kind}-${i}.data`));
   }
-  const event = profiles[0]?.events[0]?.name ?? "";
-  for (const by of ["total", "samples", "time", "period"] as DiffMeasure[]) {
-    let flagged = 0;
-    for (let pair = 0; pair < pairs; pair++) {
-      // Each recording beside others at growing distances.
-      const a = pair % recordings;
-      const b = (a + 1 + Math.floor(pair / recordings)) % recordings;
-      const { rows } = diff([profiles[a] as Profile], [profiles[b] as Profile], { event, by });
-      if (rows.some(({ isSignificant }) => isSignificant)) flagged++;
+  return profiles;
+}
+
+type Sides = readonly [Profile[], Profile[]];
+
+/** Pairs of different recordings, each beside others at growing distances. */
+function pairsOf(base: readonly Profile[], other: readonly Profile[]): Sides[] {
+  const pairs: Sides[] = [];
+  for (let step = base === other ? 1 : 0; step < other.length; step++) {
+    for (const [i, one] of base.entries()) {
+      const two = other[(i + step) % other.length];
+      const isTwice = base === other && (i + step) % other.length < i;
+      if (two !== undefined && !isTwice && pairs.length < PAIRS) pairs.push([[one], [two]]);
     }
-    console.log(`--by ${by}: ${flagged} of ${pairs} pairs have a change`);
   }
-} finally {
-  Deno.removeSync(folder, { recursive: true });
+  return pairs;
+}
+
+/** Several recordings on each side that were made in turn. */
+function groupsOf(base: readonly Profile[], other: readonly Profile[]): Sides[] {
+  const groups: Sides[] = [];
+  const pick = (all: readonly Profile[], from: number, step: number) =>
+    Array.from({ length: SEVERAL }, (_, i) => all[from + i * step]).filter((one) =>
+      one !== undefined
+    );
+  for (let from = 0; from < base.length; from++) {
+    // Three recordings of the base were made for each one of the others.
+    const sides: Sides = base === other
+      ? [pick(base, from, 2), pick(base, from + 1, 2)]
+      : [pick(base, from, 3), pick(other, Math.floor(from / 3), 1)];
+    if (sides.every(({ length }) => length === SEVERAL)) groups.push(sides);
+  }
+  return groups;
+}
+
+/** Of so many comparisons: how many mark that function, and how many mark another one. */
+function judge(sides: readonly Sides[], by: DiffMeasure, slow?: string): [number, number] {
+  let [found, other] = [0, 0];
+  for (const [before, after] of sides) {
+    const event = before[0]?.events[0]?.name ?? "";
+    const marked = diff(before, after, { event, by }).rows.filter((row) => row.isSignificant)
+      .map(({ name }) => slow !== undefined && name.includes(slow));
+    if (marked.includes(true)) found++;
+    if (marked.includes(false)) other++;
+  }
+  return [found, other];
+}
+
+for (const program of PROGRAMS) {
+  if (!exists(`${folder}/work${program.name}`)) {
+    run(program.compile[0] as string, ...program.compile.slice(1));
+  }
+  for (let i = 0; i < Number(runs); i++) {
+    for (let j = 0; j < 3; j++) record(program, `same-${3 * i + j}`);
+    for (const kind of ["big", "mid"] as const) {
+      record(program, `${kind}-${i}`, program.slowed[kind]);
+    }
+  }
+}
+for (const { name, slowed } of PROGRAMS) {
+  const same = await readAll(name, "same", 3 * Number(runs));
+  const [big, mid] = [
+    await readAll(name, "big", Number(runs)),
+    await readAll(name, "mid", Number(runs)),
+  ];
+  for (const [what, of] of [["one", pairsOf], [`${SEVERAL}`, groupsOf]] as const) {
+    for (const by of ["total", "samples", "period"] as DiffMeasure[]) {
+      const figures = [["nothing changed", same, undefined], [slowed.big, big, slowed.big], [
+        slowed.mid,
+        mid,
+        slowed.mid,
+      ]] as const;
+      const parts = figures.map(([title, other, slow]) => {
+        const sides = of(same, other as Profile[]);
+        const [found, others] = judge(sides, by, slow);
+        return slow === undefined
+          ? `${title}: ${others} of ${sides.length} marked`
+          : `${title} 30% slower: found in ${found} of ${sides.length}, others in ${others}`;
+      });
+      console.log(`${name}, ${what} a side, --by ${by}: ${parts.join("; ")}`);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 /** `diff`: compares recordings, and says which changes are more than chance. */
 import { chooseEvent } from "@perfdata/profile/chosen-event";
-import { type Diff, diff, type DiffMeasure, type DiffRow } from "@perfdata/export/diff";
+import { type Diff, diff, type DiffChange, type DiffMeasure } from "@perfdata/export/diff";
 import type { Profile } from "@perfdata/profile/profile";
 import { shortNames } from "@perfdata/profile/short-names";
 import {
@@ -29,8 +29,10 @@ usage: perfdata diff [flags] BASE FILE
        perfdata diff [flags] BASE… vs FILE…
 
 Functions are compared by their share of all (or by period per second), the largest change first.
-Several recordings on each side show how much runs of the same program differ; with one on each
-side, that is estimated. A directory of tables, as "export parquet" writes, is one recording.
+A change is marked with * if its interval leaves out 0. Runs of the same program differ by 5 to 10%
+in a function: one recording on each side shows larger changes of functions that take much. For
+smaller ones make several of the same work: diff OLD… vs NEW… --by period.
+A directory of tables, as "export parquet" writes, is one recording.
 docs/diff.md says how functions are matched and tested.
 
       --event NAME       the event (default: that with most samples in the base)
@@ -46,7 +48,7 @@ docs/diff.md says how functions are matched and tested.
       --limit N          at most N rows (default: 30)
       --json             all rows as lines of JSON
       --fail-above N%    end with 1 if a function (with --by time or period also all together) grew
-                         by more than N percent of the base, and by more than chance
+                         by more than N percent of the base and by more than chance
   -o, --output FILE      write the differential flame graph (.html or .svg)
   -f, --force            overwrite the file if it exists
 ${WEIGHT_HELP}${COLOR_HELP}${PROFILE_HELP}
@@ -159,7 +161,7 @@ async function run(flags: DiffFlags): Promise<number> {
     for (const { name, change } of grown.slice(0, 5)) {
       complain(`diff: ${name} grew by ${percent(change)} of the base`);
     }
-    const all = found.change > most;
+    const all = found.whole?.isSignificant === true && found.change > most;
     if (all) complain(`diff: all together grew by ${percent(found.change)}`);
     if (grown.length > 0 || all) return 1;
   }
@@ -200,8 +202,11 @@ function compare(...args: Parameters<typeof diff>): Diff {
   }
 }
 
-function writeJson({ rows, before, after, change, isRepeated }: Diff, event: string): void {
-  writeOut(JSON.stringify({ event, before, after, change, repeated: isRepeated }) + "\n");
+function writeJson(found: Diff, event: string): void {
+  const { rows, before, after, change, whole, isRepeated } = found;
+  const head = { event, before, after, change, repeated: isRepeated };
+  const { isSignificant: significant, ...tested } = whole ?? { isSignificant: undefined };
+  writeOut(JSON.stringify({ ...head, ...tested, significant }) + "\n");
   for (const { isSignificant, ...row } of rows) {
     writeOut(JSON.stringify({ event, ...row, significant: isSignificant }) + "\n");
   }
@@ -218,18 +223,23 @@ interface TableOptions {
   readonly fullNames: boolean;
 }
 
+function interval([low, high]: DiffChange["interval"]): string {
+  return `${percent(low)}…${percent(high)}`;
+}
+
 function percent(share: number): string {
   return `${share < 0 ? "-" : "+"}${(Math.abs(share) * 100).toFixed(2)}%`;
 }
 
 function writeTable(found: Diff, { event, by, limit, all, paths, fullNames }: TableOptions): void {
-  const { before, after, rows, change, isRepeated } = found;
+  const { before, after, rows, isRepeated } = found;
   const isRate = by === "time" || by === "period";
   const rate = (value: number) => isRate ? value.toPrecision(4) : `${(value * 100).toFixed(2)}%`;
-  const total = isRate
-    ? `, ${rate(before.value)} → ${rate(after.value)} a ` +
-      `${by === "time" ? "second" : "recording"} (${percent(change)})`
-    : "";
+  const total = found.whole === undefined
+    ? ""
+    : `, ${rate(before.value)} → ${rate(after.value)} a ` +
+      `${by === "time" ? "second" : "recording"} ` +
+      `(${percent(found.change)}, 95%: ${interval(found.whole.interval)})`;
   writeLine(`${event}: ${before.samples} → ${after.samples} samples${total}`);
   const shown = rows.filter((row) => all || row.isSignificant);
   const lines = [[
@@ -245,7 +255,7 @@ function writeTable(found: Diff, { event, by, limit, all, paths, fullNames }: Ta
       rate(row.before.value),
       rate(row.after.value),
       percent(row.change),
-      `${percent(row.interval[0])}…${percent(row.interval[1])}`,
+      interval(row.interval),
       chanceText(row),
       row.object,
     ]);
@@ -270,19 +280,20 @@ function writeTable(found: Diff, { event, by, limit, all, paths, fullNames }: Ta
   const significant = rows.filter(({ isSignificant }) => isSignificant).length;
   const [strongest] = rows;
   if (shown.length === 0 && strongest !== undefined) {
-    const [low, high] = strongest.interval;
     writeLine(
       `the largest difference: ${strongest.name} of ${strongest.object}, ` +
-        `${percent(strongest.change)} (95%: ${percent(low)} to ${percent(high)})`,
+        `${percent(strongest.change)} (95%: ${interval(strongest.interval)})`,
     );
   }
   if (shown.length > limit) writeLine(`and ${shown.length - limit} more: --limit`);
   writeLine(
-    `${significant} of ${rows.length} ${
-      paths ? "paths" : "functions"
-    } changed by more than chance` +
-      (isRepeated ? "" : "; several recordings a side would show how much runs differ"),
+    `${significant} of ${rows.length} ${paths ? "paths" : "functions"} changed by more than chance`,
   );
+  if (!isRepeated) {
+    writeLine(
+      "one recording a side shows large changes only; several show more: diff OLD… vs NEW… --by period",
+    );
+  }
 }
 
 /** Below this many characters names are not shortened: lines are broken then. */
@@ -293,7 +304,7 @@ function nameRoom(before: number): number {
   return Deno.stdout.isTerminal() ? Deno.consoleSize().columns - before : Infinity;
 }
 
-function chanceText({ chance, isSignificant }: DiffRow): string {
+function chanceText({ chance, isSignificant }: DiffChange): string {
   return (chance < 0.0001 ? "<0.0001" : chance.toFixed(4)) + (isSignificant ? " *" : "  ");
 }
 

@@ -215,7 +215,7 @@ const COLUMNS: readonly GridColumn<Column>[] = [
     name: "chance",
     class: "number chance",
     title: "Chance",
-    hint: "how probable such a change is by chance alone; * counts among all that were tested",
+    hint: "how probable such a change is by chance in any function; * if its interval leaves out 0",
   },
   { name: "name", title: "Function" },
   { name: "object", title: "Object", hint: "the program, library or kernel that it is in" },

@@ -10,7 +10,14 @@ import { runFunction, runObject } from "@perfdata/profile/run-names";
 import { type SameObject, sameObjects } from "./diff_objects.ts";
 
 export type { SameObject };
-import { normalTwoSided, rateTest, shareTest, significant, welch } from "./statistics.ts";
+import {
+  CountChange,
+  normalQuantile,
+  runSpread,
+  type SideCount,
+  type SpreadPrior,
+  welch,
+} from "./statistics.ts";
 
 /** Properties in which recordings have to agree for a comparison. */
 export type DiffMeasure = "total" | "samples" | "time" | "period";
@@ -44,8 +51,20 @@ export interface DiffSide {
   readonly value: number;
 }
 
+/** A change of the measure, and whether it is more than chance. */
+export interface DiffChange {
+  /** Change of the measure, as a part of the whole base: 0.05 is five percent of all. */
+  readonly change: number;
+  /** Ends of the interval of the change: with 95%, those of all rows hold their changes. */
+  readonly interval: readonly [number, number];
+  /** Probability that chance alone makes such a change in any row, by the weight of this one. */
+  readonly chance: number;
+  /** Whether the change is more than chance: if and only if the interval leaves out 0. */
+  readonly isSignificant: boolean;
+}
+
 /** A function or path that is on one of the sides at least. */
-export interface DiffRow {
+export interface DiffRow extends DiffChange {
   /** The function; of a path, the innermost one. */
   readonly name: string;
   /** Its object. */
@@ -56,14 +75,6 @@ export interface DiffRow {
   readonly before: DiffSide;
   /** What is compared with it. */
   readonly after: DiffSide;
-  /** Change of the measure, as a part of the whole base: 0.05 is five percent of all. */
-  readonly change: number;
-  /** Ends of the interval that has the change with 95%. */
-  readonly interval: readonly [number, number];
-  /** Probability that chance alone makes such a change. */
-  readonly chance: number;
-  /** Whether the change counts, among all that were tested. */
-  readonly isSignificant: boolean;
   /** `now inlined`, `no longer inlined`, `moved from OBJECT`, `moved to OBJECT`, `new`, `gone`. */
   readonly note: string;
 }
@@ -78,27 +89,36 @@ export interface Diff {
   readonly after: DiffSide;
   /** Change of all as a part of the base: other than 0 for `time` and `period` only. */
   readonly change: number;
+  /** The same with its interval; nothing for shares, whose sum is always 1. */
+  readonly whole?: DiffChange;
   /** Objects that are taken for the same although their names differ. */
   readonly same: readonly SameObject[];
   /** Whether each side has several recordings, whose spread decides; else the number of samples does. */
   readonly isRepeated: boolean;
 }
 
-/**
- * With one recording a side: how much the rate of a function differs from run to run of the same program at
- * least, as a part of it. A machine that does something else at the same time makes it more: what most
- * functions of the two recordings differ by is taken where there are enough of them.
- */
-const RUN_TO_RUN = 0.05;
-/** Functions that tell how much two runs differ. */
-const ENOUGH_FUNCTIONS = 8;
-/** Median of the square of a normal deviate. */
-const MEDIAN_SQUARE = 0.4549;
-/** Half the width of an interval that has 95% of a normal distribution. */
-const DEVIATES = 1.96;
+/** Probability that any of the changes that are marked is one by chance. */
+const LEVEL = 0.05;
 
-/** Samples that a change has to have on both sides together, to be more than chance. */
-const LEAST_SAMPLES = 10;
+/**
+ * With one recording a side: how much functions differ from run to run of the same program beyond what sampling
+ * makes of it, before the other functions of the two recordings are seen. `bench/diff_chance.ts` measured it on a
+ * busy machine.
+ */
+const SHARE_PRIOR: SpreadPrior = { usual: 0.1, deviation: 0.5 };
+/** The same for rates, which also differ by how fast the machine was. */
+const RATE_PRIOR: SpreadPrior = { usual: 0.15, deviation: 0.5 };
+/** Interrupts, page faults and switches are of the machine, more than of the program. */
+const KERNEL_PRIOR: SpreadPrior = { usual: 1, deviation: 0.5 };
+/** How much the rate of all functions together differs from run to run. */
+const WHOLE_SPREAD = 0.1;
+
+/** Samples on both sides together of a function that tells how much runs differ. */
+const TELLING_SAMPLES = 20;
+/** The largest of them are enough. */
+const TELLING_FUNCTIONS = 200;
+/** Samples that a function has to have in an object, on one side only, to have moved there. */
+const MOVED_SAMPLES = 10;
 
 /** A recording as it is compared: stacks of functions, and samples of one event by stack. */
 export interface DiffRecording extends Pick<Profile, "objects"> {
@@ -141,7 +161,9 @@ interface Counted {
   /** What rates are of: seconds, or 1 for a recording. */
   readonly amount: number;
   /** Samples and periods by key. */
-  readonly keys: Map<string, { samples: number; period: number }>;
+  readonly keys: Map<string, { samples: number; period: number; readonly isKernel: boolean }>;
+  /** How many samples tell as much as one of equal periods would. */
+  readonly dispersion: number;
   /** Names of functions that are inlined somewhere. */
   readonly inlined: ReadonlySet<string>;
 }
@@ -152,8 +174,8 @@ interface Counted {
  * Functions of both sides are the same where name and object's short name are, so that rebuilt programs
  * can be compared; what is inlined counts for the function that it is in, as with `perf diff`.
  *
- * With one recording a side, a change is tested against the chance of sampling: what another run of
- * the same program would have differed in is not known. With several, against their spread (Welch).
+ * With one recording a side, a change is tested against the chance of sampling, and against how much runs of
+ * the same program usually differ. With several, against the first and against their spread (Welch).
  *
  * @throws {RangeError} If a side has no samples of the event.
  */
@@ -191,9 +213,13 @@ export function diffRecordings(
   }
   const keys = [...new Set([...base.keys(), ...now.keys()])];
   const isRepeated = base.recordings.length > 1 && now.recordings.length > 1;
+  const sides = keys.map((key): KeySides => ({ key, before: base.of(key), after: now.of(key) }));
+  // A function's part of the level is its part of the samples: large ones are what people look for.
+  const samples = sides.reduce((sum, { before, after }) => sum + before.samples + after.samples, 0);
+  const parts = sides.map(({ before, after }) => (before.samples + after.samples) / samples);
   const changes = isRepeated
-    ? keys.map((key) => repeatedChange(base, now, key))
-    : changesOfRuns(base, now, keys);
+    ? sides.map((of, i) => ({ ...of, ...repeatedChange(base, now, of.key, numberAt(parts, i)) }))
+    : changesOfRuns(base, now, sides, parts);
   const notes = new Notes(base.recordings, now.recordings, options.paths === true);
   const rows = rowsOf(changes, notes, options.paths === true);
   return {
@@ -201,6 +227,7 @@ export function diffRecordings(
     before: base.whole,
     after: now.whole,
     change: now.whole.value / base.whole.value - 1,
+    ...(base.isRate ? { whole: wholeChange(base, now, isRepeated) } : {}),
     same,
     isRepeated,
   };
@@ -215,6 +242,8 @@ class Side {
   readonly isRate: boolean;
   /** What the number of samples of a key is compared with: a rate is tested by it, or a share. */
   readonly size: number;
+  /** How many samples tell as much as one of equal periods would. */
+  readonly dispersion: number;
   readonly #by: DiffMeasure;
   readonly #amount: number;
 
@@ -229,6 +258,10 @@ class Side {
     // What is compared is the period: how many samples it is depends on what a sample stands for.
     this.size = this.isRate ? amount * samples / period : samples;
     this.#amount = amount;
+    this.dispersion = by === "samples" ? 1 : recordings.reduce(
+      (sum, one) => sum + one.dispersion * one.samples / samples,
+      0,
+    );
   }
 
   /** The keys of all recordings; those of several come as often. */
@@ -248,11 +281,16 @@ class Side {
     return { samples, period, value };
   }
 
-  /** The measure of a key in each recording. */
-  each(key: string): number[] {
+  /** The measure of a key, or of all, in each recording. */
+  each(key: string | undefined): number[] {
     return this.recordings.map((one) =>
-      this.#measure(one.keys.get(key) ?? { samples: 0, period: 0 }, one)
+      this.#measure(key === undefined ? one : one.keys.get(key) ?? { samples: 0, period: 0 }, one)
     );
+  }
+
+  /** Whether a key is of the kernel. */
+  isKernel(key: string): boolean {
+    return this.recordings.some((one) => one.keys.get(key)?.isKernel === true);
   }
 
   #measure(
@@ -264,112 +302,135 @@ class Side {
   }
 }
 
-/** A change of what has a key, without its name. */
-interface Change extends Pick<DiffRow, "before" | "after" | "change" | "interval" | "chance"> {
+/** What both sides have of a key. */
+interface KeySides extends Pick<DiffRow, "before" | "after"> {
   readonly key: string;
 }
 
-/** The change of a key where each side has several recordings: their spread says what chance makes. */
-function repeatedChange(base: Side, now: Side, key: string): Change {
-  const spread = welch(base.each(key), now.each(key));
-  if (spread === undefined) throw new RangeError("a side has fewer than two recordings");
-  const whole = base.whole.value;
-  return {
-    key,
-    before: base.of(key),
-    after: now.of(key),
-    change: spread.difference / whole,
-    interval: [spread.low / whole, spread.high / whole],
-    chance: spread.chance,
-  };
-}
+/** A change of what has a key, without its name. */
+interface Change extends KeySides, DiffChange {}
 
-/** The changes of keys where a side has one recording: the numbers of samples say what chance makes. */
-function changesOfRuns(base: Side, now: Side, keys: readonly string[]): Change[] {
-  const { isRate } = base;
-  const whole = base.whole.value;
-  const found = keys.map((key) => {
-    const [before, after] = [base.of(key), now.of(key)];
-    const ratio = logRatio(before.samples, base.size, after.samples, now.size);
-    return { key, before, after, ratio };
-  });
-  const spread = runSpread(found.map(({ ratio }) => ratio), isRate ? RUN_TO_RUN : 0);
-  return found.map(({ key, before, after, ratio: { ratio, variance } }) => {
-    const error = Math.sqrt(variance + spread ** 2);
-    const test = isRate ? rateTest : shareTest;
-    const chance = Math.max(
-      test(before.samples, base.size, after.samples, now.size),
-      error === 0 ? 0 : normalTwoSided(ratio / error),
-    );
-    // Around the change: as far as the two values together may be off.
-    const reach = DEVIATES * error * Math.max(before.value, after.value) / whole;
-    const change = (after.value - before.value) / whole;
-    return { key, before, after, change, interval: [change - reach, change + reach], chance };
-  });
-}
-
-/** Changes as rows: which of them count, what they are called, those with the largest change first. */
-function rowsOf(changes: readonly Change[], notes: Notes, isPath: boolean): DiffRow[] {
-  // What has too few samples to say anything is no test.
-  const tested = changes.filter(({ before, after }) =>
-    before.samples + after.samples >= LEAST_SAMPLES
-  );
-  const counting = significant(tested.map(({ chance }) => chance));
-  const counts = new Set(tested.filter((_, i) => counting[i] === true));
-  return changes.map((one): DiffRow => {
-    const { key, ...change } = one;
-    const { name, object, path } = parts(key);
-    return {
-      name,
-      object,
-      ...(isPath ? { path } : {}),
-      ...change,
-      isSignificant: counts.has(one),
-      note: notes.of(key),
-    };
-  }).sort((a, b) =>
-    Math.abs(b.change) - Math.abs(a.change) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
-  );
-}
-
-/** How much a function differs between two recordings. */
-interface LogRatio {
-  /** Natural logarithm of the ratio of the two rates or shares. */
-  readonly ratio: number;
-  /** What sampling alone makes of it. */
-  readonly variance: number;
-  /** Samples of both. */
-  readonly samples: number;
-}
-
-/** The ratio of `m` in `t` to `k` in `s`; half a sample more of each, so that there is one. */
-function logRatio(k: number, s: number, m: number, t: number): LogRatio {
-  return {
-    ratio: Math.log((m + 0.5) / t * (s / (k + 0.5))),
-    variance: 1 / (k + 0.5) + 1 / (m + 0.5),
-    samples: k + m,
-  };
+/** A change whose part of {@linkcode LEVEL} this is, by its probability among all. */
+function judged(change: number, interval: readonly [number, number], chance: number): DiffChange {
+  const [low, high] = interval;
+  return { change, interval, chance: Math.min(1, chance), isSignificant: low > 0 || high < 0 };
 }
 
 /**
- * By how much, as a part, most functions of two recordings differ beyond what sampling makes of it: with
- * it, the median of their differences is that of chance.
+ * The change of a key, or of all, if each side has several recordings: it has to be larger than their spread
+ * says, and than sampling makes it. Few samples are often the same number by chance, without any spread.
+ *
+ * @param part Its part of the level.
  */
-function runSpread(pairs: readonly LogRatio[], least: number): number {
-  const some = pairs.filter(({ samples }) => samples >= 2 * LEAST_SAMPLES);
-  if (some.length < ENOUGH_FUNCTIONS) return least;
-  const median = (spread: number): number => {
-    const squares = some.map(({ ratio, variance }) => ratio ** 2 / (variance + spread ** 2))
-      .sort((a, b) => a - b);
-    return numberAt(squares, squares.length >> 1);
-  };
-  let [low, high] = [0, 4];
-  for (let i = 0; i < 40; i++) {
-    const middle = (low + high) / 2;
-    if (median(middle) > MEDIAN_SQUARE) low = middle;
-    else high = middle;
+function repeatedChange(base: Side, now: Side, key: string | undefined, part: number): DiffChange {
+  const spread = welch(base.each(key), now.each(key), LEVEL * part);
+  if (spread === undefined) throw new RangeError("a side has fewer than two recordings");
+  const [before, after] = key === undefined ? [base.whole, now.whole] : [base.of(key), now.of(key)];
+  const counts = countsOf(base, now, before, after);
+  const [low, high] = counts.interval(0, normalQuantile(LEVEL * part));
+  const whole = base.whole.value;
+  return judged(
+    spread.difference / whole,
+    [Math.min(low, spread.low) / whole, Math.max(high, spread.high) / whole],
+    Math.max(spread.chance, counts.chance(0)) / part,
+  );
+}
+
+/** The change of all functions together. */
+function wholeChange(base: Side, now: Side, isRepeated: boolean): DiffChange {
+  if (isRepeated) return repeatedChange(base, now, undefined, 1);
+  const counts = countsOf(base, now, base.whole, now.whole);
+  return countedChange(base, base.whole, now.whole, counts, WHOLE_SPREAD, 1);
+}
+
+/** The changes of keys if a side has one recording: numbers of samples say what chance makes. */
+function changesOfRuns(
+  base: Side,
+  now: Side,
+  sides: readonly KeySides[],
+  parts: readonly number[],
+): Change[] {
+  const counts = sides.map(({ before, after }) => countsOf(base, now, before, after));
+  const spreads = spreadsOf(base, now, sides, counts);
+  return sides.map((of, i) => ({
+    ...of,
+    ...countedChange(
+      base,
+      of.before,
+      of.after,
+      counts[i] as CountChange,
+      floatAt(spreads, i),
+      numberAt(parts, i),
+    ),
+  }));
+}
+
+function countedChange(
+  { whole: { value: whole } }: Side,
+  before: DiffSide,
+  after: DiffSide,
+  counts: CountChange,
+  spread: number,
+  part: number,
+): DiffChange {
+  const [low, high] = counts.interval(spread, normalQuantile(LEVEL * part));
+  const change = (after.value - before.value) / whole;
+  return judged(change, [low / whole, high / whole], counts.chance(spread) / part);
+}
+
+/** The samples of both sides, of as many that they make the values that are compared. */
+function countsOf(base: Side, now: Side, before: DiffSide, after: DiffSide): CountChange {
+  const sizes = [base, now].map((side, i): SideCount => {
+    const [own, other] = i === 0 ? [before, after] : [after, before];
+    const samples = own.samples / side.dispersion;
+    const { value } = own;
+    if (samples > 0 && value > 0) return { samples, size: samples / value };
+    // What a sample stands for is known from the other side only.
+    const { size } = i === 0 ? now : base;
+    const weight = other.samples > 0 && other.value > 0 ? other.value * size / other.samples : 1;
+    return { samples, size: side.size / side.dispersion / weight };
+  });
+  return new CountChange(sizes[0] as SideCount, sizes[1] as SideCount, base.isRate);
+}
+
+/**
+ * By key: how much it differs from run to run, as the other keys and what is usual tell. Without itself: a function
+ * that has changed does not excuse itself.
+ */
+function spreadsOf(
+  base: Side,
+  now: Side,
+  sides: readonly KeySides[],
+  counts: readonly CountChange[],
+): Float64Array {
+  const found = new Float64Array(sides.length);
+  const samples = sides.map(({ before, after }) => before.samples + after.samples);
+  for (const isKernel of [false, true]) {
+    const group = sides.map((_, i) => i).filter((i) => {
+      const { key } = sides[i] as KeySides;
+      return (base.isKernel(key) || now.isKernel(key)) === isKernel;
+    });
+    const prior = isKernel ? KERNEL_PRIOR : base.isRate ? RATE_PRIOR : SHARE_PRIOR;
+    const isShare = !base.isRate && !isKernel;
+    const telling = group.filter((i) => numberAt(samples, i) >= TELLING_SAMPLES)
+      .sort((a, b) => numberAt(samples, b) - numberAt(samples, a)).slice(0, TELLING_FUNCTIONS);
+    const spread = (of: readonly number[]) =>
+      runSpread(of.map((i) => counts[i] as CountChange), prior, isShare);
+    const all = spread(telling);
+    for (const i of group) found[i] = all;
+    for (const i of telling) found[i] = spread(telling.filter((other) => other !== i));
   }
-  return Math.max(least, high < 1e-6 ? 0 : high);
+  return found;
+}
+
+/** Changes as rows, by their names, those with the largest change first. */
+function rowsOf(changes: readonly Change[], notes: Notes, isPath: boolean): DiffRow[] {
+  return changes.map(({ key, ...change }): DiffRow => {
+    const { name, object, path } = parts(key);
+    return { name, object, ...(isPath ? { path } : {}), ...change, note: notes.of(key) };
+  }).sort((a, b) =>
+    Math.abs(b.change) - Math.abs(a.change) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+  );
 }
 
 /** Parts of a key: between functions of a path, and between function and object. */
@@ -449,14 +510,16 @@ function count(
     return (plain === `[${object}]` ? `[${called}]` : plain) + OF + called;
   });
   const keys: Counted["keys"] = new Map();
-  const add = (key: string, n: number, period: number) => {
+  const add = (key: string, n: number, period: number, isKernel: boolean) => {
     if (n === 0) return;
     let sum = keys.get(key);
-    if (sum === undefined) keys.set(key, sum = { samples: 0, period: 0 });
+    if (sum === undefined) keys.set(key, sum = { samples: 0, period: 0, isKernel });
     sum.samples += n;
     sum.period += period;
   };
   const label = (row: number) => labels[intAt(item, row)] as string;
+  const isKernel = (row: number) =>
+    ((functions.kind[intAt(item, row)] as number) & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL;
   if (children || paths) {
     for (let row = rows - 1; row >= 0; row--) {
       const up = intAt(parent, row);
@@ -471,21 +534,48 @@ function count(
     const up = intAt(parent, row);
     if (paths) {
       path[row] = up < 0 ? label(row) : path[up] + STEP + label(row);
-      add(path[row] as string, n, period);
+      add(path[row] as string, n, period, isKernel(row));
       continue;
     }
     // What calls itself again counts once.
     let outer = children ? up : -1;
     while (outer >= 0 && label(outer) !== label(row)) outer = intAt(parent, outer);
-    if (outer < 0) add(label(row), n, period);
+    if (outer < 0) add(label(row), n, period, isKernel(row));
   }
-  if (bareSamples > 0) add(`[no stack]${OF}[unknown]`, bareSamples, barePeriod);
+  if (bareSamples > 0) add(`[no stack]${OF}[unknown]`, bareSamples, barePeriod, false);
   const inlined = new Set(
     functions.name.filter((_, f) => ((functions.kind[f] as number) & FUNCTION_KIND.INLINED) !== 0)
       .map(runFunction),
   );
   const amount = by === "time" ? seconds : 1;
-  return { samples: all, period: whole, amount, keys, inlined };
+  const dispersion = dispersionOf(item, samples, periods);
+  return { samples: all, period: whole, amount, dispersion, keys, inlined };
+}
+
+/**
+ * How many samples of varying periods tell as much as one of equal ones: 1, and the square of their deviation as a
+ * part of their mean, as stacks of the same function show it.
+ */
+function dispersionOf(item: Int32Array, samples: Float64Array, periods: Float64Array): number {
+  const sums = new Map<number, { n: number; period: number; squares: number; rows: number }>();
+  for (const [row, fn] of item.entries()) {
+    const [n, period] = [floatAt(samples, row), floatAt(periods, row)];
+    if (n === 0) continue;
+    let sum = sums.get(fn);
+    if (sum === undefined) sums.set(fn, sum = { n: 0, period: 0, squares: 0, rows: 0 });
+    sum.n += n;
+    sum.period += period;
+    sum.squares += period * period / n;
+    sum.rows++;
+  }
+  let [deviation, freedom] = [0, 0];
+  for (const { n, period, squares, rows } of sums.values()) {
+    if (rows < 2 || period === 0) continue;
+    const mean = period / n;
+    deviation += Math.max(0, squares - period * mean) / (mean * mean);
+    freedom += rows - 1;
+  }
+  return 1 + (freedom === 0 ? 0 : deviation / freedom);
 }
 
 /** Says what became of functions that are on one side only. */
@@ -493,7 +583,7 @@ class Notes {
   readonly #before: readonly Counted[];
   readonly #after: readonly Counted[];
   readonly #isPath: boolean;
-  /** By side: objects of each function. */
+  /** By side: objects that each function has enough samples in to have moved there. */
   readonly #objects: readonly Map<string, Set<string>>[];
 
   constructor(before: readonly Counted[], after: readonly Counted[], isPath: boolean) {
@@ -502,9 +592,9 @@ class Notes {
     this.#isPath = isPath;
     this.#objects = [before, after].map((side) => {
       const objects = new Map<string, Set<string>>();
-      for (const key of isPath ? [] : side.flatMap((one) => [...one.keys.keys()])) {
+      for (const [key, { samples }] of isPath ? [] : side.flatMap(({ keys }) => [...keys])) {
         const { name, object } = parts(key);
-        if (name.startsWith("[")) continue;
+        if (name.startsWith("[") || samples < MOVED_SAMPLES) continue;
         let found = objects.get(name);
         if (found === undefined) objects.set(name, found = new Set());
         found.add(object);
@@ -518,16 +608,23 @@ class Notes {
       side.some(({ keys }) => keys.has(key))
     );
     if (before && after) return "";
-    const { name } = parts(key);
+    const { name, object } = parts(key);
     if (!this.#isPath) {
       const other = before ? this.#after : this.#before;
       if (other.some(({ inlined }) => inlined.has(name))) {
         return before ? "now inlined" : "no longer inlined";
       }
     }
-    const [there] = this.#isPath ? [] : this.#objects[before ? 1 : 0]?.get(name) ?? [];
+    const there = this.#isPath ? undefined : this.#placeOf(name, object, before === true);
     if (before) return there === undefined ? "gone" : `moved to ${there}`;
     return there === undefined ? "new" : `moved from ${there}`;
+  }
+
+  /** The object that a function is in on the other side only, as it is in this one on its side. */
+  #placeOf(name: string, object: string, isBefore: boolean): string | undefined {
+    const [here, there] = isBefore ? this.#objects : [...this.#objects].reverse();
+    if (here?.get(name)?.has(object) !== true) return undefined;
+    return [...there?.get(name) ?? []].find((other) => here?.get(name)?.has(other) !== true);
   }
 }
 

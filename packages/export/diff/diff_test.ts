@@ -1,14 +1,14 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { diff } from "./diff.ts";
 import { flameData } from "../flame/flame_data.ts";
-import type { Profile, ProfileObject } from "@perfdata/profile/profile";
+import { FUNCTION_KIND, type Profile, type ProfileObject } from "@perfdata/profile/profile";
 import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 import { ThreadTable } from "@perfdata/profile/thread-table";
 import {
+  CountChange,
+  normalQuantile,
   normalTwoSided,
-  rateTest,
-  shareTest,
-  significant,
+  runSpread,
   studentTwoSided,
   welch,
 } from "./statistics.ts";
@@ -38,45 +38,93 @@ function choose(n: number, k: number): bigint {
   return result;
 }
 
-Deno.test("small numbers are tested exactly", () => {
+/** A comparison of two shares. */
+function shares(k: number, n: number, m: number, o: number): CountChange {
+  return new CountChange({ samples: k, size: n }, { samples: m, size: o }, false);
+}
+
+Deno.test("CountChange: small numbers are as improbable as the exact test says", () => {
   const next = numbers(3);
   let compared = 0;
-  for (let i = 0; i < 200; i++) {
-    const [n, o] = [1 + next(40), 1 + next(40)];
+  for (let i = 0; i < 400; i++) {
+    const [n, o] = [20 + next(40), 20 + next(40)];
     const [k, m] = [next(n + 1), next(o + 1)];
     if (k + m === 0 || k + m === n + o) continue;
-    // The hypergeometric distribution, in whole numbers.
+    // The hypergeometric distribution, in whole numbers: outcomes as far on one side, the own one by half.
     const own = choose(n, k) * choose(o, m);
-    let twice = 0n;
+    let twice = own;
     for (let x = 0; x <= Math.min(n, k + m); x++) {
-      if (k + m - x > o) continue;
-      const other = choose(n, x) * choose(o, k + m - x);
-      if (other === own) twice += other;
-      else if (other < own) twice += 2n * other;
+      if (k + m - x > o || x === k || x < k !== k / n < m / o) continue;
+      twice += 2n * choose(n, x) * choose(o, k + m - x);
     }
-    const expected = Number(twice * 10n ** 15n / choose(n + o, k + m)) / 2e15;
-    assertAlmostEquals(shareTest(k, n, m, o), expected, 1e-9);
+    const expected = Number(twice * 10n ** 15n / choose(n + o, k + m)) / 1e15;
+    if (expected < 1e-6 || expected > 0.5) continue;
+    // Deviates, not probabilities: a quarter of one is far less than runs differ by.
+    const found = shares(k, n, m, o).chance(0);
+    assertAlmostEquals(normalQuantile(found), normalQuantile(expected), 0.25, `${[k, n, m, o]}`);
     compared++;
   }
-  assert(compared > 150);
-  // Five events against none in as long a time: 1/32 for each tail, the own outcome by half.
-  assertAlmostEquals(rateTest(5, 1, 0, 1), 1 / 32, 1e-12);
+  assert(compared > 150, `${compared}`);
+  // Five events against none in as long a time: 1/32 on one side, by half.
+  const rate = new CountChange({ samples: 5, size: 1 }, { samples: 0, size: 1 }, true);
+  assertAlmostEquals(rate.chance(0), 1 / 32, 0.005);
 });
 
-Deno.test("by chance alone, a test finds what its level says", () => {
+Deno.test("CountChange: an interval leaves out 0 if and only if the test refutes it", () => {
+  const next = numbers(17);
+  let marked = 0;
+  for (let i = 0; i < 3000; i++) {
+    const [n, o] = [1 + next(5000), 1 + next(5000)];
+    const [k, m] = [next(Math.min(n, 1 + next(n)) + 1), next(Math.min(o, 1 + next(o)) + 1)];
+    if (k + m === 0) continue;
+    const isRate = next(2) === 0;
+    const [spread, level] = [next(4) * 0.1 * next(6), 10 ** -(1 + next(5))];
+    const found = new CountChange({ samples: k, size: n }, { samples: m, size: o }, isRate);
+    const [low, high] = found.interval(spread, normalQuantile(level));
+    const text = `${[k, n, m, o, isRate, spread, level, low, high]}`;
+    assertEquals(low > 0 || high < 0, found.chance(spread) < level, text);
+    assert(low <= high, text);
+    // What was found is in it; half a sample more moves it a little.
+    assert(m / o - k / n > low - 1 / o - 1 / n && m / o - k / n < high + 1 / o + 1 / n, text);
+    if (low > 0 || high < 0) marked++;
+  }
+  assert(marked > 500 && marked < 2500, `${marked}`);
+});
+
+Deno.test("CountChange: an interval of 95% holds the difference of two samplings in 95%", () => {
   const next = numbers(11);
   const draw = (n: number, share: number) => {
     let hits = 0;
     for (let i = 0; i < n; i++) if (next(1 << 20) < share * (1 << 20)) hits++;
     return hits;
   };
-  let found = 0;
+  let missed = 0;
   const runs = 2000;
   for (let i = 0; i < runs; i++) {
-    if (shareTest(draw(400, 0.1), 400, draw(400, 0.1), 400) < 0.05) found++;
+    const [low, high] = shares(draw(400, 0.1), 400, draw(300, 0.15), 300).interval(0, 1.96);
+    if (low > 0.05 || high < 0.05) missed++;
   }
   // Of 2000, 100 are expected; four standard deviations are 39.
-  assert(found > 61 && found < 139, `${found} of ${runs}`);
+  assert(missed > 61 && missed < 139, `${missed} of ${runs}`);
+});
+
+Deno.test("runSpread: differences that were drawn with a spread give that spread", () => {
+  const next = numbers(29);
+  // Sums of twelve uniform numbers are close to normal ones.
+  const normal = () =>
+    Array.from({ length: 12 }, () => next(1000) / 1000).reduce((a, b) => a + b) - 6;
+  const differences = Array.from({ length: 60 }, (_, i) => {
+    const variance = 0.0001 * (1 + i % 7);
+    return { ratio: normal() * Math.sqrt(variance + 0.3 ** 2), variance };
+  });
+  const prior = { usual: 0.1, deviation: 0.5 };
+  const found = runSpread(differences, prior, false);
+  assert(found > 0.2 && found < 0.4, `${found}`);
+  assertAlmostEquals(runSpread([], prior, false), 0.1, 0.01);
+  // What all shares have in common is no spread; of rates it is.
+  const shifted = differences.map(({ variance }) => ({ ratio: -0.5, variance }));
+  assert(runSpread(shifted, prior, true) < 0.1);
+  assert(runSpread(shifted, prior, false) > 0.3);
 });
 
 Deno.test("means of several recordings", () => {
@@ -91,7 +139,6 @@ Deno.test("means of several recordings", () => {
   );
   assert((found?.low ?? 0) > 5 && (found?.high ?? 0) < 15);
   assertEquals(welch([1], [2, 3]), undefined);
-  assertEquals(significant([0.02, 0.0001, 0.9]), [false, true, false]);
 });
 
 function freedom(s: number, n: number, t: number, m: number): number {
@@ -280,4 +327,77 @@ Deno.test("diff: code of JIT compilers under two pids is compared as one object,
     assertEquals(picture.names, ["void Walk.inner(long)", "void Walk$$Lambda.run()"]);
     assertEquals(picture.objects, ["[JIT]"]);
   }
+});
+
+/** A profile of functions with so many samples each, in a program or in the kernel. */
+function counted(program: readonly number[], kernel: readonly number[]): Profile {
+  const builder = new ProfileBuilder({ events: [{ name: "cpu-clock", unit: "nanoseconds" }] });
+  const thread = builder.thread(7, 7, "demo");
+  for (const [level, counts] of [program, kernel].entries()) {
+    const kind = level === 0 ? FUNCTION_KIND.USER : FUNCTION_KIND.KERNEL;
+    const path = level === 0 ? "/usr/bin/demo" : "[kernel.kallsyms]";
+    const object = builder.object({ name: path.slice(path.lastIndexOf("/") + 1), path });
+    for (const [i, count] of counts.entries()) {
+      const place = builder.place(object, level * 1000 + i, [{ name: `f${level}_${i}`, kind }]);
+      const stack = builder.stack(-1, place);
+      for (let n = 0; n < count; n++) {
+        builder.sample({ stack, event: 0, thread, period: 1_000_000, time: n * 1e6, cpu: 0 });
+      }
+    }
+  }
+  return builder.profile();
+}
+
+Deno.test("diff: a change is marked if and only if its interval leaves out 0", () => {
+  const next = numbers(41);
+  const by = ["total", "samples", "time", "period"] as const;
+  let marked = 0;
+  const check = (before: Profile[], after: Profile[]) => {
+    for (const measure of by) {
+      const { rows, whole } = diff(before, after, { ...OPTIONS, by: measure });
+      for (const row of whole === undefined ? rows : [...rows, whole]) {
+        const { change, interval: [low, high], isSignificant, chance } = row;
+        const text = JSON.stringify([measure, row]);
+        assertEquals(isSignificant, low > 0 || high < 0, text);
+        assertEquals(isSignificant, chance < 0.05, text);
+        assert(change >= low - 0.01 && change <= high + 0.01, text);
+        if (isSignificant) marked++;
+      }
+    }
+  };
+  for (let i = 0; i < 20; i++) {
+    const counts = Array.from({ length: 3 + next(20) }, () => next(10 ** (1 + next(3))));
+    const run = (share: number) =>
+      counted(
+        counts.map((count) => Math.round(count * share * (0.8 + next(500) / 1000))),
+        [next(300), next(20)],
+      );
+    check([run(1)], [run(1.3)]);
+    check([run(1), run(1), run(1)], [run(2), run(2)]);
+  }
+  assert(marked > 50, `${marked}`);
+});
+
+Deno.test("diff: one of two functions that takes half as much again is marked on one recording a side", () => {
+  for (
+    const [before, after] of [[[2000, 2000], [3000, 2000]], [[2000, 2000], [2000, 3000]]] as const
+  ) {
+    const { rows } = diff([counted(before, [])], [counted(after, [])], OPTIONS);
+    assertEquals(rows.map(({ isSignificant }) => isSignificant), [true, true]);
+  }
+});
+
+Deno.test("diff: 38.8% to 44.2% of 6,500 samples is marked beside functions of the kernel that differ by far", () => {
+  const others = Array.from({ length: 30 }, (_, i) => 20 + 13 * ((i * 7) % 20));
+  const rest = (all: number) => {
+    const sum = others.reduce((a, b) => a + b, 0);
+    return others.map((count) => Math.round(count * all / sum));
+  };
+  const before = counted([2522, ...rest(3800)], [30, 60, 20, 24, 40, 4]);
+  const after = counted([2873, ...rest(3460)], [90, 20, 50, 4, 3, 0]);
+  const { rows } = diff([before], [after], OPTIONS);
+  assertEquals(rows.filter(({ isSignificant }) => isSignificant).map(({ name }) => name), ["f0_0"]);
+  // Nothing is marked of the same with the large function as it was.
+  const same = diff([before], [counted([2522, ...rest(3800)], [90, 20, 50, 4, 3, 0])], OPTIONS);
+  assertEquals(same.rows.filter(({ isSignificant }) => isSignificant), []);
 });

@@ -1,8 +1,3 @@
-import { numberAt } from "@perfdata/format/elements";
-
-/** Below this expected value, a test is exact; above, the normal distribution is close enough. */
-const SMALL = 200;
-
 /**
  * Natural logarithm of the gamma function, by Lanczos' approximation; relative error below 1e-13.
  *
@@ -81,69 +76,187 @@ export function normalTwoSided(z: number): number {
   return Math.exp(-x) * Math.sqrt(x / Math.PI) / (x + 0.5 - fraction);
 }
 
+/** Halving steps until an interval ends to the precision of what is printed. */
+const HALVINGS = 60;
+
+/** The normal deviate that is exceeded on either side with that probability. */
+export function normalQuantile(chance: number): number {
+  let [low, high] = [0, 40];
+  for (let i = 0; i < HALVINGS; i++) {
+    const middle = (low + high) / 2;
+    if (normalTwoSided(middle) > chance) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/** Samples of a function on one side. */
+export interface SideCount {
+  /** Samples of the function. */
+  readonly samples: number;
+  /** Samples of all for a share; for a rate, the time or number of recordings they are divided by. */
+  readonly size: number;
+}
+
 /**
- * How probable it is that two shares of samples differ by chance at least as much as they do: Fisher's
- * exact test for small numbers (mid-p), the test of two proportions for large ones.
+ * Compares the samples of one function on two sides: two shares, or two rates.
  *
- * @param k Samples of what is looked at, of `n`; on the other side `m` of `o`.
+ * The test and the interval are of one scale, the likelihood of the counts: an interval has all changes
+ * that the test does not refute. Half a sample more on each side makes it agree with exact tests
+ * where there are few (mid-p), and gives functions of one side only an interval.
  *
  * @example
  * ```ts
- * import { shareTest } from "@perfdata/export/statistics";
+ * import { CountChange } from "@perfdata/export/statistics";
  * import { assert } from "@std/assert";
  *
- * assert(shareTest(50, 1000, 62, 1000) > 0.2); // 12 samples more are no news
- * assert(shareTest(500, 10000, 620, 10000) < 0.001);
+ * const few = new CountChange({ samples: 50, size: 1000 }, { samples: 62, size: 1000 }, false);
+ * assert(few.chance(0) > 0.2); // 12 samples more are no news
+ * const many = new CountChange({ samples: 500, size: 10000 }, { samples: 620, size: 10000 }, false);
+ * assert(many.chance(0) < 0.001);
+ * assert(many.chance(0.2) > 0.1); // unless runs differ by 20% anyway
  * ```
  */
-export function shareTest(k: number, n: number, m: number, o: number): number {
-  const both = k + m;
-  if (n === 0 || o === 0 || both === 0 || both === n + o) return 1;
-  const share = both / (n + o);
-  const expected = Math.min(n, o) * Math.min(share, 1 - share);
-  if (expected >= SMALL || both > 20_000) {
-    const error = Math.sqrt(share * (1 - share) * (1 / n + 1 / o));
-    return normalTwoSided((k / n - m / o) / error);
+export class CountChange {
+  /** The difference as a logarithm, as many deviates away from 0 as the test says. */
+  readonly ratio: number;
+  /** Variance of the logarithm if sampling alone makes it differ. */
+  readonly variance: number;
+  readonly #own: number;
+  readonly #both: number;
+  readonly #sizes: readonly [number, number];
+  readonly #isRate: boolean;
+  /** Samples of the base that were expected if both sides were alike. */
+  readonly #alike: number;
+
+  /** @param isRate Whether rates are compared, and not shares. */
+  constructor(before: SideCount, after: SideCount, isRate: boolean) {
+    const more = isRate ? 0 : 1;
+    const [n, o] = [before.size + more, after.size + more];
+    this.#sizes = [n, o];
+    this.#isRate = isRate;
+    this.#own = before.samples + 0.5;
+    this.#both = this.#own + after.samples + 0.5;
+    this.#alike = this.#both * n / (n + o);
+    this.variance = this.#variance(this.#alike);
+    const size = Math.sqrt(this.#deviance(this.#alike) * this.variance);
+    this.ratio = this.#own > this.#alike ? -size : size;
   }
-  const choose = (a: number, b: number) => logGamma(a + 1) - logGamma(b + 1) - logGamma(a - b + 1);
-  const all = choose(n + o, both);
-  const chance = (x: number) => Math.exp(choose(n, x) + choose(o, both - x) - all);
-  return midP(chance, k, Math.max(0, both - o), Math.min(n, both));
+
+  /** Probability of a difference as large by chance, if runs differ by `spread` as a part. */
+  chance(spread: number): number {
+    return normalTwoSided(this.#deviates(this.#alike, spread));
+  }
+
+  /** The changes, of the second side from the first, that are fewer than so many deviates away. */
+  interval(spread: number, deviates: number): [number, number] {
+    const [n, o] = this.#sizes;
+    const most = this.#isRate ? this.#both : Math.min(this.#both, n);
+    const least = this.#isRate ? 0 : Math.max(0, this.#both - o);
+    return [this.#end(most, spread, deviates), this.#end(least, spread, deviates)];
+  }
+
+  /** Where the deviates are reached on the way from what was found to `outer` samples of the base. */
+  #end(outer: number, spread: number, deviates: number): number {
+    let [inner, end] = [this.#own, outer];
+    for (let i = 0; i < HALVINGS; i++) {
+      const middle = (inner + end) / 2;
+      if (this.#deviates(middle, spread) < deviates) inner = middle;
+      else end = middle;
+    }
+    const [n, o] = this.#sizes;
+    return (this.#both - end) / o - end / n;
+  }
+
+  /** How many deviates the counts are away from those with `x` of both in the base. */
+  #deviates(x: number, spread: number): number {
+    const deviance = this.#deviance(x);
+    return spread === 0
+      ? Math.sqrt(deviance)
+      : Math.sqrt(deviance / (1 + spread ** 2 / this.#variance(x)));
+  }
+
+  #deviance(x: number): number {
+    const [n, o] = this.#sizes;
+    const [k, m, y] = [this.#own, this.#both - this.#own, this.#both - x];
+    const rest = this.#isRate ? 0 : surprise(n - k, n - x) + surprise(o - m, o - y);
+    return Math.max(0, 2 * (surprise(k, x) + surprise(m, y) + rest));
+  }
+
+  #variance(x: number): number {
+    const [n, o] = this.#sizes;
+    const y = this.#both - x;
+    return 1 / x + 1 / y + (this.#isRate ? 0 : 1 / (n - x) + 1 / (o - y));
+  }
+}
+
+function surprise(found: number, expected: number): number {
+  return found > 0 ? found * Math.log(found / expected) : 0;
+}
+
+/** What is known of the spread of runs before two of them are compared. */
+export interface SpreadPrior {
+  /** The usual spread: how much functions differ from run to run, as a part. */
+  readonly usual: number;
+  /** How sure that is: deviation of its logarithm. */
+  readonly deviation: number;
+}
+
+/** Degrees of freedom of the differences between runs: some functions differ by far more than most. */
+const FREEDOM = 4;
+/** Spreads that are tried, as logarithms: 1% to 300%, in steps of 10%. */
+const SPREADS: readonly number[] = Array.from({ length: 58 }, (_, i) => Math.log(0.01) + i / 10);
+
+/** A difference between two runs. */
+export interface RunDifference {
+  /** The difference as a logarithm. */
+  readonly ratio: number;
+  /** Its variance if sampling alone makes it. */
+  readonly variance: number;
 }
 
 /**
- * The same for rates: `k` samples in `s` seconds, `m` in `t`. Given how many there are in all, those of
- * the first side have a binomial distribution.
+ * The spread of runs that is most probable given these differences.
+ *
+ * @param isShare Whether the differences are of shares: if one share grows, all others shrink, so that what
+ * most differences have in common is not counted.
  */
-export function rateTest(k: number, s: number, m: number, t: number): number {
-  const both = k + m;
-  if (!(s > 0 && t > 0) || both === 0) return 1;
-  const share = s / (s + t);
-  if (Math.min(share, 1 - share) * both >= SMALL || both > 20_000) {
-    return normalTwoSided((k - both * share) / Math.sqrt(both * share * (1 - share)));
+export function runSpread(
+  differences: readonly RunDifference[],
+  { usual, deviation }: SpreadPrior,
+  isShare: boolean,
+): number {
+  const common = isShare ? commonRatio(differences, usual) : 0;
+  let [found, most] = [usual, -Infinity];
+  for (const log of SPREADS) {
+    const square = Math.exp(2 * log);
+    let sum = -(((log - Math.log(usual)) / deviation) ** 2) / 2;
+    for (const { ratio, variance } of differences) {
+      sum += likelihood(ratio - common, variance + square);
+    }
+    if (sum > most) [found, most] = [Math.exp(log), sum];
   }
-  const whole = logGamma(both + 1);
-  const chance = (x: number) =>
-    Math.exp(
-      whole - logGamma(x + 1) - logGamma(both - x + 1) + x * Math.log(share) +
-        (both - x) * Math.log1p(-share),
-    );
-  return midP(chance, k, 0, both);
+  return found;
 }
 
-/** Probability of all outcomes that are rarer than `k`, and of half of those that are as rare. */
-function midP(chance: (x: number) => number, k: number, least: number, most: number): number {
-  const own = chance(k);
+/** Logarithm of the likelihood of a difference with that variance, by Student's distribution. */
+function likelihood(ratio: number, variance: number): number {
+  return -(Math.log(variance) + (FREEDOM + 1) * Math.log1p(ratio ** 2 / variance / FREEDOM)) / 2;
+}
+
+/** The median difference; those that are known better weigh more. */
+function commonRatio(differences: readonly RunDifference[], usual: number): number {
+  const weights = differences.map(({ ratio, variance }) => ({
+    ratio,
+    weight: 1 / (variance + usual ** 2),
+  })).sort((a, b) => a.ratio - b.ratio);
+  const half = weights.reduce((sum, { weight }) => sum + weight, 0) / 2;
   let sum = 0;
-  for (let x = least; x <= most; x++) {
-    const other = chance(x);
-    if (Math.abs(other - own) <= own * 1e-9) sum += other / 2;
-    else if (other < own) sum += other;
-  }
-  return Math.min(1, sum);
+  for (const { ratio, weight } of weights) if ((sum += weight) >= half) return ratio;
+  return 0;
 }
 
-/** A difference of means, with the interval that holds the true one with 95%. */
+/** A difference of means, with the interval that holds the true one. */
 export interface MeanDifference {
   /** Mean of the second side less that of the first. */
   readonly difference: number;
@@ -158,11 +271,13 @@ export interface MeanDifference {
 /**
  * Welch's test of two means: for sides of several measurements, whose spread need not be the same.
  *
+ * @param level Probability that the true difference is not in the interval.
  * @returns `undefined` if a side has fewer than two values
  */
 export function welch(
   before: readonly number[],
   after: readonly number[],
+  level = 0.05,
 ): MeanDifference | undefined {
   if (before.length < 2 || after.length < 2) return undefined;
   const [a, b] = [moments(before), moments(after)];
@@ -174,7 +289,7 @@ export function welch(
   const freedom = error ** 2 /
     (a.error ** 2 / (before.length - 1) + b.error ** 2 / (after.length - 1));
   const t = difference / Math.sqrt(error);
-  const reach = studentQuantile(0.05, freedom) * Math.sqrt(error);
+  const reach = studentQuantile(level, freedom) * Math.sqrt(error);
   return {
     difference,
     low: difference - reach,
@@ -192,36 +307,11 @@ function moments(values: readonly number[]): { readonly mean: number; readonly e
 
 /** The t that is exceeded on either side with that probability, by halving. */
 function studentQuantile(chance: number, freedom: number): number {
-  let [low, high] = [0, 1e4];
+  let [low, high] = [0, 1e12];
   for (let i = 0; i < 100; i++) {
     const middle = (low + high) / 2;
     if (studentTwoSided(middle, freedom) > chance) low = middle;
     else high = middle;
   }
   return (low + high) / 2;
-}
-
-/**
- * Which of many tests count, so that with 99% none of them is there by chance (Holm's method).
- *
- * @param chances Probability of each by chance.
- *
- * @example
- * ```ts
- * import { significant } from "@perfdata/export/statistics";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(significant([0.0001, 0.004, 0.3]), [true, true, false]);
- * ```
- */
-export function significant(chances: readonly number[], level = 0.01): boolean[] {
-  const order = chances.map((_, i) => i).sort((a, b) =>
-    numberAt(chances, a) - numberAt(chances, b)
-  );
-  const found = new Array<boolean>(chances.length).fill(false);
-  for (const [rank, i] of order.entries()) {
-    if (numberAt(chances, i) > level / (chances.length - rank)) break;
-    found[i] = true;
-  }
-  return found;
 }
