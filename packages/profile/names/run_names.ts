@@ -43,7 +43,7 @@ const RUN_PARTS: readonly (readonly [RegExp, string])[] = [
   [/(Lambda(?:Form)?\$[A-Z]*)\/\d+/g, "$1"],
   [/\$\$Lambda\$/g, "$$$$Lambda"],
   // Classes that Java, Spring and Byte Buddy make for reflection, numbered or named at random.
-  [/(Generated[A-Z][A-Za-z]*Accessor)\d+/g, "$1"],
+  [/(Generated(?:Method|Constructor|SerializationConstructor)Accessor)\d+/g, "$1"],
   [/(\$Proxy|jdk\.proxy)\d+/g, "$1"],
   [/(CGLIB\$\$)[0-9a-f]+/g, "$1"],
   [/(\$ByteBuddy\$)\w{8}/g, "$1"],
