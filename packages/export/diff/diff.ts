@@ -519,7 +519,7 @@ function count(
   };
   const label = (row: number) => labels[intAt(item, row)] as string;
   const isKernel = (row: number) =>
-    ((functions.kind[intAt(item, row)] as number) & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL;
+    ((functions.kind[intAt(item, row)] ?? 0) & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL;
   if (children || paths) {
     for (let row = rows - 1; row >= 0; row--) {
       const up = intAt(parent, row);
