@@ -286,10 +286,11 @@ function checkFlagsTookNoFile(): void {
   throw new UsageError(`no FILE is given: ${file} was taken as the value of ${flag}`);
 }
 
-/** Whether standard input is a pipe; a file or a device that it may be is not meant to be read. */
+/** Whether standard input is a pipe or a file; a terminal or another device is not meant to be read. */
 function isPiped(): boolean {
   // Deno itself does not say. Not imported, since that takes its time at the start of each command.
-  return globalThis.process.getBuiltinModule("node:fs").fstatSync(0).isFIFO();
+  const stat = globalThis.process.getBuiltinModule("node:fs").fstatSync(0);
+  return stat.isFIFO() || stat.isFile() || stat.isSocket();
 }
 
 function exists(path: string): boolean {

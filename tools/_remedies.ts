@@ -8,7 +8,7 @@ const CALLERS = "record callers with --call-graph dwarf, or build with -fno-omit
 /** Downloads files by their build ids. */
 export const FETCH = "perfdata symbols fetch";
 
-type Remedy = (of: Pick<ObjectTrust, "object">) => string;
+type Remedy = (of: Pick<ObjectTrust, "object">, runtime?: string) => string;
 
 const fetchOr = (otherwise: string): Remedy => ({ object }) =>
   object?.buildId !== undefined && object.kind !== "jit" && object.kind !== "bpf"
@@ -26,15 +26,43 @@ const REMEDIES: Readonly<Record<UnresolvedCause, Remedy>> = {
   "no symbols": fetchOr("install its debug symbols (-dbg, -dbgsym, -debuginfo)"),
   "not readable": () => "perfdata symbols trust says what is wrong with the file",
   "kallsyms restricted": () => "record as root, or give --vmlinux FILE",
-  "JIT": ({ object }) =>
+  "JIT": ({ object }, runtime) =>
     object?.kind === "bpf"
       ? "record as root, so that programs of BPF are described"
-      : "write /tmp/perf-PID.map (node --perf-basic-prof), or a jitdump and perf record -k mono",
+      : runtime ?? "write /tmp/perf-PID.map, or a jitdump and perf record -k mono",
   "unmapped": () => CALLERS,
 };
 
-/** What helps most of the addresses of an object that have no function; `undefined` if all have one. */
-export function remedyOf(of: Pick<ObjectTrust, "object" | "unresolved">): string | undefined {
+/** Runtimes that compile at run time, by names of their files, and how each writes a perf map. */
+const RUNTIMES: readonly (readonly [files: readonly string[], remedy: string])[] = [
+  [["libjvm.so"], "write /tmp/perf-PID.map (java -XX:+DumpPerfMapAtExit)"],
+  [["node", "libnode.so"], "write /tmp/perf-PID.map (node --perf-basic-prof)"],
+  [["python3", "libpython3"], "write /tmp/perf-PID.map (python3 -X perf)"],
+  [["libcoreclr.so"], "write /tmp/perf-PID.map (DOTNET_PerfMapEnabled=1)"],
+];
+
+/** How the runtimes of a recording write perf maps; `undefined` if there is no known one. */
+function mapsOf(objects: readonly Pick<ObjectTrust, "object">[]): string | undefined {
+  const names = objects.map(({ object }) =>
+    object?.path.slice(object.path.lastIndexOf("/") + 1) ?? ""
+  );
+  // A version may follow: python3.12, libnode.so.108.
+  const isOf = (name: string, file: string) => name === file || name.startsWith(`${file}.`);
+  const found = RUNTIMES.filter(([files]) =>
+    files.some((file) => names.some((name) => isOf(name, file)))
+  ).map(([, remedy]) => remedy);
+  return found.length === 0 ? undefined : found.join(", or ");
+}
+
+/**
+ * What helps most of the addresses of an object that have no function; `undefined` if all have one.
+ *
+ * @param all All objects of the recording, which tell which language its generated code is of.
+ */
+export function remedyOf(
+  of: Pick<ObjectTrust, "object" | "unresolved">,
+  all: readonly Pick<ObjectTrust, "object">[] = [],
+): string | undefined {
   let most: UnresolvedCause | undefined;
   let least = [0, 0];
   for (const cause of UNRESOLVED_CAUSES) {
@@ -43,7 +71,7 @@ export function remedyOf(of: Pick<ObjectTrust, "object" | "unresolved">): string
     if (samples < s || (samples === s && addresses <= a)) continue;
     [most, least] = [cause, [samples, addresses]];
   }
-  return most === undefined ? undefined : REMEDIES[most](of);
+  return most === undefined ? undefined : REMEDIES[most](of, mapsOf(all));
 }
 
 /** A remedy, what it is for, and how many samples and addresses that is. */
@@ -62,7 +90,7 @@ export interface Remedied {
 export function remediesOf({ objects }: Pick<SymbolTrust, "objects">): Remedied[] {
   const found = new Map<string, ObjectTrust[]>();
   for (const object of objects) {
-    const remedy = remedyOf(object);
+    const remedy = remedyOf(object, objects);
     if (remedy === undefined) continue;
     found.set(remedy, [...found.get(remedy) ?? [], object]);
   }
@@ -79,7 +107,9 @@ export function remediesOf({ objects }: Pick<SymbolTrust, "objects">): Remedied[
 /** What would help most of a profile, as the end of its line of trust: names, and callers. */
 export function remedyText(trust: SymbolTrust, callersLost = false): string {
   const [first] = remediesOf(trust);
-  const remedies = first === undefined ? [] : [first.remedy];
+  // Where all samples have names, what lacks them is callers alone.
+  const isNamed = trust.all.samples > 0 && trust.resolved.samples === trust.all.samples;
+  const remedies = first === undefined || (isNamed && first.remedy === FETCH) ? [] : [first.remedy];
   if (callersLost && !remedies.includes(CALLERS)) remedies.push(CALLERS);
   return remedies.length === 0 ? "" : `; what helps most: ${remedies.join("; ")}`;
 }

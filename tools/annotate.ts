@@ -94,7 +94,7 @@ interface Shown {
 async function run(flags: AnnotateFlags): Promise<number> {
   const { on, value, operands } = flags;
   if (on["data-type"]) return await dataTypes(flags);
-  const wanted = operands.at(-1);
+  const [files, wanted] = fileAndFunction(operands);
   if (wanted === undefined) throw new UsageError("no function");
   if (on.insns && on.lines) throw new UsageError("--insns and --lines exclude each other");
   const context = value.context === undefined ? undefined : Number(value.context);
@@ -102,7 +102,7 @@ async function run(flags: AnnotateFlags): Promise<number> {
     throw new UsageError(`--context is ${value.context}, expected a number of lines`);
   }
   const asked = parseWanted(wanted);
-  const name = oneFile(operands.slice(0, -1));
+  const name = oneFile(files);
   return await aboutAsync(name, async () => {
     const traced = on.pt || (name !== "-" && await hasOnlyPt(name))
       ? await (await import("./_annotate_pt.ts")).readTracedInsns(
@@ -139,6 +139,16 @@ async function run(flags: AnnotateFlags): Promise<number> {
     reportSources(shown, value.source);
     return isWhole && isRead ? 0 : 1;
   });
+}
+
+/** The files that are named, and the function: of two operands in any order, the file is the one that is there. */
+function fileAndFunction(
+  operands: readonly string[],
+): [files: readonly string[], wanted: string | undefined] {
+  const [first, second] = operands;
+  const isSwapped = operands.length === 2 && first !== undefined && second !== undefined &&
+    first !== "-" && !isThere(first) && (second === "-" || isThere(second));
+  return isSwapped ? [[second], first] : [operands.slice(0, -1), operands.at(-1)];
 }
 
 /** Prints types of data with their fields. */

@@ -237,7 +237,7 @@ ${lines(OWN)}
 examples:
   perfdata header perf.data
   perfdata funcs --limit 20 perf.data
-  perf record -o - -- ./program | perfdata records - | jq .name
+  perf record -o - -- ./program | perfdata records - | jq .type
 
 Exit codes: 0 done; 1 the input is damaged or missing; 2 wrong usage.
 `;

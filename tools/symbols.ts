@@ -318,7 +318,7 @@ function trustJson(trust: SymbolTrust, stacks: Unwound): string {
         build_id: buildId ?? null,
       })),
       looked: object.looked,
-      remedy: remedyOf(object) ?? null,
+      remedy: remedyOf(object, trust.objects) ?? null,
       faults: object.faultCount,
     })),
     ...(stacks.rows.length === 0 ? {} : {

@@ -262,7 +262,8 @@ function install(found: () => Globals | undefined): void {
     const module = getBuiltinModule(name);
     const isPiped = found()?.isPiped;
     if (name !== "node:fs" || isPiped === undefined) return module;
-    return { ...module as object, fstatSync: () => ({ isFIFO: () => isPiped }) };
+    const stat = { isFIFO: () => isPiped, isFile: () => false, isSocket: () => false };
+    return { ...module as object, fstatSync: () => stat };
   }) as typeof getBuiltinModule;
 }
 

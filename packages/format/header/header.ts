@@ -124,26 +124,48 @@ const MAX_HEADER_SIZE = 4096;
 
 /** What is given in place of a recording now and then, by its first bytes in hexadecimal. */
 const OTHERS: readonly (readonly [start: RegExp, what: string])[] = [
-  [
-    /^1f 8b/,
-    "data packed by gzip: of a stream it has to be unpacked before, of a file it need not",
-  ],
-  [
-    /^28 b5 2f fd/,
-    "data packed by zstd: of a stream it has to be unpacked before, of a file it need not",
-  ],
-  [
-    /^fd 37 7a 58 5a/,
-    "data packed by xz: of a stream it has to be unpacked before, of a file it need not",
-  ],
+  [/^1f 8b/, "data packed by gzip, to be unpacked before"],
+  [/^28 b5 2f fd/, "data packed by zstd, to be unpacked before"],
+  [/^fd 37 7a 58 5a/, "data packed by xz, to be unpacked before"],
+  [/^42 5a 68 3[1-9]/, "data packed by bzip2, to be unpacked before"],
+  [/^04 22 4d 18/, "data packed by lz4, to be unpacked before: lz4 -d"],
   [/^50 4b 03 04/, "a zip archive, to be unpacked before"],
   [/^7f 45 4c 46/, "an ELF file"],
   [/^50 45 52 46 53 59 4d 53/, "a symbol bundle"],
+  [/^(?:44 54 69 4a|4a 69 54 44)/, "a jitdump: perfdata convert --jit puts it into its recording"],
+  // A message of protobuf whose first field is a message: the type of a sample.
+  [/^0a 0[2-6] 08 /, "a profile of pprof: go tool pprof reads it"],
 ];
+
+/** A time in a line of `perf script`, and a thread. */
+const SCRIPT_TIME = /^\d{1,12}\.\d{6,9}:$/;
+const SCRIPT_THREAD = /^\d{1,10}(?:\/\d{1,10})?$/;
+
+/** Whether text has a line of `perf script`: command, thread, perhaps a CPU, and a time. */
+function hasScriptLine(text: string): boolean {
+  return text.split("\n").some((line) => {
+    const words = line.split(" ").filter((word) => word !== "");
+    const time = words.findIndex((word) => SCRIPT_TIME.test(word));
+    return time > 1 && words.slice(1, time).some((word) => SCRIPT_THREAD.test(word));
+  });
+}
+
+/** What a file is that is not a recording, by its first bytes; `undefined` if that is not known. */
+function otherKind(start: Uint8Array): string | undefined {
+  const found = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0"))
+    .join(" ");
+  const [, other] = OTHERS.find(([first]) => first.test(found)) ?? [];
+  if (other !== undefined) return other;
+  const text = new TextDecoder("latin1").decode(start);
+  return hasScriptLine(text)
+    ? "text of perf script; perfdata reads the perf.data itself"
+    : undefined;
+}
 
 /**
  * Checks the `size` in the first 16 bytes and returns it.
  *
+ * @param start The first 16 bytes; more of a file that is not a recording help to say what it is.
  * @throws {PerfDataError} If the bytes are no perf.data file, or the size is impossible.
  */
 export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
@@ -151,11 +173,13 @@ export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
   if (magic === undefined) {
     const found = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0"))
       .join(" ");
-    const [, other] = OTHERS.find(([first]) => first.test(found)) ?? [];
+    const other = otherKind(start);
     const what = other === undefined ? "" : `; it is ${other}`;
     throw new PerfDataError(
       start.length < 16
         ? `file header: ${start.length} bytes, expected at least 16`
+        : start.every((byte) => byte === 0)
+        ? "file header: all zeros: the recording was never finished"
         : `file header: magic is ${found}, expected PERFILE2 or PERFFILE${what}`,
       { offset: 0, code: "not-perf-data" },
     );

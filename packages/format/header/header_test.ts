@@ -1,5 +1,7 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { PerfDataError } from "../error.ts";
+import { PerfDataReader } from "../reading/reader.ts";
+import { bytesSource } from "../sources/source.ts";
 import { featureIds, headerSize, parseMagic, type PerfFileHeader } from "./header.ts";
 
 const start = (magic: string, ...rest: number[]) => {
@@ -33,4 +35,25 @@ Deno.test("feature bits: 64-bit and 32-bit words of a big-endian machine", () =>
   assertEquals(featureIds(header(0b1100n), false), [2, 3]);
   // A 32-bit machine writes bits 0-31 first: they end up in the high half of the 64-bit word.
   assertEquals(featureIds(header((0b1100n << 32n) | 1n), false), [2, 3, 32]);
+});
+
+/** Starts of files that are no recordings, laid out as their formats say, and how a message calls them. */
+const OTHERS: readonly (readonly [start: string, called: RegExp])[] = [
+  ["\x04\x22\x4d\x18 a frame of lz4", /it is data packed by lz4/],
+  ["BZh91AY&SY and a block", /it is data packed by bzip2/],
+  ["DTiJ\x01\0\0\0 of little endian", /it is a jitdump/],
+  ["JiTD\0\0\0\x01 of big endian", /it is a jitdump/],
+  ["\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04\x12\x08\x0a\x01\x01", /it is a profile of pprof/],
+  ["demo  4242 [001]  1234.567890:     500250 cpu-clock:\n", /it is text of perf script/],
+  ["Web Content 42/43 12.000001:  1 cycles:\n", /it is text of perf script/],
+  ["\0".repeat(104), /all zeros: the recording was never finished$/],
+  ["a text of any other kind", /expected PERFILE2 or PERFFILE$/],
+];
+
+Deno.test("PerfDataReader.open: a file of another kind is called what it is", async () => {
+  for (const [start, called] of OTHERS) {
+    const bytes = Uint8Array.from(start, (letter) => letter.charCodeAt(0));
+    const error = await assertRejects(() => PerfDataReader.open(bytesSource(bytes)), PerfDataError);
+    assertMatch(error.message, called);
+  }
 });

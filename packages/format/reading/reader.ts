@@ -24,6 +24,7 @@ import {
   decodeFileHeader,
   featureIds,
   headerSize,
+  parseMagic,
   type PerfFileHeader,
   type PerfFileSection,
   perfFileSection,
@@ -50,6 +51,9 @@ import { type ZstdState, type ZstdStream, zstdStream } from "../zstd/zstd.ts";
 import { recordSize } from "../records/record_header.ts";
 
 export type { FeatureSection } from "./file_tables.ts";
+
+/** Bytes that tell what a file is that is not a recording. */
+const START = 512;
 
 /** Maximum number of bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
@@ -197,7 +201,13 @@ export class PerfDataReader {
   static async open(source: ByteSource, options: ReaderOptions = {}): Promise<PerfDataReader> {
     const forward = new ForwardReader(source);
     const start = new Uint8Array(16);
-    const { size, magic } = headerSize(start.subarray(0, await forward.readFull(start)));
+    const count = await forward.readFull(start);
+    if (parseMagic(start.subarray(0, count)) === undefined) {
+      const more = new Uint8Array(START);
+      more.set(start);
+      headerSize(more.subarray(0, count + await forward.readFull(more.subarray(count))));
+    }
+    const { size, magic } = headerSize(start.subarray(0, count));
     if (size === 16) {
       const reader = new PerfDataReader(source, options, start, true);
       reader.#data = { offset: 16, size: Infinity };

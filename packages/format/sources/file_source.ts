@@ -118,7 +118,7 @@ export function setTempFolder(folder: string | undefined): void {
 }
 
 function opened(path: string, interruptible: boolean): ByteSource & { close?(): void } {
-  if (path === "-") return interruptible ? stream(Deno.stdin) : stdinSource();
+  if (path === "-") return unpacked(interruptible ? stream(Deno.stdin) : stdinSource());
   const { isFile, isDirectory } = Deno.statSync(path);
   if (isFile || isDirectory) {
     const source = fileSource(path);
@@ -126,8 +126,7 @@ function opened(path: string, interruptible: boolean): ByteSource & { close?(): 
     const start = buffer.subarray(0, source.readAt(buffer, 0));
     const compression = fileCompression(start);
     if (compression !== undefined) {
-      const failed = (message: string): PerfDataError => new PerfDataError(message);
-      const inside = recordingInTar(expandedSource(source, compression, failed));
+      const inside = recordingInTar(expandedSource(source, compression, damaged));
       return { read: (into) => inside.read(into), close: source.close };
     }
     if (isTar(start)) {
@@ -146,6 +145,44 @@ function opened(path: string, interruptible: boolean): ByteSource & { close?(): 
   const file = Deno.openSync(path);
   const read = interruptible ? stream(file).read : (into: Uint8Array) => file.readSync(into) ?? 0;
   return { read, close: () => file.close() };
+}
+
+const damaged = (message: string): PerfDataError => new PerfDataError(message);
+
+/** What a stream expands to if it is compressed, and the recording in it if that is a tar archive. */
+function unpacked(from: StreamSource): StreamSource {
+  let inside: Promise<StreamSource> | undefined;
+  return { read: async (into) => await (await (inside ??= opened())).read(into) };
+
+  async function opened(): Promise<StreamSource> {
+    const start = new Uint8Array(6);
+    let ahead = start.subarray(0, await readFull(from, start));
+    const compression = fileCompression(ahead);
+    const whole: StreamSource = {
+      read(into) {
+        if (ahead.length === 0 || into.length === 0) return from.read(into);
+        const part = ahead.subarray(0, into.length);
+        into.set(part);
+        ahead = ahead.subarray(part.length);
+        return part.length;
+      },
+    };
+    if (compression === undefined) return recordingInTar(whole);
+    // Decoders read from the start to the end.
+    const source = { size: Infinity, readAt: (into: Uint8Array) => readFull(whole, into) };
+    return recordingInTar(expandedSource(source, compression, damaged));
+  }
+}
+
+/** Reads until a buffer is full, or the stream ends; returns how many bytes that are. */
+async function readFull(from: StreamSource, into: Uint8Array): Promise<number> {
+  let count = 0;
+  while (count < into.length) {
+    const more = await from.read(into.subarray(count));
+    if (more === 0) break;
+    count += more;
+  }
+  return count;
 }
 
 /** Reads that do not keep the program from all else while nothing comes. */

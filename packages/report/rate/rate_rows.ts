@@ -132,6 +132,9 @@ function shownStreams(
   return { streams: count <= MOST_LINES ? first : most, count, leftOut };
 }
 
+/** Periods from here on never end: perf asks for 2^62 where another event takes the samples. */
+const NEVER = 2 ** 53;
+
 /**
  * The summary as lines of text: a paragraph and a table for each event.
  *
@@ -145,7 +148,7 @@ export function* rateLines(report: RateReport): Generator<string, void, void> {
     first = false;
     const asked = event.requestedFrequency !== undefined
       ? `${event.requestedFrequency} Hz requested`
-      : event.requestedPeriod !== undefined
+      : event.requestedPeriod !== undefined && event.requestedPeriod < NEVER
       ? `a sample every ${event.requestedPeriod} requested`
       : "not sampling by itself";
     yield `${event.name}: ${event.samples} samples, ${event.count} counted, ${asked}`;
