@@ -39,7 +39,8 @@ async function scriptOf(
 }
 
 let compared = 0;
-for (const { name: file } of Deno.readDirSync(new URL("printed/", FIXTURES))) {
+for (const { name: file, isFile } of Deno.readDirSync(new URL("printed/", FIXTURES))) {
+  if (!isFile) continue;
   const [, name = "", fields = ""] = /^([^.]+)\.(.*)\.txt$/.exec(file) ?? [];
   Deno.test(`ScriptText: ${name} with ${fields} gives the lines of perf 6.1`, async () => {
     const expected = Deno.readTextFileSync(new URL(`printed/${file}`, FIXTURES));
