@@ -8,7 +8,7 @@ import {
 } from "@perfdata/format/perf-event";
 import { fileSource } from "@perfdata/format/file-source";
 import { USER_RECORDS } from "@perfdata/user-records";
-import { synthesize } from "../../fixtures/synthesize.ts";
+import { synthesize, synthesizeCases } from "../../fixtures/synthesize.ts";
 import { perfText, perfVersion } from "../support/perf.ts";
 
 const folder = new URL("../../fixtures/", import.meta.url).pathname;
@@ -22,6 +22,9 @@ Deno.test("synthesize.ts makes the bytes that are in the repository", async () =
   );
   for (const [name, bytes] of made) {
     assertEquals(Deno.readFileSync(`${folder}synthesized/${name}`), bytes, name);
+  }
+  for (const [name, bytes] of await synthesizeCases()) {
+    assertEquals(Deno.readFileSync(`${folder}cases/${name}`), bytes, name);
   }
 });
 
@@ -167,5 +170,5 @@ Deno.test("fixtures say nothing of the machine that they were made on", () => {
       }
     }
   };
-  for (const name of ["recorded", "synthesized", "demo"]) look(`${folder}${name}`);
+  for (const name of ["recorded", "synthesized", "cases", "demo"]) look(`${folder}${name}`);
 });
