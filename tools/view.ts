@@ -1,6 +1,7 @@
 /** `view`: shows a recording in a browser, or writes it as one page. */
 import { isRandomAccess } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
+import { shownEvents } from "@perfdata/profile/chosen-event";
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import { VIEW_PARTS } from "@perfdata/export/page-asset";
 import { type ViewProfile, viewProfile } from "@perfdata/export/view-profile";
@@ -137,13 +138,14 @@ async function profileOf(
   readonly isWhole: boolean;
   readonly code: CodeService | undefined;
 }> {
-  const { profile, isWhole, source } = await readProfile("view", name, flags, {
+  const { profile: read, isWhole, source } = await readProfile("view", name, flags, {
     timed: true,
     debugInformation: !flags.on["no-inline"],
     pt: weight === "period" && flags.on.pt,
     weight,
     ...(progress === undefined ? {} : { progress }),
   });
+  const profile = shownEvents(read);
   const view = viewProfile(profile);
   if (source === undefined) return { profile: view, isWhole, code: undefined };
   const { engine, resolver } = source;

@@ -212,14 +212,14 @@ export class Recording implements Disposable {
     return profile;
   }
 
-  /** Who called whom; of the event with most samples, if none is named (see `chooseEvent`). */
+  /** Who called whom; of the event with most samples, if none is named (see `shownEvents`). */
   async callTree(options: Partial<CallTreeOptions> & SampleChoice = {}): Promise<CallTree> {
     const { filter, ...how } = options;
     const profile = await this.profile(filter === undefined ? {} : { filter });
     const { callTree } = await import("@perfdata/export/tree");
     if (how.event !== undefined) return callTree(profile, { ...how, event: how.event });
-    const { chooseEvent } = await import("@perfdata/profile/chosen-event");
-    return callTree(chooseEvent(profile)?.profile ?? profile, { ...how, event: 0 });
+    const { shownEvents } = await import("@perfdata/profile/chosen-event");
+    return callTree(shownEvents(profile), { ...how, event: 0 });
   }
 
   /**

@@ -2,6 +2,8 @@ import { floatAt } from "@perfdata/format/elements";
 import type { ProfileFacts } from "../data/view_engine.ts";
 import { duration, grouped, percent } from "../ui/format.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";
+import { eventLabel } from "@perfdata/profile/chosen-event";
+import { otherEventsText } from "../ui/context.ts";
 import { SaveMenu } from "./save_menu.tsx";
 import type { Store } from "../ui/store.ts";
 
@@ -90,7 +92,7 @@ function chipsOf(store: Store, facts: ProfileFacts): Chip[] {
 
 /** Which event is counted, where there are samples of several. */
 function EventChoice({ store, facts }: ChoiceProps): JSX.Element | null {
-  const sampled = facts.events.map(({ name }, number) => ({ name, number }))
+  const sampled = facts.events.map((event, number) => ({ label: eventLabel(event), number }))
     .filter(({ number }) => (facts.totals[number]?.samples ?? 0) > 0);
   if (sampled.length < 2) return null;
   return (
@@ -100,12 +102,13 @@ function EventChoice({ store, facts }: ChoiceProps): JSX.Element | null {
         value={store.state.event}
         onChange={(event) => store.set({ event: Number(event.currentTarget.value), zoom: [] })}
       >
-        {sampled.map(({ name, number }) => (
+        {sampled.map(({ label, number }) => (
           <option key={number} value={number}>
-            {name} ({grouped(facts.totals[number]?.samples ?? 0)})
+            {label} ({grouped(facts.totals[number]?.samples ?? 0)})
           </option>
         ))}
-      </select>
+      </select>{" "}
+      <span class="soft">{otherEventsText(facts, store.state.event)}</span>
     </label>
   );
 }
@@ -163,12 +166,15 @@ interface Choice {
   readonly count: number;
 }
 
-/** The processes, and the threads where there are more of them: those with most samples first. */
-function choicesOf(facts: ProfileFacts): Record<"processes" | "threads", [number, Choice][]> {
+/** The processes, and the threads if there are more of them, by their samples of an event. */
+function choicesOf(
+  facts: ProfileFacts,
+  samples: Float64Array,
+): Record<"processes" | "threads", [number, Choice][]> {
   const processes = new Map<number, { label: string; count: number }>();
   const threads = new Map<number, { label: string; count: number }>();
   for (const [number, { pid, tid, comm }] of facts.threads.entries()) {
-    const count = floatAt(facts.threadSamples, number);
+    const count = floatAt(samples, number);
     const process = processes.get(pid) ?? { label: `${comm} ${pid}`, count: 0 };
     if (pid === tid) process.label = `${comm} ${pid}`;
     process.count += count;
@@ -194,8 +200,9 @@ function ThreadChoice(
   },
 ): JSX.Element {
   const { state } = store;
-  const choices = useMemo(() => choicesOf(facts), [facts]);
-  const all = facts.threadSamples.reduce((sum, count) => sum + count, 0);
+  const samples = facts.threadSamples[state.event] ?? new Float64Array(facts.threads.length);
+  const choices = useMemo(() => choicesOf(facts, samples), [facts, state.event]);
+  const all = samples.reduce((sum, count) => sum + count, 0);
   return (
     <label>
       Of{" "}

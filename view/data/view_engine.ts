@@ -42,8 +42,8 @@ export interface ProfileFacts extends
   readonly functions: ViewProfile["functions"];
   /** By event: samples and periods. */
   readonly totals: readonly { readonly samples: number; readonly period: number }[];
-  /** By thread: samples of all events. */
-  readonly threadSamples: Float64Array;
+  /** By event: samples by thread. */
+  readonly threadSamples: readonly Float64Array[];
   /** The CPUs that were sampled. */
   readonly cpus: readonly number[];
   /** Whether samples have times. */
@@ -115,17 +115,19 @@ export class ViewEngine {
       this.profile;
     const { samples } = this.profile;
     const totals = events.map(() => ({ samples: 0, period: 0 }));
-    const threadSamples = new Float64Array(threads.length);
+    const threadSamples = events.map(() => new Float64Array(threads.length));
     const cpus = new Set<number>();
     for (let row = 0; row < samples.length; row++) {
-      const total = totals[intAt(samples.event, row)];
+      const event = intAt(samples.event, row);
+      const total = totals[event];
       const count = floatAt(samples.count, row);
       if (total !== undefined) {
         total.samples += count;
         total.period += floatAt(samples.period, row);
       }
       const thread = intAt(samples.thread, row);
-      threadSamples[thread] = floatAt(threadSamples, thread) + count;
+      const ofEvent = threadSamples[event];
+      if (ofEvent !== undefined) ofEvent[thread] = floatAt(ofEvent, thread) + count;
       const cpu = samples.cpu?.[row] ?? -1;
       if (cpu >= 0) cpus.add(cpu);
     }

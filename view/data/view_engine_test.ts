@@ -183,3 +183,17 @@ Deno.test("tracks have all samples of their time, by process, thread and in all"
     }
   }
 });
+
+Deno.test("ViewEngine.facts: samples of threads are of one event each", () => {
+  const { events, threads, threadSamples, totals } = ENGINE.facts();
+  for (const event of events.keys()) {
+    for (const [number, { tid, comm }] of threads.entries()) {
+      const of = SAMPLES.filter((sample) =>
+        sample.event === event && sample.thread[2] === tid && sample.thread[0] === comm
+      );
+      assertEquals(threadSamples[event]?.[number], of.length, `${events[event]?.name} ${tid}`);
+    }
+    const sum = threadSamples[event]?.reduce((sum, count) => sum + count, 0);
+    assertEquals(sum, totals[event]?.samples);
+  }
+});

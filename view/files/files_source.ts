@@ -1,5 +1,6 @@
 import { type Disassembler, x86Disassembler } from "@perfdata/export/function-code";
 import { PerfDataReader } from "@perfdata/format";
+import { shownEvents } from "@perfdata/profile/chosen-event";
 import {
   ProfileConsumer,
   type ProfileOptions,
@@ -177,7 +178,8 @@ async function profileOf(
   if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
   progress({ what: "Naming functions", done: 0, total: 0 });
   const names = resolverFor(engine);
-  const { profile } = await consumer.profile({ resolver: names, title: dropped.name });
+  const named = await consumer.profile({ resolver: names, title: dropped.name });
+  const profile = shownEvents(named.profile);
   const view = viewProfile(profile);
   const code = new CodeService({
     profile,

@@ -1,4 +1,5 @@
 import { floatAt, intAt } from "@perfdata/format/elements";
+import { eventLabel } from "@perfdata/profile/chosen-event";
 import { adviceOfTrust } from "@perfdata/report/advice";
 import { nameOf, objectOf, type ViewProps } from "../ui/context.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
@@ -16,9 +17,9 @@ function linesOf(
   const processes = new Set(threads.map(({ pid }) => pid)).size;
   return [
     ["title", title],
-    ...events.map(({ name }, event): readonly [string, string] => [
+    ...events.map((event, number): readonly [string, string] => [
       "event",
-      `${name}: ${grouped(totals[event]?.samples ?? 0)} samples`,
+      `${eventLabel(event)}: ${grouped(totals[number]?.samples ?? 0)} samples`,
     ]),
     ["threads", `${grouped(threads.length)} of ${grouped(processes)} processes`],
     ...cpus.length === 0 ? [] : [["CPUs", grouped(cpus.length)] as const],

@@ -1,3 +1,4 @@
+import { eventLabel } from "@perfdata/profile/chosen-event";
 import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 import { shareStyle, type Style } from "@perfdata/profile/colors";
@@ -515,8 +516,8 @@ export class Browser {
 
   #chooseEvent(): void {
     const { events, totals } = this.#facts;
-    const choices = events.map(({ name }, event): Choice => ({
-      label: name,
+    const choices = events.map((one, event): Choice => ({
+      label: eventLabel(one),
       weight: totals[event]?.samples ?? 0,
       change: { event },
     }));

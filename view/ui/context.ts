@@ -1,6 +1,7 @@
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import type { OpenRecording, Store } from "./store.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
+import { percent } from "./format.ts";
 
 /** Input of each view. */
 export interface ViewProps {
@@ -23,6 +24,13 @@ export function unitOf({ store, facts }: ProfileViewProps): "nanoseconds" | "cou
 export function countedOf({ store, facts }: ProfileViewProps): string {
   const { weight, event } = store.state;
   return weight === "samples" ? "samples" : facts.events[event]?.name ?? "period";
+}
+
+/** How many samples are of events that are not shown; `""` if there are none. */
+export function otherEventsText({ totals }: Pick<ProfileFacts, "totals">, event: number): string {
+  const all = totals.reduce((sum, { samples }) => sum + samples, 0);
+  const others = all - (totals[event]?.samples ?? 0);
+  return others === 0 ? "" : `${percent(others, all)} of samples are of other events`;
 }
 
 /** The short name of the object of a function. */

@@ -28,6 +28,8 @@ export interface ProfileEvent {
   readonly name: string;
   /** Unit of the periods: nanoseconds for clocks, `count` for others. */
   readonly unit: "nanoseconds" | "count";
+  /** The PMUs that counted it, if it was asked of several. */
+  readonly pmus?: readonly string[];
 }
 
 /** A thread that was sampled, under one of its names. */

@@ -36,12 +36,22 @@ export interface ChosenEvent {
  * ```
  */
 export function chooseEvent(profile: Profile, name?: string): ChosenEvent | undefined {
-  if (name === undefined) return { profile: mainEventFirst(joinPmus(profile)), event: 0 };
+  if (name === undefined) return { profile: shownEvents(profile), event: 0 };
   for (const each of [profile, joinPmus(profile)]) {
     const event = each.events.findIndex((one) => one.name === name);
     if (event >= 0) return { profile: each, event };
   }
   return undefined;
+}
+
+/** The profile with the events that are offered where one of them is shown: the chosen one is the first. */
+export function shownEvents(profile: Profile): Profile {
+  return mainEventFirst(joinPmus(profile));
+}
+
+/** The name of an event, with its PMUs if it was asked of several. */
+export function eventLabel({ name, pmus = [] }: ProfileEvent): string {
+  return pmus.length === 0 ? name : `${name} of ${pmus.join(", ")}`;
 }
 
 /** The profile with one event for each that was asked of several PMUs. */
@@ -63,7 +73,11 @@ export function joinPmus(profile: Profile): Profile {
     const [key, group] = [...groups].find(([, all]) => all.length > 1 && all.includes(number)) ??
       [undefined, [number]];
     for (const each of group) joined[each] = made.length;
-    made.push(key === undefined ? event : { ...event, name: key.slice(key.indexOf(" ") + 1) });
+    if (key === undefined) made.push(event);
+    else {
+      const pmus = group.map((each) => OF_PMU.exec(events[each]?.name ?? "")?.[1] ?? "");
+      made.push({ ...event, name: key.slice(key.indexOf(" ") + 1), pmus: [...new Set(pmus)] });
+    }
   }
   return made.length === events.length ? profile : renumbered(profile, made, joined);
 }

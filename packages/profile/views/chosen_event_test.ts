@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { ProfileBuilder } from "../collecting/profile_builder.ts";
 import { type Profile, totals } from "../columns/profile.ts";
-import { chooseEvent, mainEventFirst } from "./chosen_event.ts";
+import { chooseEvent, eventLabel, mainEventFirst, shownEvents } from "./chosen_event.ts";
 
 /** A profile with so many samples of each event, of period 10. */
 function profileOf(events: Readonly<Record<string, number>>): Profile {
@@ -69,4 +69,11 @@ Deno.test("main event first: samples and periods stay those of their events", ()
   const profile = mainEventFirst(profileOf({ a: 1, b: 3, c: 2 }));
   const sums = profile.events.map(({ name }, i) => [name, totals(profile)[i]?.period]);
   assertEquals(sums, [["b", 30], ["a", 10], ["c", 20]]);
+});
+
+Deno.test("shownEvents: an event of two PMUs among others has the PMUs in its label, and is first", () => {
+  const found = shownEvents(
+    profileOf({ "faults": 400, "cpu_atom/cycles/P": 200, "cpu_core/cycles/P": 300 }),
+  );
+  assertEquals(found.events.map(eventLabel), ["cycles:P of cpu_atom, cpu_core", "faults"]);
 });

@@ -1,0 +1,35 @@
+import { assertEquals } from "@std/assert";
+import { eventsRecording } from "../../fixtures/synthesize/events.ts";
+import { openFiles } from "./files_source.ts";
+
+/** A file whose bytes {@link SyncReader} returns: Deno has no `FileReaderSync`. */
+class KnownFile extends File {
+  constructor(readonly known: Uint8Array<ArrayBuffer>) {
+    super([known], "perf.data");
+  }
+
+  override slice(start = 0, end: number = this.known.length): Blob {
+    return new KnownFile(this.known.slice(start, end));
+  }
+}
+
+/** What a worker of a browser reads files with. */
+class SyncReader {
+  readAsArrayBuffer(file: KnownFile): ArrayBuffer {
+    return file.known.slice().buffer;
+  }
+}
+
+Deno.test("files in the page: the event with most samples is the first, and one of two PMUs is one", async () => {
+  const file = new KnownFile(
+    await eventsRecording({ "cpu_atom/cycles/P": 2, "faults": 3, "cpu_core/cycles/P": 4 }),
+  );
+  Object.assign(globalThis, { FileReaderSync: SyncReader });
+  const source = await openFiles({ from: "files", files: [file], script: "" });
+  const { events, samples } = await source.profile(() => {});
+  assertEquals(events.map(({ name }) => name), ["cycles:P", "faults"]);
+  const counts = events.map((_, event) =>
+    samples.count.reduce((sum, count, i) => sum + (samples.event[i] === event ? count : 0), 0)
+  );
+  assertEquals(counts, [6, 3]);
+});
