@@ -6,7 +6,14 @@ import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { netPermission, serversOf } from "../../tools/_debuginfod_job.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { mappedRecording, oneFunction } from "../support/mapped_recording.ts";
-import { denoFolder, inFolder, tool, toolArguments, type ToolResult } from "../support/tool.ts";
+import {
+  denoFolder,
+  inFolder,
+  tool,
+  toolArguments,
+  toolProcess,
+  type ToolResult,
+} from "../support/tool.ts";
 
 const ID = "abcdef0123456789abcdef0123456789abcdef01";
 const DENO_DIR = denoFolder();
@@ -65,7 +72,8 @@ async function fetchFrom(
   env: Record<string, string> = {},
   flags: readonly string[] = [],
 ): Promise<ToolResult> {
-  return await tool("symbols", ["fetch", ...flags, "perf.data"], {
+  // Permissions for the servers are asked for by a process of its own.
+  return await toolProcess("symbols", ["fetch", ...flags, "perf.data"], {
     cwd: folder,
     env: { ...homeIn(folder), DEBUGINFOD_URLS: urls, NO_PROXY: "127.0.0.1", ...env },
   });
