@@ -519,7 +519,12 @@ async function ofSamples(question: Question): Promise<number> {
     progress: progress.names,
   });
   progress.finish();
-  await print(question, { code: engine, counts, table, eventNames });
+  await print(question, {
+    code: engine,
+    counts,
+    table,
+    eventNames: isTime ? eventNames : table.eventNames,
+  });
   if (types && table.unknownTypes !== undefined) {
     reportUnknownTypes?.("funcs", name, table.unknownTypes);
   }
@@ -542,7 +547,7 @@ async function reportRows(
   const { on, value } = flags;
   const filters = givenFilters(flags);
   for (const column of question.keys.details?.columns ?? []) {
-    if (column === "parallelism" || column === "machine") continue;
+    if (column === "parallelism" || column === "machine" || column === "pmu") continue;
     const { types, recordedBy } = DETAIL_SOURCES[column];
     if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
     complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);

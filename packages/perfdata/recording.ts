@@ -135,7 +135,7 @@ export class Recording implements Disposable {
     const rows: NamedFunctionRow[] = [];
     for (const row of table.rows) {
       if ((rows.length & 0xff) === 0) await this.#turns.turn();
-      rows.push({ ...table.row(row), eventName: engine.eventNames[table.event(row)] ?? "" });
+      rows.push({ ...table.row(row), eventName: table.eventNames[table.event(row)] ?? "" });
     }
     return rows;
   }

@@ -56,7 +56,28 @@ export function eventLabel({ name, pmus = [] }: ProfileEvent): string {
 
 /** The profile with one event for each that was asked of several PMUs. */
 export function joinPmus(profile: Profile): Profile {
-  const { events } = profile;
+  const { first, events } = joinedEvents(profile.events);
+  const made = events.filter((_, number) => intAt(first, number) === number);
+  if (made.length === events.length) return profile;
+  const dense = new Int32Array(events.length);
+  let count = 0;
+  for (let number = 0; number < dense.length; number++) {
+    const to = intAt(first, number);
+    dense[number] = to === number ? count++ : intAt(dense, to);
+  }
+  return renumbered(profile, made, dense);
+}
+
+/** Events of which those that were asked of several PMUs are one. */
+export interface JoinedEvents {
+  /** By number of an event: the number of the first of those that are one with it. */
+  readonly first: Int32Array;
+  /** The events by their numbers; the first of a group stands for all of it. */
+  readonly events: readonly ProfileEvent[];
+}
+
+/** Joins the events that were asked of several PMUs. */
+export function joinedEvents(events: readonly ProfileEvent[]): JoinedEvents {
   const groups = new Map<string, number[]>();
   for (const [number, { name, unit }] of events.entries()) {
     const [, , what = "", modifiers = ""] = OF_PMU.exec(name) ?? [];
@@ -66,20 +87,22 @@ export function joinPmus(profile: Profile): Profile {
     if (group === undefined) groups.set(key, [number]);
     else group.push(number);
   }
-  const joined = new Int32Array(events.length).fill(-1);
-  const made: ProfileEvent[] = [];
-  for (const [number, event] of events.entries()) {
-    if (intAt(joined, number) >= 0) continue;
-    const [key, group] = [...groups].find(([, all]) => all.length > 1 && all.includes(number)) ??
-      [undefined, [number]];
-    for (const each of group) joined[each] = made.length;
-    if (key === undefined) made.push(event);
-    else {
-      const pmus = group.map((each) => OF_PMU.exec(events[each]?.name ?? "")?.[1] ?? "");
-      made.push({ ...event, name: key.slice(key.indexOf(" ") + 1), pmus: [...new Set(pmus)] });
-    }
+  const first = Int32Array.from(events, (_, number) => number);
+  const joined = [...events];
+  for (const [key, group] of groups) {
+    const [to] = group;
+    const event = events[to ?? -1];
+    if (to === undefined || event === undefined || group.length < 2) continue;
+    for (const each of group) first[each] = to;
+    const pmus = group.map((each) => pmuOf(events[each]?.name ?? "") ?? "");
+    joined[to] = { ...event, name: key.slice(key.indexOf(" ") + 1), pmus: [...new Set(pmus)] };
   }
-  return made.length === events.length ? profile : renumbered(profile, made, joined);
+  return { first, events: joined };
+}
+
+/** The PMU that the name of an event says. */
+export function pmuOf(name: string): string | undefined {
+  return OF_PMU.exec(name)?.[1];
 }
 
 /** The profile with its event with most samples first: other programs show the first. */

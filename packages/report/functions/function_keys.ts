@@ -1,5 +1,6 @@
 import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/data-source";
 import { intAt, uintAt } from "@perfdata/format/elements";
+import { pmuOf } from "@perfdata/profile/chosen-event";
 import { markedName, UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { machineName } from "@perfdata/session/guest-machines";
 import { BRANCH } from "@perfdata/session/run";
@@ -408,6 +409,11 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
     "machine",
     (value) => machineName(Number(value >> 32n), Number(BigInt.asIntN(32, value))),
   ),
+  textKey(
+    "pmu",
+    "pmu",
+    (event, { recordedEvents }) => pmuOf(recordedEvents[Number(event)] ?? "") ?? "N/A",
+  ),
   offsetKey("symoff", "to"),
   {
     name: "symbol_size",
@@ -502,6 +508,7 @@ export type SortKey =
   | "trace"
   | "parallelism"
   | "machine"
+  | "pmu"
   | "symoff"
   | "symbol_size"
   | "type"

@@ -4,6 +4,7 @@ import type { DataAccess } from "../data-types/data_types.ts";
 import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_sums.ts";
 import { CommTable } from "./comm_table.ts";
 import { enlarge } from "@perfdata/format/enlarge";
+import { type JoinedEvents, joinedEvents } from "@perfdata/profile/chosen-event";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
@@ -44,6 +45,8 @@ export interface CountedSamples extends
     SampleCounts,
     "histogram" | "totals" | "stacks" | "kind" | "pairs" | "details" | "cgroups" | "collects"
   > {
+  /** The names of the events. */
+  readonly eventNames?: readonly string[];
   /** By CPU: its socket. */
   readonly sockets?: readonly number[] | undefined;
   /** Names of commands, and the threads of those without one. */
@@ -65,6 +68,10 @@ export class FunctionTable {
   readonly keys: readonly FunctionKey[];
   /** Totals by number of event. */
   readonly totals: readonly EventTotal[];
+  /** Names of events; one that stands for those of several PMUs has their common name. */
+  readonly eventNames: readonly string[];
+  /** Names of events as they were recorded. */
+  readonly recordedEvents: readonly string[];
   /** Which addresses have names and why others have none; `undefined` where names are not needed. */
   readonly trust: SymbolTrust | undefined;
   /** Commands. */
@@ -90,6 +97,8 @@ export class FunctionTable {
   /** Of how many samples the type of data is not known, if rows are about types. */
   readonly unknownTypes: UnknownTypes | undefined;
   readonly #sums = new SampleHistogram();
+  /** By number of an event: that which its rows are of, if events of several PMUs are one. */
+  readonly #eventOf: Int32Array | undefined;
   /** What of contexts rows are grouped by. */
   readonly #grouped: ReadonlySet<ContextColumn>;
   /** Of branches: the entries that these lead from and to, by node of the sums; of accesses: data and code. */
@@ -115,7 +124,11 @@ export class FunctionTable {
     const sort = options.sort ?? ["comm", "dso", "sym"];
     this.keys = keysOf(sort);
     this.#grouped = new Set(this.keys.flatMap(({ context }) => context ?? []));
-    this.totals = counts.totals;
+    this.recordedEvents = counts.eventNames ?? [];
+    const joined = this.#grouped.has("pmu") ? this.#joined(options.events) : undefined;
+    this.#eventOf = joined?.first;
+    this.eventNames = joined?.events.map(({ name }) => name) ?? this.recordedEvents;
+    this.totals = joined === undefined ? counts.totals : joinedTotals(counts.totals, joined.first);
     this.names = names;
     this.trust = trust;
     this.inline = options.inline === true;
@@ -284,6 +297,17 @@ export class FunctionTable {
     return values as unknown as FunctionRow;
   }
 
+  /** Joins the events of several PMUs, as far as they have rows. */
+  #joined(shown: ReadonlySet<number> | undefined): JoinedEvents {
+    return joinedEvents(
+      this.recordedEvents.map((name, number) => ({
+        name,
+        // Events that have no rows are joined with none that have.
+        unit: shown?.has(number) === false ? "nanoseconds" : "count",
+      })),
+    );
+  }
+
   /** The numbers of the contexts of samples in the rows, by number of the context. */
   #contexts(counts: CountedSamples): { row: Int32Array; comm: Int32Array } {
     for (const column of this.#grouped) {
@@ -308,7 +332,7 @@ export class FunctionTable {
       const name = this.comms.of(comms?.name(called), comms?.tid(called) ?? -1);
       found.comm[i] = name;
       found.row[i] = this.#sums.context(
-        histogram.event(i),
+        this.#eventOf?.[histogram.event(i)] ?? histogram.event(i),
         comm ? name : 0,
         pid(histogram.pid(i)),
         tid(histogram.tid(i)),
@@ -511,6 +535,19 @@ const NAME_COLUMNS: readonly NameColumn[] = [
   ...["dso", "symbol", "line", "file", "offset", "size", "cacheline"] as const,
   ...["type", "typeoff", "typecln"] as const,
 ];
+
+/** The totals of events, each added to that which it is one with. */
+function joinedTotals(totals: readonly EventTotal[], first: Int32Array): EventTotal[] {
+  const sums = totals.map((): EventTotal => ({ samples: 0, period: 0 }));
+  for (const [number, { samples, period, latency }] of totals.entries()) {
+    const sum = sums[first[number] ?? number];
+    if (sum === undefined) continue;
+    sum.samples += samples;
+    sum.period += period;
+    if (latency !== undefined) sum.latency = (sum.latency ?? 0) + latency;
+  }
+  return sums;
+}
 
 /** By context: how many threads had a CPU. */
 function threadsOf({ histogram, details, kind }: CountedSamples): Float64Array {

@@ -66,6 +66,6 @@ export async function functions(
   const table = await functionTable(engine, counts, symbols, rest);
   return Array.from(table.rows, (row) => ({
     ...table.row(row),
-    eventName: engine.eventNames[table.event(row)] ?? "",
+    eventName: table.eventNames[table.event(row)] ?? "",
   }));
 }

@@ -138,6 +138,7 @@ function samplesOf(profile: Profile, { sort = [] }: FunctionOptions): CountedSam
   return {
     ...{ histogram, totals: totals(profile), stacks: true },
     ...{ kind: "samples", pairs: undefined, details: undefined, cgroups: new Map() },
+    eventNames: profile.events.map(({ name }) => name),
     collects: (column) => COLLECTED.has(column),
     comms: { name: (thread) => threads.comm(thread), tid: (thread) => threads.tid(thread) },
   };

@@ -209,6 +209,11 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     return this.#intervals;
   }
 
+  /** The names of the events. */
+  get eventNames(): readonly string[] {
+    return this.#engine?.eventNames ?? [];
+  }
+
   /** What is known of parallelism, where it is asked for. */
   get parallelism(): Parallelism | undefined {
     return this.#parallelism;

@@ -41,17 +41,18 @@ export type DetailColumn =
   | "time"
   | "trace"
   | "parallelism"
-  | "machine";
+  | "machine"
+  | "pmu";
 
 /** All of them. */
 export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   ...["data_src", "weight", "ins_lat", "retire_lat", "phys_addr"] as const,
   ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip", "time", "trace"] as const,
-  ...["parallelism", "machine"] as const,
+  ...["parallelism", "machine", "pmu"] as const,
 ];
 
 /** Columns that only some samples have; the others are known of every sample. */
-export type RecordedColumn = Exclude<DetailColumn, "parallelism" | "machine">;
+export type RecordedColumn = Exclude<DetailColumn, "parallelism" | "machine" | "pmu">;
 
 /** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
 export const DETAIL_SOURCES: Readonly<
@@ -199,6 +200,10 @@ export class SampleDetails {
       } else if (column === "parallelism") {
         lo = this.parallelism;
         hi = 0;
+      } else if (column === "pmu") {
+        // Known by the name of the event.
+        lo = number;
+        hi = 0;
       } else if (column === "machine") {
         lo = intAt(run.process, i);
         hi = intAt(run.misc, i) & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -335,6 +340,7 @@ function positionOf(
       return fields.transaction;
     case "parallelism":
     case "machine":
+    case "pmu":
       return -1;
   }
 }
