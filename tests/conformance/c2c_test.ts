@@ -304,9 +304,8 @@ Deno.test({
         const [by, coalesce] of [["tot", "iaddr"], ["lcl", "iaddr"], ["rmt", "iaddr"]]
           .concat([["peer", "iaddr"], ["tot", "pid,iaddr"]])
       ) {
-        const [ours, theirs] = await Promise.all(
-          [ownReport, perfReport].map((report) => report(path, by ?? "", coalesce ?? "")),
-        );
+        const ours = await ownReport(path, by ?? "", coalesce ?? "");
+        const theirs = await perfReport(path, by ?? "", coalesce ?? "");
         assertEquals(ours?.totals, theirs?.totals, by);
         const two = await ownReport(path, by ?? "", coalesce ?? "", "--jobs", "2");
         assertEquals(two, ours, "two threads");

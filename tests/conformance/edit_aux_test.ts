@@ -5,7 +5,7 @@ import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
 import { HEADER_HOSTNAME } from "@perfdata/format/feature-names";
 import { findPsb } from "@perfdata/intel-pt";
 import { auxBlocks } from "@perfdata/session/auxtrace";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type EncodeOptions, tscOf } from "../../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
 import { auxItems, steppedRecording, timeOf } from "../../fixtures/stepped/recording.ts";
@@ -121,7 +121,9 @@ Deno.test(
               `${folder}/${name}.data`,
             ];
             const { code, out, err } = await tool("pt", args);
-            assertEquals([name, code, err], [name, 0, ""]);
+            assertEquals([name, code], [name, 0]);
+            // Without MTC and CYC packets, threads near a switch are not certain.
+            assertMatch(err, /^(?:pt: .* may be of another thread: .*\n)?$/);
             return out;
           };
           const listed = await pt("whole", whole);
