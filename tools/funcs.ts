@@ -1,5 +1,6 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { rulingPeriodText } from "@perfdata/session/ruling-period";
+import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
@@ -565,9 +566,16 @@ async function reportRows(
   if (!branches && !isTimeWeight(question.weight)) {
     for (const [number, { samples, period }] of counts.totals.entries()) {
       const largest = counts.largest.periods[number] ?? 0;
-      const of = { name: engine.eventNames[number] ?? "", samples, period, largest };
+      const what = question.memory ? "weight" : "period";
+      const of = { name: engine.eventNames[number] ?? "", samples, period, largest, what } as const;
       const ruling = rulingPeriodText(of, reader.events.all[number]);
       if (ruling !== undefined) complain(`funcs: ${name}: ${ruling}`);
+    }
+  }
+  // Where no symbol is named, none is wrong.
+  if (table.trust !== undefined) {
+    for (const text of sharedBuildIdTexts(engine.places.objects)) {
+      complain(`funcs: ${name}: ${text}`);
     }
   }
   const leftOut = engine.leftOut + counts.leftOut;

@@ -18,6 +18,7 @@ import {
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
 import { LargestPeriods, rulingPeriodText } from "@perfdata/session/ruling-period";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { UNMAPPED } from "@perfdata/session/places";
@@ -499,6 +500,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       const ruling = rulingPeriodText({ name, samples, period, largest }, event);
       if (ruling !== undefined) parts.push(ruling);
     }
+    parts.push(...sharedBuildIdTexts((this.#engine as Engine).places.objects));
     if (rounded !== undefined) parts.push(rounded);
     if (leftOut > 0) parts.push(`${leftOut} samples are damaged or of no known event`);
     return parts.join("; ");

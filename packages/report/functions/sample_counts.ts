@@ -21,6 +21,7 @@ import { CHOSEN, type Run } from "@perfdata/session/run";
 import { SampleComms } from "@perfdata/session/sample-comms";
 import { streamFeature } from "@perfdata/session/stream-feature";
 import { recordedCpus } from "../cpu_topology.ts";
+import { sampleWeight } from "../sample_weight.ts";
 import { LargestPeriods } from "@perfdata/session/ruling-period";
 import { SampleReads } from "@perfdata/session/sample-reads";
 import { type HistogramPart, SampleHistogram } from "@perfdata/session/sample-histogram";
@@ -125,7 +126,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
   readonly needs: Needs;
   /** Totals by number of event. */
   readonly totals: EventTotal[] = [];
-  /** The largest period of each event. */
+  /** The largest period of each event, or the largest weight where accesses to memory are counted. */
   readonly largest: LargestPeriods = new LargestPeriods();
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
@@ -433,13 +434,13 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const { events, keys } = this.#options;
     if (events !== undefined && !events.has(event)) return;
     const total = this.totals[event] as EventTotal;
-    this.largest.see(event, period);
     const { pairs } = this;
     if (pairs !== undefined && this.kind === "branches") {
       this.#countBranches(pairs, total, run, i, event, comm);
       return;
     }
     if (pairs !== undefined) period = this.#weight(run, i);
+    this.largest.see(event, period);
     const parallelism = this.#parallelism;
     if (parallelism !== undefined) {
       const { threads } = parallelism;
@@ -491,11 +492,7 @@ export class SampleCounts implements Consumer, Shareable<CountsPart> {
     const { view } = run.at(i);
     const { littleEndian: le } = (this.#engine as Engine).reader;
     if (!fields.locate(view, intAt(run.start, i), intAt(run.end, i), le)) return 1;
-    const at = fields.weight;
-    const low = view.getUint32(le ? at : at + 4, le);
-    if ((sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0) return low || 1;
-    // deno-lint-ignore perfdata/halves -- a weight
-    return view.getUint32(le ? at + 4 : at, le) * 2 ** 32 + low || 1;
+    return sampleWeight(view, fields.weight, sampleType, le) || 1;
   }
 
   /** Counts the branches of a sample, as `iter_add_next_branch_entry` of tools/perf/util/hist.c does. */

@@ -1,4 +1,5 @@
 import { rulingPeriodText } from "@perfdata/session/ruling-period";
+import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
 import {
   FEATURE_NAMES,
   HEADER_CLOCK_DATA,
@@ -133,14 +134,17 @@ export async function recordingInfo(
   );
   const impossible: string[] = [];
   for (const [number, event] of events.entries()) {
-    const { name, samples, period, largestPeriod: largest } = event;
-    const ruling = rulingPeriodText({
-      name: engine.eventNames[number] ?? name,
-      samples,
-      period,
-      largest,
-    }, reader.events.all[number]);
-    if (ruling !== undefined) impossible.push(ruling);
+    const { samples, period, largestPeriod, weight, largestWeight } = event;
+    const of = { name: engine.eventNames[number] ?? event.name, samples };
+    for (
+      const sums of [
+        { ...of, period, largest: largestPeriod },
+        { ...of, period: weight, largest: largestWeight, what: "weight" as const },
+      ]
+    ) {
+      const ruling = rulingPeriodText(sums, reader.events.all[number]);
+      if (ruling !== undefined) impossible.push(ruling);
+    }
   }
   events.forEach((event, number) => event.name = engine.eventNames[number] ?? "");
   return {
@@ -173,27 +177,12 @@ export async function recordingInfo(
       bytes: counts.auxBytes,
     },
     objects: objectInfo(counts, engine),
-    impossible: [...impossible, ...sharedBuildIds(counts, engine)],
+    impossible: [
+      ...impossible,
+      ...[counts.farTimes.text() ?? []].flat(),
+      ...sharedBuildIdTexts(engine.places.objects),
+    ],
   };
-}
-
-/** Modules of the kernel that cannot all have the build id that they share. */
-function sharedBuildIds(counts: InfoCounts, { places }: Engine): string[] {
-  const modules = new Map<string, Set<string>>();
-  for (const [at, samples] of counts.byPlace.entries()) {
-    const object = samples === 0 || at === 0 ? undefined : places.objects[places.object(at - 1)];
-    if (object?.buildId === undefined || !/\.ko(?:\.\w{1,4})?$/.test(object.path)) continue;
-    const paths = modules.get(object.buildId);
-    if (paths === undefined) modules.set(object.buildId, new Set([object.path]));
-    else paths.add(object.path);
-  }
-  return Array.from(modules, ([buildId, paths]) => {
-    const [one, another] = paths;
-    return paths.size < 2
-      ? ""
-      : `${paths.size} modules of the kernel have the build id ${buildId}, ${one} and ${another} ` +
-        "among them: names in them may be those of another module";
-  }).filter((text) => text !== "");
 }
 
 function objectInfo(counts: InfoCounts, { places }: Engine): ObjectInfo {

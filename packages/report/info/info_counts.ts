@@ -2,11 +2,17 @@ import { LostRecords } from "@perfdata/session/lost-records";
 import {
   KERNEL_RECORDS,
   type PerfDataReader,
+  type PerfEvent,
   type RecordBatch,
   RecordCodec,
 } from "@perfdata/format";
 import { floatAt, intAt } from "@perfdata/format/elements";
-import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import {
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_STACK_USER,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+} from "@perfdata/format/perf-event";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { enlarge } from "@perfdata/format/enlarge";
 import {
@@ -23,8 +29,10 @@ import { layoutOf } from "@perfdata/format/struct";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { streamFeature } from "@perfdata/session/stream-feature";
+import { FarTimes, type TimesPart } from "@perfdata/session/far-times";
 import { type TimePart, TimeSpan } from "@perfdata/session/time-span";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+import { sampleWeight } from "../sample_weight.ts";
 import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 
 // Where the field of a record lies.
@@ -40,6 +48,10 @@ export interface EventInfo {
   period: number;
   /** The largest period of a sample. */
   largestPeriod: number;
+  /** Sum of the weights of samples; 0 if they have none. */
+  weight: number;
+  /** The largest weight of a sample. */
+  largestWeight: number;
   /** Samples a second that were asked for; `undefined` with a fixed period. */
   readonly frequency: number | undefined;
   /** The fixed period; `undefined` with a frequency. */
@@ -83,6 +95,8 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   /** First and last time of samples, and of the kernel's other records. */
   readonly ofSamples = new TimeSpan();
   readonly ofOthers = new TimeSpan();
+  /** Finds times of samples that are far from all others. */
+  readonly farTimes = new FarTimes();
   #reader: PerfDataReader | undefined;
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   readonly #fields: (SampleFields | null)[] = [];
@@ -129,17 +143,21 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   }
 
   part(): InfoPart {
-    const { events, stacks, processes, threads, cpus, byPlace, samples, ofSamples } = this;
-    return { events, stacks, processes, threads, cpus, byPlace, samples, span: ofSamples.part() };
+    const { events, stacks, processes, threads, cpus, byPlace, samples } = this;
+    const [span, times] = [this.ofSamples.part(), this.farTimes.part()];
+    return { events, stacks, processes, threads, cpus, byPlace, samples, span, times };
   }
 
   join(part: InfoPart, { place }: JoinedNumbers): void {
-    for (const [number, { samples, period, largestPeriod }] of part.events.entries()) {
+    for (const [number, of] of part.events.entries()) {
+      const { samples, period, largestPeriod } = of;
       if (samples === 0) continue;
       const event = this.#event(number);
       event.samples += samples;
       event.period += period;
       event.largestPeriod = Math.max(event.largestPeriod, largestPeriod);
+      event.weight += of.weight;
+      event.largestWeight = Math.max(event.largestWeight, of.largestWeight);
     }
     const { stacks } = this;
     stacks.chains += part.stacks.chains;
@@ -155,6 +173,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     }
     this.samples += part.samples;
     this.ofSamples.join(part.span);
+    this.farTimes.join(part.times);
   }
 
   #atPlace(place: number, samples: number): void {
@@ -237,8 +256,10 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
       this.cpus.add(cpu);
     }
     this.#atPlace(intAt(run.place, i), 1);
-    this.ofSamples.see(intAt(run.timeHi, i), intAt(run.timeLo, i));
-    this.#stack(run, i, number);
+    const [timeHi, timeLo] = [intAt(run.timeHi, i), intAt(run.timeLo, i)];
+    this.ofSamples.see(timeHi, timeLo);
+    if ((timeHi | timeLo) !== 0) this.farTimes.see(timeHi);
+    this.#parts(run, i, number, event);
   }
 
   /** Counts a thread, mostly one that was counted. */
@@ -255,7 +276,8 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.threads.add(tid);
   }
 
-  #stack(run: Run, i: number, number: number): void {
+  /** Counts the parts of a sample whose places depend on its other parts. */
+  #parts(run: Run, i: number, number: number, event: EventInfo): void {
     let fields = this.#fields[number];
     if (fields === undefined) fields = this.#fields[number] = this.#fieldsOf(number);
     if (fields === null) return;
@@ -273,13 +295,20 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
       stacks.copySize = Math.max(stacks.copySize, stackUserSize);
     }
     if (fields.branchStackLength > 0) stacks.branches++;
+    if (fields.weight < 0) return;
+    const { littleEndian, events } = this.#reader as PerfDataReader;
+    const { sampleType } = (events.all[number] as PerfEvent).layout;
+    const weight = sampleWeight(view, fields.weight, sampleType, littleEndian);
+    event.weight += weight;
+    if (weight > event.largestWeight) event.largestWeight = weight;
   }
 
-  /** What finds the stacks of an event's samples; `null` if they have none. */
+  /** The fields of an event's samples; `null` if neither stacks nor weights are among them. */
   #fieldsOf(number: number): SampleFields | null {
     const event = (this.#reader as PerfDataReader).events.all[number];
     if (event === undefined) return null;
-    const any = PERF_SAMPLE_STACK_USER | PERF_SAMPLE_BRANCH_STACK;
+    const any = PERF_SAMPLE_STACK_USER | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_WEIGHT |
+      PERF_SAMPLE_WEIGHT_STRUCT;
     return event.hasChain || (event.layout.sampleType & any) !== 0 ? event.sampleFields() : null;
   }
 
@@ -306,6 +335,8 @@ export interface InfoPart {
   readonly samples: number;
   /** Their times. */
   readonly span: TimePart;
+  /** Samples by their times. */
+  readonly times: TimesPart;
 }
 
 /** An event without samples. */
@@ -317,6 +348,8 @@ export function emptyInfo(reader: PerfDataReader, number: number): EventInfo {
     samples: 0,
     period: 0,
     largestPeriod: 0,
+    weight: 0,
+    largestWeight: 0,
     frequency: attr?.flags.freq ? value : undefined,
     fixedPeriod: attr?.flags.freq ? undefined : value,
   };

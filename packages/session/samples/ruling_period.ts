@@ -32,6 +32,8 @@ export interface EventPeriods {
   readonly period: number;
   /** The largest of them. */
   readonly largest: number;
+  /** What was added, if it is not the period: the weights of accesses to memory. */
+  readonly what?: "period" | "weight";
 }
 
 /**
@@ -56,12 +58,12 @@ export interface EventPeriods {
  * ```
  */
 export function rulingPeriodText(
-  { name, samples, period, largest }: EventPeriods,
+  { name, samples, period, largest, what = "period" }: EventPeriods,
   event?: PerfEvent,
 ): string | undefined {
   if (event?.attr.type === PERF_TYPE_TRACEPOINT || event?.meansOffCpu === true) return undefined;
   const others = (period - largest) / (samples - 1);
   if (samples < FEWEST || largest <= period / 2 || largest <= TIMES * others) return undefined;
-  return `one of ${samples} samples of ${name} has a period of ${largest}, ` +
-    `${(100 * largest / period).toFixed(1)}% of all: shares by period are of it alone`;
+  return `one of ${samples} samples of ${name} has a ${what} of ${largest}, ` +
+    `${(100 * largest / period).toFixed(1)}% of all: shares by ${what} are of it alone`;
 }
