@@ -17,8 +17,9 @@ import {
   writeStdout,
 } from "@perfdata/format/file-sink";
 import { visible } from "@perfdata/format/visible";
+import { wrapped } from "./_wrapped.ts";
 
-/** Wrong usage: one line, exit code 2. */
+/** Wrong usage: one message, exit code 2. */
 export class UsageError extends Error {
   /** The word that is not known, and those that are: the nearest of them is suggested. */
   readonly near: Near | undefined;
@@ -41,10 +42,10 @@ export interface Near {
   readonly known: readonly string[];
 }
 
-/** The input, or the machine, does not allow what was asked for: one line, exit code 1. */
+/** The input, or the machine, does not allow what was asked for: one message, exit code 1. */
 export class InputError extends Error {}
 
-/** A sound recording without what was asked for: one line, exit code 0. */
+/** A sound recording without what was asked for: one message, exit code 0. */
 export class NothingToShow extends InputError {}
 
 /** The flags of a command. */
@@ -323,9 +324,19 @@ export function writeLine(line: string): void {
   writeLines([line]);
 }
 
-/** Writes one line to standard error; it is one whatever names are in it. */
-export function complain(line: string): void {
-  const all = encoder.encode(`${visible(line)}\n`);
+/** Messages of this run. */
+const said = new Set<string>();
+
+/**
+ * Writes a message to standard error. Names in it are shown without control characters, and a long message is
+ * wrapped. The same message is written once in a run.
+ *
+ * @param again Write the message even if it was written before: an answer to another question.
+ */
+export function complain(message: string, again = false): void {
+  if (said.has(message) && !again) return;
+  said.add(message);
+  const all = encoder.encode(`${wrapped(visible(message)).join("\n")}\n`);
   try {
     for (let n = 0; n < all.length;) n += Deno.stderr.writeSync(all.subarray(n));
   } catch {
@@ -416,6 +427,7 @@ export async function main(
   program = "",
 ): Promise<void> {
   let code: number;
+  said.clear();
   guardHeap();
   try {
     const cwd = environment("PERFDATA_CWD");
@@ -424,7 +436,7 @@ export async function main(
   } catch (error) {
     code = await exitCode(tool, program, error);
     if (code !== 0 && args.includes("--debug") && error instanceof Error) {
-      for (const line of (error.stack ?? "").split("\n")) complain(line);
+      for (const line of (error.stack ?? "").split("\n")) complain(line, true);
     }
   }
   // A process that comes to its end leaves its compiled code to the next one, which starts the sooner

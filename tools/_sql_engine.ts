@@ -11,6 +11,7 @@ import {
   StatementType,
 } from "npm:@duckdb/node-api@1.5.5-r.5";
 import { quoted, tableView, VIEWS } from "./_sql_views.ts";
+import { wrapped } from "./_wrapped.ts";
 
 /** What is asked, as the command sends it. */
 export interface SqlJob {
@@ -270,7 +271,7 @@ async function tried(action: () => Promise<void>): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
-    console.error(`sql: ${oneLine(error)}`);
+    console.error(wrapped(`sql: ${oneLine(error)}`).join("\n"));
     return false;
   }
 }

@@ -356,7 +356,7 @@ function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
 async function run([name, ...args]: readonly string[]): Promise<number> {
   switch (name) {
     case undefined:
-      for (const line of overview().trimEnd().split("\n")) complain(line);
+      for (const line of overview().trimEnd().split("\n")) complain(line, true);
       return 2;
     case "help":
     case "--help":

@@ -4,7 +4,7 @@ import { helpFlags, SHELLS } from "../../tools/_completion.ts";
 import { parseFlags, UsageError } from "../../tools/_cli.ts";
 import { parseNames } from "../../tools/_sample_flags.ts";
 import { entries } from "../../tools/perfdata.ts";
-import { inFolder, tool, toolArguments } from "../support/tool.ts";
+import { inFolder, tool, toolArguments, unwrapped } from "../support/tool.ts";
 import { skipped } from "../support/ignored.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -39,7 +39,7 @@ async function run(program: string, args: readonly string[]): Promise<Result | u
       stderr: "piped",
     }).output();
     const decoder = new TextDecoder();
-    return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+    return { code, out: decoder.decode(stdout), err: unwrapped(decoder.decode(stderr)) };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { needs } from "../../packages/symbols/testing/toolchain.ts";
 import { perfRecords } from "../support/perf.ts";
-import { denoFolder } from "../support/tool.ts";
+import { denoFolder, unwrapped } from "../support/tool.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -33,7 +33,7 @@ async function run(
   }
   const { code, stdout, stderr } = await output;
   const decoder = new TextDecoder();
-  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+  return { code, out: decoder.decode(stdout), err: unwrapped(decoder.decode(stderr)) };
 }
 
 const DENO_DIR = denoFolder();

@@ -12,6 +12,7 @@ import {
   stepProgram,
 } from "../../fixtures/stepped/program.ts";
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
+import { unwrapped } from "../support/tool.ts";
 import { ignored } from "../support/ignored.ts";
 import { tableRows } from "../support/parquet_rows.ts";
 
@@ -40,7 +41,7 @@ async function pt(args: readonly string[], stdin?: Uint8Array, name = "pt"): Pro
   }
   const { code, stdout, stderr } = await child.output();
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: text(stdout), stderr: text(stderr) };
+  return { code, stdout: text(stdout), stderr: unwrapped(text(stderr)) };
 }
 
 /** First addresses of the functions of a program that was linked statically. */

@@ -13,8 +13,10 @@ export interface ToolResult {
   readonly stdout: Uint8Array;
   /** Standard output as text. */
   readonly out: string;
-  /** Standard error as text. */
+  /** Standard error as text, in which each message is one line. */
   readonly err: string;
+  /** Standard error as a terminal shows it, in which long messages are wrapped. */
+  readonly shown: string;
 }
 
 /** How to run it. */
@@ -72,9 +74,17 @@ export async function tool(
     cwd,
     env: { NO_COLOR: "1", PERFDATA_CWD: "", ...env },
   });
-  const decoder = new TextDecoder();
-  return { code, stdout, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+  return resultOf(code, stdout, stderr);
 }
+
+function resultOf(code: number, stdout: Uint8Array, stderr: Uint8Array): ToolResult {
+  const decoder = new TextDecoder();
+  const shown = decoder.decode(stderr);
+  return { code, stdout, out: decoder.decode(stdout), err: unwrapped(shown), shown };
+}
+
+/** Messages on standard error, each on one line. */
+export const unwrapped = (shown: string): string => shown.replaceAll(/\n {4}(?=\S)/g, " ");
 
 /** Runs a tool to its end, in a process of its own. */
 export async function toolProcess(
@@ -103,8 +113,7 @@ export async function toolProcess(
     }
   }
   const { code, stdout, stderr } = await output;
-  const decoder = new TextDecoder();
-  return { code, stdout, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+  return resultOf(code, stdout, stderr);
 }
 
 /** Calls back with a temporary directory, which is removed afterwards. */
