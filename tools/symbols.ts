@@ -163,6 +163,15 @@ async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses
 const hasData = (path: string): boolean =>
   [...Deno.readDirSync(path)].some(({ name }) => name === "data");
 
+/** Says why periods are left out of what is printed. */
+function reportMixed(file: string, { events }: RecordedAddresses): void {
+  if (events < 2) return;
+  complain(
+    `symbols: ${file}: samples are of ${events} events, whose periods have no common unit: ` +
+      "shares are of samples",
+  );
+}
+
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
 
@@ -182,18 +191,19 @@ function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>
   ).join("");
 }
 
-function trustText(trust: SymbolTrust, file: string): string {
+/** @param hasPeriods Whether periods are of one event: those of several have no common unit. */
+function trustText(trust: SymbolTrust, file: string, hasPeriods: boolean): string {
   const { all } = trust;
   const share = (what: string, counted: TrustCount): string[] => [
     what,
     String(counted.samples),
     percent(counted.samples, all.samples),
-    percent(counted.period, all.period),
+    ...(hasPeriods ? [percent(counted.period, all.period)] : []),
     String(counted.addresses),
     percent(counted.addresses, all.addresses),
   ];
   const summary = columns([
-    ["", "SAMPLES", "", "PERIOD", "ADDRESSES", ""],
+    ["", "SAMPLES", "", ...(hasPeriods ? ["PERIOD"] : []), "ADDRESSES", ""],
     share("all", all),
     share("with a function", trust.resolved),
     share("with a source line", trust.lines),
@@ -293,7 +303,7 @@ function unwoundTable({ rows, text }: Unwound): string {
   return `\nstacks: ${text}\n\n${table}`;
 }
 
-function trustJson(trust: SymbolTrust, stacks: Unwound): string {
+function trustJson(trust: SymbolTrust, stacks: Unwound, hasPeriods: boolean): string {
   const json = {
     all: trust.all,
     resolved: trust.resolved,
@@ -325,7 +335,8 @@ function trustJson(trust: SymbolTrust, stacks: Unwound): string {
       stacks: { copied_bytes: stacks.copied, needed_bytes: stacks.needed, rows: stacks.rows },
     }),
   };
-  return `${JSON.stringify(json, null, 2)}\n`;
+  const isShown = (key: string) => hasPeriods || key !== "period";
+  return `${JSON.stringify(json, (key, value) => isShown(key) ? value : undefined, 2)}\n`;
 }
 
 /**
@@ -364,12 +375,15 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   if (target === undefined) {
     writeOut(bytes);
   } else {
+    reportMixed(file, recorded);
     target.write(bytes);
     about(output, () => target.commit());
     writeOut(
       flags.on.json
-        ? trustJson(trust, stacks)
-        : `${output}: ${bytes.length} bytes\n\n${trustText(trust, file)}${unwoundTable(stacks)}`,
+        ? trustJson(trust, stacks, recorded.events < 2)
+        : `${output}: ${bytes.length} bytes\n\n${trustText(trust, file, recorded.events < 2)}${
+          unwoundTable(stacks)
+        }`,
     );
   }
   return damaged ? 1 : 0;
@@ -380,9 +394,12 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
   const found = await trustOf(recorded, resolver);
   reportRefused("symbols", found);
+  reportMixed(file, recorded);
   const stacks = unwound(recorded);
   writeOut(
-    flags.on.json ? trustJson(found, stacks) : trustText(found, file) + unwoundTable(stacks),
+    flags.on.json
+      ? trustJson(found, stacks, recorded.events < 2)
+      : trustText(found, file, recorded.events < 2) + unwoundTable(stacks),
   );
   return damaged ? 1 : 0;
 }

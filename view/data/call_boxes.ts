@@ -89,6 +89,7 @@ export function callBoxes(
   }
   close(0, before);
   return {
+    direction: "down",
     length: columns.item.length,
     parent: Int32Array.from(columns.parent),
     item: Int32Array.from(columns.item),

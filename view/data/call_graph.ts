@@ -15,12 +15,18 @@ export interface Group {
   readonly carried: number[] | undefined;
   /** Weight of the group. */
   readonly total: number;
-  /** Weight of samples that are in the function itself. */
+  /** Weight of samples that are in the function itself; towards callers, of stacks that start at it. */
   readonly self: number;
 }
 
 /** Which way stacks are walked: towards callees, or towards callers. */
 export type Direction = "down" | "up";
+
+/** What {@linkcode Group.self} is called, in a column and behind a share. */
+export const OWN: Readonly<Record<Direction, { readonly title: string; readonly text: string }>> = {
+  down: { title: "Self", text: "itself" },
+  up: { title: "Start", text: "start here" },
+};
 
 /** Stacks with the weight of what is selected. */
 export class CallGraph {

@@ -15,8 +15,10 @@ export interface FlameBoxes {
   readonly width: Float64Array;
   /** Weight. */
   readonly total: Float64Array;
-  /** Weight of the function itself. */
+  /** Weight of the function itself; towards callers, of the stacks that start at it. */
   readonly self: Float64Array;
+  /** Which way stacks were walked. */
+  readonly direction: Direction;
   /** How many rows there are. */
   readonly rows: number;
   /** Weight of all that is selected. */
@@ -123,6 +125,7 @@ export function flameBoxes(
     total: Float64Array.from(total),
     self: Float64Array.from(self),
     other: Float64Array.from(other),
+    direction,
     rows: depth.reduce((most, deep) => Math.max(most, deep + 1), 0),
     sum: graph.sum,
     narrow,

@@ -109,6 +109,7 @@ export function timeBoxes(
   }
   close(0);
   return {
+    direction: "down",
     length: columns.item.length,
     parent: Int32Array.from(columns.parent),
     item: Int32Array.from(columns.item),

@@ -6,7 +6,7 @@ import {
   plainSamples,
   profileOf,
 } from "../../packages/export/testing.ts";
-import type { Direction } from "./call_graph.ts";
+import { type Direction, OWN } from "./call_graph.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
 import { viewProfile } from "@perfdata/export/view-profile";
 
@@ -195,5 +195,26 @@ Deno.test("ViewEngine.facts: samples of threads are of one event each", () => {
     }
     const sum = threadSamples[event]?.reduce((sum, count) => sum + count, 0);
     assertEquals(sum, totals[event]?.samples);
+  }
+});
+
+Deno.test("ViewEngine.flame: towards callers, a box's own weight is of stacks that start there, and called so", () => {
+  const shown: Shown = { event: 0, weight: "period", inline: true };
+  for (const direction of ["up", "down"] as const) {
+    const boxes = ENGINE.flame(shown, { direction, zoom: [], least: 0 });
+    const found = new Map<string, number>();
+    for (const [box, own] of boxes.self.entries()) {
+      const name = nameOf(boxes.item[box] ?? -1);
+      if (own > 0) found.set(name, (found.get(name) ?? 0) + own);
+    }
+    const wanted = new Map<string, number>();
+    for (const sample of SAMPLES.filter(({ event }) => event === 0)) {
+      const names = namesOf(sample);
+      const name = (direction === "up" ? names[0] : names.at(-1)) ?? NONE;
+      wanted.set(name, (wanted.get(name) ?? 0) + sample.period);
+    }
+    assertEquals(new Map([...found].sort()), new Map([...wanted].sort()));
+    const { title, text } = OWN[boxes.direction];
+    assertEquals([title, text], direction === "up" ? ["Start", "start here"] : ["Self", "itself"]);
   }
 });

@@ -1,5 +1,6 @@
 import { PLAIN_COLOR } from "@perfdata/export/flame-colors";
 import { floatAt, intAt } from "@perfdata/format/elements";
+import { OWN } from "../data/call_graph.ts";
 import type { FlameBoxes } from "../data/flame_boxes.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
 import {
@@ -197,7 +198,7 @@ function Facts(
       <strong>{names[fn] ?? "[no stack]"}</strong> <span class="soft">{objectOf(fn)}</span>{" "}
       {percent(total, boxes.sum)} of all
       {up >= 0 && `, ${percent(total, floatAt(boxes.total, up))} of its parent`},{" "}
-      {percent(self, boxes.sum)} itself; {counted}{" "}
+      {percent(self, boxes.sum)} {OWN[boxes.direction].text}; {counted}{" "}
       {counted === "samples" ? grouped(total) : amount(total, unit)}
       {said !== "" && `; ${said}`}
     </>

@@ -15,8 +15,10 @@ export interface RecordedAddresses {
   readonly table: AddressTable;
   /** Samples that have an `ip`. */
   readonly samples: number;
-  /** The sum of their periods. */
+  /** The sum of their periods, which means nothing for several events: their units differ. */
   readonly period: number;
+  /** Number of the events that these samples are of. */
+  readonly events: number;
   /** Samples whose call chain or branch stack is damaged: these were not looked at. */
   readonly damaged: number;
   /** Release of the recorded kernel, if the file has it. */
@@ -71,6 +73,8 @@ export class AddressConsumer implements Consumer {
   #engine: Engine | undefined;
   #samples = 0;
   #period = 0;
+  readonly #events = new Set<number>();
+  #event = -1;
 
   /** Takes what the pass shares. */
   start(engine: Engine): void {
@@ -84,6 +88,10 @@ export class AddressConsumer implements Consumer {
       if (chosen[i] === CHOSEN.NO || (place[i] as number) < 0) continue;
       this.#samples++;
       this.#period += period[i] as number;
+      if (run.event[i] !== this.#event) {
+        this.#event = run.event[i] as number;
+        this.#events.add(this.#event);
+      }
       this.#uses.use(place[i] as number, ADDRESS_USE.IP, 1, period[i] as number);
       for (let k = branchStart[i] as number; k < (branchStart[i + 1] as number); k++) {
         const branch = run.branches[k] as number;
@@ -119,6 +127,7 @@ export class AddressConsumer implements Consumer {
       table: this.#uses.table(places),
       samples: this.#samples,
       period: this.#period,
+      events: this.#events.size,
       damaged: leftOut,
       release: recorded.release,
       arch: recorded.arch,
