@@ -289,7 +289,7 @@ function examplesIn(user: string): number {
     const readme = Deno.readTextFileSync(`${user}/node_modules/${folder}/README.md`);
     for (const [, example = ""] of readme.matchAll(/^```(?:js|ts)\n([^]*?)^```$/gm)) {
       Deno.writeTextFileSync(`${user}/example-${lines.length}.js`, example);
-      lines.push(`await import("../example-${lines.length}.js");\n`);
+      lines.push(`await import("./example-${lines.length}.js");\n`);
     }
   }
   Deno.writeTextFileSync(`${user}/examples.js`, lines.join(""));
