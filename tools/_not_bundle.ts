@@ -1,35 +1,38 @@
 /** The error for a file that was given as a symbol bundle and is not one. */
+import { type FileKind, fileKind, KIND_BYTES } from "@perfdata/format/file-kind";
 import { InputError } from "./_cli.ts";
 
-/** Whether a file begins as recordings do, or is a directory, as `perf record --kcore` makes it. */
+/** The kind of a file by its first bytes; `undefined` if it cannot be read, which its reader reports. */
+function kindOf(path: string): FileKind | undefined {
+  const start = new Uint8Array(KIND_BYTES);
+  try {
+    using file = Deno.openSync(path);
+    return fileKind(start.subarray(0, file.readSync(start) ?? 0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a file is a recording, or is a directory, as `perf record --kcore` makes it. */
 export function isRecording(path: string): boolean {
-  const magic = new Uint8Array(8);
   try {
     if (Deno.statSync(path).isDirectory) return true;
-    using file = Deno.openSync(path);
-    file.readSync(magic);
   } catch {
-    // Who opens it says what there is to say.
+    return false;
   }
-  return /^(PERFILE2|2ELIFREP|PERFFILE)$/.test(new TextDecoder().decode(magic));
+  return kindOf(path) === "recording";
 }
 
 /** Whether a file is an archive, as perf archive makes it: tar, perhaps compressed. */
 export function isArchive(path: string): boolean {
-  const start = new Uint8Array(262);
-  try {
-    using file = Deno.openSync(path);
-    file.readSync(start);
-  } catch {
-    // Who opens it says what there is to say.
-  }
-  const text = String.fromCharCode(...start);
-  // tar; bzip2, xz, gzip and zstd, where the name says that it is one of these.
-  const isPacked = ["BZh", "\xfd7zXZ", "\x1f\x8b", "\x28\xb5\x2f\xfd"].some((magic) =>
-    text.startsWith(magic)
-  );
-  return text.slice(257) === "ustar" || (isPacked && /\.(tar\.\w+|t[bgx]z2?)$/.test(path));
+  const kind = kindOf(path);
+  // Of compressed files, the name says whether they are archives.
+  return kind === "tar" ||
+    (isCompression(kind) && /\.(tar\.\w+|t[bgx]z2?)$/.test(path));
 }
+
+const isCompression = (kind: FileKind | undefined): boolean =>
+  kind === "gzip" || kind === "bzip2" || kind === "xz" || kind === "zstd";
 
 /** What is wrong with a file that was named as a bundle: it may be a recording, or an archive. */
 export function notBundle(path: string, error: Error): InputError {

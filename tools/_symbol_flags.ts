@@ -1,6 +1,7 @@
 /**
  * The flags of all commands that show symbols.
  */
+import { fileKind } from "@perfdata/format/file-kind";
 import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
@@ -163,7 +164,7 @@ function checkElf(path: string): void {
     using file = Deno.openSync(path);
     const start = new Uint8Array(4);
     file.readSync(start);
-    if (String.fromCharCode(...start) !== "\x7fELF") {
+    if (fileKind(start) !== "elf") {
       throw new InputError(`${path}: is no ELF file`);
     }
   });

@@ -1,6 +1,7 @@
 import { isRandomAccess, type RandomAccessSource, type SyncSource } from "@perfdata/format";
 import { directorySource } from "@perfdata/format/directory-source";
 import { bundledText } from "@perfdata/symbols/bundle-code";
+import { fileKind } from "@perfdata/format/file-kind";
 import { expandedStream, fileCompression } from "@perfdata/format/compressed-source";
 import { checkRange } from "@perfdata/symbols/binary-source";
 import { type ClosableSource } from "@perfdata/symbols/symbol-files";
@@ -43,17 +44,10 @@ function binarySource(blob: Blob): ClosableSource {
 /** What is done with a file. */
 type Kind = "recording" | "part" | "elf" | "bundle" | "other";
 
-function startsWith(start: Uint8Array, text: string): boolean {
-  return [...text].every((character, i) => start[i] === character.charCodeAt(0));
-}
-
 function kindOf(name: string, start: Uint8Array): Kind {
-  const isRecording = ["PERFILE2", "2ELIFREP", "PERFFILE"].some((magic) =>
-    startsWith(start, magic)
-  );
-  if (isRecording) return "recording";
-  if (startsWith(start, "\x7fELF")) return "elf";
-  if (startsWith(start, "PERFSYMS")) return "bundle";
+  const kind = fileKind(start);
+  if (kind === "recording" || kind === "elf") return kind;
+  if (kind === "symbol bundle") return "bundle";
   return /^data\.\d+$/.test(name) ? "part" : "other";
 }
 

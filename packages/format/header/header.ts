@@ -1,4 +1,5 @@
 import { PerfDataError } from "../error.ts";
+import { fileKind, kindText, type Magic, MAGICS } from "./file_kind.ts";
 import {
   array,
   bytes,
@@ -27,20 +28,7 @@ export const perfFileSection: StructCodec<{
 /** A run of bytes in the file. */
 export type PerfFileSection = StructValue<typeof perfFileSection.parts>;
 
-/** How the magic number says that a file begins: its version and its byte order. */
-export interface Magic {
-  /** 1: `PERFFILE`, 2: `PERFILE2`. */
-  readonly version: 1 | 2;
-  /** Byte order of the machine that wrote the file. */
-  readonly littleEndian: boolean;
-}
-
-const MAGICS: Readonly<Record<string, Magic>> = {
-  // Version 1 is always written in this order of bytes; the byte order shows in the sizes.
-  PERFFILE: { version: 1, littleEndian: true },
-  PERFILE2: { version: 2, littleEndian: true },
-  "2ELIFREP": { version: 2, littleEndian: false },
-};
+export type { Magic } from "./file_kind.ts";
 
 /**
  * Recognises the first 16 bytes of a file: magic number and `size`.
@@ -122,46 +110,6 @@ export const PERF_PIPE_HEADER_SIZE = 16;
 /** Longest header that is believed; a larger `size` is damage. */
 const MAX_HEADER_SIZE = 4096;
 
-/** What is given in place of a recording now and then, by its first bytes in hexadecimal. */
-const OTHERS: readonly (readonly [start: RegExp, what: string])[] = [
-  [/^1f 8b/, "data packed by gzip, to be unpacked before"],
-  [/^28 b5 2f fd/, "data packed by zstd, to be unpacked before"],
-  [/^fd 37 7a 58 5a/, "data packed by xz, to be unpacked before"],
-  [/^42 5a 68 3[1-9]/, "data packed by bzip2, to be unpacked before"],
-  [/^04 22 4d 18/, "data packed by lz4, to be unpacked before: lz4 -d"],
-  [/^50 4b 03 04/, "a zip archive, to be unpacked before"],
-  [/^7f 45 4c 46/, "an ELF file"],
-  [/^50 45 52 46 53 59 4d 53/, "a symbol bundle"],
-  [/^(?:44 54 69 4a|4a 69 54 44)/, "a jitdump: perfdata convert --jit puts it into its recording"],
-  // A message of protobuf whose first field is a message: the type of a sample.
-  [/^0a 0[2-6] 08 /, "a profile of pprof: go tool pprof reads it"],
-];
-
-/** A time in a line of `perf script`, and a thread. */
-const SCRIPT_TIME = /^\d{1,12}\.\d{6,9}:$/;
-const SCRIPT_THREAD = /^\d{1,10}(?:\/\d{1,10})?$/;
-
-/** Whether text has a line of `perf script`: command, thread, perhaps a CPU, and a time. */
-function hasScriptLine(text: string): boolean {
-  return text.split("\n").some((line) => {
-    const words = line.split(" ").filter((word) => word !== "");
-    const time = words.findIndex((word) => SCRIPT_TIME.test(word));
-    return time > 1 && words.slice(1, time).some((word) => SCRIPT_THREAD.test(word));
-  });
-}
-
-/** What a file is that is not a recording, by its first bytes; `undefined` if that is not known. */
-function otherKind(start: Uint8Array): string | undefined {
-  const found = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0"))
-    .join(" ");
-  const [, other] = OTHERS.find(([first]) => first.test(found)) ?? [];
-  if (other !== undefined) return other;
-  const text = new TextDecoder("latin1").decode(start);
-  return hasScriptLine(text)
-    ? "text of perf script; perfdata reads the perf.data itself"
-    : undefined;
-}
-
 /**
  * Checks the `size` in the first 16 bytes and returns it.
  *
@@ -173,8 +121,8 @@ export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
   if (magic === undefined) {
     const found = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0"))
       .join(" ");
-    const other = otherKind(start);
-    const what = other === undefined ? "" : `; it is ${other}`;
+    const kind = fileKind(start);
+    const what = kind === undefined || kind === "recording" ? "" : `; it is ${kindText(kind)}`;
     throw new PerfDataError(
       start.length < 16
         ? `file header: ${start.length} bytes, expected at least 16`

@@ -47,6 +47,9 @@ const OTHERS: readonly (readonly [start: string, called: RegExp])[] = [
   ["demo  4242 [001]  1234.567890:     500250 cpu-clock:\n", /it is text of perf script/],
   ["Web Content 42/43 12.000001:  1 cycles:\n", /it is text of perf script/],
   ["\0".repeat(104), /all zeros: the recording was never finished$/],
+  ["7f0010 2f Foo.bar\n7f0040 10 LazyCompile:~x a.js:1\n", /it is a perf map, /],
+  ["main;work;inner 12\nmain 3\n", /it is text of folded stacks/],
+  ["main 12\nother 3\n", /expected PERFILE2 or PERFFILE$/],
   ["a text of any other kind", /expected PERFILE2 or PERFFILE$/],
 ];
 

@@ -20,6 +20,7 @@ import {
   payloadSize,
   type Stop,
 } from "./framing.ts";
+import { KIND_BYTES } from "../header/file_kind.ts";
 import {
   decodeFileHeader,
   featureIds,
@@ -51,9 +52,6 @@ import { type ZstdState, type ZstdStream, zstdStream } from "../zstd/zstd.ts";
 import { recordSize } from "../records/record_header.ts";
 
 export type { FeatureSection } from "./file_tables.ts";
-
-/** Bytes that tell what a file is that is not a recording. */
-const START = 512;
 
 /** Maximum number of bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
@@ -203,7 +201,7 @@ export class PerfDataReader {
     const start = new Uint8Array(16);
     const count = await forward.readFull(start);
     if (parseMagic(start.subarray(0, count)) === undefined) {
-      const more = new Uint8Array(START);
+      const more = new Uint8Array(KIND_BYTES);
       more.set(start);
       headerSize(more.subarray(0, count + await forward.readFull(more.subarray(count))));
     }

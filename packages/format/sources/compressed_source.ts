@@ -1,15 +1,11 @@
 import { type RandomAccessSource, type StreamSource, streamSource } from "./source.ts";
+import { fileKind } from "../header/file_kind.ts";
 import { zstdStream } from "../zstd/zstd.ts";
 
 /** How a file is compressed as a whole, by its first bytes. */
 export type FileCompression = "gzip" | "bzip2" | "xz" | "zstd";
 
-const MAGIC: readonly (readonly [FileCompression, readonly number[]])[] = [
-  ["gzip", [0x1f, 0x8b]],
-  ["bzip2", [0x42, 0x5a, 0x68]],
-  ["xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
-  ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
-];
+const COMPRESSIONS: readonly FileCompression[] = ["gzip", "bzip2", "xz", "zstd"];
 
 /** Input is given to the decoders in pieces, each of which may expand a thousandfold. */
 const PIECE = 1 << 13;
@@ -30,7 +26,8 @@ const PIECE = 1 << 13;
  * ```
  */
 export function fileCompression(start: Uint8Array): FileCompression | undefined {
-  return MAGIC.find(([, magic]) => magic.every((byte, i) => start[i] === byte))?.[0];
+  const kind = fileKind(start.subarray(0, 6));
+  return COMPRESSIONS.find((compression) => compression === kind);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { PerfDataError } from "../error.ts";
+import { fileKind } from "../header/file_kind.ts";
 import type { StreamSource } from "./source.ts";
 
 /** Size of a header in bytes; contents are padded to a multiple of it. */
@@ -8,7 +9,6 @@ const REGULAR = new Set(["0", "\0", "7"]);
 /** Members that hold the name of the one after them, where that is long: those of GNU, and of POSIX. */
 const NAMES = new Set(["L", "x"]);
 const LONGEST_NAME = 1 << 16;
-const RECORDING = /^(?:PERFILE2|2ELIFREP|PERFFILE)/;
 /** Maximum number of names that a message lists. */
 const LISTED = 5;
 
@@ -26,11 +26,7 @@ const LISTED = 5;
  * ```
  */
 export function isTar(start: Uint8Array): boolean {
-  if (start.length < BLOCK || text(start, 257, 5) !== "ustar") return false;
-  // The sum of all bytes, with blanks for the sum itself.
-  let sum = 8 * 0x20;
-  for (let i = 0; i < BLOCK; i++) if (i < 148 || i >= 156) sum += start[i] as number;
-  return parseInt(text(start, 148, 8), 8) === sum;
+  return fileKind(start) === "tar";
 }
 
 function text(bytes: Uint8Array, from: number, length: number): string {
@@ -128,7 +124,7 @@ class TarRecording implements StreamSource {
       const start = new Uint8Array(8);
       const length = await this.#archive.read(start);
       this.#name = member.name;
-      if (RECORDING.test(new TextDecoder().decode(start))) {
+      if (fileKind(start) === "recording") {
         this.#ahead = start.subarray(0, length);
         this.#left = member.size;
         return true;

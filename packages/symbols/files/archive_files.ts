@@ -1,3 +1,4 @@
+import { fileKind } from "@perfdata/format/file-kind";
 import { expandedSource, fileCompression } from "@perfdata/format/compressed-source";
 import {
   isTar,
@@ -90,7 +91,7 @@ export async function archiveFiles(
 }
 
 function isElf(start: Uint8Array): boolean {
-  return start.length === 4 && String.fromCharCode(...start) === "\x7fELF";
+  return fileKind(start) === "elf";
 }
 
 /** A file as a stream whose parts can be left out. */

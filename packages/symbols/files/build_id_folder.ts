@@ -1,3 +1,4 @@
+import { fileKind } from "@perfdata/format/file-kind";
 import { ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import type { SymbolFiles } from "./symbol_files.ts";
@@ -75,7 +76,7 @@ export class BuildIdFolder {
       source = this.#files.open(path);
       // A program of 52 bytes has no more than its header.
       if (source === undefined || source.size < 52) return;
-      if (String.fromCharCode(...source.read(0, 4)) !== "\x7fELF") return;
+      if (fileKind(source.read(0, 4)) !== "elf") return;
       const buildId = ElfFile.open(source).buildId();
       if (buildId === undefined) return;
       const key = keyOf(buildId);

@@ -1,0 +1,150 @@
+import type { FileCompression } from "../sources/compressed_source.ts";
+
+/** How the magic number says that a file begins: its version and its byte order. */
+export interface Magic {
+  /** 1: `PERFFILE`, 2: `PERFILE2`. */
+  readonly version: 1 | 2;
+  /** Byte order of the machine that wrote the file. */
+  readonly littleEndian: boolean;
+}
+
+/** The first eight bytes of recordings. */
+export const MAGICS: Readonly<Record<string, Magic>> = {
+  // Version 1 is always written in this order of bytes; the byte order shows in the sizes.
+  PERFFILE: { version: 1, littleEndian: true },
+  PERFILE2: { version: 2, littleEndian: true },
+  "2ELIFREP": { version: 2, littleEndian: false },
+};
+
+/** Kinds of files that users name in place of each other. */
+export type FileKind =
+  | FileCompression
+  | "recording"
+  | "lz4"
+  | "zip"
+  | "tar"
+  | "elf"
+  | "symbol bundle"
+  | "jitdump"
+  | "pprof"
+  | "perf script"
+  | "perf map"
+  | "folded";
+
+/** First bytes of kinds of files, in hexadecimal. */
+const STARTS: readonly (readonly [start: RegExp, kind: FileKind])[] = [
+  [/^1f 8b/, "gzip"],
+  [/^28 b5 2f fd/, "zstd"],
+  [/^fd 37 7a 58 5a 00/, "xz"],
+  [/^42 5a 68 3[1-9]/, "bzip2"],
+  [/^04 22 4d 18/, "lz4"],
+  [/^50 4b 03 04/, "zip"],
+  [/^7f 45 4c 46/, "elf"],
+  [/^50 45 52 46 53 59 4d 53/, "symbol bundle"],
+  [/^(?:44 54 69 4a|4a 69 54 44)/, "jitdump"],
+  // A message of protobuf whose first field is a message: the type of a sample.
+  [/^0a 0[2-6] 08 /, "pprof"],
+];
+
+/** What a message calls a file that is given in place of a recording. */
+const TEXTS: Readonly<Record<Exclude<FileKind, "recording">, string>> = {
+  gzip: "data packed by gzip, to be unpacked before",
+  zstd: "data packed by zstd, to be unpacked before",
+  xz: "data packed by xz, to be unpacked before",
+  bzip2: "data packed by bzip2, to be unpacked before",
+  lz4: "data packed by lz4, to be unpacked before: lz4 -d",
+  zip: "a zip archive, to be unpacked before",
+  tar: "a tar archive, to be unpacked before",
+  elf: "an ELF file",
+  "symbol bundle": "a symbol bundle",
+  jitdump: "a jitdump: perfdata convert --jit puts it into its recording",
+  pprof: "a profile of pprof: go tool pprof reads it",
+  "perf script": "text of perf script; perfdata reads the perf.data itself",
+  "perf map": "a perf map, which names generated code: it belongs to /tmp/perf-PID.map",
+  folded: "text of folded stacks; perfdata reads the perf.data itself",
+};
+
+/** Size of the header of a member of a tar archive. */
+const TAR_HEADER = 512;
+
+/** Bytes from which {@link fileKind} tells all kinds. */
+export const KIND_BYTES: number = TAR_HEADER;
+
+const hexOf = (bytes: Uint8Array): string =>
+  [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+
+/**
+ * The kind of a file; `undefined` if it is none of these.
+ *
+ * @param start Its first {@link KIND_BYTES} bytes. Eight tell all kinds but tar and text.
+ *
+ * @example
+ * ```ts
+ * import { fileKind } from "@perfdata/format/file-kind";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const kindOf = (text: string) => fileKind(new TextEncoder().encode(text));
+ * assertEquals(kindOf("PERFILE2"), "recording");
+ * assertEquals(kindOf("\x7fELF"), "elf");
+ * assertEquals(kindOf("main;work 12\n"), "folded");
+ * assertEquals(kindOf("notes\n"), undefined);
+ * ```
+ */
+export function fileKind(start: Uint8Array): FileKind | undefined {
+  if (isTarHeader(start)) return "tar";
+  const first = start.subarray(0, 8);
+  if (Object.hasOwn(MAGICS, String.fromCharCode(...first))) return "recording";
+  const hex = hexOf(first);
+  return STARTS.find(([bytes]) => bytes.test(hex))?.[1] ?? textKind(start);
+}
+
+/** What a message calls a kind of file that is not a recording. */
+export const kindText = (kind: Exclude<FileKind, "recording">): string => TEXTS[kind];
+
+function isTarHeader(start: Uint8Array): boolean {
+  if (start.length < TAR_HEADER || hexOf(start.subarray(257, 262)) !== "75 73 74 61 72") {
+    return false;
+  }
+  // The sum of all bytes, with blanks for the sum itself.
+  let sum = 8 * 0x20;
+  for (let i = 0; i < TAR_HEADER; i++) if (i < 148 || i >= 156) sum += start[i] as number;
+  return parseInt(String.fromCharCode(...start.subarray(148, 156)), 8) === sum;
+}
+
+function textKind(start: Uint8Array): FileKind | undefined {
+  // As latin1: any bytes but 0.
+  if (start.includes(0)) return undefined;
+  const lines = new TextDecoder("latin1").decode(start).split("\n");
+  // The last line may be cut.
+  if (lines.length > 1) lines.pop();
+  if (lines.some(isScriptLine)) return "perf script";
+  if (lines.every(isMapLine)) return "perf map";
+  return lines.every(isFoldedLine) && lines.some((line) => line.includes(";"))
+    ? "folded"
+    : undefined;
+}
+
+/** A time in a line of `perf script`, and a thread. */
+const SCRIPT_TIME = /^\d{1,12}\.\d{6,9}:$/;
+const SCRIPT_THREAD = /^\d{1,10}(?:\/\d{1,10})?$/;
+
+/** A line of `perf script`: command, thread, perhaps a CPU, and a time. */
+function isScriptLine(line: string): boolean {
+  const words = line.split(" ").filter((word) => word !== "");
+  const time = words.findIndex((word) => SCRIPT_TIME.test(word));
+  return time > 1 && words.slice(1, time).some((word) => SCRIPT_THREAD.test(word));
+}
+
+const HEX = /^(?:0x)?[0-9a-fA-F]{1,16}$/;
+
+/** A line of a perf map: address, size and name. */
+function isMapLine(line: string): boolean {
+  const [address = "", size = "", name = ""] = line.split(" ", 3);
+  return HEX.test(address) && HEX.test(size) && name !== "";
+}
+
+/** A line of folded stacks: frames and a number. */
+function isFoldedLine(line: string): boolean {
+  const end = line.lastIndexOf(" ");
+  return end > 0 && /^\d+$/.test(line.slice(end + 1));
+}
