@@ -1,6 +1,6 @@
 import { checkMemory } from "@perfdata/format/memory";
 import { KERNEL_RECORDS, type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
@@ -12,6 +12,7 @@ import {
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleReads } from "@perfdata/session/sample-reads";
 import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
 import { USER_RECORDS } from "@perfdata/user-records";
 
@@ -106,6 +107,7 @@ export class Overview implements Consumer {
   readonly #live = new Map<number, ProcessRow>();
   #reader: PerfDataReader | undefined;
   #events: readonly PerfEvent[] = [];
+  #reads: SampleReads | undefined;
   #nr = 0;
   #first: bigint | undefined;
   #last = 0n;
@@ -138,13 +140,17 @@ export class Overview implements Consumer {
   start({ reader }: Engine): void {
     this.#reader = reader;
     this.#events = reader.events.all;
+    this.#reads = new SampleReads(reader);
   }
 
   /** Takes the records of a run. */
   rows(run: Run): void {
     const filtered = this.needs.machine;
     for (let i = 0; i < run.count; i++) {
-      if (filtered && run.type[i] === PERF_RECORD_SAMPLE && run.chosen[i] !== CHOSEN.YES) continue;
+      if (filtered && run.type[i] === PERF_RECORD_SAMPLE && run.chosen[i] !== CHOSEN.YES) {
+        this.#reads?.skip(run, i);
+        continue;
+      }
       this.#record(run, i);
     }
   }
@@ -176,7 +182,8 @@ export class Overview implements Consumer {
     const { bytes, view } = run.at(i);
     if (type === PERF_RECORD_SAMPLE) {
       if (event !== undefined && start + event.layout.fixedSize <= end) {
-        info = this.#sample(view, start, end, event, index, pid);
+        this.#count(run, i, pid);
+        if (this.#row !== undefined) info = this.#sampleText(view, start, end, event, index);
       }
     } else if (TASKS.has(type) || this.#row !== undefined) {
       const body = codec.decode(bytes.subarray(start, end), {
@@ -197,21 +204,29 @@ export class Overview implements Consumer {
     this.#row?.({ nr: this.#nr++, type: count.type, pid, tid, time, info });
   }
 
-  #sample(
+  /** Counts a sample for its process: for its event, or for those of the group that was read. */
+  #count(run: Run, i: number, pid: number): void {
+    const reads = this.#reads;
+    if (reads === undefined) return;
+    const { samples, periods } = this.#process(pid);
+    const count = reads.take(run, i);
+    for (let k = 0; k < count; k++) {
+      const event = numberAt(reads.event, k);
+      samples[event] = (samples[event] ?? 0) + 1;
+      periods[event] = (periods[event] ?? 0) + numberAt(reads.period, k);
+    }
+  }
+
+  #sampleText(
     view: DataView,
     start: number,
     end: number,
     event: PerfEvent,
     index: number,
-    pid: number,
   ): string {
     const le = this.#reader?.littleEndian === true;
     const periodAt = event.periodAt(view, start, end, le);
     const period = periodAt < 0 ? event.attr.sample_period : view.getBigUint64(periodAt, le);
-    const process = this.#process(pid);
-    process.samples[index] = (process.samples[index] ?? 0) + 1;
-    process.periods[index] = (process.periods[index] ?? 0) + Number(period);
-    if (this.#row === undefined) return "";
     const ipAt = event.ipAt(view, start, end, le);
     const ip = ipAt < 0 ? 0n : view.getBigUint64(ipAt, le);
     return `ip 0x${ip.toString(16)} period ${period}${

@@ -2,11 +2,13 @@
  * Runs tools over recordings, whole, cut at many places and through a pipe, and says how each ended: exit
  * code, lines on standard error, peak of memory, time.
  *
- *   deno run -A tests/hostile/sweep.ts [--corpus] [--cuts 13] [--rows] [--in-process] [FILE ...]
+ *   deno run -A tests/hostile/sweep.ts [--corpus] [--cuts 13] [--rows] [--in-process] [--counts] [FILE ...]
  *
  * A process each says most: permissions, exit code, peak. With `--in-process` all run in this one, which is
  * 50 times as fast: what a command prints and returns is the same, memory is that of all together, and
  * nothing comes through a pipe.
+ *
+ * `--counts` runs the tools that print counts and shares, in this process, and finds numbers that cannot be.
  *
  * Without files it takes those in `fixtures/`, with `--corpus` those of the corpus. `--rows` prints a line
  * for each run, and not only the table by tool and what is wrong.
@@ -20,7 +22,10 @@ import { toolArguments } from "../support/tool.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 
-/** The tools, and what they are called with before the file; `OUT` is a folder to write to. */
+/**
+ * The tools, and what they are called with: `OUT` is a folder to write to, `SYMFS` one with the demo, `FILE` the
+ * recording, which comes last if it is not named.
+ */
 export const SWEPT: readonly (readonly [string, ...string[]])[] = [
   ["info"],
   ["header"],
@@ -36,15 +41,40 @@ export const SWEPT: readonly (readonly [string, ...string[]])[] = [
   ["repair", "-f", "-o", "OUT/repaired.data"],
 ];
 
-/** Tools that print counts and shares at the beginning of lines, of which none can be negative. */
+/** Symbols of the demo alone. */
+const SYMFS = ["--symfs", "SYMFS"] as const;
+
+/** Tools that print counts and shares: as a table, at the beginnings of lines, or as JSON. */
 export const COUNTING: readonly (readonly [string, ...string[]])[] = [
   ["info"],
-  ["funcs", "--symfs", "OUT"],
-  ["funcs", "--children", "--symfs", "OUT"],
-  ["funcs", "--weight", "wall", "--symfs", "OUT"],
-  ["funcs", "--weight", "off-cpu", "--symfs", "OUT"],
-  ["tree", "--symfs", "OUT"],
-  ["tree", "--callers", "--symfs", "OUT"],
+  ["info", "--json"],
+  ["report", "--stdio", ...SYMFS],
+  ["funcs", "--children", ...SYMFS],
+  ["funcs", "--weight", "off-cpu", ...SYMFS],
+  ["funcs", "--json", ...SYMFS],
+  ["funcs", "--csv", "--children", "-g", "caller", ...SYMFS],
+  ["funcs", "--json", "-b", ...SYMFS],
+  ["funcs", "--json", "--mem", ...SYMFS],
+  ["funcs", "--json", "--latency", ...SYMFS],
+  ["funcs", "--json", "--weight", "wall", ...SYMFS],
+  ["funcs", "--json", "--sort", "machine,cpu,time", ...SYMFS],
+  ["tree", ...SYMFS],
+  ["tree", "--callers", ...SYMFS],
+  ["tree", "--json", "--callers", ...SYMFS],
+  ["export", "folded", ...SYMFS],
+  ["rate", "--json"],
+  ["stat", "--json"],
+  ["sched", "latency"],
+  ["sched", "latency", "--threads", "--json"],
+  ["sched", "timehist", "--json"],
+  ["sched", "wakeups", "--json"],
+  ["lock", "--json", ...SYMFS],
+  ["c2c", "--json", "--percent-limit", "0", ...SYMFS],
+  ["annotate", "--lines", ...SYMFS, "FILE", "/./"],
+  ["annotate", "--lines", "--json", ...SYMFS, "FILE", "/./"],
+  ["diff", "--all", ...SYMFS, "FILE", "FILE"],
+  ["diff", "--json", "--by", "time", ...SYMFS, "FILE", "FILE"],
+  ["readperf", "-f", "-o", "OUT", ...SYMFS],
 ];
 
 /**
@@ -56,10 +86,64 @@ export function impossibleLine(text: string): string | undefined {
   return text.split("\n").find((line) => {
     const words = line.trim().split(/\s+/);
     const numbers = words.slice(0, words.findIndex((word) => !/^-?\d+(?:\.\d+)?%?$/.test(word)));
-    return numbers.some((word) =>
-      word.startsWith("-") || word.endsWith("%") && parseFloat(word) > 100
-    );
+    return / -\d+$/.test(line) ||
+      numbers.some((word) => word.startsWith("-") || word.endsWith("%") && parseFloat(word) > 100);
   });
+}
+
+/** Numbers of JSON that may be negative: identifiers of nothing, changes, and what was typed. */
+const SIGNED = new Set(["cpu", "pid", "tid", "ptid", "change", "interval", "command"]);
+
+/** More than a share can be, and an error of addition. */
+const MOST_SHARE = 1 + 1e-9;
+
+/** A value within JSON that cannot be: a negative number, a share of more than all, or a name with a mark. */
+function impossibleValue(value: unknown, key: string): string | undefined {
+  if (typeof value === "number") {
+    const share = key === "overhead" || key === "children" ? value / 100 : value;
+    const isShare = share !== value || /(?:^|_)share$/.test(key);
+    return value < 0 || isShare && share > MOST_SHARE ? `${key} ${value}` : undefined;
+  }
+  if (typeof value === "string") return MARKED.test(value) ? `${key} ${value}` : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const own = Array.isArray(value) ? key : name;
+    const found = SIGNED.has(own) ? undefined : impossibleValue(inner, own);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A name that nothing verifies, as tables mark it. */
+const MARKED = /[\w)>\]]\?$/;
+
+/** The first row of lines of JSON that {@link impossibleValue} finds something in. */
+export function impossibleRow(text: string): string | undefined {
+  for (const line of text.split("\n")) {
+    // Of a tool whose pipe was closed, the last line is cut.
+    if (!line.startsWith("{") || !line.endsWith("}")) continue;
+    const found = impossibleValue(JSON.parse(line), "");
+    if (found !== undefined) return `${found} in ${line.slice(0, 300)}`;
+  }
+  return undefined;
+}
+
+/** The first frame of folded stacks, or cell of CSV, that is negative or has the mark of tables. */
+export function impossibleWord(text: string): string | undefined {
+  return text.split("\n").flatMap((line) => line.replace(/ (?=-?\d+$)/, ";").split(/[;,]/))
+    .find((word) => MARKED.test(word) || /^-\d+(?:\.\d+)?$/.test(word));
+}
+
+/** What a tool printed that cannot be. */
+function impossibleOutput(
+  [name, ...flags]: readonly string[],
+  text: string,
+): string | undefined {
+  if (flags.includes("--json")) return impossibleRow(text);
+  if (flags.includes("--csv") || name === "export" && flags.includes("folded")) {
+    return impossibleWord(text);
+  }
+  return impossibleLine(text);
 }
 
 /** How a tool ended. */
@@ -97,6 +181,8 @@ export async function* sweep(options: SweepOptions): AsyncGenerator<SweepRow, vo
   const { files, cuts, tools = SWEPT, inProcess = false } = options;
   const folder = await Deno.makeTempDir({ prefix: "perfdata-sweep-" });
   try {
+    await Deno.mkdir(`${folder}/symfs/tmp/demo`, { recursive: true });
+    await Deno.copyFile(`${FIXTURES}demo/demo`, `${folder}/symfs/tmp/demo/demo`);
     for (const file of files) {
       const bytes = await Deno.readFile(file);
       const isPipe = new DataView(bytes.buffer).getUint8(8) === 16;
@@ -140,6 +226,7 @@ async function runHere(
 ): Promise<SweepRow> {
   const out = `${folder}/out`;
   await Deno.mkdir(out, { recursive: true });
+  const symfs = `${folder}/symfs`;
   const { tool } = await entryOf(name).load();
   const start = performance.now();
   let code = 1;
@@ -148,9 +235,14 @@ async function runHere(
   let impossible: string | undefined;
   let closed = false;
   try {
-    const args = [...flags.map((flag) => flag.replace("OUT", out)), input];
+    const args = flags.map((flag) =>
+      flag === "FILE" ? input : flag.replace("OUT", out).replace("SYMFS", symfs)
+    );
+    if (!flags.includes("FILE")) args.push(input);
     const { code: returned, err, out: text } = await captured(() => tool.run(args), MOST_OUTPUT);
-    if (COUNTING.some(([counting]) => counting === name)) impossible = impossibleLine(text);
+    if (COUNTING.some(([counting]) => counting === name)) {
+      impossible = impossibleOutput([name, ...flags], text);
+    }
     code = returned;
     lines = err.split("\n").filter((line) => line !== "").length;
   } catch (error) {
@@ -251,7 +343,7 @@ export function sweepTable(rows: readonly SweepRow[]): string {
 /** The recordings in `fixtures/`. */
 export function fixtureFiles(): string[] {
   const files: string[] = [];
-  for (const folder of ["recorded", "synthesized", "hostile"]) {
+  for (const folder of ["recorded", "synthesized", "cases", "hostile"]) {
     for (const { name, isFile } of Deno.readDirSync(FIXTURES + folder)) {
       if (isFile && name.endsWith(".data")) files.push(`${FIXTURES}${folder}/${name}`);
     }
@@ -261,7 +353,7 @@ export function fixtureFiles(): string[] {
 
 if (import.meta.main) {
   const flags = parseArgs(Deno.args, {
-    boolean: ["corpus", "rows", "in-process"],
+    boolean: ["corpus", "rows", "in-process", "counts"],
     string: ["cuts"],
   });
   const named = flags._.map(String);
@@ -275,7 +367,8 @@ if (import.meta.main) {
     const row of sweep({
       files,
       cuts: Number(flags.cuts ?? 13),
-      inProcess: flags["in-process"] === true,
+      inProcess: flags["in-process"] === true || flags.counts === true,
+      tools: flags.counts ? COUNTING : SWEPT,
     })
   ) {
     rows.push(row);
