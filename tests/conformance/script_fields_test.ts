@@ -125,6 +125,12 @@ async function compare(
   return lines;
 }
 
+/** The same without `mem_lvl_num` (bits 33 to 36) of 5 to 8: names of Linux 6.7 and later, not known to perf 6.1. */
+function withoutNewLevels(source: bigint): bigint {
+  const level = source >> 33n & 15n;
+  return level >= 5n && level <= 8n ? source ^ level << 33n : source;
+}
+
 Deno.test(
   "fields of memory accesses, registers and branches are those of perf",
   ignored(noPerf()),
@@ -141,12 +147,14 @@ Deno.test(
         var3_w: numbers.below(65536),
       },
       // Single bits of each part, and any.
-      data_src: i === 0
-        ? 0n
-        : i < 46
-        ? 1n << BigInt(i - 1)
-        : (BigInt(numbers.below(2 ** 32)) << 14n | BigInt(numbers.below(0x4000))) &
-          0x0fff_ffff_ffffn,
+      data_src: withoutNewLevels(
+        i === 0
+          ? 0n
+          : i < 46
+          ? 1n << BigInt(i - 1)
+          : (BigInt(numbers.below(2 ** 32)) << 14n | BigInt(numbers.below(0x4000))) &
+            0x0fff_ffff_ffffn,
+      ),
       regs_intr: registers(numbers),
       phys_addr: BigInt(numbers.below(2 ** 32)) * 16n,
       data_page_size: sizes[numbers.below(sizes.length)] as bigint,
