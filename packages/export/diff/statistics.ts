@@ -129,7 +129,11 @@ export class CountChange {
   /** Samples of the base that were expected if both sides were alike. */
   readonly #alike: number;
 
-  /** @param isRate Whether rates are compared, and not shares. */
+  /**
+   * Compares the counts of two sides.
+   *
+   * @param isRate Whether rates are compared, and not shares.
+   */
   constructor(before: SideCount, after: SideCount, isRate: boolean) {
     const more = isRate ? 0 : 1;
     const [n, o] = [before.size + more, after.size + more];

@@ -1,6 +1,8 @@
 /** An object that was sampled. */
-interface IdentifiedObject {
+export interface IdentifiedObject {
+  /** Its path. */
   readonly path: string;
+  /** Its build id in lower-case hex, if it is known. */
   readonly buildId?: string | undefined;
 }
 
