@@ -158,11 +158,9 @@ function keyOf(profile: ViewProfile, fn: number, name: string): string {
   return `${name}\0${objectOf(profile, fn)}\0${isInlined}`;
 }
 
-/** Names without the mark of unverified ones and without numbers of the run. */
-function plainNames({ functions: { name, kind } }: ViewProfile): string[] {
-  return name.map((label, fn) =>
-    runFunction((byteAt(kind, fn) & FUNCTION_KIND.UNVERIFIED) === 0 ? label : label.slice(0, -1))
-  );
+/** Names without numbers of the run. */
+function plainNames({ functions: { name } }: ViewProfile): string[] {
+  return name.map((label) => runFunction(label));
 }
 
 /** What is selected, as it is compared. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { diff } from "@perfdata/export/diff";
 import { plainSamples, profileOf } from "../../packages/export/testing.ts";
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { Comparison } from "./comparison.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
 import { viewProfile } from "@perfdata/export/view-profile";
@@ -115,4 +116,18 @@ Deno.test("boxes of a comparison have what the other recording has of their stac
     }
   }
   assert(boxes > 5000, `${boxes} boxes`);
+});
+
+Deno.test("Comparison: functions that nothing verifies have their whole names, and are found by them", () => {
+  const unverified = [BASE, PROFILE].map((profile) => {
+    const view = viewProfile(profile);
+    const kind = view.functions.kind.map((kind) => kind | FUNCTION_KIND.UNVERIFIED);
+    return new ViewEngine({ ...view, functions: { ...view.functions, kind } });
+  });
+  const query = { by: "samples", children: false } as const;
+  const names = ([base, now]: readonly ViewEngine[]) =>
+    new Comparison(base as ViewEngine, now as ViewEngine).functions(SHOWN, query).rows
+      .map(({ fn, name }) => [fn, name]);
+  const verified = [BASE, PROFILE].map((profile) => new ViewEngine(viewProfile(profile)));
+  assertEquals(names(unverified), names(verified));
 });
