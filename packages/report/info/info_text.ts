@@ -146,7 +146,8 @@ function suggestions(info: RecordingInfo, damage: number, file: string): string[
   const name = quoted(file);
   const next: string[] = [];
   if (info.partOfDirectory) {
-    next.push(`perfdata info ${quoted(file.slice(0, file.lastIndexOf("/")) || ".")}`);
+    const slash = file.lastIndexOf("/");
+    next.push(`perfdata info ${quoted(slash < 0 ? "." : file.slice(0, slash) || "/")}`);
   }
   if (damage > 0) next.push(`perfdata repair ${name} -o repaired.data`);
   if (info.aux?.type === PT) next.push(`perfdata pt ${name}`);
