@@ -192,8 +192,8 @@ Deno.test({
       const rows = await json("tree", ["--json", "--inline", "--root", "none", ...flags, file]);
       const paths = new Map<unknown, string>();
       const wanted = new Map<string, number>();
-      for (const { id, parent, name, period, verified } of rows) {
-        const own = marked(`${name}`, verified);
+      for (const { id, parent, name, period } of rows) {
+        const own = `${name}`;
         const path = parent === null ? own : `${paths.get(parent)}\n${own}`;
         paths.set(id, path);
         wanted.set(path, Number(period));
