@@ -45,6 +45,20 @@ Deno.test("kvm-host-guest: 60 % are of the host's kernel, 40 % of the guest's, i
   assertEquals(counts.sort((a, b) => a - b), [40_000, 60_000]);
 });
 
+for (
+  const [name, text] of [
+    ["kvm-host-guest", "40 samples (40.0%) of 1 guest;"],
+    ["guest-map", "1 sample (33.3%) of 1 guest;"],
+    ["read-inherit", undefined],
+  ] as const
+) {
+  Deno.test(`${name}: info says ${text ?? "nothing about guests"}`, async () => {
+    const { out } = await run("info", [], name);
+    const [, line] = /^guests +(.*)$/m.exec(out) ?? [];
+    assertEquals(line?.slice(0, text?.length), text);
+  });
+}
+
 Deno.test("guest-map: kernels of host and guest at the same addresses keep their samples", async () => {
   assertEquals(pick(await funcs("guest-map", "--sort", "dso"), "dso", "samples"), [
     ["[kernel.kallsyms]", 2],

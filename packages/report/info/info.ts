@@ -64,6 +64,8 @@ export interface RecordingInfo {
   readonly threads: number;
   /** Distinct CPUs. */
   readonly cpus: number;
+  /** Guests of `perf kvm record`: how many were sampled, and their samples. */
+  readonly guests: { readonly count: number; readonly samples: number };
   /** Stacks. */
   readonly stacks: StackInfo;
   /** What made the AUX data, and how many bytes there are. */
@@ -171,6 +173,10 @@ export async function recordingInfo(
     processes: counts.processes.size,
     threads: counts.threads.size,
     cpus: counts.cpus.size,
+    guests: {
+      count: counts.guests.size,
+      samples: [...counts.guests.values()].reduce((sum, samples) => sum + samples, 0),
+    },
     stacks: counts.stacks,
     aux: counts.auxType === undefined && counts.auxBytes === 0 ? undefined : {
       type: PERF_AUXTRACE_NAMES[counts.auxType ?? 0] ?? `type ${counts.auxType}`,

@@ -8,6 +8,7 @@ import {
 } from "@perfdata/format";
 import { floatAt, intAt } from "@perfdata/format/elements";
 import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_STACK_USER,
   PERF_SAMPLE_WEIGHT,
@@ -26,6 +27,7 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import { layoutOf } from "@perfdata/format/struct";
+import { isGuestMode } from "@perfdata/session/guest-machines";
 import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
 import { CHOSEN, type Run } from "@perfdata/session/run";
 import { streamFeature } from "@perfdata/session/stream-feature";
@@ -83,6 +85,8 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   readonly processes = new Set<number>();
   readonly threads = new Set<number>();
   readonly cpus = new Set<number>();
+  /** Samples of guests, by the process of their hypervisor. */
+  readonly guests = new Map<number, number>();
   /** Samples by place, which is an object, plus one. */
   byPlace: Float64Array<ArrayBuffer> = new Float64Array(64);
   /** Features that came as records. */
@@ -143,9 +147,9 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   }
 
   part(): InfoPart {
-    const { events, stacks, processes, threads, cpus, byPlace, samples } = this;
+    const { events, stacks, processes, threads, cpus, guests, byPlace, samples } = this;
     const [span, times] = [this.ofSamples.part(), this.farTimes.part()];
-    return { events, stacks, processes, threads, cpus, byPlace, samples, span, times };
+    return { events, stacks, processes, threads, cpus, guests, byPlace, samples, span, times };
   }
 
   join(part: InfoPart, { place }: JoinedNumbers): void {
@@ -168,12 +172,17 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     for (const pid of part.processes) this.processes.add(pid);
     for (const tid of part.threads) this.threads.add(tid);
     for (const cpu of part.cpus) this.cpus.add(cpu);
+    for (const [pid, samples] of part.guests) this.#ofGuest(pid, samples);
     for (const [at, samples] of part.byPlace.entries()) {
       if (samples > 0) this.#atPlace(at === 0 ? -1 : intAt(place, at - 1), samples);
     }
     this.samples += part.samples;
     this.ofSamples.join(part.span);
     this.farTimes.join(part.times);
+  }
+
+  #ofGuest(pid: number, samples: number): void {
+    this.guests.set(pid, (this.guests.get(pid) ?? 0) + samples);
   }
 
   #atPlace(place: number, samples: number): void {
@@ -255,6 +264,9 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
       this.#hasCpu[cpu] = 1;
       this.cpus.add(cpu);
     }
+    if (isGuestMode(intAt(run.misc, i) & PERF_RECORD_MISC_CPUMODE_MASK)) {
+      this.#ofGuest(intAt(run.process, i), 1);
+    }
     this.#atPlace(intAt(run.place, i), 1);
     const [timeHi, timeLo] = [intAt(run.timeHi, i), intAt(run.timeLo, i)];
     this.ofSamples.see(timeHi, timeLo);
@@ -329,6 +341,8 @@ export interface InfoPart {
   readonly threads: ReadonlySet<number>;
   /** CPUs of samples. */
   readonly cpus: ReadonlySet<number>;
+  /** Samples of guests, by process. */
+  readonly guests: ReadonlyMap<number, number>;
   /** Samples by place, plus one. */
   readonly byPlace: Float64Array<ArrayBuffer>;
   /** Samples. */

@@ -31,6 +31,19 @@ export function infoLines(info: RecordingInfo, damage: number, file: string): st
   lines.push(line("time", timeText(info)));
   for (const event of info.events) lines.push(line("event", eventText(event, info)));
   lines.push(line("samples", samplesText(info)));
+  const { guests } = info;
+  if (guests.samples > 0) {
+    const share = percent(guests.samples, info.samples);
+    const of = count(guests.count, "guest", "guests");
+    lines.push(
+      line(
+        "guests",
+        `${
+          count(guests.samples, "sample", "samples")
+        } (${share}) of ${of}; funcs --sort machine tells them apart`,
+      ),
+    );
+  }
   lines.push(line("lost", lostText(info)));
   if (info.samples > 0) lines.push(line("stacks", stacksText(info)));
   if (info.aux !== undefined) {
