@@ -13,7 +13,14 @@ const INFO: RecordingInfo = {
   command: ["perf", "record", "it's", "a=b"],
   ...{ startedAt: undefined, span: [1_500_000_000n, 3_500_000_000n], timed: true, records: 999 },
   ...{ events: [EVENT], samples: 200, leftOut: 0, lost: 0, throttled: 0 },
-  ...{ processes: 1, threads: 2, cpus: 1, aux: undefined, impossible: [] },
+  ...{
+    guests: { count: 0, samples: 0 },
+    processes: 1,
+    threads: 2,
+    cpus: 1,
+    aux: undefined,
+    impossible: [],
+  },
   stacks: { chains: 100, entries: 250, copies: 0, copySize: 0, branches: 0 },
   objects: { count: 3, identified: 150, unidentified: 2, unmapped: 0 },
 };
