@@ -41,8 +41,8 @@ const RUNTIMES: readonly (readonly [files: readonly string[], remedy: string])[]
   [["libcoreclr.so"], "write /tmp/perf-PID.map (DOTNET_PerfMapEnabled=1)"],
 ];
 
-/** How the runtimes of a recording write perf maps; `undefined` if there is no known one. */
-function mapsOf(objects: readonly Pick<ObjectTrust, "object">[]): string | undefined {
+/** How the runtimes among all objects of a recording write perf maps; `undefined` if there is no known one. */
+export function mapsOf(objects: readonly Pick<ObjectTrust, "object">[]): string | undefined {
   const names = objects.map(({ object }) =>
     object?.path.slice(object.path.lastIndexOf("/") + 1) ?? ""
   );
@@ -57,11 +57,11 @@ function mapsOf(objects: readonly Pick<ObjectTrust, "object">[]): string | undef
 /**
  * What helps most of the addresses of an object that have no function; `undefined` if all have one.
  *
- * @param all All objects of the recording, which tell which language its generated code is of.
+ * @param maps How its runtimes write perf maps: {@linkcode mapsOf} of all objects.
  */
 export function remedyOf(
   of: Pick<ObjectTrust, "object" | "unresolved">,
-  all: readonly Pick<ObjectTrust, "object">[] = [],
+  maps?: string,
 ): string | undefined {
   let most: UnresolvedCause | undefined;
   let least = [0, 0];
@@ -71,7 +71,7 @@ export function remedyOf(
     if (samples < s || (samples === s && addresses <= a)) continue;
     [most, least] = [cause, [samples, addresses]];
   }
-  return most === undefined ? undefined : REMEDIES[most](of, mapsOf(all));
+  return most === undefined ? undefined : REMEDIES[most](of, maps);
 }
 
 /** A remedy, what it is for, and how many samples and addresses that is. */
@@ -88,11 +88,14 @@ export interface Remedied {
 
 /** What helps, that which names most samples first. */
 export function remediesOf({ objects }: Pick<SymbolTrust, "objects">): Remedied[] {
+  const maps = mapsOf(objects);
   const found = new Map<string, ObjectTrust[]>();
   for (const object of objects) {
-    const remedy = remedyOf(object, objects);
+    const remedy = remedyOf(object, maps);
     if (remedy === undefined) continue;
-    found.set(remedy, [...found.get(remedy) ?? [], object]);
+    const helped = found.get(remedy);
+    if (helped === undefined) found.set(remedy, [object]);
+    else helped.push(object);
   }
   const sum = (all: readonly ObjectTrust[], of: "samples" | "addresses") =>
     all.reduce((sum, { all, resolved }) => sum + all[of] - resolved[of], 0);

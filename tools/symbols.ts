@@ -43,7 +43,7 @@ import {
   writeOut,
 } from "./_cli.ts";
 import { isRecording, notBundle } from "./_not_bundle.ts";
-import { FETCH, remediesOf, remedyOf } from "./_remedies.ts";
+import { FETCH, mapsOf, remediesOf, remedyOf } from "./_remedies.ts";
 import {
   causesText,
   reportRefused,
@@ -304,6 +304,7 @@ function unwoundTable({ rows, text }: Unwound): string {
 }
 
 function trustJson(trust: SymbolTrust, stacks: Unwound, hasPeriods: boolean): string {
+  const maps = mapsOf(trust.objects);
   const json = {
     all: trust.all,
     resolved: trust.resolved,
@@ -328,7 +329,7 @@ function trustJson(trust: SymbolTrust, stacks: Unwound, hasPeriods: boolean): st
         build_id: buildId ?? null,
       })),
       looked: object.looked,
-      remedy: remedyOf(object, trust.objects) ?? null,
+      remedy: remedyOf(object, maps) ?? null,
       faults: object.faultCount,
     })),
     ...(stacks.rows.length === 0 ? {} : {
