@@ -261,7 +261,14 @@ async function toolTargets(): Promise<Omit<Target, "kind">[]> {
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
 
-/** Runs a tool in this process, with all permissions; nobody reads more than `most` bytes of its output. */
+/** Permissions of this process, as flags: the fuzzer's may not start programs. */
+function ownFlags(): string[] {
+  return (["read", "write", "env", "sys", "run", "net"] as const)
+    .filter((name) => Deno.permissions.querySync({ name }).state === "granted")
+    .map((name) => `--allow-${name}`);
+}
+
+/** Runs a tool in this process, with its permissions; nobody reads more than `most` bytes of its output. */
 export async function captured(
   run: () => number | Promise<number>,
   most: number = MOST_OUTPUT,
@@ -269,7 +276,7 @@ export async function captured(
   let code = 0;
   const { stdout, stderr } = await inHost(async () => {
     code = await run();
-  }, { args: [], flags: ["--allow-all"], cwd: Deno.cwd(), most });
+  }, { args: [], flags: ownFlags(), cwd: Deno.cwd(), most });
   const decoder = new TextDecoder();
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
