@@ -458,6 +458,39 @@ Deno.test(
         assertEquals([global?.success, global?.stdout], [true, own.out], global?.stderr);
       });
 
+      await t.step(
+        "the command, installed with npm -g where there is Node and no Deno",
+        async () => {
+          const bare = `${folder}/bare`;
+          Deno.mkdirSync(bare);
+          for (const name of ["node", "npm", "npx", "sh", "env"]) {
+            const found = await run("sh", ["-c", `command -v ${name}`], folder);
+            Deno.symlinkSync(found?.stdout.trim() ?? "", `${bare}/${name}`);
+          }
+          const prefix = `${folder}/global`;
+          const flags = ["--no-audit", "--no-fund", "--prefer-offline"];
+          const added = await run("npm", [
+            "install",
+            "-g",
+            "--prefix",
+            prefix,
+            ...flags,
+            ...tarballs,
+          ], user);
+          assert(added?.success, added?.stderr);
+          const own = await tool("funcs", ["--json", INPUTS[0]]);
+          const command = await run(
+            `${prefix}/bin/perfdata`,
+            ["funcs", "--json", INPUTS[0]],
+            user,
+            {
+              PATH: bare,
+            },
+          );
+          assertEquals([command?.success, command?.stdout], [true, own.out], command?.stderr);
+        },
+      );
+
       await t.step("types of a consumer in a browser, and in Node without the DOM", () => {
         const lib = ["lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"];
         assertEquals(typeErrors(user, entries, { lib, types: [] }), []);

@@ -722,7 +722,7 @@ export class DwarfContext {
     this.#saidLeftOut = true;
     this.#report(
       code.error(
-        `inlined calls in each other: the outer ones are left out where there are more than ` +
+        `too large: inlined calls in each other: the outer ones are left out where there are more than ` +
           `${DEEPEST_INLINING}, or ${INLINED_CALLS_EACH} on average`,
       ),
     );
