@@ -37,7 +37,7 @@ import {
   rows as functionRows,
   Shared,
 } from "../support/shared_workers.ts";
-import { inFolder, toolProcess } from "../support/tool.ts";
+import { inFolder, tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -401,9 +401,8 @@ function turns(): Happening[] {
 
 Deno.test("report, sched, export arrow and symbols table: the same from a pipe, with 1, 2, 3, 7 threads", () =>
   inFolder(async (folder) => {
-    // Threads of tables wait for each other: in the process of several tests at once they never end.
     const out = async (name: string, args: readonly string[], input?: Uint8Array) => {
-      const result = await toolProcess(name, args, input === undefined ? {} : { input });
+      const result = await tool(name, args, input === undefined ? {} : { input });
       assertEquals(result.code, 0, `${name} ${args.join(" ")}: ${result.err}`);
       return result.out;
     };

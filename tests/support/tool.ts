@@ -50,6 +50,13 @@ const flagsOf = (args: readonly string[]): string[] =>
 /** Commands whose work is done by a process that they start, with their own standard streams. */
 const STARTING: ReadonlySet<string> = new Set(["sql"]);
 
+/** Whether a run is asked to start threads. Those of two test files at once wait for each other for ever. */
+function startsThreads(args: readonly string[]): boolean {
+  return args.some((word, i) =>
+    word === "--jobs" ? args[i + 1] !== "1" : word.startsWith("--jobs=") && word !== "--jobs=1"
+  );
+}
+
 /**
  * Runs a tool to its end, within this process, as {@linkcode inHost} says. Runs follow each other. What is about the
  * process itself (signals, pipes that are closed, V8's flags, memory) takes {@linkcode toolProcess}.
@@ -59,7 +66,7 @@ export async function tool(
   args: readonly string[],
   options: ToolOptions = {},
 ): Promise<ToolResult> {
-  if (STARTING.has(name) || options.signal !== undefined) {
+  if (STARTING.has(name) || options.signal !== undefined || startsThreads(args)) {
     return await toolProcess(name, args, options);
   }
   const { input, cwd = ROOT, env = {} } = options;
