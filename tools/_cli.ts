@@ -327,6 +327,11 @@ export function writeLine(line: string): void {
 /** Messages of this run. */
 const said = new Set<string>();
 
+/** Forgets the messages of a run, since another one follows in the same process. */
+export function forgetMessages(): void {
+  said.clear();
+}
+
 /**
  * Writes a message to standard error. Names in it are shown without control characters, and a long message is
  * wrapped. The same message is written once in a run.
@@ -427,7 +432,7 @@ export async function main(
   program = "",
 ): Promise<void> {
   let code: number;
-  said.clear();
+  forgetMessages();
   guardHeap();
   try {
     const cwd = environment("PERFDATA_CWD");

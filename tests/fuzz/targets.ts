@@ -27,7 +27,7 @@ import { JitSymbols } from "@perfdata/symbols/jit";
 import { FileAddresses } from "@perfdata/symbols/address-map";
 import { DwarfContext, DwarfError, elfDwarfSections } from "@perfdata/symbols/dwarf";
 import { OutputError } from "@perfdata/format/file-sink";
-import { InputError, UsageError } from "../../tools/_cli.ts";
+import { forgetMessages, InputError, UsageError } from "../../tools/_cli.ts";
 import { COMMANDS } from "../../tools/perfdata.ts";
 import { inHost } from "../support/host.ts";
 import type { Kind } from "./corpus.ts";
@@ -275,6 +275,7 @@ export async function captured(
 ): Promise<{ code: number; out: string; err: string }> {
   let code = 0;
   const { stdout, stderr } = await inHost(async () => {
+    forgetMessages();
     code = await run();
   }, { args: [], flags: ownFlags(), cwd: Deno.cwd(), most });
   const decoder = new TextDecoder();
