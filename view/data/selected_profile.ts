@@ -1,9 +1,9 @@
 import { pickSamples } from "@perfdata/profile/filter-profile";
-import { FUNCTION_KIND, type Profile } from "@perfdata/profile/profile";
+import type { Profile } from "@perfdata/profile/profile";
 import { ThreadTable } from "@perfdata/profile/thread-table";
 import { type PlainStacks, selectedRows, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
-import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
 /**
  * The selection as a profile, from which the formats of other tools are made. Its places are functions:
@@ -32,10 +32,8 @@ export function selectedProfile(
     objects,
     files: [],
     functions: {
-      name: functions.name.map((label, fn) => {
+      name: functions.name.map((name, fn) => {
         const object = objects[intAt(functions.object, fn)]?.name ?? "unknown";
-        const isMarked = (byteAt(functions.kind, fn) & FUNCTION_KIND.UNVERIFIED) !== 0;
-        const name = isMarked ? label.slice(0, -1) : label;
         // What nothing names is shown by its object.
         return name === `[${object}]` || (name === object && name.startsWith("[")) ? "" : name;
       }),
