@@ -8,6 +8,7 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/perf-event";
 import { fileSink } from "@perfdata/format/file-sink";
+import { unwrapped } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -82,7 +83,7 @@ Deno.test("where memory is short, a command does its work or says so in a line",
           env: { NO_COLOR: "1" },
           stdout: "null",
         }).output();
-        const err = new TextDecoder().decode(found.stderr);
+        const err = unwrapped(new TextDecoder().decode(found.stderr));
         const what = `${name} ${args.join(" ")}, ${heap} MB: ${err.slice(0, 300)}`;
         assert(found.code === 0 || found.code === 1, what);
         assert(!err.includes("out of memory"), what);

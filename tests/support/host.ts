@@ -6,6 +6,15 @@
  * as the system does for a process.
  */
 
+// Modules of Node that commands import when they need them are evaluated here, before any command runs: Deno 2.9.6
+// panics ("RefCell already borrowed") if such an import meets another one that has not evaluated the module yet.
+import "node:fs";
+import "node:process";
+import "node:readline";
+import "node:v8";
+import "node:vm";
+import "node:zlib";
+
 /** What a command printed, and how it ended. */
 export interface HostResult {
   /** Its exit code. */
