@@ -478,7 +478,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
     );
     // Frame pointers that are none lead anywhere. A few chains end so in any recording.
-    if (callers.lost >= this.samples / 20) {
+    if (callers.lost > 0 && callers.lost >= this.samples / 20) {
       parts.push(
         `${percent(callers.lost, this.samples)} have callers where nothing was mapped` +
           (hasBranches ? "" : ", as of code without frame pointers"),
