@@ -4,20 +4,14 @@ import { helpFlags, SHELLS } from "../../tools/_completion.ts";
 import { parseFlags, UsageError } from "../../tools/_cli.ts";
 import { parseNames } from "../../tools/_sample_flags.ts";
 import { entries } from "../../tools/perfdata.ts";
-import { inFolder, tool, toolArguments, unwrapped } from "../support/tool.ts";
-import { skipped } from "../support/ignored.ts";
+import { inFolder, runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
+import { notInstalled, skipped } from "../support/ignored.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const fixture = `${root}fixtures/recorded/callchain.perf.data`;
 const { tasks } = JSON.parse(Deno.readTextFileSync(`${root}deno.json`)) as {
   tasks: Record<string, { description: string; command: string }>;
 };
-
-interface Result {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 Deno.test("the README installs perfdata with the permissions that its task has", () => {
   const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
@@ -28,35 +22,16 @@ Deno.test("the README installs perfdata with the permissions that its task has",
   assert(task.length >= 6, `${task}`);
 });
 
-/** Runs a program; `undefined` where it is not installed. */
-async function run(program: string, args: readonly string[]): Promise<Result | undefined> {
-  try {
-    const { code, stdout, stderr } = await new Deno.Command(program, {
-      args: [...args],
-      env: { NO_COLOR: "1" },
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-    }).output();
-    const decoder = new TextDecoder();
-    return { code, out: decoder.decode(stdout), err: unwrapped(decoder.decode(stderr)) };
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
 /** The permissions of a task. */
 function permissions(task: string): string[] {
   const command = tasks[task]?.command ?? "";
   return [...command.matchAll(/ (--(?:allow|no)-\S+)/g)].map(([, flag]) => flag ?? "").sort();
 }
 
-async function perfdata(...args: string[]): Promise<Result> {
-  const flags = permissions("perfdata");
-  const found = await run(Deno.execPath(), ["run", ...flags, `${root}tools/perfdata.ts`, ...args]);
-  assert(found !== undefined);
-  return found;
+/** Runs `perfdata` within this process. */
+async function perfdata(...args: string[]): Promise<Pick<ToolResult, "code" | "out" | "err">> {
+  const { code, out, err } = await tool("perfdata", args);
+  return { code, out, err };
 }
 
 Deno.test("each command is a task with the same description, and no more permissions than it needs", () => {
@@ -209,15 +184,10 @@ Deno.test("the value of a flag of one letter may follow at once, as in other pro
 
 Deno.test("perfdata NAME prints what deno run NAME prints, without the permissions that it does not need", async () => {
   for (const name of ["header", "funcs", "records"]) {
-    const alone = await run(Deno.execPath(), [
-      "run",
-      ...permissions(name),
-      `${root}tools/${name}.ts`,
-      fixture,
-    ]);
+    const alone = await tool(name, [fixture]);
     const { code, out, err } = await perfdata(name, fixture);
     assert(out.length > 100);
-    assertEquals({ code, out, err }, alone);
+    assertEquals([code, out, err], [alone.code, alone.out, alone.err]);
   }
   const missing = await perfdata("dump", "/nowhere/perf.data");
   assertEquals(missing, {
@@ -231,8 +201,9 @@ for (const shell of SHELLS) {
   Deno.test(`completion of ${shell} knows commands, flags and words`, async (t) => {
     const { code, out: script, err } = await perfdata("completion", shell);
     assertEquals([code, err], [0, ""]);
-    if (await run(shell, ["-c", "exit 0"]) === undefined) {
-      await skipped(t, `completion in ${shell}: ${shell} is not installed`);
+    const missing = notInstalled(shell);
+    if (missing !== undefined) {
+      await skipped(t, `completion in ${shell}: ${missing}`);
       return;
     }
     const path = Deno.makeTempFileSync();
@@ -248,9 +219,9 @@ for (const shell of SHELLS) {
           ? `source $argv[1]; complete -C'${line}' | string split -f1 \\t`
           // Completion in zsh needs a terminal: that the script is read is what can be seen here.
           : `autoload -U compinit; compinit -u; . "$0" && whence -w _perfdata`;
-        const found = await run(shell, ["-c", code, path]);
-        assertEquals(found?.err, "", line);
-        return found?.out.split("\n").filter((word) => word !== "") ?? [];
+        const found = await runProgram(shell, ["-c", code, path]);
+        assertEquals(found.err, "", line);
+        return found.out.split("\n").filter((word) => word !== "");
       };
       if (shell === "zsh") {
         assertEquals(await complete(), ["_perfdata: function"]);

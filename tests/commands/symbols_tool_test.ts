@@ -1,74 +1,20 @@
-/** `tools/symbols.ts` with the permissions of its task: output, exit codes, files. */
+/** The command `symbols`: output, exit codes, files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { needs } from "../../packages/symbols/testing/toolchain.ts";
 import { perfRecords } from "../support/perf.ts";
-import { denoFolder, unwrapped } from "../support/tool.ts";
+import { denoFolder, inFolder, runProgram, tool, type ToolResult } from "../support/tool.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-interface Result {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+/** The environment in which this folder is the user's home. */
+const homeIn = (folder: string) => ({ HOME: folder, DENO_DIR: denoFolder() });
 
-async function run(
-  program: string,
-  args: readonly string[],
-  options: { cwd?: string; env?: Record<string, string>; input?: Uint8Array } = {},
-): Promise<Result> {
-  const { input, ...others } = options;
-  const child = new Deno.Command(program, {
-    args: [...args],
-    ...others,
-    stdin: input === undefined ? "null" : "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const output = child.output();
-  if (input !== undefined) {
-    const writer = child.stdin.getWriter();
-    await writer.write(input);
-    await writer.close();
-  }
-  const { code, stdout, stderr } = await output;
-  const decoder = new TextDecoder();
-  return { code, out: decoder.decode(stdout), err: unwrapped(decoder.decode(stderr)) };
-}
-
-const DENO_DIR = denoFolder();
-
-/** Runs the command that the task is, in a directory that is also the user's home. */
-async function symbols(
+/** Runs `symbols` in a folder that is also the user's home. */
+const symbols = (
   folder: string,
   args: readonly string[],
   input?: Uint8Array,
-): Promise<Result> {
-  const { tasks } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
-  const command = `exec ${tasks.symbols.command} "$@"`.replace("deno run", '"$0" run');
-  const env = {
-    INIT_CWD: folder,
-    HOME: folder,
-    DENO_DIR,
-    NO_COLOR: "1",
-  };
-  // The variables are set for what follows: `exec VAR=… command` is not shell.
-  const script = command.replace(/^exec (\S+) /, "export $1; exec ");
-  return await run("sh", ["-c", script, Deno.execPath(), ...args], {
-    cwd: ROOT,
-    env,
-    ...(input === undefined ? {} : { input }),
-  });
-}
-
-async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "perfdata-symbols-" });
-  try {
-    await use(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+): Promise<ToolResult> => tool("symbols", args, { cwd: folder, env: homeIn(folder), input });
 
 const have = needs("symbols with a recording", "gcc") && perfRecords();
 
@@ -111,12 +57,12 @@ Deno.test({
   ignore: !have,
   fn: () =>
     inFolder(async (folder) => {
-      const built = await run("gcc", [
+      const built = await runProgram("gcc", [
         ...["-O2", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id"],
         ...["-o", `${folder}/program`, `${ROOT}tests/support/symbol_bundle/calls.c`],
       ]);
       assertEquals(built.code, 0, built.err);
-      const recorded = await run("sh", [
+      const recorded = await runProgram("sh", [
         "-c",
         'ulimit -v 8000000; exec timeout 300 perf --buildid-dir "$0" record -q -e cpu-clock -F 2000 -g -o perf.data -- ./program',
         `${folder}/.debug`,
@@ -127,11 +73,8 @@ Deno.test({
       assertEquals([made.code, made.err], [0, ""]);
       assertMatch(made.out, /^perf\.symbols: \d+ bytes\n/);
       const again = await symbols(folder, ["bundle", "perf.data"]);
-      assertEquals(again, {
-        code: 1,
-        out: "",
-        err: "symbols: perf.symbols: exists; --force overwrites it\n",
-      });
+      assertEquals([again.code, again.out], [1, ""]);
+      assertEquals(again.err, "symbols: perf.symbols: exists; --force overwrites it\n");
       const bytes = await Deno.readFile(`${folder}/perf.symbols`);
       const piped = await symbols(
         folder,
@@ -153,25 +96,19 @@ Deno.test({
       const addresses = rows.filter(({ path }) => path === `${folder}/program`).map(({ start }) =>
         Number(start)
       );
-      const header = await run("readelf", ["-lW", `${folder}/program`]);
+      const header = await runProgram("readelf", ["-lW", `${folder}/program`]);
       const [, offset, vaddr] = /LOAD\s+(0x\w+)\s+(0x\w+)\s.* R E /.exec(header.out) ?? [];
       const asked = addresses.map((at) => (at - Number(offset) + Number(vaddr)).toString(16));
       assert(asked.length > 3);
       const ask = (...more: string[]) =>
-        run(Deno.execPath(), [
-          ...["run", "--no-prompt", "--allow-read", `${ROOT}tools/addr2line.ts`, "-afiC"],
-          ...["-e", "program", ...more, ...asked, "0x1"],
-        ], { cwd: folder });
+        tool("addr2line", ["-afiC", "-e", "program", ...more, ...asked, "0x1"], { cwd: folder });
       const fromBinary = await ask();
       assertEquals(fromBinary.code, 0, fromBinary.err);
 
-      // What it may read decides whether it sees the running kernel's symbols: all, or files only.
-      const functions = (permissions: readonly string[], ...more: string[]) =>
-        run(Deno.execPath(), [
-          ...["run", "--no-prompt", ...permissions, `${ROOT}tools/funcs.ts`, "--csv"],
-          ...["--sort", "comm,dso,sym,srcline", ...more, "perf.data"],
-        ], { cwd: folder, env: { HOME: folder, DENO_DIR } });
-      const ofBinary = await functions(["-A"]);
+      // Permissions decide whether the running kernel's symbols are read: the task's allow that.
+      const functions = ["--csv", "--sort", "comm,dso,sym,srcline"];
+      const there = { cwd: folder, env: homeIn(folder) };
+      const ofBinary = await tool("funcs", [...functions, "perf.data"], there);
       assertEquals(ofBinary.code, 0, ofBinary.err);
       assert(ofBinary.out.split("\n").length > 5);
 
@@ -194,8 +131,11 @@ Deno.test({
 
       assertEquals(await ask("--symbols", "perf.symbols"), fromBinary);
       assertEquals((await ask()).code, 1);
-      const filesOnly = ["--allow-read", "--allow-env"];
-      const ofBundle = await functions(filesOnly, "--symbols", "perf.symbols");
+      const filesOnly = ["run", "--no-prompt", "--allow-read", "--allow-env"];
+      const ofBundle = await runProgram(Deno.execPath(), [
+        ...[...filesOnly, `${ROOT}tools/funcs.ts`, ...functions],
+        ...["--symbols", "perf.symbols", "perf.data"],
+      ], there);
       assertEquals([ofBundle.code, ofBundle.out], [0, ofBinary.out]);
 
       const without = await symbols(folder, ["trust", "perf.data"]);

@@ -3,45 +3,16 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { addressToHex } from "@perfdata/symbols";
 import { openDwarf } from "@perfdata/symbols/open-dwarf";
 import { needs } from "../../packages/symbols/testing/toolchain.ts";
+import { runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const TOOL = [
-  "run",
-  "--no-prompt",
-  "--allow-read",
-  "--allow-env=PERFDATA_CWD",
-  `${ROOT}tools/addr2line.ts`,
-];
+/** Runs a program with text on its standard input. */
+const run = (program: string, args: readonly string[], input = ""): Promise<ToolResult> =>
+  runProgram(program, args, { input: new TextEncoder().encode(input) });
 
-interface Result {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function run(program: string, args: readonly string[], input = ""): Promise<Result> {
-  const child = new Deno.Command(program, {
-    args: [...args],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-    env: { NO_COLOR: "1" },
-  }).spawn();
-  const output = child.output();
-  const writer = child.stdin.getWriter();
-  try {
-    await writer.write(new TextEncoder().encode(input));
-    await writer.close();
-  } catch {
-    // The program did not want to read it.
-  }
-  const { code, stdout, stderr } = await output;
-  const decoder = new TextDecoder();
-  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
-}
-
-const tool = (args: readonly string[], input?: string) =>
-  run(Deno.execPath(), [...TOOL, ...args], input);
+/** Runs the command with text on its standard input. */
+const addr2line = (args: readonly string[], input = ""): Promise<ToolResult> =>
+  tool("addr2line", args, { input: new TextEncoder().encode(input) });
 
 const canCompare = needs("addr2line against binutils", "g++", "addr2line", "readelf");
 
@@ -94,7 +65,7 @@ Deno.test({
         await t.step(`addr2line ${flags.join(" ")}`, async () => {
           const input = words.map((word) => `${word}\n`).join("");
           const theirs = await run("addr2line", [...flags, "-e", binary], input);
-          const ours = await tool([...flags, "-e", binary], input);
+          const ours = await addr2line([...flags, "-e", binary], input);
           assertEquals(ours.err, "");
           assertEquals(ours.code, 0);
           assertEquals(ours.out.split("\n"), theirs.out.split("\n"));
@@ -122,30 +93,28 @@ Deno.test({
         ];
         const input = forms.join("\n");
         const theirs = await run("addr2line", ["-a", "-f", "-e", binary], input);
-        assertEquals((await tool(["-a", "-f", "-e", binary], input)).out, theirs.out);
-        assertEquals((await tool(["-a", "-f", "-e", binary, ...forms])).out, theirs.out);
+        assertEquals((await addr2line(["-a", "-f", "-e", binary], input)).out, theirs.out);
+        assertEquals((await addr2line(["-a", "-f", "-e", binary, ...forms])).out, theirs.out);
       });
 
       await t.step("addresses as arguments, file names relative to PERFDATA_CWD", async () => {
         const some = words.slice(0, 20);
         const theirs = await run("addr2line", ["-f", "-e", binary, ...some]);
-        const { stdout } = await new Deno.Command(Deno.execPath(), {
-          args: [...TOOL, "-f", "--exe=program", ...some],
-          env: { PERFDATA_CWD: folder },
-        }).output();
-        assertEquals(new TextDecoder().decode(stdout), theirs.out);
+        const env = { PERFDATA_CWD: folder };
+        const { out } = await tool("addr2line", ["-f", "--exe=program", ...some], { env });
+        assertEquals(out, theirs.out);
       });
 
       await t.step("offsets in a section", async () => {
         const some = addresses.slice(0, 50).map((address) => addressToHex(address - start));
         const theirs = await run("addr2line", ["-a", "-j", ".text", "-e", binary, ...some]);
-        const ours = await tool(["-a", "-j", ".text", "-e", binary, ...some]);
+        const ours = await addr2line(["-a", "-j", ".text", "-e", binary, ...some]);
         assertEquals(ours.out, theirs.out);
       });
 
       await t.step("an answer comes before the next question", async () => {
         const child = new Deno.Command(Deno.execPath(), {
-          args: [...TOOL, "-e", binary],
+          args: [...toolArguments("addr2line"), "-e", binary],
           stdin: "piped",
           stdout: "piped",
         }).spawn();
@@ -164,7 +133,9 @@ Deno.test({
 
       await t.step("whoever listens may go", async () => {
         const script = `yes ${addresses.slice(0, 1).map(addressToHex)} | head -200000 | ` +
-          `{ "${Deno.execPath()}" ${TOOL.join(" ")} -f -e ${binary}; echo "$?" >&2; } | head -1`;
+          `{ "${Deno.execPath()}" ${
+            toolArguments("addr2line").join(" ")
+          } -f -e ${binary}; echo "$?" >&2; } | head -1`;
         const { out, err } = await run("sh", ["-c", script]);
         assertEquals(out.split("\n").length, 2);
         assertEquals(err, "0\n");
@@ -176,20 +147,20 @@ Deno.test({
 });
 
 Deno.test("addr2line: exit codes and messages", async () => {
-  const none = await tool(["-e", "/no/such/file", "0"]);
+  const none = await addr2line(["-e", "/no/such/file", "0"]);
   assertEquals([none.code, none.out], [1, ""]);
   assertStringIncludes(none.err, "addr2line: /no/such/file: ");
   assertEquals(none.err.trim().split("\n").length, 1);
 
-  const text = await tool(["-e", `${ROOT}deno.json`, "0"]);
+  const text = await addr2line(["-e", `${ROOT}deno.json`, "0"]);
   assertEquals([text.code, text.out], [1, ""]);
   assertStringIncludes(text.err, "deno.json: ");
 
-  const usage = await tool(["--no-such-flag"]);
+  const usage = await addr2line(["--no-such-flag"]);
   assertEquals([usage.code, usage.out], [2, ""]);
   assertEquals(usage.err, "addr2line: unknown flag --no-such-flag; see addr2line --help\n");
 
-  const help = await tool(["--help"]);
+  const help = await addr2line(["--help"]);
   assertEquals([help.code, help.err], [0, ""]);
   assertStringIncludes(help.out, "usage: perfdata addr2line");
 });

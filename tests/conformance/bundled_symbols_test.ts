@@ -7,29 +7,25 @@ import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
 import { needs } from "../../packages/symbols/testing/toolchain.ts";
 import { perfRecords } from "../support/perf.ts";
-import { denoFolder } from "../support/tool.ts";
+import { denoFolder, runProgram, tool } from "../support/tool.ts";
 
 const SOURCES = new URL("../support/symbol_bundle/", import.meta.url).pathname;
-const TOOLS = new URL("../../tools/", import.meta.url).pathname;
 
+/** Runs a program in a folder to its end, and returns what it prints. */
 async function run(command: readonly string[], cwd: string): Promise<string> {
   const [program = "", ...args] = command;
-  const { success, stdout, stderr } = await new Deno.Command(program, {
-    args,
-    cwd,
-    env: { LC_ALL: "C", DEBUGINFOD_URLS: "", NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
-  if (!success) throw new Error(`${command.join(" ")}: ${new TextDecoder().decode(stderr)}`);
-  return new TextDecoder().decode(stdout);
+  const { code, out, err } = await runProgram(program, args, { cwd, env: { LC_ALL: "C" } });
+  if (code !== 0) throw new Error(`${command.join(" ")}: ${err}`);
+  return out;
 }
 
-const tool = (name: string, ...args: string[]) => [
-  ...[Deno.execPath(), "run", "--no-prompt", "--allow-read", "--allow-write", "--allow-env"],
-  ...[`${TOOLS}${name}.ts`, ...args],
-];
+/** Runs a command in a folder that is also the user's home, and returns what it prints. */
+async function perfdata(name: string, args: readonly string[], cwd: string): Promise<string> {
+  const env = { HOME: cwd, DENO_DIR: denoFolder() };
+  const { code, out, err } = await tool(name, args, { cwd, env });
+  if (code !== 0) throw new Error(`${name} ${args.join(" ")}: ${err}`);
+  return out;
+}
 
 /** What a line of `records` says of an address. */
 interface Symbols {
@@ -90,8 +86,7 @@ Deno.test({
       );
       const script = await perf("script --no-inline -i perf.data -F time,ip,sym,symoff,dso --ns");
       await Deno.symlink("cache", `${folder}/.debug`);
-      const env = [`HOME=${folder}`, `DENO_DIR=${denoFolder()}`];
-      await run(["env", ...env, ...tool("symbols", "bundle", "perf.data")], folder);
+      await perfdata("symbols", ["bundle", "perf.data"], folder);
       // addr2line's turn comes before the binaries go.
       const samples = script.trim().split("\n\n").map((block) => {
         const [head = "", ...chain] = block.split("\n").filter((line) => line.trim() !== "");
@@ -116,10 +111,13 @@ Deno.test({
       for (const gone of [c, cpp, `${folder}/cache`, `${folder}/.debug`]) {
         await Deno.remove(gone, { recursive: true });
       }
-      const text = await run(
-        tool("records", "--type", "SAMPLE", "--symbols", "perf.symbols", "perf.data"),
-        folder,
-      );
+      const text = await perfdata("records", [
+        "--type",
+        "SAMPLE",
+        "--symbols",
+        "perf.symbols",
+        "perf.data",
+      ], folder);
       const lines = text.trim().split("\n").map((line) => JSON.parse(line) as Line);
       assertEquals(lines.length, samples.length);
       let compared = 0;
@@ -149,15 +147,19 @@ Deno.test({
         `${compared} names and ${sourceLines} places of ${lines.length} samples compared`,
       );
       assert(compared > 300 && sourceLines > 20);
-      const csv = await run(
-        tool("records", "--csv", "--type", "SAMPLE", "--symbols", "perf.symbols", "perf.data"),
-        folder,
-      );
+      const csv = await perfdata("records", [
+        "--csv",
+        "--type",
+        "SAMPLE",
+        "--symbols",
+        "perf.symbols",
+        "perf.data",
+      ], folder);
       const found = parse(csv).slice(1).map((row) => JSON.parse(row.at(-1) ?? "") as Line);
       const symbolsOf = (line: Line) => [line.sym, line.dso, line.inlined, line.callchain_symbols];
       assertEquals(found.map(symbolsOf), lines.map(symbolsOf));
-      const plain = await run(tool("dump", "perf.data"), folder);
-      const named = await run(tool("dump", "--symbols", "perf.symbols", "perf.data"), folder);
+      const plain = await perfdata("dump", ["perf.data"], folder);
+      const named = await perfdata("dump", ["--symbols", "perf.symbols", "perf.data"], folder);
       assertEquals(
         named.replace(/^ \.{6} sym: .*\n/gm, "").replace(/^(\.{5} +\d+: [0-9a-f]{16}) .*$/gm, "$1"),
         plain,

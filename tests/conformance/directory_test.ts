@@ -1,22 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { skipped } from "../support/ignored.ts";
+import { tool, type ToolResult } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-function tool(
-  name: string,
-  args: string[],
-  cwd: string,
-): { code: number; out: string; err: string } {
-  const { code, stdout, stderr } = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", `${root}tools/${name}.ts`, ...args],
-    cwd,
-    env: { NO_COLOR: "1" },
-  }).outputSync();
-  const text = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes);
-  return { code, out: text(stdout), err: text(stderr) };
-}
+/** Runs a command in a folder. */
+const run = (name: string, args: readonly string[], cwd: string): Promise<ToolResult> =>
+  tool(name, args, { cwd });
 
 /** Makes the directory `at/name` of a recording in one file: a third of its records in each file. */
 function split(file: string, directory: string): void {
@@ -53,14 +44,18 @@ function features(header: DataView): number {
   return count;
 }
 
-Deno.test("extract-pt and records read a directory as the file that it was split from", () => {
+Deno.test("extract-pt and records read a directory as the file that it was split from", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
   try {
     const file = `${root}fixtures/synthesized/pt-cpus.perf.data`;
     split(file, `${folder}/parts`);
     for (const [name, input] of [["one", file], ["many", `${folder}/parts`]]) {
       Deno.mkdirSync(`${folder}/${name}`);
-      const { code, err } = tool("extract_pt", ["-o", `${folder}/${name}`, input ?? ""], folder);
+      const { code, err } = await run(
+        "extract-pt",
+        ["-o", `${folder}/${name}`, input ?? ""],
+        folder,
+      );
       assertEquals(code, 0, err);
     }
     const written = (name: string) =>
@@ -72,21 +67,21 @@ Deno.test("extract-pt and records read a directory as the file that it was split
     assert(written("one").length > 1);
     assertEquals(written("many"), written("one"));
     assertEquals(
-      tool("records", ["parts"], folder).out,
-      tool("records", [file], folder).out,
+      (await run("records", ["parts"], folder)).out,
+      (await run("records", [file], folder)).out,
     );
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
 });
 
-Deno.test("a cut file of a directory is reported, and so is a directory that is no recording", () => {
+Deno.test("a cut file of a directory is reported, and so is a directory that is no recording", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
   try {
     split(`${root}fixtures/synthesized/pt-cpus.perf.data`, `${folder}/parts`);
-    const whole = tool("records", ["parts"], folder).out.split("\n");
+    const whole = (await run("records", ["parts"], folder)).out.split("\n");
     Deno.truncateSync(`${folder}/parts/data.0`, Deno.statSync(`${folder}/parts/data.0`).size - 8);
-    const { code, out, err } = tool("records", ["parts"], folder);
+    const { code, out, err } = await run("records", ["parts"], folder);
     assertEquals(code, 1);
     assertMatch(err, /^records: parts: 0x[0-9a-f]+: .*\n$/);
     // What is in data.1 is there: the last record is the last one.
@@ -95,7 +90,7 @@ Deno.test("a cut file of a directory is reported, and so is a directory that is 
 
     Deno.mkdirSync(`${folder}/other`);
     for (const name of ["dump", "header", "hex"]) {
-      const refused = tool(name, ["other"], folder);
+      const refused = await run(name, ["other"], folder);
       assertEquals([refused.code, refused.out], [1, ""]);
       assertEquals(
         refused.err,
@@ -118,9 +113,9 @@ Deno.test("the kernel's symbols are those that perf record --kcore copied", asyn
       "ffffffff81000000 T _text\nffffffff81000000 T copied\nffffffffff000000 T end\n",
     );
     const named = (text = "") => [...text.matchAll(/\bcopied\b/g)].length;
-    const found = named(tool("funcs", ["--csv", "rec"], folder).out);
+    const found = named((await run("funcs", ["--csv", "rec"], folder)).out);
     assert(found > 0);
-    assertEquals(named(tool("funcs", ["--csv", file], folder).out), 0);
+    assertEquals(named((await run("funcs", ["--csv", file], folder)).out), 0);
     const perf = await perfText(
       ["report", "--stdio", "-g", "none", "--no-children", "--no-group"],
       `${folder}/rec`,
@@ -157,12 +152,12 @@ Deno.test({
         text.replaceAll(/^0(x[0-9a-f]+)?@\S+/gm, "@")
           .replaceAll(/^(-?\d+ \d+ )0(x[0-9a-f]+)? \[/gm, "$1[");
       const perfDump = await perfText(["report", "-D", "--no-children", "-g", "none"], path);
-      assertEquals(unplaced(tool("dump", ["rec"], folder).out), unplaced(perfDump?.stdout));
+      assertEquals(unplaced((await run("dump", ["rec"], folder)).out), unplaced(perfDump?.stdout));
 
       const perfHeader = await perfText(["report", "--header-only", "-I"], path);
-      assertEquals(tool("header", ["--perf", "rec"], folder).out, perfHeader?.stdout);
+      assertEquals((await run("header", ["--perf", "rec"], folder)).out, perfHeader?.stdout);
 
-      const samples = tool("funcs", ["--json", "rec"], folder).out.split("\n").slice(0, -1)
+      const samples = (await run("funcs", ["--json", "rec"], folder)).out.split("\n").slice(0, -1)
         .map((line) => JSON.parse(line).samples as number);
       const stats = await perfText(["report", "--stats"], path);
       const counted = /cpu-clock\S* stats:\s+SAMPLE events:\s+(\d+)/.exec(stats?.stdout ?? "")?.[1];
@@ -173,17 +168,18 @@ Deno.test({
   },
 });
 
-Deno.test("merge: a directory alone becomes one file, and no recording is taken twice", () => {
+Deno.test("merge: a directory alone becomes one file, and no recording is taken twice", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
   try {
     split(`${root}fixtures/recorded/two-events.perf.data`, `${folder}/parts`);
-    const merged = tool("merge", ["-o", "one.data", "parts"], folder);
+    const merged = await run("merge", ["-o", "one.data", "parts"], folder);
     assertEquals([merged.code, merged.err], [0, ""]);
-    const samples = (file: string) =>
-      tool("records", ["--type", "SAMPLE", file], folder).out.split("\n").length - 1;
-    assertEquals(samples("one.data"), samples("parts"));
-    assert(samples("parts") > 0);
-    const twice = tool("merge", ["-o", "two.data", "parts", "one.data", "parts"], folder);
+    const samples = async (file: string) =>
+      (await run("records", ["--type", "SAMPLE", file], folder)).out.split("\n").length - 1;
+    const count = await samples("parts");
+    assertEquals(await samples("one.data"), count);
+    assert(count > 0);
+    const twice = await run("merge", ["-o", "two.data", "parts", "one.data", "parts"], folder);
     assertEquals(twice.code, 2);
     assertMatch(twice.err, /^merge: parts is given twice; /);
   } finally {

@@ -12,36 +12,15 @@ import {
   stepProgram,
 } from "../../fixtures/stepped/program.ts";
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
-import { unwrapped } from "../support/tool.ts";
+import { tool, type ToolResult } from "../support/tool.ts";
 import { ignored } from "../support/ignored.ts";
 import { tableRows } from "../support/parquet_rows.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-interface Output {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function pt(args: readonly string[], stdin?: Uint8Array, name = "pt"): Promise<Output> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", "--no-prompt", "-A", `${root}tools/${name}.ts`, ...args],
-    cwd: root,
-    stdin: stdin === undefined ? "null" : "piped",
-    stdout: "piped",
-    stderr: "piped",
-    // Files are here, or nowhere: perf's cache may have those of this machine.
-    env: { NO_COLOR: "1", PERF_BUILDID_DIR: "/nonexistent" },
-  }).spawn();
-  if (stdin !== undefined) {
-    const writer = child.stdin.getWriter();
-    await writer.write(stdin as Uint8Array<ArrayBuffer>);
-    await writer.close();
-  }
-  const { code, stdout, stderr } = await child.output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: text(stdout), stderr: unwrapped(text(stderr)) };
+/** Runs a command as `perfdata` does, without perf's cache of binaries, which may have those of this machine. */
+function pt(args: readonly string[], input?: Uint8Array, name = "pt"): Promise<ToolResult> {
+  return tool("perfdata", [name, ...args], { input, env: { PERF_BUILDID_DIR: "/nonexistent" } });
 }
 
 /** First addresses of the functions of a program that was linked statically. */
@@ -82,9 +61,9 @@ async function withProgram(
 /** Calls over time, as Perfetto and the Firefox Profiler get them, are those of the call trace. */
 async function checkSlices(path: string): Promise<void> {
   const calls = await pt(["--calls", "--json", path]);
-  const expected = calls.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const expected = calls.out.trimEnd().split("\n").map((line) => JSON.parse(line));
   const chrome = await pt(["chrome", "-o", "-", path], undefined, "export");
-  const { traceEvents } = JSON.parse(chrome.stdout);
+  const { traceEvents } = JSON.parse(chrome.out);
   const slices = traceEvents.filter(({ ph }: { ph: string }) => ph === "X");
   assertEquals(slices.length, expected.length);
   for (const [i, { name, dur, tid, args }] of slices.entries()) {
@@ -93,7 +72,7 @@ async function checkSlices(path: string): Promise<void> {
     assert(Math.abs(dur * 1000 - call.duration) < 1);
   }
   const firefox = await pt(["firefox", "-o", `${path}.gz`, path], undefined, "export");
-  assertEquals(firefox.code, 0, firefox.stderr);
+  assertEquals(firefox.code, 0, firefox.err);
   const unpacked = Deno.readFileSync(`${path}.gz`);
   const stream = new Blob([unpacked]).stream().pipeThrough(new DecompressionStream("gzip"));
   const { threads: [{ samples }] } = JSON.parse(await new Response(stream).text());
@@ -110,10 +89,10 @@ async function checkSlices(path: string): Promise<void> {
 /** Each call is a row of a table, with what the call trace says of it. */
 async function checkTable(path: string): Promise<void> {
   const calls = await pt(["--calls", "--json", path]);
-  const expected = calls.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const expected = calls.out.trimEnd().split("\n").map((line) => JSON.parse(line));
   const tables = `${path}.tables`;
   const made = await pt(["parquet", "--pt-calls", "-o", tables, path], undefined, "export");
-  assertEquals(made.code, calls.code, made.stderr);
+  assertEquals(made.code, calls.code, made.err);
   const rows = await tableRows(tables, "pt_calls");
   assertEquals(rows.length, expected.length);
   for (const [i, row] of rows.entries()) {
@@ -131,7 +110,7 @@ async function checkTable(path: string): Promise<void> {
   const query = "SELECT count(*) AS calls, count(DISTINCT function) AS functions FROM pt_calls";
   const asked = await pt(["--csv", query, tables], undefined, "sql");
   const functions = new Set(expected.map((call) => call.function));
-  assertEquals(asked.stdout, `calls,functions\n${expected.length},${functions.size}\n`);
+  assertEquals(asked.out, `calls,functions\n${expected.length},${functions.size}\n`);
   assert(expected.length > 50, `${expected.length} calls`);
 }
 
@@ -164,8 +143,8 @@ Deno.test(
       TIMED,
       async ({ path, folder, encoded, program }) => {
         const table = await pt(["--json", path]);
-        assertEquals(table.code, 0, table.stderr);
-        const rows = table.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+        assertEquals(table.code, 0, table.err);
+        const rows = table.out.trimEnd().split("\n").map((line) => JSON.parse(line));
         const functions = functionsOf(program.path);
         let compared = 0;
         for (
@@ -182,7 +161,7 @@ Deno.test(
         assertEquals(rows.reduce((sum, row) => sum + row.insns, 0), encoded.truth.length);
 
         const insns = await pt(["--insns", "--json", path]);
-        const lines = insns.stdout.trimEnd().split("\n");
+        const lines = insns.out.trimEnd().split("\n");
         assertEquals(lines.length, encoded.truth.length);
         const addresses = lines.map((line) => BigInt(JSON.parse(line).ip));
         assertEquals(addresses, [...encoded.truth]);
@@ -192,7 +171,7 @@ Deno.test(
         const branches = await pt(["--branches", "--json", path]);
         let at = 0;
         let ends = 0;
-        for (const line of branches.stdout.trimEnd().split("\n")) {
+        for (const line of branches.out.trimEnd().split("\n")) {
           const { event, from, to, ip } = JSON.parse(line);
           if (event !== "branch" && event !== "disabled") continue;
           const address = BigInt(event === "branch" ? from.ip : ip);
@@ -205,26 +184,26 @@ Deno.test(
 
         // Nothing of the trace is in a range of time before it.
         const nothing = await pt(["--time", "0,1", path]);
-        assertStringIncludes(nothing.stderr, "--time 0,1 matches nothing");
+        assertStringIncludes(nothing.err, "--time 0,1 matches nothing");
 
         const calls = await pt(["--calls", "--json", "--function", "fib", path]);
-        const fib = calls.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+        const fib = calls.out.trimEnd().split("\n").map((line) => JSON.parse(line));
         assertEquals(fib.length, rows.find(({ name }) => name === "fib").calls);
         assert(fib.every(({ duration, insns }) => duration >= 0 && insns > 0));
 
         const latency = await pt(["--latency", "fib", "--json", path]);
-        const { histogram } = JSON.parse(latency.stdout);
+        const { histogram } = JSON.parse(latency.out);
         const counted = histogram.reduce((n: number, { calls }: { calls: number }) => n + calls, 0);
         assertEquals(counted, fib.length);
         assert(histogram.every(({ calls }: { calls: number }) => calls > 0), "an empty bucket");
-        const drawn = (await pt(["--latency", "fib", path])).stdout.split("slowest:")[0] ?? "";
+        const drawn = (await pt(["--latency", "fib", path])).out.split("slowest:")[0] ?? "";
         const bars = drawn.trimEnd().split("\n").slice(1);
         assertEquals(bars.length, histogram.length);
         assert(bars.every((bar) => bar.endsWith("#")), drawn);
 
         // Folded stacks have the same time as the table, and fib is called by what calls it.
         const folded = await pt(["folded", "--event", "time", path], undefined, "export");
-        const stacks = folded.stdout.trimEnd().split("\n").map((line) => {
+        const stacks = folded.out.trimEnd().split("\n").map((line) => {
           const at = line.lastIndexOf(" ");
           return { frames: line.slice(0, at).split(";"), time: Number(line.slice(at + 1)) };
         });
@@ -244,7 +223,7 @@ Deno.test(
         const before = [...Deno.readDirSync(folder)].length;
         for (const words of [[], ["--temp", folder]]) {
           const piped = await pt(["--json", ...words, "-"], Deno.readFileSync(path));
-          assertEquals(piped.stdout, table.stdout);
+          assertEquals(piped.out, table.out);
         }
         assertEquals([...Deno.readDirSync(folder)].length, before);
       },
@@ -257,9 +236,9 @@ Deno.test("pt: two processes and their threads on one CPU", ignored(cannotStep()
   await withProgram(options, TIMED, async ({ path, encoded, program }) => {
     const functions = functionsOf(program.path);
     const calls = await pt(["--calls", "--json", path]);
-    assertEquals(calls.code, 0, calls.stderr);
+    assertEquals(calls.code, 0, calls.err);
     const byThread = new Map<string, number>();
-    for (const line of calls.stdout.trimEnd().split("\n")) {
+    for (const line of calls.out.trimEnd().split("\n")) {
       const { tid, function: name, returned } = JSON.parse(line);
       const key = `${name} ${tid}`;
       byThread.set(key, (byThread.get(key) ?? 0) + 1);
@@ -277,7 +256,7 @@ Deno.test("pt: two processes and their threads on one CPU", ignored(cannotStep()
     const [tid] = [...program.pidOf.keys()];
     const own = encoded.truthTid.filter((other) => other === tid).length;
     const table = await pt(["--json", "--tid", String(tid), path]);
-    const rows = table.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    const rows = table.out.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(rows.reduce((sum, row) => sum + row.insns, 0), own);
   });
 });
@@ -290,10 +269,10 @@ Deno.test(
     await withProgram(options, TIMED, async ({ path, encoded, program }) => {
       const functions = functionsOf(program.path);
       const calls = await pt(["--calls", "--json", path]);
-      assertEquals(calls.code, 0, calls.stderr);
+      assertEquals(calls.code, 0, calls.err);
       const depths = new Map<string, Set<number>>();
       const counts = new Map<string, number>();
-      for (const line of calls.stdout.trimEnd().split("\n")) {
+      for (const line of calls.out.trimEnd().split("\n")) {
         const { function: name, depth } = JSON.parse(line);
         counts.set(name, (counts.get(name) ?? 0) + 1);
         depths.set(name, (depths.get(name) ?? new Set()).add(depth));
@@ -315,7 +294,7 @@ Deno.test("pt: a bundle with code replaces the binaries", ignored(cannotStep()),
     async ({ path, folder }) => {
       const bundle = `${path}.symbols`;
       const made = await pt(["bundle", "--code", path, "-o", bundle], undefined, "symbols");
-      assertEquals(made.code, 0, made.stderr);
+      assertEquals(made.code, 0, made.err);
       const empty = `${folder}/empty`;
       Deno.mkdirSync(empty);
       const elsewhere = ["--symfs", empty, "--symbols", bundle];
@@ -327,12 +306,12 @@ Deno.test("pt: a bundle with code replaces the binaries", ignored(cannotStep()),
       ) {
         const here = await pt([...args, path], undefined, tool);
         const there = await pt([...args, ...elsewhere, path], undefined, tool);
-        assertEquals(there.stdout, here.stdout);
-        bytes += there.stdout.length;
+        assertEquals(there.out, here.out);
+        bytes += there.out.length;
       }
       assert(bytes > 1_000_000, `${bytes} bytes`);
       const without = await pt(["--insns", "--symfs", empty, path]);
-      assertStringIncludes(without.stderr, "file missing");
+      assertStringIncludes(without.err, "file missing");
     },
   );
 });
@@ -347,12 +326,12 @@ Deno.test(
       Deno.mkdirSync(empty);
       const gone = await pt(["--symfs", empty, path]);
       assertEquals(gone.code, 1);
-      assertStringIncludes(gone.stderr, "not decoded: ");
-      assertStringIncludes(gone.stderr, "no code at hand");
-      assertStringIncludes(gone.stderr, "libc.so.6: file missing");
+      assertStringIncludes(gone.err, "not decoded: ");
+      assertStringIncludes(gone.err, "no code at hand");
+      assertStringIncludes(gone.err, "libc.so.6: file missing");
       const errors = await pt(["--errors", "--json", "--symfs", empty, path]);
-      assert(errors.stdout.split("\n").length > 10);
-      const [first = ""] = errors.stdout.split("\n");
+      assert(errors.out.split("\n").length > 10);
+      const [first = ""] = errors.out.split("\n");
       assertEquals(JSON.parse(first).reason, "no code at hand");
     });
   },
@@ -362,10 +341,10 @@ Deno.test("pt: what is wrong is said in a line", async () => {
   const recording = `${root}fixtures/recorded/addr.perf.data`;
   const none = await pt([recording]);
   assertEquals(none.code, 1);
-  assertStringIncludes(none.stderr, "no AUX data; record with");
+  assertStringIncludes(none.err, "no AUX data; record with");
   const wrong = await pt(["--cals", recording]);
   assertEquals(wrong.code, 2);
-  assertStringIncludes(wrong.stderr, "--calls");
+  assertStringIncludes(wrong.err, "--calls");
   const both = await pt(["--calls", "--insns", recording]);
   assertEquals(both.code, 2);
 });

@@ -9,45 +9,24 @@ import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/p
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
 import { ignored } from "../support/ignored.ts";
 import { perfText } from "../support/perf.ts";
+import { runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const fixtures = `${root}fixtures/synthesized`;
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function run(program: string, args: readonly string[], cwd: string): Ran {
-  const { code, stdout, stderr } = new Deno.Command(program, {
-    args: [...args],
-    cwd,
-    env: { NO_COLOR: "1" },
-    stdin: "null",
-  }).outputSync();
-  const decoder = new TextDecoder();
-  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
-}
-
-const tool = [
-  ...["run", "--no-prompt", "--allow-read", "--allow-write", "--allow-env=PERFDATA_CWD"],
-  `${root}tools/extract_pt.ts`,
-];
-
-const extract = (args: readonly string[], cwd: string): Ran =>
-  run(Deno.execPath(), [...tool, ...args], cwd);
+const extract = (args: readonly string[], cwd: string): Promise<ToolResult> =>
+  tool("extract-pt", args, { cwd });
 
 /** Extracts a recording into a directory of its own, and hands on the files by their endings. */
 async function extracted(
   path: string,
   flags: readonly string[],
-  use: (files: Map<string, Uint8Array>, ran: Ran, folder: string) => void | Promise<void>,
+  use: (files: Map<string, Uint8Array>, ran: ToolResult, folder: string) => void | Promise<void>,
 ): Promise<void> {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-ptxed-" });
   try {
     Deno.copyFileSync(path, `${folder}/r`);
-    const ran = extract(["--ptxed", ...flags, "r"], folder);
+    const ran = await extract(["--ptxed", ...flags, "r"], folder);
     const files = new Map(
       [...Deno.readDirSync(folder)].filter(({ name }) => name.startsWith("r."))
         .map(({ name }) => [name.slice(2), Deno.readFileSync(`${folder}/${name}`)]),
@@ -168,12 +147,14 @@ Deno.test({
   async fn() {
     let read = 0;
     for (const { path, name } of recordings) {
-      await extracted(path, [], (files, _, folder) => {
+      await extracted(path, [], async (files, _, folder) => {
         for (const [key, bytes] of files) {
           if (!key.endsWith(".opts")) continue;
           const words = new TextDecoder().decode(bytes).trim().split(" ");
           const trace = `r.${key.replace(".opts", ".pt")}`;
-          const { code, out, err } = run(ptxed, [...words, "--pt", trace], folder);
+          const { code, out, err } = await runProgram(ptxed, [...words, "--pt", trace], {
+            cwd: folder,
+          });
           assertEquals(code, 0, `${name}: ${err}`);
           // The mapped files are not here, nor is the vdso; anything else would be ours.
           const errors = (out + err).split("\n").filter((line) => / error: /.test(line))
@@ -198,7 +179,7 @@ Deno.test(
         const variant = { psbEvery: 5000, tsc };
         const encoded = encodeProgram(program, variant);
         Deno.writeFileSync(`${folder}/r`, await steppedFile(program, encoded, variant));
-        const { code, err } = extract(["--ptxed", "--force", "r"], folder);
+        const { code, err } = await extract(["--ptxed", "--force", "r"], folder);
         assertEquals(code, 0, err);
         const options = Deno.readTextFileSync(`${folder}/r.cpu0.opts`);
         assertEquals(options.includes("--pevent:primary"), tsc, options);
@@ -224,13 +205,13 @@ Deno.test("--ptxed needs Intel PT in a file, and says what is missing", async ()
       [["--symfs", "x", "y"], "--symfs needs --ptxed"],
     ] as const
   ) {
-    const ran = extract(args, root);
+    const ran = await extract(args, root);
     assertEquals([ran.code, ran.err], [2, `extract-pt: ${err}; see extract-pt --help\n`]);
   }
-  await extracted(`${fixtures}/pt-cpus.perf.data`, [], (files, ran, folder) => {
+  await extracted(`${fixtures}/pt-cpus.perf.data`, [], async (files, ran, folder) => {
     assertEquals(ran.code, 0, ran.err);
     assert(files.has("cpu0.opts"));
-    const again = extract(["--ptxed", "r"], folder);
+    const again = await extract(["--ptxed", "r"], folder);
     assertEquals([again.code, again.out], [1, ""]);
     assertMatch(again.err, /^extract-pt: r\.cpu0\.pt: exists; --force overwrites it\n$/);
   });
@@ -239,11 +220,10 @@ Deno.test("--ptxed needs Intel PT in a file, and says what is missing", async ()
 Deno.test({
   name: "-o - refuses a terminal",
   ignore: !needs("-o - on a terminal", "script"),
-  fn() {
-    const command = [Deno.execPath(), ...tool, "-o", "-", `${fixtures}/pt-cpus.perf.data`].join(
-      " ",
-    );
-    const { code, out } = run("script", ["-qec", command, "/dev/null"], root);
+  async fn() {
+    const command = [Deno.execPath(), ...toolArguments("extract-pt"), "-o", "-"].join(" ");
+    const file = `${fixtures}/pt-cpus.perf.data`;
+    const { code, out } = await runProgram("script", ["-qec", `${command} ${file}`, "/dev/null"]);
     assertEquals(code, 2);
     assertStringIncludes(out, "-o - writes binary data, and standard output is a terminal");
   },

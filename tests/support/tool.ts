@@ -66,15 +66,16 @@ export async function tool(
   args: readonly string[],
   options: ToolOptions = {},
 ): Promise<ToolResult> {
-  if (STARTING.has(name) || options.signal !== undefined || startsThreads(args)) {
+  const command = name === "perfdata" ? args[0] ?? name : name;
+  if (STARTING.has(command) || options.signal !== undefined || startsThreads(args)) {
     return await toolProcess(name, args, options);
   }
   const { input, cwd = ROOT, env = {} } = options;
-  const command = name === "perfdata"
+  const own = name === "perfdata"
     ? perfdata
     : (await [...COMMANDS.values()].flat().find((entry) => entry.name === name)?.load())?.tool;
-  if (command === undefined) throw new Error(`no command ${name}`);
-  const { code, stdout, stderr } = await inHost(() => main(command, args), {
+  if (own === undefined) throw new Error(`no command ${name}`);
+  const { code, stdout, stderr } = await inHost(() => main(own, args), {
     args,
     flags: flagsOf(toolArguments(name)),
     input,
@@ -99,11 +100,29 @@ export async function toolProcess(
   args: readonly string[],
   options: ToolOptions = {},
 ): Promise<ToolResult> {
-  const { input, cwd = ROOT, env = {}, signal } = options;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...toolArguments(name), ...args],
+  const { cwd = ROOT, env = {} } = options;
+  return await runProgram(Deno.execPath(), [...toolArguments(name), ...args], {
+    ...options,
     cwd,
-    env: { NO_COLOR: "1", PERFDATA_CWD: "", ...env },
+    env: { PERFDATA_CWD: "", ...env },
+  });
+}
+
+/**
+ * Runs any program to its end.
+ *
+ * @throws {Deno.errors.NotFound} If it is not installed.
+ */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  options: ToolOptions = {},
+): Promise<ToolResult> {
+  const { input, cwd, env = {}, signal } = options;
+  const child = new Deno.Command(program, {
+    args: [...args],
+    env: { NO_COLOR: "1", ...env },
+    ...(cwd === undefined ? {} : { cwd }),
     stdin: input === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
@@ -116,7 +135,7 @@ export async function toolProcess(
       await writer.write(input);
       await writer.close();
     } catch {
-      // It did not want all of it.
+      // The program ended before it read all of its input.
     }
   }
   const { code, stdout, stderr } = await output;
