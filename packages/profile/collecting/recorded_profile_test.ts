@@ -218,6 +218,19 @@ Deno.test("ProfileConsumer: weight off-cpu counts times without a CPU, weight wa
   // From 150 to 250 and from 320 to 380; 8 leaves at the end.
   assertEquals(totals(off), [{ samples: 2, period: 160 }]);
   assertEquals([off.span, off.samples.length], [[150, 380], 1]);
+  // A carry into the upper half of the times, at each of them.
+  for (const time of [150n, 250n, 320n, 380n]) {
+    const shift = 2n ** 33n - time;
+    const shifted = {
+      samples: SAMPLES.map((sample) => ({ ...sample, time: sample.time + shift })),
+      switches: (SWITCHED.switches ?? []).map((change) => ({
+        ...change,
+        time: change.time + shift,
+      })),
+    };
+    const { span } = await profiled(shifted, { weight: "off-cpu" });
+    assertEquals(span, [Number(150n + shift), Number(380n + shift)]);
+  }
   const timed = await profiled(SWITCHED, { weight: "off-cpu", timed: true });
   assertEquals(timedRows(timed), [[150, 320], [100, 60], [0, 0], ["t7", "t7"], [0, 0]]);
 });

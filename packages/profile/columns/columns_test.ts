@@ -86,6 +86,7 @@ Deno.test("ThreadTable: process, thread and name tell threads apart; a name that
     threads.add(-1, -1, ":8"),
   ];
   assertEquals(all, [0, 1, 2, 2, 3, 4, 5]);
+  assertEquals([threads.add(7, 8, "worker"), threads.add(9, 8, "worker")], [1, 4]);
   assertEquals(threads.length, 6);
   assertEquals(threads.toJSON().map(({ pid, tid, comm }) => `${pid} ${tid} ${comm}`), [
     ...["7 7 main", "7 8 worker", "7 8 :8", "7 7 renamed", "9 8 worker", "-1 -1 :8"],
@@ -151,5 +152,49 @@ Deno.test("profileWeight, markedName: names of weights and of functions", () => 
   assertEquals([markedName({ name: "f" }), markedName({ name: "f", verified: false })], [
     "f",
     "f?",
+  ]);
+});
+
+Deno.test("ThreadTable: mainNames gives the first name of each process's main thread, others have none", () => {
+  const threads = new ThreadTable();
+  // Worker, main thread, and its second name; another process, whose main thread is the only one.
+  threads.add(20, 21, "worker");
+  threads.add(30, 30, "thirty");
+  threads.add(20, 20, "first");
+  threads.add(20, 20, "second");
+  threads.add(40, 41, "other");
+  const main = threads.mainNames();
+  assertEquals([20, 30, 40, 21, -1].map(main), [
+    ...["first", "thirty", undefined, undefined, undefined],
+  ]);
+  assertEquals(Array.from({ length: 5 }, (_, i) => threads.pid(i)), [20, 30, 20, 20, 40]);
+  assertEquals([...new ThreadTable()], []);
+});
+
+Deno.test("totals: rows beyond the length and of no event do not count, counts and periods add up", () => {
+  const samples = {
+    length: 3,
+    stack: Int32Array.of(-1, -1, -1, -1),
+    event: Int32Array.of(0, 1, 9, 0),
+    thread: new Int32Array(4),
+    count: Float64Array.of(2, 3, 5, 7),
+    period: Float64Array.of(2 ** 53 - 1, 0.5, 1, 1),
+  };
+  const events = ["a", "b"].map((name) => ({ name, unit: "count" } as const));
+  assertEquals(totals({ events, samples }), [
+    { samples: 2, period: 2 ** 53 - 1 },
+    { samples: 3, period: 0.5 },
+  ]);
+});
+
+Deno.test("functionName: code without a name is called by its object, in brackets once", () => {
+  const builder = new ProfileBuilder({ events: [] });
+  const object = (name: string) => builder.object({ name, path: `/x/${name}` });
+  for (const name of ["libc.so.6", "[vdso]"]) builder.place(object(name), 1, []);
+  builder.place(object("libc.so.6"), 2, [{ name: "read" }]);
+  builder.place(-1, 3, [{ name: "known" }]);
+  const profile = builder.profile();
+  assertEquals([-1, 0, 1, 2, 3, 4].map((number) => functionName(profile, number)), [
+    ...["[unknown]", "[libc.so.6]", "[vdso]", "read", "known", "[unknown]"],
   ]);
 });

@@ -80,3 +80,77 @@ Deno.test("what says least of a name goes first, in each language", () => {
     ] as const
   ) assertEquals(shortName(name, room), wanted);
 });
+
+/** Each name in some room, and what has to be shown. */
+function checkShort(rows: readonly (readonly [name: string, room: number, wanted: string])[]) {
+  for (const [name, room, wanted] of rows) assertEquals(shortName(name, room), wanted, name);
+}
+
+Deno.test("shortName: a name without parts keeps a third at its beginning and the rest at its end", () => {
+  checkShort([
+    // Of room - 1 characters beside the gap, a third, rounded down, is the head.
+    ["abcdefghij", 10, "abcdefghij"],
+    ["abcdefghij", 7, "ab…ghij"],
+    ["abcdefghij", 5, "a…hij"],
+    ["abcdefghij", 4, "a…ij"],
+    // Below four, there is no gap.
+    ["abcdefghij", 3, "abc"],
+    ["abcdefghij", 0, ""],
+    ["abcdefghij", -2, ""],
+  ]);
+});
+
+Deno.test("shortName: namespaces in the middle go until the name fits; the first and the last stay", () => {
+  checkShort([
+    ["aa::bb::cc::dd::ee", 17, "aa::…::cc::dd::ee"],
+    ["aa::bb::cc::dd::ee", 16, "aa::…::dd::ee"],
+    ["aa::bb::cc::dd::ee", 13, "aa::…::dd::ee"],
+    ["aa::bb::cc::dd::ee", 12, "aa::…::ee"],
+    ["aa::bb::cc::dd::ee", 9, "aa::…::ee"],
+    // Two thirds of seven are five.
+    ["aa::bb::cc::dd::ee", 8, "aa…d::ee"],
+    // Two parts have no middle.
+    ["aa::bbbb", 7, "aa…bbbb"],
+    // What is between brackets is one part.
+    ["x::{a::b}::y::z", 12, "x::…::y::z"],
+    ["a::(anonymous namespace)::c::d(int, int)", 30, "a::…::c::d(…)"],
+  ]);
+});
+
+Deno.test("shortName: arguments go, brackets that are a part of the name stay", () => {
+  checkShort([
+    ["f(x)", 3, "f(x"],
+    ["g(a)(b)", 6, "g…)(…)"],
+    // An arrow closes nothing.
+    ["a::b<c->d>::e(x)", 12, "a::…::e(…)"],
+    ["operator->(int, int)", 14, "operator->(…)"],
+    ["operator()(int)", 13, "operator()(…)"],
+    ["operator[](int)", 13, "operator[](…)"],
+    // This one only ends as an operator does.
+    ["my_operator<int>(xyz)", 19, "my_operator<…>(xyz)"],
+    ["my_operator<int>(xyz)", 18, "my_operator<…>(…)"],
+    ["vec<a<b>, c>::f", 10, "vec<…>::f"],
+    ["foo [kernel]", 8, "foo […]"],
+    ["[kernel.kallsyms]_text", 10, "[ke…]_text"],
+    ["<a::A as b::c::D>::f", 14, "<A as D>::f"],
+  ]);
+});
+
+Deno.test("shortNames: names that would look the same show where they differ, or a number", () => {
+  // The first argument list in which they differ, from the word on that differs.
+  assertEquals(shortNames(["f(aaaa, bbbb)", "f(aaaa, cccc)", "f(aaaa, cccc)"], 9), [
+    ...["f(…bbbb)", "f(…cccc)", "f(…cccc)"],
+  ]);
+  assertEquals(shortNames(["f(aaaa, bbbb)", "f(aaaa, cccc)"], 7), ["f(…bb…)", "f(…cc…)"]);
+  // Three characters are the least: gap, letter, gap.
+  assertEquals(shortNames(["f(aaaa, bbbb)", "f(aaaa, cccc)"], 6), ["f(…b…)", "f(…c…)"]);
+  assertEquals(
+    shortNames(["f(aaaa, bbbb)", "f(aaaa, cccc)"], 5),
+    ["f… #1", "f… #2"].map((text) => text.replace("f…", "f(")),
+  );
+  // The same argument in all of them stays a gap.
+  assertEquals(shortNames(["g<int>(x1, y)", "g<int>(x2, y)"], 11), ["g<…>(x1, y)", "g<…>(x2, y)"]);
+  // Names without arguments are numbered in alphabetical order, past numbers that are taken.
+  const numbered = shortNames(["zzzz_middle_zzzz", "zzzz_muddle_zzzz", "z…zz #1"], 7);
+  assertEquals(numbered, ["z…zz #2", "z…zz #3", "z…zz #1"]);
+});

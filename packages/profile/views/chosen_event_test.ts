@@ -1,7 +1,16 @@
 import { assertEquals } from "@std/assert";
 import { ProfileBuilder } from "../collecting/profile_builder.ts";
 import { type Profile, totals } from "../columns/profile.ts";
-import { chooseEvent, eventLabel, mainEventFirst, shownEvents } from "./chosen_event.ts";
+import {
+  chooseEvent,
+  eventCounts,
+  eventLabel,
+  joinedEvents,
+  joinPmus,
+  mainEventFirst,
+  pmuOf,
+  shownEvents,
+} from "./chosen_event.ts";
 
 /** A profile with so many samples of each event, of period 10. */
 function profileOf(events: Readonly<Record<string, number>>): Profile {
@@ -76,4 +85,44 @@ Deno.test("shownEvents: an event of two PMUs among others has the PMUs in its la
     profileOf({ "faults": 400, "cpu_atom/cycles/P": 200, "cpu_core/cycles/P": 300 }),
   );
   assertEquals(found.events.map(eventLabel), ["cycles:P of cpu_atom, cpu_core", "faults"]);
+});
+
+Deno.test("joinedEvents: events of one name, modifiers and unit are one group, from its first on", () => {
+  const event = (name: string, unit: "count" | "nanoseconds" = "count") => ({ name, unit });
+  const events = [
+    event("faults"),
+    event("cpu_core/cycles/"),
+    event("cpu_core/cycles/u"),
+    event("cpu_atom/cycles/"),
+    event("cpu_atom/cycles/", "nanoseconds"),
+    event("cpu_lp/cycles/"),
+    event("cpu_atom/cycles/u"),
+    event("cpu_atom/cycles/"),
+  ];
+  const { first, events: joined } = joinedEvents(events);
+  assertEquals([...first], [0, 1, 2, 1, 4, 1, 2, 1]);
+  assertEquals(joined[1], { ...event("cycles"), pmus: ["cpu_core", "cpu_atom", "cpu_lp"] });
+  assertEquals(joined[2], { ...event("cycles:u"), pmus: ["cpu_core", "cpu_atom"] });
+  // Of a group of one, the event itself.
+  assertEquals([joined[0], joined[4]], [events[0], events[4]]);
+  assertEquals(["cpu/cycles/", "cycles", "cpu/cycles/uk:"].map(pmuOf), [
+    "cpu",
+    undefined,
+    undefined,
+  ]);
+});
+
+Deno.test("joinPmus: groups between other events get numbers without gaps, samples go with them", () => {
+  const profile = joinPmus(profileOf({
+    ...{ "a/x/": 1, faults: 2, "a/y/": 4, "b/x/": 8, other: 16, "b/y/": 32 },
+  }));
+  assertEquals(profile.events.map(({ name }) => name), ["x", "faults", "y", "other"]);
+  assertEquals([...eventCounts(profile)], [9, 2, 36, 16]);
+  const apart = profileOf({ "a/x/": 1, faults: 2 });
+  assertEquals(joinPmus(apart), apart);
+});
+
+Deno.test("eventLabel: an event of no PMU is its name", () => {
+  assertEquals(eventLabel({ name: "cycles", unit: "count" }), "cycles");
+  assertEquals(eventLabel({ name: "cycles", unit: "count", pmus: [] }), "cycles");
 });

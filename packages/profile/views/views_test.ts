@@ -168,3 +168,59 @@ Deno.test("painted, shareStyle: styles give escapes, plain ones and no mode give
   assertEquals(painted("x", "hot", "attributes"), "\x1b[1mx\x1b[0m");
   assertEquals([painted("x", "hot", "none"), painted("", "hot", "colors")], ["x", ""]);
 });
+
+Deno.test("frameStacks: unmapped callers in a row are one frame at the root, too; unnamed code of an object is not", () => {
+  const builder = new ProfileBuilder({ events: [] });
+  const object = builder.object({ name: "a.so", path: "/a.so" });
+  const nowhere = [1, 2, 3].map((address) => builder.place(-1, address, []));
+  const unnamed = [4, 5].map((address) => builder.place(object, address, []));
+  let stack = -1;
+  for (const place of [...nowhere, ...unnamed, nowhere[0] ?? 0]) {
+    stack = builder.stack(stack, place);
+  }
+  const { parent, item, of } = frameStacks(builder.profile(), { by: "function" });
+  // [unknown] for three places, twice [a.so], and [unknown] again.
+  assertEquals([...of], [0, 0, 0, 1, 2, 3]);
+  assertEquals([[...parent], [...item]], [[-1, 0, 1, 2], [0, 1, 1, 0]]);
+});
+
+Deno.test("depthFirst: several roots and depths are numbered, siblings of one rank keep their rows apart", () => {
+  const stacks = {
+    // 0 calls 1, which calls 2 and 3; 4 is another root, which calls 5.
+    parent: Int32Array.of(-1, 0, 1, 1, -1, 4),
+    item: Int32Array.of(0, 1, 2, 3, 4, 5),
+  };
+  const byItem = depthFirst(stacks, [0, 1, 2, 3, 4, 5]);
+  assertEquals([...byItem], [0, 1, 2, 3, 4, 5]);
+  // The other way around: 4, 5, 0, 1, 3, 2.
+  assertEquals([...depthFirst(stacks, [5, 4, 3, 2, 1, 0])], [2, 3, 5, 4, 0, 1]);
+  const same = [...depthFirst(stacks, [0, 0, 0, 0, 0, 0])];
+  assertEquals(same.toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5]);
+});
+
+Deno.test("filterProfile: samples without a stack pass filters by thread, and none by object or function", () => {
+  const profile = made(true);
+  const all = () => true;
+  assertEquals(periods(filterProfile(profile, { comm: all })), [1, 2, 4, 8, 16, 32]);
+  assertEquals(periods(filterProfile(profile, { dso: all })), [1, 2, 4, 8, 32]);
+  assertEquals(periods(filterProfile(profile, { symbol: all })), [1, 2, 4, 8, 32]);
+  assertEquals(periods(filterProfile(profile, { symbol: () => false })), []);
+  const { samples } = filterProfile(profile, { dso: (name) => name === "program" });
+  assertEquals([samples.length, [...samples.time ?? []], [...samples.cpu ?? []]], [1, [30], [3]]);
+  assertEquals([...samples.count, ...samples.thread, ...samples.event], [1, 1, 0]);
+});
+
+Deno.test("groupSamples: threads with more rows come first, of equals the first thread; empty groups are left out", () => {
+  const builder = new ProfileBuilder({
+    events: ["a", "b", "c"].map((name) => ({ name, unit: "count" } as const)),
+  });
+  const threads = [1, 2, 3].map((tid) => builder.thread(1, tid, `t${tid}`));
+  for (const [event, thread] of [[2, 1], [0, 2], [0, 0], [2, 1], [2, 0], [0, 2], [0, 0]] as const) {
+    builder.sample({ stack: -1, event, thread: threads[thread] ?? 0, period: 1 });
+  }
+  const groups = [...groupSamples(builder.profile())].map((
+    { event, thread, rows },
+  ) => [event, thread, [...rows]]);
+  assertEquals(groups, [[0, 0, [2, 6]], [0, 2, [1, 5]], [2, 1, [0, 3]], [2, 0, [4]]]);
+  assertEquals([...groupSamples(new ProfileBuilder({ events: [] }).profile())], []);
+});
