@@ -5,6 +5,7 @@ import { type NewFile, newFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import { type Engine, runEngine } from "@perfdata/session/engine";
+import { listQueue, Pool } from "@perfdata/session/workers";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import { type RecordingKey, RecordingTables } from "@perfdata/tables/recording-tables";
 import type { RowSink } from "@perfdata/tables/columns";
@@ -267,19 +268,15 @@ export async function writeAllTables(
   const ended = new Int32Array(new SharedArrayBuffer(4));
   using _signals = onSignals(() => Atomics.store(ended, 0, 1));
   const rest = jobs.map((job) => ({ ...job, ended }));
-  const work = async (): Promise<void> => {
-    const worker = new Worker(new URL("./_tables_worker.ts", import.meta.url), { type: "module" });
-    try {
-      for (let job = rest.shift(); job !== undefined; job = rest.shift()) {
-        const answer = await ask(worker, job, progress.add);
-        if ("message" in answer) fail(job, answer.message);
-        else add(answer);
-      }
-    } finally {
-      worker.terminate();
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(threads, jobs.length) }, work));
+  const answered = (answer: TablesAnswer, job: TablesJob): void =>
+    "message" in answer ? fail(job, answer.message) : add(answer);
+  const noted = (note: unknown): void => progress.add(...note as TablesProgress);
+  using pool = new Pool<undefined, TablesJob, TablesAnswer>(
+    Math.min(threads, jobs.length),
+    () => new Worker(new URL("./_tables_worker.ts", import.meta.url), { type: "module" }),
+  );
+  pool.begin(undefined, listQueue(rest, answered, noted));
+  await pool.totals();
   return done();
 }
 
@@ -302,25 +299,8 @@ function sizeOf(jobs: readonly TablesJob[]): number | undefined {
 /** What a thread answers: what it wrote, or why it did not. */
 export type TablesAnswer = TablesDone | { readonly message: string };
 
-/** What it says before: how many bytes it has read, and how many more there are than was known. */
-export interface TablesProgress {
-  /** What {@link Progress.add} takes. */
-  readonly progress: readonly [bytes: number, more: number | undefined];
-}
-
-function ask(worker: Worker, job: TablesJob, progress: Progress["add"]): Promise<TablesAnswer> {
-  return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }: MessageEvent<TablesAnswer | TablesProgress>) => {
-      if ("progress" in data) progress(...data.progress);
-      else resolve(data);
-    };
-    worker.onerror = (event) => {
-      event.preventDefault();
-      reject(new Error(event.message));
-    };
-    worker.postMessage(job);
-  });
-}
+/** What it says before: arguments of {@linkcode Progress.add}. */
+export type TablesProgress = readonly [bytes: number, more: number | undefined];
 
 /** Folders that tables are written to: where that ends too early, nothing is left that was not there. */
 class NewFolders implements Disposable {

@@ -9,6 +9,7 @@ import { stitchAuxTrace } from "@perfdata/session/auxtrace";
 import { runEngine } from "@perfdata/session/engine";
 import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
 import { clockRatios, PtClock } from "@perfdata/pt/decode";
+import { servePt } from "@perfdata/pt/parallel";
 import { parseItrace } from "@perfdata/pt/samples";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
 import {
@@ -34,7 +35,7 @@ import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";
 import { tool } from "../support/tool.ts";
-import { turnThread } from "../support/turn_thread.ts";
+import { threadWithin } from "../../packages/session/workers/testing.ts";
 
 /** The packets of time that a trace has. */
 const VARIANTS: readonly EncodeOptions[] = [
@@ -113,7 +114,13 @@ async function written(
   let text = "";
   const made = await writePtScript(
     whole,
-    open && { jobs, about: undefined, rangeBytes: RANGE + jobs, start: () => turnThread(open) },
+    open &&
+      {
+        jobs,
+        about: undefined,
+        rangeBytes: RANGE + jobs,
+        start: () => threadWithin((scope) => servePt(open, scope)),
+      },
     {
       write: (bytes) => text += decoder.decode(bytes, { stream: true }),
       others: (ns) => {

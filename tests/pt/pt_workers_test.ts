@@ -19,6 +19,7 @@ import {
   type ListTextOptions,
   listWhole,
   type PtCallWhole,
+  servePt,
 } from "@perfdata/pt/parallel";
 import { CallJson } from "@perfdata/export/call-json";
 import { CallText } from "@perfdata/export/call-text";
@@ -41,7 +42,7 @@ import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";
 import { tool } from "../support/tool.ts";
-import { turnThread } from "../support/turn_thread.ts";
+import { threadWithin } from "../../packages/session/workers/testing.ts";
 
 /** The packets of time that a trace has. */
 const VARIANTS: readonly EncodeOptions[] = [
@@ -214,7 +215,11 @@ async function compareCalls(
     };
     const whole = await open();
     const got = new CallOutputs(whole);
-    const workers = { jobs: n, about: undefined, start: () => turnThread(open) };
+    const workers = {
+      jobs: n,
+      about: undefined,
+      start: () => threadWithin((scope) => servePt(open, scope)),
+    };
     const listed = await listCalls(whole, { ...workers, rangeBytes: RANGE + n }, {}, got.take);
     for (const [form, text] of Object.entries(got.finish())) {
       const lines = wanted[form]?.split("\n") ?? [];
@@ -266,7 +271,12 @@ async function compareList(
     let text = "";
     const joined = await joinList(
       whole,
-      { jobs: n, about: undefined, start: () => turnThread(open), rangeBytes: RANGE + n },
+      {
+        jobs: n,
+        about: undefined,
+        start: () => threadWithin((scope) => servePt(open, scope)),
+        rangeBytes: RANGE + n,
+      },
       options,
       (bytes) => text += decoder.decode(bytes, { stream: true }),
     );
@@ -314,7 +324,7 @@ async function compare(
   await compareCalls(source, what, found, jobs, filter);
   for (const n of jobs) {
     const whole = await wholeOf(source, filter);
-    const start = () => turnThread(() => wholeOf(source, filter));
+    const start = () => threadWithin((scope) => servePt(() => wholeOf(source, filter), scope));
     const joined: JoinedPtCalls | undefined = await joinCalls(whole, {
       jobs: n,
       about: undefined,

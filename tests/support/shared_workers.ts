@@ -54,7 +54,7 @@ export class Shared {
       },
       set onmessage(take: WorkerThread["onmessage"]) {
         worker.onmessage = (event: ThreadMessage<{ readonly kind: string }>) => {
-          if (event.data.kind === "part") Shared.stretches++;
+          if (event.data.kind === "found") Shared.stretches++;
           take?.(event as never);
           open();
         };

@@ -1,7 +1,5 @@
-import { settleable } from "@perfdata/format/es2024";
-import { OutOfMemory } from "@perfdata/format/memory";
-import type { ThreadError, ThreadMessage, WorkerThread } from "@perfdata/session/engine";
-import { Turns } from "@perfdata/session/workers";
+import type { WorkerThread } from "@perfdata/session/engine";
+import { Pool, type PoolQueue } from "@perfdata/session/workers";
 import {
   type PtRange,
   PtRangeDecoder,
@@ -11,7 +9,7 @@ import {
 } from "./pt_ranges.ts";
 import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_run.ts";
 import { hasSparseTurns } from "../decode/pt_turns.ts";
-import type { PtAnswer, PtTask } from "./serve_pt.ts";
+import type { PtOrder } from "./serve_pt.ts";
 
 /** Approximate size of a range in bytes. */
 const RANGE = 2 << 20;
@@ -103,67 +101,74 @@ export async function joinRanges<Found, Joined>(
   if (ranges.length < 2) return undefined;
   const join = new PtJoin(whole, ranges, joiner);
   const most = (joiner.waiting ?? Infinity) * jobs;
-  const queue = new RangeQueue(ranges, () => join.unapplied < most);
-  const others = Array.from(
-    { length: Math.min(jobs, ranges.length) - 1 },
-    () => new OtherThread(workers, queue, join, whole),
-  );
-  const turns = new Turns();
-  try {
-    while (!queue.isEmpty) {
-      const number = queue.take();
-      if (number === undefined) await queue.changed();
-      else {
-        const range = queue.of(number);
-        join.add(number, await join.decoder.decode(range));
-        queue.taken();
-        await turns.next();
-        await workers.progress?.(range.bytes);
-      }
-      await join.go();
-      for (const other of others) other.check();
+  const queue = new RangeQueue(ranges, join, most, whole, workers);
+  using pool: PtPool<Found> = new Pool(Math.min(jobs, ranges.length) - 1, workers.start);
+  pool.begin(workers.about, queue, { ahead: AHEAD });
+  while (!queue.isEmpty) {
+    const number = queue.deal();
+    if (number === undefined) await pool.changed();
+    else {
+      const range = queue.of(number);
+      join.add(number, await join.decoder.decode(range));
+      queue.decoded();
+      await pool.turn();
+      await workers.progress?.(range.bytes);
     }
-    for (const other of others) await other.done();
     await join.go();
-    return join.found;
-  } finally {
-    turns.end();
-    for (const other of others) other.end();
   }
+  await pool.totals();
+  await join.go();
+  return join.found;
 }
 
-/** Ranges that no thread has taken yet. */
-class RangeQueue {
-  readonly #ranges: readonly PtRange[];
-  readonly #hasRoom: () => boolean;
-  #next = 0;
-  /** Ranges that somebody decodes. */
-  #busy = 0;
-  #change = settleable<void>();
+type PtPool<Found> = Pool<unknown, PtOrder, PtRangePart<Found>>;
 
-  /** @param hasRoom Whether what is found next may wait for its turn. */
-  constructor(ranges: readonly PtRange[], hasRoom: () => boolean) {
+/** Ranges that no thread has taken yet, and the receiver of what other threads find. */
+class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>> {
+  readonly #ranges: readonly PtRange[];
+  readonly #join: PtJoin<Found, Joined>;
+  /** Maximum number of decoded ranges that wait to be applied. */
+  readonly #most: number;
+  readonly #code: PtWhole<Found>["code"];
+  readonly #progress: PtWorkers["progress"];
+  /** By thread: the places here of the thread's places. */
+  readonly #placeOf: Int32Array[] = [];
+  /** By thread: the objects here of the thread's objects. */
+  readonly #objects: number[][] = [];
+  #next = 0;
+  /** Ranges that are being decoded. */
+  #busy = 0;
+
+  constructor(
+    ranges: readonly PtRange[],
+    join: PtJoin<Found, Joined>,
+    most: number,
+    { code }: PtWhole<Found>,
+    { progress }: PtWorkers,
+  ) {
     this.#ranges = ranges;
-    this.#hasRoom = hasRoom;
+    this.#join = join;
+    this.#most = most;
+    this.#code = code;
+    this.#progress = progress;
   }
 
-  /** Whether all are taken. */
   get isEmpty(): boolean {
     return this.#next === this.#ranges.length;
   }
 
-  /** The number of the next one; nothing where others have to be applied first. */
-  take(): number | undefined {
-    // What all others wait for may be one that nobody has taken.
-    if (this.isEmpty || (this.#busy > 0 && !this.#hasRoom())) return undefined;
+  /** The number of the next range; `undefined` if there is none, or decoded ranges have to be applied first. */
+  deal(): number | undefined {
+    // The range that decoded ones wait for may be one that nobody has taken.
+    const hasRoom = this.#busy === 0 || this.#join.unapplied < this.#most;
+    if (this.isEmpty || !hasRoom) return undefined;
     this.#busy++;
     return this.#next++;
   }
 
-  /** A range is decoded. */
-  taken(): void {
+  /** Called after this thread has decoded a range. */
+  decoded(): void {
     this.#busy--;
-    this.wake();
   }
 
   /** The range of a number. */
@@ -171,15 +176,27 @@ class RangeQueue {
     return this.#ranges[number] as PtRange;
   }
 
-  /** Waits until another thread has answered. */
-  changed(): Promise<void> {
-    return this.#change.promise;
+  next(): PtOrder | undefined {
+    const number = this.deal();
+    return number === undefined ? undefined : { number, range: this.of(number) };
   }
 
-  /** Says that one has. */
-  wake(): void {
-    this.#change.resolve();
-    this.#change = settleable();
+  found(part: PtRangePart<Found>, { number }: PtOrder, thread: number): void {
+    const objects = this.#objects[thread] ??= [];
+    const { places } = part;
+    for (const object of places?.objects ?? []) objects.push(this.#code.numberOf(object));
+    let placeOf = this.#placeOf[thread] ?? new Int32Array(0);
+    if (places !== undefined && places.object.length > 0) {
+      const more = this.#join.places(places, objects);
+      const all = new Int32Array(placeOf.length + more.length);
+      all.set(placeOf);
+      all.set(more, placeOf.length);
+      placeOf = all;
+    }
+    this.#placeOf[thread] = placeOf;
+    this.#join.add(number, part, placeOf);
+    this.#busy--;
+    this.#progress?.(part.range.bytes);
   }
 }
 
@@ -353,96 +370,4 @@ class PtJoin<Found, Joined> {
 
 function isSame(a: readonly number[] | undefined, b: readonly number[] | undefined): boolean {
   return a !== undefined && a.length === b?.length && a.every((value, i) => value === b[i]);
-}
-
-/** Another thread. */
-class OtherThread<Found, Joined> {
-  readonly #worker: WorkerThread;
-  readonly #queue: RangeQueue;
-  readonly #done = settleable<void>();
-  /** The places and objects here of those there. */
-  #placeOf = new Int32Array(0);
-  readonly #objects: number[] = [];
-  /** Ranges that it has, once it is ready for any. */
-  #left = 0;
-  #isReady = false;
-  #failed: unknown;
-
-  constructor(
-    { start, about, progress }: PtWorkers,
-    queue: RangeQueue,
-    join: PtJoin<Found, Joined>,
-    whole: PtWhole<Found>,
-  ) {
-    this.#queue = queue;
-    this.#worker = start();
-    // It may fail before somebody asks.
-    this.#done.promise.catch(() => {});
-    const fail = (error: Error) => {
-      this.#failed = error;
-      this.#done.reject(error);
-      queue.wake();
-    };
-    this.#worker.onmessage = ({ data }: ThreadMessage<PtAnswer>) => {
-      if (data.kind === "error") {
-        return fail(new (data.memory ? OutOfMemory : Error)(data.message));
-      }
-      if (data.kind === "ready") this.#isReady = true;
-      else {
-        const { number } = data;
-        const part = data.part as PtRangePart<Found>;
-        this.#left--;
-        const { places } = part;
-        for (const object of places?.objects ?? []) {
-          this.#objects.push(whole.code.numberOf(object));
-        }
-        if (places !== undefined && places.object.length > 0) {
-          const placeOf = new Int32Array(this.#placeOf.length + places.object.length);
-          placeOf.set(this.#placeOf);
-          placeOf.set(join.places(places, this.#objects), this.#placeOf.length);
-          this.#placeOf = placeOf;
-        }
-        join.add(number, part, this.#placeOf);
-        queue.taken();
-        progress?.(part.range.bytes);
-      }
-      this.#deal();
-      if (this.#left === 0 && queue.isEmpty) this.#done.resolve();
-    };
-    this.#worker.onerror = (event: ThreadError) => {
-      event.preventDefault();
-      fail(new Error(event.message));
-    };
-    const task: PtTask = { about };
-    this.#worker.postMessage(task);
-  }
-
-  /**
-   * Deals it what there is room for.
-   *
-   * @throws {Error} If it has failed.
-   */
-  check(): void {
-    if (this.#failed !== undefined) throw this.#failed;
-    this.#deal();
-  }
-
-  /** All that it has taken is found: nothing, where it was not ready before others had taken all. */
-  async done(): Promise<void> {
-    if (this.#left > 0) await this.#done.promise;
-  }
-
-  #deal(): void {
-    while (this.#isReady && this.#left < AHEAD) {
-      const number = this.#queue.take();
-      if (number === undefined) return;
-      this.#left++;
-      const task: PtTask = { number, range: this.#queue.of(number) };
-      this.#worker.postMessage(task);
-    }
-  }
-
-  end(): void {
-    this.#worker.terminate();
-  }
 }

@@ -5,7 +5,8 @@
  * @module
  */
 import type { CopyProgress } from "./aux_copy.ts";
-import { copyShares, type CopyTask } from "./aux_shares.ts";
+import { listQueue, Pool } from "../workers/pool.ts";
+import { type CopyOrder, copyShares, type CopyTask } from "./aux_shares.ts";
 import type { AuxStream } from "./aux_trace.ts";
 
 /** A second thread is not worth its start below this many bytes. */
@@ -81,20 +82,12 @@ export async function copyAuxToFiles(
   if (outputs.reduce((sum, { size }) => sum + size, 0) < leastToShare) {
     return copyShares(task, "first to last", progress);
   }
-  const worker = new Worker(new URL("./aux_copy_worker.ts", import.meta.url), { type: "module" });
-  try {
-    const other = new Promise<string>((resolve) => {
-      worker.onmessage = ({ data }: MessageEvent<string>) => resolve(data);
-      worker.onerror = (event) => {
-        event.preventDefault();
-        resolve(event.message);
-      };
-    });
-    worker.postMessage(task);
-    copyShares(task, "first to last", progress);
-    const error = await other;
-    if (error !== "") throw new Error(error);
-  } finally {
-    worker.terminate();
-  }
+  using pool = new Pool<CopyTask, CopyOrder, void>(
+    1,
+    () => new Worker(new URL("./aux_copy_worker.ts", import.meta.url), { type: "module" }),
+  );
+  // This thread is busy with its shares when the other one gets ready.
+  pool.begin(task, listQueue(["last to first"]), { early: true });
+  copyShares(task, "first to last", progress);
+  await pool.totals();
 }

@@ -33,6 +33,9 @@ export interface CopyOutput {
   readonly ends: Float64Array;
 }
 
+/** The output that a thread begins with. */
+export type CopyOrder = "first to last" | "last to first";
+
 /**
  * Takes shares of the outputs until none is left.
  *
@@ -40,7 +43,7 @@ export interface CopyOutput {
  */
 export function copyShares(
   { from, outputs, taken }: CopyTask,
-  order: "first to last" | "last to first",
+  order: CopyOrder,
   progress: (bytes: number) => void = () => {},
 ): void {
   using input = fileSource(from);

@@ -1,8 +1,9 @@
 import { BlockReader } from "./any_order.ts";
 import type { Consumer, Engine, EngineOptions } from "../engine.ts";
-import type { BlockRange } from "../index/recording_index.ts";
 import { openPass, type Pass } from "../pass.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
+import type { PoolServer } from "./pool.ts";
+import type { Stretch } from "./serve_blocks.ts";
 
 /**
  * Maximum number of stack nodes that a thread keeps. If there are more at the end of a stretch, it
@@ -12,7 +13,7 @@ import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 const KEPT_NODES = 1 << 19;
 
 /** Takes stretches of a file, one after the other, in a thread that hands on what it finds. */
-export class BlockTaker {
+export class BlockTaker implements PoolServer<Stretch, StretchPart, ThreadTotals> {
   readonly #engine: Engine;
   readonly #make: () => Shareable & Consumer;
   readonly #pass: Pass;
@@ -63,9 +64,7 @@ export class BlockTaker {
   }
 
   /** Takes the blocks of a stretch. */
-  async take(
-    blocks: readonly BlockRange[],
-  ): Promise<StretchPart> {
+  async take({ blocks }: Stretch): Promise<StretchPart> {
     for (const block of blocks) await this.#reader.read(block, (run) => this.#pass.take(run));
     const { places, stacks } = this.#engine;
     const part = {

@@ -3,10 +3,9 @@
  *
  * @module
  */
-export * from "./buffers.ts";
 export * from "./part.ts";
+export * from "./pool.ts";
 export * from "./serve_blocks.ts";
 export * from "./serve_text.ts";
 export * from "./text_part.ts";
 export * from "./text_workers.ts";
-export * from "./turns.ts";

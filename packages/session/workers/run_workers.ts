@@ -1,5 +1,3 @@
-import { type Settleable, settleable } from "@perfdata/format/es2024";
-import { OutOfMemory } from "@perfdata/format/memory";
 import type { PerfDataReader } from "@perfdata/format";
 import { BlockReader, readIndex, wantedBlocks } from "./any_order.ts";
 import {
@@ -7,21 +5,27 @@ import {
   type Engine,
   engineOf,
   type EngineOptions,
-  type ThreadError,
-  type ThreadMessage,
   type Workers,
-  type WorkerThread,
 } from "../engine.ts";
-import { type IndexBlock, memoryOf, type RecordingIndex } from "../index/recording_index.ts";
+import {
+  type BlockRange,
+  type IndexBlock,
+  memoryOf,
+  type RecordingIndex,
+} from "../index/recording_index.ts";
 import { openPass } from "../pass.ts";
 import { Joiner, type Shareable, type StretchPart, type ThreadTotals } from "./part.ts";
-import type { Answer, Stretch, ThreadTask } from "./serve_blocks.ts";
-import { Turns } from "./turns.ts";
+import { Pool, type PoolQueue } from "./pool.ts";
+import type { Stretch, ThreadTask } from "./serve_blocks.ts";
 
 /** Maximum number of blocks in a stretch. */
 const STRETCH = 16;
+/** Stretches that another thread has at a time, so that there is one to go on with. */
+const AHEAD = 2;
 /** Stretches that this thread leaves behind, before others take those that are its share as well. */
 const BEHIND = 2;
+
+type BlockPool = Pool<ThreadTask, Stretch, StretchPart, ThreadTotals>;
 
 /**
  * Has several threads take a file, in stretches of blocks.
@@ -42,19 +46,14 @@ export async function runWorkers(
   options: EngineOptions,
 ): Promise<Engine> {
   const { recorded, described } = about;
-  // They load their code while the file is looked through.
-  const threads = Array.from({ length: workers.jobs - 1 }, () => workers.start());
-  try {
-    const index = await readIndex(reader, [consumer], options);
-    const engine = engineOf(reader, recorded, described, index);
-    await takeStretches(engine, index, consumer, workers, threads, options);
-    engine.places.finish();
-    engine.stacks.seal();
-    await consumer.finish?.();
-    return engine;
-  } finally {
-    for (const thread of threads) thread.terminate();
-  }
+  using pool: BlockPool = new Pool(workers.jobs - 1, workers.start);
+  const index = await readIndex(reader, [consumer], options);
+  const engine = engineOf(reader, recorded, described, index);
+  await takeStretches(engine, index, consumer, workers, pool, options);
+  engine.places.finish();
+  engine.stacks.seal();
+  await consumer.finish?.();
+  return engine;
 }
 
 async function takeStretches(
@@ -62,7 +61,7 @@ async function takeStretches(
   index: RecordingIndex,
   consumer: Shareable & Consumer,
   { jobs, path, about, keptNodes }: Workers,
-  threads: readonly WorkerThread[],
+  pool: BlockPool,
   options: EngineOptions,
 ): Promise<void> {
   const { reader } = engine;
@@ -73,41 +72,41 @@ async function takeStretches(
   for (let i = 0; i < blocks.length; i += size) stretches.push(blocks.slice(i, i + size));
   const shares = new Shares(stretches, jobs);
   const task: ThreadTask = { path, about, filter, past: index.historyPart(), keptNodes };
-  const others = threads.slice(0, Math.max(0, stretches.length - 1)).map((thread) =>
-    new OtherThread(thread, task, shares, new Joiner(engine, consumer))
-  );
-  const turns = new Turns();
-  try {
-    const pass = await openPass(engine, [consumer], options);
-    const own = new BlockReader(reader);
-    for (const [number, stretch] of stretches.entries()) {
-      const thread = shares.takerOf(number);
-      if (thread !== undefined) {
-        thread.joiner.join(await thread.part(number));
-        await turns.next();
-      }
-      for (const block of stretch) {
-        if (thread === undefined) {
-          await own.read(block, (run) => pass.take(run));
-          await turns.next();
-        }
-        progress?.(block.to - block.from);
-      }
+  const joiners = Array.from({ length: jobs - 1 }, () => new Joiner(engine, consumer));
+  pool.begin(task, shares, {
+    ahead: AHEAD,
+    transfer: ({ number }) => (stretches[number] ?? []).flatMap((block) => [...memoryOf(block)]),
+  });
+  const pass = await openPass(engine, [consumer], options);
+  const own = new BlockReader(reader);
+  for (const [number, stretch] of stretches.entries()) {
+    const thread = shares.takerOf(number);
+    if (thread !== undefined) {
+      joiners[thread]?.join(await pool.until(() => shares.partOf(number)));
+      await pool.turn();
     }
-    const { leftOut, userChains } = pass.resolver;
-    engine.leftOut = leftOut;
-    engine.unjoined = userChains.unjoined;
-    for (const { totals, joiner } of others) joiner.finish(await totals);
-  } finally {
-    turns.end();
+    for (const block of stretch) {
+      if (thread === undefined) {
+        await own.read(block, (run) => pass.take(run));
+        await pool.turn();
+      }
+      progress?.(block.to - block.from);
+    }
   }
+  const { leftOut, userChains } = pass.resolver;
+  engine.leftOut = leftOut;
+  engine.unjoined = userChains.unjoined;
+  for (const [thread, totals] of await pool.totals()) joiners[thread]?.finish(totals);
   reader.stats = index.stats;
 }
 
 /** Who takes which stretch. */
-class Shares {
+class Shares implements PoolQueue<Stretch, StretchPart> {
   readonly #stretches: readonly (readonly IndexBlock[])[];
-  readonly #takers: (OtherThread | null | undefined)[];
+  /** By stretch: the number of its thread, or this thread. */
+  readonly #takers: (number | "this" | undefined)[];
+  /** Results that were not joined yet, by stretch. */
+  readonly #parts = new Map<number, StretchPart>();
   readonly #jobs: number;
   /** The stretch that is dealt out next, if it is not this thread's. */
   #next = 0;
@@ -120,92 +119,49 @@ class Shares {
     this.#jobs = jobs;
   }
 
-  /** The next stretch of another thread, in the order of the file. */
-  deal(to: OtherThread): Stretch | "end" {
+  get isEmpty(): boolean {
     const takers = this.#takers;
-    for (; this.#next < takers.length; this.#next++) {
-      if (takers[this.#next] !== undefined) continue;
+    while (this.#next < takers.length && takers[this.#next] !== undefined) this.#next++;
+    return this.#next === takers.length;
+  }
+
+  /** The next stretch of another thread, in the order of the file. */
+  next(thread: number): Stretch | undefined {
+    const takers = this.#takers;
+    for (; !this.isEmpty; this.#next++) {
       if (this.#next % this.#jobs !== 0 || this.#left >= BEHIND) {
-        takers[this.#next] = to;
         const number = this.#next++;
-        return { number, blocks: this.#stretches[number] ?? [] };
+        takers[number] = thread;
+        const blocks = (this.#stretches[number] ?? []).map(rangeOf);
+        return { number, blocks };
       }
       this.#left++;
     }
-    return "end";
+    return undefined;
   }
 
-  /** Who has taken a stretch; if nobody has, it is this thread's now. */
-  takerOf(stretch: number): OtherThread | undefined {
+  found(part: StretchPart, { number }: Stretch): void {
+    this.#parts.set(number, part);
+  }
+
+  /** The number of the thread that has taken a stretch; if there is none, the stretch is this thread's now. */
+  takerOf(stretch: number): number | undefined {
     const taker = this.#takers[stretch];
-    if (taker !== undefined) return taker ?? undefined;
-    this.#takers[stretch] = null;
+    if (taker !== undefined) return taker === "this" ? undefined : taker;
+    this.#takers[stretch] = "this";
     if (stretch < this.#next) this.#left--;
     return undefined;
   }
+
+  /** The result of a stretch that another thread has taken, once; `undefined` if that is not finished. */
+  partOf(stretch: number): StretchPart | undefined {
+    const part = this.#parts.get(stretch);
+    this.#parts.delete(stretch);
+    return part;
+  }
 }
 
-/** Another thread. */
-class OtherThread {
-  /** Joins what it finds. */
-  readonly joiner: Joiner;
-  /** What it counted. */
-  readonly totals: Promise<ThreadTotals>;
-  readonly #parts = new Map<number, Settleable<StretchPart>>();
-  readonly #failed: (error: Error) => void;
-  #error: Error | undefined;
-
-  constructor(worker: WorkerThread, task: ThreadTask, shares: Shares, joiner: Joiner) {
-    this.joiner = joiner;
-    const totals = settleable<ThreadTotals>();
-    this.totals = totals.promise;
-    // It may fail before somebody asks.
-    this.totals.catch(() => {});
-    this.#failed = totals.reject;
-    worker.onmessage = ({ data }: ThreadMessage<Answer>) => {
-      if (data.kind === "more") this.#deal(worker, shares);
-      else if (data.kind === "part") {
-        this.#parts.get(data.stretch)?.resolve(data.part);
-        this.#deal(worker, shares);
-      } else if (data.kind === "end") totals.resolve(data.totals);
-      else this.#fail(new (data.memory ? OutOfMemory : Error)(data.message));
-    };
-    worker.onerror = (event: ThreadError) => {
-      event.preventDefault();
-      this.#fail(new Error(event.message));
-    };
-    worker.postMessage(task);
-  }
-
-  /** What it found in a stretch that it has taken. */
-  async part(stretch: number): Promise<StretchPart> {
-    if (this.#error !== undefined) throw this.#error;
-    const part = await this.#parts.get(stretch)?.promise;
-    this.#parts.delete(stretch);
-    return part as StretchPart;
-  }
-
-  #deal(worker: WorkerThread, shares: Shares): void {
-    const stretch = shares.deal(this);
-    if (stretch === "end") return worker.postMessage(stretch);
-    const part = settleable<StretchPart>();
-    part.promise.catch(() => {});
-    this.#parts.set(stretch.number, part);
-    const blocks = stretch.blocks.map(({ from, to, first, round, resume }) => ({
-      from,
-      to,
-      first,
-      round,
-      resume,
-    }));
-    worker.postMessage({ ...stretch, blocks }, {
-      transfer: stretch.blocks.flatMap((block) => [...memoryOf(block)]),
-    });
-  }
-
-  #fail(error: Error): void {
-    this.#error ??= error;
-    this.#failed(error);
-    for (const part of this.#parts.values()) part.reject(error);
-  }
+/** What another thread gets of a block. */
+function rangeOf({ from, to, first, round, resume }: IndexBlock): BlockRange {
+  return { from, to, first, round, resume };
 }

@@ -1,9 +1,9 @@
 import { type ByteSource, PerfDataReader } from "@perfdata/format";
-import { OutOfMemory } from "@perfdata/format/memory";
 import type { HistoryPart } from "../index/recording_index.ts";
 import { Rounds, type RoundsPart } from "../index/rounds.ts";
 import type { Window } from "../windows/plan.ts";
 import { historyIndexOf } from "./open_engine.ts";
+import { servePool } from "./pool.ts";
 import { type MakeText, TextPart, type TextPartAnswer } from "./text_part.ts";
 import { TextPieces } from "./text_pieces.ts";
 
@@ -21,30 +21,15 @@ export interface TextTask {
   readonly past: HistoryPart | undefined;
 }
 
-/** A window to make text of; nothing if there are no more. */
+/** A window to make text of. */
 export interface TextOrder {
   /** Its number. */
   readonly number: number;
   /** The window. */
-  readonly window: Window | undefined;
+  readonly window: Window;
   /** Memory that its text may use. */
   readonly spare: ArrayBuffer[];
 }
-
-/** Answers of a worker. */
-export type TextAnswer =
-  | {
-    readonly kind: "text";
-    readonly number: number;
-    readonly text: readonly Uint8Array<ArrayBuffer>[];
-  }
-  | { readonly kind: "part" } & TextPartAnswer
-  | {
-    readonly kind: "error";
-    readonly message: string;
-    /** Whether it is one of memory. */
-    readonly memory: boolean;
-  };
 
 /** How a thread makes text. */
 export interface TextService<About> {
@@ -54,52 +39,29 @@ export interface TextService<About> {
   readonly make: MakeText<About>;
 }
 
-/** Called by a worker's module: makes the text of windows as they are assigned. */
+/** Serves the threads of `textOfFile` in a worker's module: makes the text of windows as they are dealt out. */
 export function serveText<About>({ open, make }: TextService<About>): void {
-  const scope = globalThis as unknown as {
-    onmessage: ((event: { data: TextTask | TextOrder }) => void) | null;
-    postMessage(message: TextAnswer, transfer?: ArrayBuffer[]): void;
-  };
-  const pieces = new TextPieces();
-  let part: Promise<TextPart> | undefined;
-  // One window after the other, in the order in which they were dealt out.
-  let last: Promise<void> = Promise.resolve();
-  const fail = (error: unknown) =>
-    scope.postMessage({
-      kind: "error",
-      message: error instanceof Error ? error.message : String(error),
-      memory: error instanceof OutOfMemory,
-    });
-  const begin = async ({ path, about, rounds, isTimed, past }: TextTask): Promise<TextPart> => {
-    // What is damaged is reported by the thread that made the index.
+  servePool(async ({ path, about, rounds, isTimed, past }: TextTask) => {
+    // Damage is reported by the thread that made the index.
     const reader = await PerfDataReader.open(open(path), { diagnostics: () => {} });
+    const pieces = new TextPieces();
     const consumer = await make(reader, about as About, pieces.write);
     const machine = past && historyIndexOf(past);
-    return await TextPart.open(
+    const own = await TextPart.open(
       reader,
       consumer,
       { rounds: Rounds.of(rounds), isTimed, machine },
       () => {},
     );
-  };
-  const take = async ({ number, window, spare }: TextOrder): Promise<void> => {
-    pieces.reuse(spare);
-    const own = await part as TextPart;
-    if (window === undefined) {
+    const take = async ({ window, spare }: TextOrder): Promise<Uint8Array<ArrayBuffer>[]> => {
+      pieces.reuse(spare);
+      await own.take(window);
+      return pieces.take();
+    };
+    const totals = async (): Promise<TextPartAnswer> => {
       const { records } = own;
-      scope.postMessage({ kind: "part", part: await own.part(), totals: own.totals(), records });
-      return;
-    }
-    await own.take(window);
-    const text = pieces.take();
-    scope.postMessage({ kind: "text", number, text }, text.map(({ buffer }) => buffer));
-  };
-  scope.onmessage = ({ data }) => {
-    if ("number" in data) last = last.then(() => take(data)).catch(fail);
-    else {
-      part = begin(data);
-      // Who waits for it answers.
-      part.catch(() => {});
-    }
-  };
+      return { part: await own.part(), totals: own.totals(), records };
+    };
+    return { take, totals };
+  });
 }

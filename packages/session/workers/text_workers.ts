@@ -1,12 +1,11 @@
-import { settleable } from "@perfdata/format/es2024";
 import { type Diagnostics, PerfDataError, type PerfDataReader } from "@perfdata/format";
-import { OutOfMemory } from "@perfdata/format/memory";
-import type { Engine, EngineOptions, ThreadError, ThreadMessage, WorkerThread } from "../engine.ts";
+import type { Engine, EngineOptions, WorkerThread } from "../engine.ts";
 import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 import { EventNames } from "../events/event_names.ts";
 import { RecordingIndex } from "../index/recording_index.ts";
 import { bytesOf, type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
-import type { TextAnswer, TextOrder, TextTask } from "./serve_text.ts";
+import { Pool, type PoolQueue } from "./pool.ts";
+import type { TextOrder, TextTask } from "./serve_text.ts";
 import { TextPieces } from "./text_pieces.ts";
 import {
   type MakeText,
@@ -16,7 +15,7 @@ import {
   type WriteText,
 } from "./text_part.ts";
 
-/** Number of windows that another thread gets before its first text arrives. */
+/** Number of windows that another thread has at a time, so that there is one to go on with. */
 const AHEAD = 2;
 /** Windows, for each thread, that may be made before it is the turn of the first of them. */
 const WAITING = 2;
@@ -83,26 +82,23 @@ export interface TextMade {
  */
 export async function textOfFile<About>(work: TextWork<About>): Promise<TextMade | undefined> {
   const { reader, jobs, start, progress, windowBytes = WINDOW_BYTES, time } = work;
-  // They load what they need while the file is looked through.
-  const threads = Array.from({ length: jobs - 1 }, start);
-  try {
-    const { size } = reader.data;
-    progress?.(0, size);
-    const index = await indexOf(work, Math.max(1, windowBytes >> 3));
-    const windows = index && windowsOf(index, { windowBytes, time });
-    if (index === undefined || windows === undefined) return undefined;
-    progress?.(0, windows.reduce((bytes, window) => bytes + bytesOf(window), -size));
-    const own = await textInOrder(work, index, windows, threads);
-    const all = index.blocks.reduce((sum, { records }) => sum + records, 0);
-    if (time === undefined && own.records !== all) {
-      throw new Error("the file changed while it was read");
-    }
-    reader.stats = index.stats;
-    return { consumer: own.consumer, engine: own.engine, index };
-  } finally {
-    for (const thread of threads) thread.terminate();
+  using pool: TextPool = new Pool(jobs - 1, start);
+  const { size } = reader.data;
+  progress?.(0, size);
+  const index = await indexOf(work, Math.max(1, windowBytes >> 3));
+  const windows = index && windowsOf(index, { windowBytes, time });
+  if (index === undefined || windows === undefined) return undefined;
+  progress?.(0, windows.reduce((bytes, window) => bytes + bytesOf(window), -size));
+  const own = await textInOrder(work, index, windows, pool);
+  const all = index.blocks.reduce((sum, { records }) => sum + records, 0);
+  if (time === undefined && own.records !== all) {
+    throw new Error("the file changed while it was read");
   }
+  reader.stats = index.stats;
+  return { consumer: own.consumer, engine: own.engine, index };
 }
+
+type TextPool = Pool<TextTask, TextOrder, Text, TextPartAnswer>;
 
 /** Looks through a file; `undefined` if one thread has to go through it. */
 async function indexOf<About>(
@@ -140,24 +136,18 @@ async function renamesEvents(
 
 /** Makes text of windows by several threads, this one included, and writes it in order. */
 async function textInOrder<About>(
-  { reader, path, about, make, machine, begin, write, progress, diagnostics }: TextWork<About>,
+  work: TextWork<About>,
   index: RecordingIndex,
   windows: readonly Window[],
-  threads: readonly WorkerThread[],
+  pool: TextPool,
 ): Promise<TextPart> {
+  const { reader, jobs, path, about, make, machine, begin, write, progress, diagnostics } = work;
   const { rounds, isTimed } = index;
-  const turn = new Turn(windows.length, threads.length + 1, write);
-  const deal = (): Dealt | undefined => {
-    const number = turn.deal();
-    if (number === undefined) return undefined;
-    const window = windows[number];
-    if (window !== undefined) progress?.(bytesOf(window));
-    return { number, window };
-  };
+  const queue = new TextQueue(windows, jobs, write, progress);
   const pieces = new TextPieces();
   let now = -1;
   const consumer = await make(reader, about, (text) => {
-    if (turn.isNow(now)) write(text);
+    if (queue.isNow(now)) write(text);
     else pieces.write(text);
   });
   if (begin !== undefined) {
@@ -171,73 +161,84 @@ async function textInOrder<About>(
     isTimed,
     past: machine ? index.historyPart() : undefined,
   };
-  const others = threads.map((worker) => new TextThread(worker, task, turn, deal));
+  pool.begin(task, queue, { ahead: AHEAD, transfer: ({ spare }) => spare });
   const past = { rounds, isTimed, machine: machine ? index : undefined };
   const own = await TextPart.open(reader, consumer, past, diagnostics);
-  for (let order = deal(); order?.window !== undefined || order === undefined; order = deal()) {
-    if (order === undefined) await turn.changed();
-    else {
-      now = order.number;
-      await own.take(order.window as Window);
-      turn.take(now, pieces.take(), (spare) => pieces.reuse(spare));
-    }
-    await events();
-    for (const other of others) other.check();
+  for (;;) {
+    const number = await pool.until(() => queue.isEmpty ? "end" : queue.deal());
+    if (number === "end") break;
+    now = number;
+    await own.take(windows[number] as Window);
+    queue.write(now, pieces.take(), (spare) => pieces.reuse(spare));
+    await pool.turn();
   }
-  for (const other of others) other.check();
-  const parts: TextPartAnswer[] = [];
-  for (const other of others) parts.push(await other.part);
-  await own.finish(parts);
+  await own.finish([...(await pool.totals()).values()]);
   return own;
 }
 
-/** Lets messages of other threads arrive. */
-function events(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
-}
-
-/** A window that is dealt out. */
-type Dealt = Omit<TextOrder, "spare">;
+/** Text of a window. */
+type Text = readonly Uint8Array<ArrayBuffer>[];
 
 /** Deals out windows, and writes their text in order. */
-class Turn {
-  readonly #count: number;
+class TextQueue implements PoolQueue<TextOrder, Text> {
+  readonly #windows: readonly Window[];
   readonly #most: number;
   readonly #write: WriteText;
+  readonly #progress: EngineOptions["progress"];
   #next = 0;
   /** The window whose text is written. */
   #written = 0;
   /** Windows whose turn has not come. */
   readonly #waiting = new Map<number, () => void>();
-  #change = settleable<void>();
+  /** By thread: memory of its text that is written. */
+  readonly #spare: ArrayBuffer[][] = [];
 
-  constructor(count: number, threads: number, write: WriteText) {
-    this.#count = count;
+  constructor(
+    windows: readonly Window[],
+    threads: number,
+    write: WriteText,
+    progress: EngineOptions["progress"],
+  ) {
+    this.#windows = windows;
     this.#most = WAITING * threads;
     this.#write = write;
+    this.#progress = progress;
   }
 
-  /** The number of a window, or of none after the last one; nothing where others have to be written first. */
+  get isEmpty(): boolean {
+    return this.#next === this.#windows.length;
+  }
+
+  /** The number of the next window; `undefined` if there is none, or windows before it have to be written first. */
   deal(): number | undefined {
-    if (this.#next === this.#count) return this.#count;
-    return this.#next < this.#written + this.#most ? this.#next++ : undefined;
+    if (this.isEmpty || this.#next >= this.#written + this.#most) return undefined;
+    this.#progress?.(bytesOf(this.#windows[this.#next] as Window));
+    return this.#next++;
   }
 
-  /** Whether what comes before a window is written. */
+  next(thread: number): TextOrder | undefined {
+    const number = this.deal();
+    if (number === undefined) return undefined;
+    const spare = this.#spare[thread] ?? [];
+    this.#spare[thread] = [];
+    return { number, window: this.#windows[number] as Window, spare };
+  }
+
+  found(text: Text, { number }: TextOrder, thread: number): void {
+    this.write(number, text, (spare) => (this.#spare[thread] ??= []).push(...spare));
+  }
+
+  /** Whether the windows before this one are written. */
   isNow(number: number): boolean {
     return number <= this.#written;
   }
 
   /**
-   * Takes what is left of the text of a window.
+   * Writes the rest of a window's text when its turn comes.
    *
-   * @param done Gets its memory when it is written.
+   * @param done Receives its memory after that.
    */
-  take(
-    number: number,
-    text: readonly Uint8Array<ArrayBuffer>[],
-    done: (spare: ArrayBuffer[]) => void,
-  ): void {
+  write(number: number, text: Text, done: (spare: ArrayBuffer[]) => void): void {
     this.#waiting.set(number, () => {
       for (const piece of text) this.#write(piece);
       done(text.map(({ buffer }) => buffer));
@@ -246,91 +247,6 @@ class Turn {
       now();
       this.#waiting.delete(this.#written++);
       now = this.#waiting.get(this.#written);
-    }
-    this.wake();
-  }
-
-  /** Waits until something has happened. */
-  changed(): Promise<void> {
-    return this.#change.promise;
-  }
-
-  /** Says that something has happened. */
-  wake(): void {
-    this.#change.resolve();
-    this.#change = settleable<void>();
-  }
-}
-
-/** Another thread. */
-class TextThread {
-  /** What it counted. */
-  readonly part: Promise<TextPartAnswer>;
-  readonly #worker: WorkerThread;
-  readonly #turn: Turn;
-  readonly #deal: () => Dealt | undefined;
-  /** Windows that it may be dealt. */
-  #room = AHEAD;
-  /** Memory of its text that is written. */
-  #spare: ArrayBuffer[] = [];
-  #failed: unknown;
-
-  constructor(
-    worker: WorkerThread,
-    task: TextTask,
-    turn: Turn,
-    deal: () => Dealt | undefined,
-  ) {
-    this.#worker = worker;
-    this.#turn = turn;
-    this.#deal = deal;
-    const part = settleable<TextPartAnswer>();
-    this.part = part.promise;
-    // It may fail before somebody asks.
-    this.part.catch(() => {});
-    const fail = (error: unknown) => {
-      this.#failed = error;
-      part.reject(error);
-      turn.wake();
-    };
-    worker.onmessage = ({ data }: ThreadMessage<TextAnswer>) => {
-      if (data.kind === "error") fail(new (data.memory ? OutOfMemory : Error)(data.message));
-      else if (data.kind === "part") part.resolve(data);
-      else {
-        this.#room++;
-        try {
-          turn.take(data.number, data.text, (spare) => this.#spare.push(...spare));
-        } catch (error) {
-          // Nobody reads the text any more.
-          return fail(error);
-        }
-        this.#fill();
-      }
-    };
-    worker.onerror = (event: ThreadError) => {
-      event.preventDefault();
-      fail(new Error(event.message));
-    };
-    worker.postMessage(task);
-    this.#fill();
-  }
-
-  /** Deals it what it has room for. */
-  check(): void {
-    if (this.#failed !== undefined) throw this.#failed;
-    this.#fill();
-  }
-
-  #fill(): void {
-    while (this.#room > 0) {
-      const order = this.#deal();
-      if (order === undefined) return;
-      const spare = this.#spare;
-      this.#spare = [];
-      this.#worker.postMessage({ ...order, spare } satisfies TextOrder, {
-        transfer: spare,
-      });
-      this.#room = order.window === undefined ? -Infinity : this.#room - 1;
     }
   }
 }
