@@ -87,7 +87,7 @@ export async function attempt(
 
 async function main({ seed, first, last, milliseconds, ownOnly, folder }: RunnerOptions) {
   const all = await seeds(ownOnly);
-  const found = await targets();
+  const found = targets();
   const fields = new Map<Seed, Field[]>();
   const known = new Set<string>();
   const place = { path: `${folder}/input.data`, folder: `${folder}/out` };

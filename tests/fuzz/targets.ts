@@ -27,9 +27,9 @@ import { JitSymbols } from "@perfdata/symbols/jit";
 import { FileAddresses } from "@perfdata/symbols/address-map";
 import { DwarfContext, DwarfError, elfDwarfSections } from "@perfdata/symbols/dwarf";
 import { OutputError } from "@perfdata/format/file-sink";
-import { forgetMessages, InputError, UsageError } from "../../tools/_cli.ts";
+import { InputError, UsageError } from "../../tools/_cli.ts";
 import { COMMANDS } from "../../tools/perfdata.ts";
-import { inHost } from "../support/host.ts";
+import { tool, type ToolResult } from "../support/tool.ts";
 import type { Kind } from "./corpus.ts";
 import { packSections } from "./packed_sections.ts";
 import type { Random } from "./random.ts";
@@ -222,65 +222,44 @@ const AS_THEY_ARE = new Set(["dump", "records", "script", "export", "flame"]);
 /** Most that a tool writes before the fuzzer closes the pipe. */
 const MOST_OUTPUT = 1 << 25;
 
-/** How each tool that reads recordings is called, for its target and to see that the calls are right. */
-export async function toolCalls(
-  place: Place,
-): Promise<{ name: string; args: string[]; run: () => Promise<{ code: number; out: string }> }[]> {
-  const all = [];
-  for (const entry of [...COMMANDS.values()].flat()) {
-    const { tool } = await entry.load();
-    for (const args of (ARGUMENTS[entry.name] ?? (({ path }: Place) => [[path]]))(place)) {
-      all.push({ name: entry.name, args, run: () => captured(() => tool.run(args)) });
-    }
-  }
-  return all;
+/** Arguments by which each command is called, by its name. */
+function callsOf(name: string, place: Place): string[][] {
+  return (ARGUMENTS[name] ?? (({ path }) => [[path]]))(place);
 }
 
-async function toolTargets(): Promise<Omit<Target, "kind">[]> {
-  const targets: Omit<Target, "kind">[] = [];
-  for (const entry of [...COMMANDS.values()].flat()) {
-    const { tool } = await entry.load();
-    const calls = ARGUMENTS[entry.name] ?? (({ path }: Place) => [[path]]);
-    targets.push({
-      name: entry.name,
-      async run(_, place, random) {
-        const found = calls(place);
-        if (found.length === 0) return;
-        const args = random.pick(found);
-        const { code, out } = await captured(() => tool.run(args));
-        if (![0, 1, 2].includes(code)) throw new Error(`exit code ${code}`);
-        const data = AS_THEY_ARE.has(entry.name) ||
-          args.some((arg) => /^--(?:csv|json)$/.test(arg));
-        if (!data && CONTROLS.test(out)) throw new Error("a control character in the output");
-      },
-    });
-  }
-  return targets;
+/** Runs a command on an input: the errors that it throws are the target's. */
+async function run(name: string, args: readonly string[], input?: Uint8Array): Promise<ToolResult> {
+  const result = await tool(name, args, { input, most: MOST_OUTPUT });
+  if (result.thrown !== undefined) throw result.thrown;
+  return result;
+}
+
+/** How each command that reads recordings is called, to see that the calls are right. */
+export function toolCalls(
+  place: Place,
+): { name: string; args: string[]; run: () => Promise<ToolResult> }[] {
+  return [...COMMANDS.values()].flat().flatMap(({ name }) =>
+    callsOf(name, place).map((args) => ({ name, args, run: () => tool(name, args) }))
+  );
+}
+
+function toolTargets(): Omit<Target, "kind">[] {
+  return [...COMMANDS.values()].flat().map(({ name }) => ({
+    name,
+    async run(_, place, random) {
+      const found = callsOf(name, place);
+      if (found.length === 0) return;
+      const args = random.pick(found);
+      const { code, out } = await run(name, args);
+      if (![0, 1, 2].includes(code)) throw new Error(`exit code ${code}`);
+      const data = AS_THEY_ARE.has(name) || args.some((arg) => /^--(?:csv|json)$/.test(arg));
+      if (!data && CONTROLS.test(out)) throw new Error("a control character in the output");
+    },
+  }));
 }
 
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
-
-/** Permissions of this process, as flags: the fuzzer's may not start programs. */
-function ownFlags(): string[] {
-  return (["read", "write", "env", "sys", "run", "net"] as const)
-    .filter((name) => Deno.permissions.querySync({ name }).state === "granted")
-    .map((name) => `--allow-${name}`);
-}
-
-/** Runs a tool in this process, with its permissions; nobody reads more than `most` bytes of its output. */
-export async function captured(
-  run: () => number | Promise<number>,
-  most: number = MOST_OUTPUT,
-): Promise<{ code: number; out: string; err: string }> {
-  let code = 0;
-  const { stdout, stderr } = await inHost(async () => {
-    forgetMessages();
-    code = await run();
-  }, { args: [], flags: ownFlags(), cwd: Deno.cwd(), most });
-  const decoder = new TextDecoder();
-  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
-}
 
 const ADDRESSES = Float64Array.from({ length: 64 }, (_, i) => 0x1000 + 8 * i);
 
@@ -368,16 +347,13 @@ export async function runBeside(
   const symfs = `${folder}/beside`;
   Deno.mkdirSync(`${symfs}/tmp/demo`, { recursive: true });
   Deno.writeFileSync(`${symfs}/tmp/demo/demo`, program);
-  const entry = [...COMMANDS.values()].flat().find((known) => known.name === name);
-  if (entry === undefined) throw new Error(`no command ${name}`);
-  const { tool } = await entry.load();
   const args = rest.map((arg) => arg.replace("OUT", folder).replace("RECORDING", RECORDED));
   if (!args.includes(RECORDED)) args.push(RECORDED);
   if (name === "readperf") args.unshift("-o", folder);
   // What a command is called by comes first.
   const at = name === "symbols" || name === "export" ? 1 : 0;
   args.splice(at, 0, "--symfs", symfs);
-  const { code, err } = await captured(() => tool.run(args));
+  const { code, err } = await run(name, args);
   if (code === 2) throw new Error(`wrong usage: ${name} ${args.join(" ")}: ${err}`);
   return code;
 }
@@ -397,8 +373,8 @@ const BESIDE: Target = {
 };
 
 /** All targets. */
-export async function targets(): Promise<Target[]> {
-  const recording = [...RECORDING_TARGETS, ...await toolTargets()];
+export function targets(): Target[] {
+  const recording = [...RECORDING_TARGETS, ...toolTargets()];
   return [
     ...recording.map((target): Target => ({ ...target, kind: "recording" })),
     ...SYMBOL_TARGETS,

@@ -15,10 +15,8 @@
  */
 import { parseArgs } from "@std/cli";
 import { corpusFiles } from "../support/corpus.ts";
-import { NothingToShow } from "../../tools/_cli.ts";
-import { entries } from "../../tools/perfdata.ts";
-import { captured, isExpected } from "../fuzz/targets.ts";
-import { toolArguments } from "../support/tool.ts";
+import { isExpected } from "../fuzz/targets.ts";
+import { tool, toolArguments } from "../support/tool.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 
@@ -209,13 +207,7 @@ export async function* sweep(options: SweepOptions): AsyncGenerator<SweepRow, vo
 /** Output after which the pipe of a tool is closed, where it runs in this process. */
 const MOST_OUTPUT = 1 << 22;
 
-function entryOf(name: string): typeof entries[number] {
-  const entry = entries.find((known) => known.name === name);
-  if (entry === undefined) throw new Error(`no command ${name}`);
-  return entry;
-}
-
-/** Runs a tool in this process, as `main` of the commands would. */
+/** Runs a tool in this process. */
 async function runHere(
   file: string,
   form: string,
@@ -227,32 +219,21 @@ async function runHere(
   const out = `${folder}/out`;
   await Deno.mkdir(out, { recursive: true });
   const symfs = `${folder}/symfs`;
-  const { tool } = await entryOf(name).load();
+  const args = flags.map((flag) =>
+    flag === "FILE" ? input : flag.replace("OUT", out).replace("SYMFS", symfs)
+  );
+  if (!flags.includes("FILE")) args.push(input);
   const start = performance.now();
-  let code = 1;
-  let lines = 0;
-  let fault: string | undefined;
-  let impossible: string | undefined;
-  let closed = false;
-  try {
-    const args = flags.map((flag) =>
-      flag === "FILE" ? input : flag.replace("OUT", out).replace("SYMFS", symfs)
-    );
-    if (!flags.includes("FILE")) args.push(input);
-    const { code: returned, err, out: text } = await captured(() => tool.run(args), MOST_OUTPUT);
-    if (COUNTING.some(([counting]) => counting === name)) {
-      impossible = impossibleOutput([name, ...flags], text);
-    }
-    code = returned;
-    lines = err.split("\n").filter((line) => line !== "").length;
-  } catch (error) {
-    lines = 1;
-    closed = error instanceof Deno.errors.BrokenPipe;
-    if (closed || error instanceof NothingToShow) code = 0;
-    else if (!isExpected(error)) fault = String(error instanceof Error ? error.stack : error);
-  }
+  const { code, err, out: text, thrown } = await tool(name, args, { most: MOST_OUTPUT });
   const time = performance.now() - start;
   const peak = Deno.memoryUsage().rss / 2 ** 20;
+  const lines = err.split("\n").filter((line) => line !== "").length;
+  const closed = thrown instanceof Deno.errors.BrokenPipe;
+  const fault = thrown === undefined || isExpected(thrown)
+    ? undefined
+    : String(thrown instanceof Error ? thrown.stack : thrown);
+  const isCounting = thrown === undefined && COUNTING.some(([counting]) => counting === name);
+  const impossible = isCounting ? impossibleOutput([name, ...flags], text) : undefined;
   const says = lines > 0 || name === "repair";
   const wrong = fault ??
     (code !== 0 && code !== 1

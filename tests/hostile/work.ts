@@ -89,18 +89,14 @@ async function main(kind: string, only: string | undefined): Promise<void> {
       const path = `${folder}/input.data`;
       // Once before, so that modules are loaded.
       Deno.writeFileSync(path, await make(FIRST * 2 ** Math.max(k, 0)));
-      const calls = await toolCalls({ path, folder });
+      const calls = toolCalls({ path, folder });
       const one = calls.find(({ name }) => name === only);
       if (only !== undefined && one === undefined) throw new Error(`no command ${only}`);
       for (const { name, args, run } of one === undefined ? calls : [one]) {
         const call = [name, ...args.filter((arg) => !arg.includes(folder))].join(" ");
         await blocks();
         gone = 0;
-        try {
-          await run();
-        } catch (error) {
-          if (!(error instanceof Error)) throw error;
-        }
+        await run();
         const sum = Math.round(gone + await blocks());
         if (k < 0) work.set(call, []);
         else work.get(call)?.push(sum);

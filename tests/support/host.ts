@@ -49,7 +49,7 @@ const real = globalThis.Deno;
 /** The end of a run by `Deno.exit`. */
 class Exit extends Error {}
 
-/** Permissions by the flags of `deno run`; they can be given up. */
+/** Permissions by the flags of `deno run`, without those that this process lacks; they can be given up. */
 class Permissions {
   /** Names of what is allowed by kind; `undefined`: all of that kind. */
   readonly #granted = new Map<string, Set<string> | undefined>();
@@ -57,9 +57,8 @@ class Permissions {
   constructor(flags: readonly string[]) {
     for (const flag of flags) {
       const [, kind, names] = /^--allow-(\w+)(?:=(.*))?$/.exec(flag) ?? [];
-      if (kind !== undefined) {
-        this.#granted.set(kind, names && new Set(names.split(",")) || undefined);
-      }
+      if (kind === undefined || (kind !== "all" && !isGranted(kind))) continue;
+      this.#granted.set(kind, names && new Set(names.split(",")) || undefined);
     }
   }
 
@@ -113,6 +112,11 @@ class Permissions {
     };
     return api as unknown as Deno.Permissions;
   }
+}
+
+/** Whether this process has a permission without limits. */
+function isGranted(name: string): boolean {
+  return real.permissions.querySync({ name } as Descriptor).state === "granted";
 }
 
 /** Functions that read or write what a path names; the number of paths is that of their first arguments. */

@@ -17,6 +17,8 @@ export interface ToolResult {
   readonly err: string;
   /** Standard error as a terminal shows it, in which long messages are wrapped. */
   readonly shown: string;
+  /** The error that the command threw and `main` made a message of; missing for a process. */
+  readonly thrown?: unknown;
 }
 
 /** How to run it. */
@@ -29,6 +31,8 @@ export interface ToolOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Ends it. */
   readonly signal?: AbortSignal;
+  /** Bytes of output after which nobody reads any more; does not apply to a process. */
+  readonly most?: number;
 }
 
 const TASKS: Readonly<Record<string, { command: string }>> =
@@ -57,6 +61,11 @@ function startsThreads(args: readonly string[]): boolean {
   );
 }
 
+/** Whether this process may start others. Where it may not, a command answers without them. */
+function mayStart(): boolean {
+  return Deno.permissions.querySync({ name: "run" }).state === "granted";
+}
+
 /**
  * Runs a tool to its end, within this process, as {@linkcode inHost} says. Runs follow each other. What is about the
  * process itself (signals, pipes that are closed, V8's flags, memory) takes {@linkcode toolProcess}.
@@ -67,22 +76,32 @@ export async function tool(
   options: ToolOptions = {},
 ): Promise<ToolResult> {
   const command = name === "perfdata" ? args[0] ?? name : name;
-  if (STARTING.has(command) || options.signal !== undefined || startsThreads(args)) {
-    return await toolProcess(name, args, options);
-  }
-  const { input, cwd = ROOT, env = {} } = options;
+  const isProcess = STARTING.has(command) || options.signal !== undefined || startsThreads(args);
+  if (isProcess && mayStart()) return await toolProcess(name, args, options);
+  const { input, cwd = ROOT, env = {}, most = Infinity } = options;
   const own = name === "perfdata"
     ? perfdata
     : (await [...COMMANDS.values()].flat().find((entry) => entry.name === name)?.load())?.tool;
   if (own === undefined) throw new Error(`no command ${name}`);
-  const { code, stdout, stderr } = await inHost(() => main(own, args), {
+  let thrown: unknown;
+  const run = async (args: readonly string[]): Promise<number> => {
+    try {
+      return await own.run(args);
+    } catch (error) {
+      thrown = error;
+      throw error;
+    }
+  };
+  const { code, stdout, stderr } = await inHost(() => main({ ...own, run }, args), {
     args,
     flags: flagsOf(toolArguments(name)),
     input,
     cwd,
     env: { NO_COLOR: "1", PERFDATA_CWD: "", ...env },
+    most,
   });
-  return resultOf(code, stdout, stderr);
+  const result = resultOf(code, stdout, stderr);
+  return thrown === undefined ? result : { ...result, thrown };
 }
 
 function resultOf(code: number, stdout: Uint8Array, stderr: Uint8Array): ToolResult {
