@@ -43,7 +43,7 @@ Deno.test("--symfs finds files by build id, whatever they are called", () =>
 
 Deno.test(
   "--symfs takes what perf archive has packed, as it is and unpacked",
-  ignored(noRecording() ?? notInstalled("tar") ?? notInstalled("bzip2")),
+  ignored(noRecording() ?? notInstalled("tar", "bzip2")),
   () =>
     inFolder(async (folder) => {
       const data = await recordProgram(folder, LEFT_AND_RIGHT, ["-e", "cpu-clock", "-F", "999"]);

@@ -350,7 +350,7 @@ Deno.test("symbols fetch: a server that names one shared file after another is n
   }));
 
 /** Why a program with and without lines cannot be made. */
-const noLines = notInstalled("gcc") ?? notInstalled("objcopy");
+const noLines = notInstalled("gcc", "objcopy");
 
 Deno.test({
   name: "symbols fetch --lines: source lines of what has a symbol table",
@@ -402,7 +402,7 @@ function buildIdOf(path: string): string {
 }
 
 /** Why debuginfod cannot be tried. */
-const missing = notInstalled("debuginfod") ?? notInstalled("gcc");
+const missing = notInstalled("debuginfod", "gcc");
 
 Deno.test({
   name: "symbols fetch: from Debian's debuginfod, the symbols of a stripped program",

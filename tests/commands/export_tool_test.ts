@@ -52,7 +52,7 @@ async function written(format: string, file: string, folder: string): Promise<st
 
 const sum = (values: Iterable<number>) => [...values].reduce((all, value) => all + value, 0);
 
-const NO_GO = notInstalled("go", "https://go.dev/dl");
+const NO_GO = notInstalled("go");
 
 Deno.test("each format has the samples and periods of funcs", async (t) => {
   let compared = 0;

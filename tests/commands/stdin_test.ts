@@ -8,7 +8,7 @@ const RECORDING = new URL("../../fixtures/recorded/callchain.perf.data", import.
 Deno.test(
   "standard input: compressed recordings and archives give the rows of the file",
   ignored(
-    notInstalled("gzip") ?? notInstalled("bzip2") ?? notInstalled("xz") ?? notInstalled("tar"),
+    notInstalled("gzip", "bzip2", "xz", "tar"),
   ),
   () =>
     inFolder(async (folder) => {

@@ -1,8 +1,8 @@
 /** The command `symbols`: output, exit codes, files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { needs } from "../../packages/symbols/testing/toolchain.ts";
-import { perfRecords } from "../support/perf.ts";
 import { denoFolder, inFolder, runProgram, tool, type ToolResult } from "../support/tool.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
+import { noRecording } from "../support/recorded_program.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -15,8 +15,6 @@ const symbols = (
   args: readonly string[],
   input?: Uint8Array,
 ): Promise<ToolResult> => tool("symbols", args, { cwd: folder, env: homeIn(folder), input });
-
-const have = needs("symbols with a recording", "gcc") && perfRecords();
 
 Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each one line", async () => {
   await inFolder(async (folder) => {
@@ -54,7 +52,7 @@ Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each on
 
 Deno.test({
   name: "a bundle is made, shown, and used where the binaries are not",
-  ignore: !have,
+  ...ignored(noRecording() ?? notInstalled("readelf")),
   fn: () =>
     inFolder(async (folder) => {
       const built = await runProgram("gcc", [

@@ -2,8 +2,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { addressToHex } from "@perfdata/symbols";
 import { openDwarf } from "@perfdata/symbols/open-dwarf";
-import { needs } from "../../packages/symbols/testing/toolchain.ts";
 import { runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 /** Runs a program with text on its standard input. */
@@ -14,11 +14,9 @@ const run = (program: string, args: readonly string[], input = ""): Promise<Tool
 const addr2line = (args: readonly string[], input = ""): Promise<ToolResult> =>
   tool("addr2line", args, { input: new TextEncoder().encode(input) });
 
-const canCompare = needs("addr2line against binutils", "g++", "addr2line", "readelf");
-
 Deno.test({
   name: "addr2line prints what binutils' addr2line prints",
-  ignore: !canCompare,
+  ...ignored(notInstalled("g++", "addr2line", "readelf")),
   fn: async (t) => {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-addr2line-" });
     try {

@@ -5,9 +5,9 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
-import { needs } from "../../packages/symbols/testing/toolchain.ts";
-import { perfRecords } from "../support/perf.ts";
 import { denoFolder, runProgram, tool } from "../support/tool.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
+import { noRecording } from "../support/recorded_program.ts";
 
 const SOURCES = new URL("../support/symbol_bundle/", import.meta.url).pathname;
 
@@ -65,7 +65,7 @@ function ownForm(symbols: Symbols): string {
 
 Deno.test({
   name: "records and dump --symbols name what perf script names, after the binaries are gone",
-  ignore: !perfRecords() || !needs("names of a bundle", "gcc", "g++", "addr2line"),
+  ...ignored(noRecording() ?? notInstalled("g++", "addr2line")),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-bundled-" });
     try {

@@ -136,7 +136,7 @@ int main() {
 }
 `;
 
-const noObjdump = notInstalled("objdump") ?? notInstalled("nm");
+const noObjdump = notInstalled("objdump", "nm");
 
 interface Build {
   readonly compiler: string;
@@ -271,7 +271,7 @@ for (
 
 Deno.test({
   name: "annotate --data-type: fields with their shares, one type, JSON, and what is not known",
-  ...ignored(notInstalled("gcc") ?? notInstalled("objdump")),
+  ...ignored(notInstalled("gcc", "objdump")),
   async fn() {
     await inFolder(async (folder) => {
       const path = `${folder}/program`;
@@ -328,7 +328,7 @@ const SEPARATOR = "\x01";
 
 Deno.test({
   name: "funcs --sort type, typeoff, typecln: of each instruction what a newer perf says",
-  ...ignored(noNewerPerf() ?? notInstalled("gcc") ?? notInstalled("clang") ?? noObjdump),
+  ...ignored(noNewerPerf() ?? notInstalled("gcc", "clang") ?? noObjdump),
   async fn() {
     let compared = 0;
     await inFolder(async (folder) => {

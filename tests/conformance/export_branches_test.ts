@@ -216,7 +216,7 @@ for (const [name, [compiler = "", ...flags]] of Object.entries(COMPILERS)) {
 Deno.test({
   name: "export autofdo: static functions of one name, position-independent code",
   ...ignored(
-    notInstalled("clang") ?? notInstalled("objdump") ?? noPerf() ??
+    notInstalled("clang", "objdump") ?? noPerf() ??
       (profgen === undefined ? "llvm-profgen is not installed (llvm-19)" : undefined),
   ),
   fn: () =>
@@ -244,7 +244,7 @@ Deno.test({
 
 Deno.test({
   name: "export autofdo: a program without debug information is named",
-  ...ignored(notInstalled("gcc") ?? notInstalled("objdump") ?? notInstalled("readelf")),
+  ...ignored(notInstalled("gcc", "objdump", "readelf")),
   fn: () =>
     inFolder(async (folder) => {
       const how = ["gcc", "-O1", "-fcf-protection=none"];

@@ -217,7 +217,7 @@ Deno.test({
     }),
 });
 
-const canCompile = notInstalled("gcc") ?? notInstalled("nm") ?? notInstalled("objdump");
+const canCompile = notInstalled("gcc", "nm", "objdump");
 
 /** Rows of keys that have functions in them, by key and how far in an object that was looked at they are. */
 async function functionRows(path: string, keys: string): Promise<Map<string, number>> {

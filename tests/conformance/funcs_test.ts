@@ -11,10 +11,11 @@ import { percentText } from "@perfdata/report/function-text";
 import { type SortKey } from "@perfdata/report/function-keys";
 import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
-import { needs } from "../../packages/symbols/testing/toolchain.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfRecords, perfText, perfVersion } from "../support/perf.ts";
 import { tool } from "../support/tool.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
+import { noRecording } from "../support/recorded_program.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const SEPARATOR = "\x01";
@@ -482,7 +483,7 @@ for (
   const [program = "", ...flags] = compiler;
   Deno.test({
     name: `funcs: rows equal those of perf report on a recording of ${language} and the kernel`,
-    ignore: !perfRecords() || !needs("funcs on a recording made here", program),
+    ...ignored(noRecording() ?? notInstalled(program)),
     async fn() {
       const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
       try {
@@ -558,7 +559,7 @@ int main(void) {
 
 Deno.test({
   name: "funcs: with --inline, rows are the functions and lines that addr2line finds inlined",
-  ignore: !perfRecords() || !needs("funcs --inline", "gcc", "addr2line"),
+  ...ignored(noRecording() ?? notInstalled("addr2line")),
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
     try {

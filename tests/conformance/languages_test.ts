@@ -134,7 +134,7 @@ const LANGUAGES: readonly Language[] = [
     stacks: POINTERS,
     called: (name) => exactly(`void Walk.${name}(long)`),
     jit: "map",
-    missing: notInstalled("javac") ?? notInstalled("java"),
+    missing: notInstalled("javac", "java"),
   },
   {
     name: "Python",

@@ -5,7 +5,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { localResolver } from "@perfdata/symbols/local-resolver";
-import { inFolder, needs, run } from "../../packages/symbols/testing/toolchain.ts";
+import { inFolder, run } from "../../packages/symbols/testing/toolchain.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
 
 const HERE = new URL("../support/addr2line/", import.meta.url).pathname;
 
@@ -82,7 +83,7 @@ for (const { compiler, flags, plain, source, inlined } of CASES) {
   const name = `inlined functions have their scopes: ${compiler} ${flags.join(" ")}`;
   Deno.test({
     name,
-    ignore: !needs(name, compiler, "nm", "readelf"),
+    ...ignored(notInstalled(compiler, "nm", "readelf")),
     fn: () =>
       inFolder(async (folder) => {
         const optimised = compiler === "rustc" ? [] : ["-std=c++17", "-O2"];

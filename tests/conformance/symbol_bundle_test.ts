@@ -17,8 +17,8 @@ import {
 } from "@perfdata/session/symbols";
 import { BundleError, openResolver } from "@perfdata/symbols/open-resolver";
 import { type Resolution, SymbolBundle } from "@perfdata/symbols";
-import { needs } from "../../packages/symbols/testing/toolchain.ts";
-import { perfRecords } from "../support/perf.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
+import { noRecording } from "../support/recorded_program.ts";
 
 const HERE = new URL("../support/symbol_bundle/", import.meta.url).pathname;
 
@@ -244,14 +244,11 @@ async function llvmSymbolizer(binary: string, addresses: readonly number[]): Pro
   });
 }
 
-const ready = perfRecords();
-
 for (const program of PROGRAMS) {
   Deno.test({
     name: `a bundle of a recorded ${program.name} program replaces its binaries`,
-    ignore: !ready || !needs(
-      `a bundle of a ${program.name} program`,
-      ...[program.compiler[0], "readelf", "addr2line", "llvm-symbolizer"],
+    ...ignored(
+      noRecording() ?? notInstalled(program.compiler[0], "readelf", "addr2line", "llvm-symbolizer"),
     ),
     async fn(t) {
       const folder = await Deno.makeTempDir({ prefix: "perfdata-bundle-" });

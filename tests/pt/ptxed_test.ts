@@ -3,12 +3,11 @@
  * recordings, and against libipt's own ptxed, where they are there.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { needs } from "../../packages/symbols/testing/toolchain.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
-import { ignored } from "../support/ignored.ts";
-import { perfText } from "../support/perf.ts";
+import { ignored, notInstalled } from "../support/ignored.ts";
+import { noPerf, perfText } from "../support/perf.ts";
 import { runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -52,11 +51,11 @@ function options(bytes: Uint8Array | undefined): Map<string, string[]> {
 const recordings = corpusFiles()
   .filter(({ row }) => row["aux"] === "intel_pt" && !row["path"]?.startsWith("derived"));
 const ptxed = Deno.env.get("PTXED") ?? "ptxed";
-const hasPtxed = recordings.length > 0 && (ptxed.includes("/") || needs("--ptxed", ptxed));
+const noRecordings = recordings.length > 0 ? undefined : "the corpus has no Intel PT";
 
 Deno.test({
   name: "sideband holds the records that perf delivers, by CPU and in its order",
-  ignore: recordings.length === 0 || !needs("--ptxed", "perf"),
+  ...ignored(noRecordings ?? noPerf()),
   async fn() {
     let compared = 0;
     for (const { path, name } of recordings) {
@@ -93,7 +92,7 @@ Deno.test({
 
 Deno.test({
   name: "options say what perf prints of AUXTRACE_INFO, processor and events",
-  ignore: recordings.length === 0 || !needs("--ptxed", "perf"),
+  ...ignored(noRecordings ?? noPerf()),
   async fn() {
     for (const { path, name } of recordings) {
       const dump = (await perfText(["script", "--no-itrace", "-D"], path))?.stdout ?? "";
@@ -143,7 +142,7 @@ Deno.test({
 
 Deno.test({
   name: "libipt's ptxed reads options and sideband",
-  ignore: !hasPtxed,
+  ...ignored(noRecordings ?? notInstalled(ptxed)),
   async fn() {
     let read = 0;
     for (const { path, name } of recordings) {
@@ -219,7 +218,7 @@ Deno.test("--ptxed needs Intel PT in a file, and says what is missing", async ()
 
 Deno.test({
   name: "-o - refuses a terminal",
-  ignore: !needs("-o - on a terminal", "script"),
+  ...ignored(notInstalled("script")),
   async fn() {
     const command = [Deno.execPath(), ...toolArguments("extract-pt"), "-o", "-"].join(" ");
     const file = `${fixtures}/pt-cpus.perf.data`;

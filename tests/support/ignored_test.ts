@@ -27,9 +27,10 @@ Deno.test("no test prints that it is skipped, and passes", () => {
 });
 
 Deno.test("a program that is not there is named, with how to get it", () => {
+  assertEquals(notInstalled("no-such-program"), "no-such-program is not installed");
   assertEquals(
-    notInstalled("no-such-program", "make it"),
-    "no-such-program is not installed (make it)",
+    notInstalled(Deno.execPath(), "no-such-program", "none-either"),
+    "no-such-program is not installed",
   );
   assertEquals(notInstalled(Deno.execPath()), undefined);
 });

@@ -68,7 +68,7 @@ Deno.test("folded stacks are what a count of strings gives", async () => {
 
 Deno.test(
   "inferno-flamegraph draws the folded stacks with the right sum",
-  ignored(notInstalled("inferno-flamegraph", "cargo install inferno")),
+  ignored(notInstalled("inferno-flamegraph")),
   async () => {
     const bytes = await bytesOf(folded(PROFILE, { event: 0 }));
     await withFile("profile.folded", bytes, (path) => {
@@ -81,7 +81,7 @@ Deno.test(
 
 Deno.test(
   "pprof takes the program for the main binary, whatever was sampled first",
-  ignored(notInstalled("go", "https://go.dev/dl")),
+  ignored(notInstalled("go")),
   async () => {
     const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
     const [loader, program] = ["/lib/ld.so", "/usr/bin/a-program-with-a-long-name"].map((path) =>
@@ -113,7 +113,7 @@ Deno.test("a profile of many moments spans the first to the last", () => {
 
 Deno.test(
   "go tool pprof reads the same sums, functions and labels",
-  ignored(notInstalled("go", "https://go.dev/dl")),
+  ignored(notInstalled("go")),
   async () => {
     const bytes = await bytesOf(gzipped(pprof(PROFILE)));
     await withFile("profile.pb.gz", bytes, (path) => {
@@ -156,7 +156,7 @@ Deno.test(
 
 Deno.test(
   "callgrind_annotate reads the same sums and functions",
-  ignored(notInstalled("callgrind_annotate", "Debian: apt-get install valgrind")),
+  ignored(notInstalled("callgrind_annotate")),
   async () => {
     const bytes = await bytesOf(callgrind(PROFILE));
     await withFile("callgrind.out", bytes, (path) => {

@@ -5,11 +5,12 @@ import { EM } from "../elf/elf_constants.ts";
 import { ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import { openCfi } from "../testing/readelf_rows.ts";
-import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { inFolder, run } from "../testing/toolchain.ts";
 import { evaluateExpression } from "./dwarf_expression.ts";
 import { cfiMachine } from "./cfi_machine.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { DAMAGED, NO_FDE, RowTable } from "./row_table.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 const x86 = cfiMachine(EM.X86_64);
 assert(x86 !== undefined);
@@ -35,7 +36,7 @@ function askAll(cfi: ObjectCfi, rows: RowTable, addresses: readonly number[]): v
 
 Deno.test({
   name: "call frame information that is changed at random gives rows, no FDE, or damage",
-  ignore: !needs("changed call frame information", "g++"),
+  ...ignored(notInstalled("g++")),
   fn: () =>
     inFolder((folder) => {
       Deno.writeTextFileSync(

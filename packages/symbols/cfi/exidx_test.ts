@@ -5,12 +5,13 @@ import { EM } from "../elf/elf_constants.ts";
 import { ElfFile } from "../elf/elf_file.ts";
 import { cfaText, ruleText } from "../testing/readelf_rows.ts";
 import { framesInterp, type InterpretedRow } from "../testing/frames_interp.ts";
-import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { inFolder, run } from "../testing/toolchain.ts";
 import { RULE } from "./cfi_constants.ts";
 import { ExidxTable } from "./exidx.ts";
 import { cfiMachine } from "./cfi_machine.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { ROW, RowTable } from "./row_table.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 const machine = cfiMachine(EM.ARM);
 assert(machine !== undefined);
@@ -100,7 +101,7 @@ long many(long a, long b, long c, long d, long e, long f) { hook(1); hook(a); re
 
 Deno.test({
   name: "in the body of functions .ARM.exidx says what .debug_frame says",
-  ignore: !needs(".ARM.exidx against .debug_frame", "clang++", "ld.lld", "readelf"),
+  ...ignored(notInstalled("clang++", "ld.lld", "readelf")),
   fn: () =>
     inFolder((folder) => {
       assert(machine !== undefined);

@@ -1,12 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { openCfi } from "../testing/readelf_rows.ts";
 import { framesInterp } from "../testing/frames_interp.ts";
-import { needs } from "../testing/toolchain.ts";
 import type { FrameRules } from "./frame_rules.ts";
 import { FrameSectionWriter } from "./frame_writer.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { RowTable } from "./row_table.ts";
-import { skipped } from "../../../tests/support/ignored.ts";
+import { ignored, notInstalled, skipped } from "../../../tests/support/ignored.ts";
 
 /** Rules as text, expressions by their bytes. */
 function textOf(cfi: ObjectCfi, address: number): string {
@@ -24,7 +23,7 @@ function textOf(cfi: ObjectCfi, address: number): string {
 
 Deno.test({
   name: "rules that were written are those that were read, for code of libc and of a program",
-  ignore: !needs("rules that were written", "readelf"),
+  ...ignored(notInstalled("readelf")),
   fn: async (t) => {
     let compared = 0, smaller = 0;
     for (const path of ["/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6"]) {

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { compareWithReadelf, openCfi } from "../testing/readelf_rows.ts";
 import { framesInterp } from "../testing/frames_interp.ts";
-import { inFolder, needs, run } from "../testing/toolchain.ts";
-import { skipped } from "../../../tests/support/ignored.ts";
+import { inFolder, run } from "../testing/toolchain.ts";
+import { ignored, notInstalled, skipped } from "../../../tests/support/ignored.ts";
 
 const PROGRAM = `
 extern "C" int puts(const char *);
@@ -94,7 +94,7 @@ const TARGETS: Target[] = [
 
 Deno.test({
   name: "rows of what compilers make for several machines are those of readelf",
-  ignore: !needs("rows for several machines", "readelf", "g++", "clang++", "ld.lld"),
+  ...ignored(notInstalled("readelf", "g++", "clang++", "ld.lld")),
   fn: (t) =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.cc`, PROGRAM);
@@ -118,7 +118,7 @@ Deno.test({
 
 Deno.test({
   name: "rows of installed binaries are those of readelf",
-  ignore: !needs("rows of installed binaries", "readelf"),
+  ...ignored(notInstalled("readelf")),
   fn: async (t) => {
     const candidates = ["/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/perf"];
     const total = { fdes: 0, rows: 0, plain: 0 };
@@ -199,7 +199,7 @@ f:
 
 Deno.test({
   name: "instructions that are rare are read as by readelf",
-  ignore: !needs("rare instructions", "readelf", "gcc"),
+  ...ignored(notInstalled("readelf", "gcc")),
   fn: () =>
     inFolder((folder) => {
       Deno.writeTextFileSync(`${folder}/a.s`, RARE);
@@ -211,7 +211,7 @@ Deno.test({
 
 Deno.test({
   name: "a file without section headers has the same rows",
-  ignore: !needs("no section headers", "readelf", "g++"),
+  ...ignored(notInstalled("readelf", "g++")),
   fn: () =>
     inFolder((folder) => {
       Deno.writeTextFileSync(`${folder}/a.cc`, PROGRAM);

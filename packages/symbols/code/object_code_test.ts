@@ -7,7 +7,8 @@ import { JitFiles } from "../jit/jit_files.ts";
 import { EM } from "../elf/elf_constants.ts";
 import "../elf/plain_decompressors.ts";
 import { type CodeSearch, miniDebugInfos, openObjectCode } from "./object_code.ts";
-import { inFolder, needs, readElf, run } from "../testing/toolchain.ts";
+import { inFolder, readElf, run } from "../testing/toolchain.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 /** The files of a folder, each under its name alone. */
 function searchIn(folder: string): CodeSearch {
@@ -38,7 +39,7 @@ int second(int a) { hook(a); return first(a) + 1; }
 
 Deno.test({
   name: ".debug_frame in .gnu_debugdata is used where the program has no table",
-  ignore: !needs(".gnu_debugdata", "gcc", "objcopy", "xz"),
+  ...ignored(notInstalled("gcc", "objcopy", "xz")),
   fn: () =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.c`, SOURCE);

@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { filter, inFolder, needs, run } from "../testing/toolchain.ts";
+import { filter, inFolder, run } from "../testing/toolchain.ts";
 import { demangle, type DemangleOptions, Demangler } from "./demangler.ts";
 import { demangleItanium } from "./itanium.ts";
 import { demangleRustLegacy } from "./rust_legacy.ts";
 import { demangleRustV0 } from "./rust_v0.ts";
-import { skipped } from "../../../tests/support/ignored.ts";
+import { ignored, notInstalled, skipped } from "../../../tests/support/ignored.ts";
 
 /** The texts that c++filt prints with these flags. */
 const STYLES: readonly { flags: string[]; options: DemangleOptions }[] = [
@@ -50,7 +50,7 @@ function libraryNames(): string[] {
 for (const style of STYLES) {
   Deno.test({
     name: `C++ names of installed libraries as c++filt ${style.flags.join(" ")} shows them`,
-    ignore: !needs("C++ names against c++filt", "c++filt", "nm"),
+    ...ignored(notInstalled("c++filt", "nm")),
     fn: async (t) => {
       const names = libraryNames();
       if (names.length < 1000) {
@@ -104,7 +104,7 @@ int main() {
 
 Deno.test({
   name: "rare parts of C++ names, of both compilers, as c++filt shows them",
-  ignore: !needs("rare C++ names", "c++filt", "nm", "g++"),
+  ...ignored(notInstalled("c++filt", "nm", "g++")),
   fn: (t) =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(
@@ -113,7 +113,11 @@ Deno.test({
       );
       const names = new Set<string>();
       for (const compiler of ["g++", "clang++"]) {
-        if (!needs("rare C++ names", compiler)) continue;
+        const missing = notInstalled(compiler);
+        if (missing !== undefined) {
+          await skipped(t, missing);
+          continue;
+        }
         try {
           run(compiler, "-std=c++20", "-w", "-O0", "-c", "-o", `${folder}/a.o`, `${folder}/a.cc`);
         } catch (error) {
@@ -158,7 +162,7 @@ fn main() {
 
 Deno.test({
   name: "Rust names as c++filt shows them",
-  ignore: !needs("Rust names", "c++filt", "nm", "rustc"),
+  ...ignored(notInstalled("c++filt", "nm", "rustc")),
   fn: () =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.rs`, RUST);
@@ -305,7 +309,7 @@ Deno.test("any string demangles to some string", () => {
 
 Deno.test({
   name: "broken names are as broken for c++filt",
-  ignore: !needs("broken names against c++filt", "c++filt"),
+  ...ignored(notInstalled("c++filt")),
   fn: async () => {
     const base = "_ZN4llvm12function_refIFbPNS_5ValueEEE11callback_fnIZNS_3FooEvEUlS2_E_EEblS2_";
     const names: string[] = [];

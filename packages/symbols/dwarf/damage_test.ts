@@ -2,11 +2,12 @@ import { assert } from "@std/assert";
 import fc from "fast-check";
 import { ElfFile } from "../elf/elf_file.ts";
 import { bytesSource } from "../files/binary_source.ts";
-import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { inFolder, run } from "../testing/toolchain.ts";
 import { DwarfContext } from "./dwarf_context.ts";
 import type { DataType, VariableFinder } from "./data/variables.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { elfDwarfSections } from "./elf_sections.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 // The bytes of compilers hold what hand-written ones do not: every form, several units, lists.
 
@@ -47,7 +48,7 @@ for (const [compiler, ...flags] of COMMANDS) {
   const test = `damaged sections of ${compiler} ${flags.join(" ")}`;
   Deno.test({
     name: test,
-    ignore: !needs(test, compiler),
+    ...ignored(notInstalled(compiler)),
     fn: () =>
       inFolder((folder) => {
         Deno.writeTextFileSync(`${folder}/a.c`, SOURCE);

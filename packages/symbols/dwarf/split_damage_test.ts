@@ -2,11 +2,12 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { ElfFile } from "../elf/elf_file.ts";
 import { bytesSource } from "../files/binary_source.ts";
-import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { inFolder, run } from "../testing/toolchain.ts";
 import { DwarfContext, type DwarfOptions } from "./dwarf_context.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { elfDwarfSections } from "./elf_sections.ts";
 import type { DwarfSections } from "./sections.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 // Split units (.dwo) and packages of them (.dwp) of compilers, damaged: the index of a package, the
 // sections that it cuts into parts, and the skeletons that say which unit is wanted.
@@ -136,7 +137,7 @@ for (const [compiler, ...flags] of COMMANDS) {
   const test = `damaged split units of ${compiler} ${flags.join(" ")}`;
   Deno.test({
     name: test,
-    ignore: !needs(test, compiler, "llvm-dwp", "nm"),
+    ...ignored(notInstalled(compiler, "llvm-dwp", "nm")),
     fn: () =>
       inFolder((folder) => {
         const split = build(`${folder}/`, compiler, flags);

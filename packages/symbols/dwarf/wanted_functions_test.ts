@@ -1,9 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { bytesSource } from "../files/binary_source.ts";
 import { ElfFile } from "../elf/elf_file.ts";
-import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { inFolder, run } from "../testing/toolchain.ts";
 import { DwarfContext, type FrameBatch } from "./dwarf_context.ts";
 import { elfDwarfSections } from "./elf_sections.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 // A lambda and a local class put functions into functions, -O2 puts calls into calls.
 const SOURCE = `
@@ -49,7 +50,7 @@ for (const [compiler, ...flags] of COMMANDS) {
   const test = `one batch, a second one, and single look-ups agree: ${compiler} ${flags.join(" ")}`;
   Deno.test({
     name: test,
-    ignore: !needs(test, compiler),
+    ...ignored(notInstalled(compiler)),
     fn: () =>
       inFolder((folder) => {
         const source = `${folder}/a.${compiler === "gcc" ? "c" : "cpp"}`;

@@ -1,15 +1,14 @@
-import { notInstalled } from "../testing/installed.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { addressFromBigInt, addressToHex } from "../resolver/address.ts";
 import { bytesSource } from "../files/binary_source.ts";
 import { Bytes, symbolTable, writeElf } from "../testing/elf_writer.ts";
-import { build, inFolder, needs, readElf, run, usableFlavours } from "../testing/toolchain.ts";
+import { build, inFolder, readElf, run, usableFlavours } from "../testing/toolchain.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
 import "./plain_decompressors.ts";
 import { rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
 import { SHT } from "./elf_constants.ts";
-import { skipped } from "../../../tests/support/ignored.ts";
+import { ignored, notInstalled, skipped } from "../../../tests/support/ignored.ts";
 
 /** Rows of `readelf -WS`: name, type number is left out, address, offset, size, entsize, link, info. */
 function readelfSections(path: string): string[] {
@@ -61,10 +60,10 @@ function ourSegments(elf: ElfFile): string[] {
   );
 }
 
-const compare = needs("headers against readelf", "readelf", "g++");
+const noReadelf = notInstalled("readelf", "g++");
 Deno.test({
   name: "sections, segments and build id are those of readelf in every flavour",
-  ignore: !compare,
+  ...ignored(noReadelf),
   fn: () =>
     inFolder((folder) => {
       for (const flavour of usableFlavours()) {
@@ -81,7 +80,7 @@ Deno.test({
 
 Deno.test({
   name: "a build id is found through the program headers alone",
-  ignore: !compare || !needs("build id without sections", "gcc"),
+  ...ignored(noReadelf ?? notInstalled("gcc")),
   fn: () =>
     inFolder((folder) => {
       Deno.writeTextFileSync(`${folder}/a.c`, "int main(void){return 0;}\n");
@@ -101,7 +100,7 @@ Deno.test({
 
 Deno.test({
   name: "compressed sections are those that objcopy decompresses",
-  ignore: !compare || !needs("compressed sections", "objcopy"),
+  ...ignored(noReadelf ?? notInstalled("objcopy")),
   fn: (t) =>
     inFolder(async (folder) => {
       const flavour = usableFlavours()[0];
@@ -139,7 +138,7 @@ Deno.test({
 
 Deno.test({
   name: "a debug link names the file and its checksum",
-  ignore: !compare || !needs("debug link", "objcopy"),
+  ...ignored(noReadelf ?? notInstalled("objcopy")),
   fn: () =>
     inFolder((folder) => {
       const flavour = usableFlavours()[0];
@@ -156,7 +155,7 @@ Deno.test({
 
 Deno.test({
   name: "more sections than fit 16 bits",
-  ignore: !needs("extended numbering", "as", "readelf"),
+  ...ignored(notInstalled("as", "readelf")),
   fn: () =>
     inFolder((folder) => {
       let source = "";
@@ -253,7 +252,7 @@ for (const is64 of [false, true]) {
 
     Deno.test({
       name: `${name}: readelf reads the same from the written file`,
-      ignore: notInstalled("readelf") !== undefined,
+      ...ignored(notInstalled("readelf")),
       fn: () =>
         inFolder((folder) => {
           Deno.writeFileSync(`${folder}/a`, bytes);

@@ -5,7 +5,7 @@ import { FileAddresses } from "../resolver/address_map.ts";
 import { bytesSource } from "../files/binary_source.ts";
 import { demangle } from "../demangle/demangler.ts";
 import { Bytes, symbolTable, writeElf, type WrittenSymbol } from "../testing/elf_writer.ts";
-import { build, inFolder, needs, readElf, run, usableFlavours } from "../testing/toolchain.ts";
+import { build, inFolder, readElf, run, usableFlavours } from "../testing/toolchain.ts";
 import { STB, STT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
@@ -14,13 +14,13 @@ import { readMiniDebugInfo } from "./mini_debug_info.ts";
 import { readPlt } from "./plt.ts";
 import { findElfSymbol, rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
 import { relocatedSectionData } from "./relocate.ts";
-import { skipped } from "../../../tests/support/ignored.ts";
+import { ignored, notInstalled, skipped } from "../../../tests/support/ignored.ts";
 
 const withoutParams = (name: string): string => demangle(name, { params: false });
 
 Deno.test({
   name: "symbol tables are those of readelf in every flavour",
-  ignore: !needs("symbols against readelf", "readelf", "g++"),
+  ...ignored(notInstalled("readelf", "g++")),
   fn: () =>
     inFolder((folder) => {
       const types = ["NOTYPE", "OBJECT", "FUNC", "SECTION", "FILE", "COMMON", "TLS"];
@@ -64,7 +64,7 @@ Deno.test({
 
 Deno.test({
   name: "PLT stubs are those that objdump labels, in every flavour",
-  ignore: !needs("PLT stubs against objdump", "objdump", "g++"),
+  ...ignored(notInstalled("objdump", "g++")),
   fn: () =>
     inFolder((folder) => {
       let compared = 0;
@@ -103,7 +103,7 @@ Deno.test({
 
 Deno.test({
   name: "samples get the symbols and offsets that perf gives them, in every flavour",
-  ignore: !needs("symbols against perf", "perf", "g++"),
+  ...ignored(notInstalled("perf", "g++")),
   fn: (t) =>
     inFolder(async (folder) => {
       let compared = 0;
@@ -180,7 +180,7 @@ function tableOf(elf: ElfFile): ReturnType<typeof readElfSymbols> {
 
 Deno.test({
   name: "one name of each address is kept, and symbols without a size reach the next",
-  ignore: !needs("aliases", "g++"),
+  ...ignored(notInstalled("g++")),
   fn: () =>
     inFolder((folder) => {
       const flavour = usableFlavours()[0];
@@ -209,7 +209,7 @@ Deno.test({
 
 Deno.test({
   name: "the symbols of a split debug file, and of MiniDebugInfo, are those of the whole file",
-  ignore: !needs("split debug files", "g++", "objcopy", "strip", "xz", "nm"),
+  ...ignored(notInstalled("g++", "objcopy", "strip", "xz", "nm")),
   fn: () =>
     inFolder(async (folder) => {
       const flavour = usableFlavours()[0];
@@ -240,7 +240,7 @@ Deno.test({
 
 Deno.test({
   name: "debug sections of a relocatable file are relocated as readelf relocates them",
-  ignore: !needs("relocations", "gcc", "readelf"),
+  ...ignored(notInstalled("gcc", "readelf")),
   fn: () =>
     inFolder((folder) => {
       Deno.writeTextFileSync(
@@ -394,7 +394,7 @@ Deno.test("what is read for some addresses finds there what the whole table find
 
 Deno.test({
   name: "of real binaries, too, what is read for some addresses is what the whole table has there",
-  ignore: !needs("symbols of some addresses", "g++"),
+  ...ignored(notInstalled("g++")),
   fn: () =>
     inFolder((folder) => {
       for (const flavour of usableFlavours()) {

@@ -13,7 +13,8 @@ import {
 import { localFiles } from "./local_files.ts";
 import { nodeDecompressors } from "./node_decompressors.ts";
 import { OpenedFiles } from "./opened_files.ts";
-import { inFolder, needs, readElf, run } from "../testing/toolchain.ts";
+import { inFolder, readElf, run } from "../testing/toolchain.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 /** A search among the files of this machine, which are closed afterwards. */
 function search(wanted: WantedFile, places: SearchPlaces): SearchResult {
@@ -105,7 +106,7 @@ Deno.test("the files of a kernel", () => {
 
 Deno.test({
   name: "stripped binaries find their debug files in all places; other builds are refused",
-  ignore: !needs("file search", "gcc", "objcopy", "strip", "perf"),
+  ...ignored(notInstalled("gcc", "objcopy", "strip", "perf")),
   fn: () =>
     inFolder((folder) => {
       const make = (name: string, code: string): { id: string; elf: string; debug: string } => {
@@ -185,7 +186,7 @@ Deno.test({
 
 Deno.test({
   name: "without build ids, the checksum of a debug link decides",
-  ignore: !needs("debug link checksums", "gcc", "objcopy", "strip"),
+  ...ignored(notInstalled("gcc", "objcopy", "strip")),
   fn: () =>
     inFolder((folder) => {
       Deno.writeTextFileSync(`${folder}/a.c`, "int main(void){return 0;}");

@@ -4,11 +4,12 @@ import { FileAddresses, kernelReference, kernelRelocation } from "./address_map.
 import { bytesSource } from "../files/binary_source.ts";
 import { ElfFile } from "../elf/elf_file.ts";
 import { symbolTable, writeElf } from "../testing/elf_writer.ts";
-import { build, inFolder, needs, readElf, run, usableFlavours } from "../testing/toolchain.ts";
+import { build, inFolder, readElf, run, usableFlavours } from "../testing/toolchain.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 Deno.test({
   name: "an offset in a file is at the address where objdump shows its bytes",
-  ignore: !needs("file addresses", "g++", "objdump"),
+  ...ignored(notInstalled("g++", "objdump")),
   fn: () =>
     inFolder((folder) => {
       for (const flavour of usableFlavours()) {

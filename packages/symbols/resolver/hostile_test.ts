@@ -12,7 +12,8 @@ import { openJitdump } from "../jit/jitdump.ts";
 import { readKallsyms } from "../table/kallsyms.ts";
 import { readPerfMap } from "../jit/perf_map.ts";
 import { Bytes } from "../testing/elf_writer.ts";
-import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { inFolder, run } from "../testing/toolchain.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 /** Reads all that there is to read; only a SymbolsError may end that. */
 function readAll(bytes: Uint8Array): void {
@@ -49,7 +50,7 @@ function check(error: unknown, _size: number): void {
 
 Deno.test({
   name: "ELF files that are cut or changed end in an error with an offset, or are read",
-  ignore: !needs("hostile ELF files", "gcc", "objcopy"),
+  ...ignored(notInstalled("gcc", "objcopy")),
   fn: () =>
     inFolder((folder) => {
       Deno.writeTextFileSync(
@@ -106,7 +107,7 @@ Deno.test("random bytes after the magic end in an error with an offset, or are r
 
 Deno.test({
   name: "damaged xz data are an error",
-  ignore: !needs("damaged xz data", "gcc", "objcopy", "xz"),
+  ...ignored(notInstalled("gcc", "objcopy", "xz")),
   fn: () =>
     inFolder(async (folder) => {
       Deno.writeTextFileSync(`${folder}/a.c`, "int main(void){return 0;}");

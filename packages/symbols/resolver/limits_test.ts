@@ -10,7 +10,8 @@ import { type ResolverOptions } from "./options.ts";
 import { runsOn } from "../code/architecture.ts";
 import { symbolTable, writeElf, type WrittenSection } from "../testing/elf_writer.ts";
 import { localFiles } from "../files/local_files.ts";
-import { inFolder, needs, run } from "../testing/toolchain.ts";
+import { inFolder, run } from "../testing/toolchain.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 /** An executable of x86-64 with the function `work` at 0x1000, and whatever else. */
 function executable(machine: number, ...more: WrittenSection[]): Uint8Array {
@@ -253,7 +254,7 @@ Deno.test("a perf map or copy of kallsyms that is too long is refused", async ()
 
 Deno.test({
   name: "a pipe in place of a file is not readable, not missing; a directory is no file",
-  ignore: !needs("a pipe in place of a file", "mkfifo"),
+  ...ignored(notInstalled("mkfifo")),
   fn: () =>
     inFolder(async (folder) => {
       run("mkfifo", `${folder}/program`);

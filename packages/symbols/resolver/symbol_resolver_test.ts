@@ -10,7 +10,7 @@ import {
 } from "../mod.ts";
 import { type ObjectSymbols } from "./object_symbols.ts";
 import { type ResolverOptions } from "./options.ts";
-import { needs } from "../testing/toolchain.ts";
+import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 /** Files that are in memory, or on disk under another name. */
 function filesOf(files: Readonly<Record<string, Uint8Array | string | SymbolsError>>): SymbolFiles {
@@ -256,7 +256,7 @@ int more(int n) { return n * work(n); }
 
 Deno.test({
   name: "a vmlinux and a module give the lines that addr2line gives",
-  ignore: !needs("a program against addr2line", "gcc", "addr2line"),
+  ...ignored(notInstalled("gcc", "addr2line")),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
     try {
@@ -323,7 +323,7 @@ Deno.test({
 
 Deno.test({
   name: "a compressed module has the symbols and lines of what it expands to",
-  ignore: !needs("compressed modules", "gcc", "xz", "zstd", "gzip"),
+  ...ignored(notInstalled("gcc", "xz", "zstd", "gzip")),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
     try {

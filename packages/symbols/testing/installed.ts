@@ -1,12 +1,22 @@
 // Used by tests only: which programs they can compare with.
 
-/**
- * Why a program cannot be used, or nothing where it is installed.
- *
- * @param program Name of its file.
- * @param remedy How it is installed.
- */
-export function notInstalled(program: string, remedy?: string): string | undefined {
+/** How to install programs that no package of a distribution is named after. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  "callgrind_annotate": "Debian: apt-get install valgrind",
+  "go": "https://go.dev/dl",
+  "inferno-flamegraph": "cargo install inferno",
+};
+
+/** Returns why one of these programs cannot be used, or nothing if all can. */
+export function notInstalled(...programs: readonly string[]): string | undefined {
+  for (const program of programs) {
+    const reason = notUsable(program);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+function notUsable(program: string): string | undefined {
   try {
     // Any exit code will do, since some programs do not know the flag; but a proxy of rustup may have no compiler.
     const { success, stderr } = new Deno.Command(program, {
@@ -18,9 +28,8 @@ export function notInstalled(program: string, remedy?: string): string | undefin
     const said = success ? "" : new TextDecoder().decode(stderr);
     return said.includes("toolchain") ? `${program} has no toolchain` : undefined;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      return `${program} is not installed${remedy === undefined ? "" : ` (${remedy})`}`;
-    }
-    throw error;
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    const remedy = REMEDIES[program];
+    return `${program} is not installed${remedy === undefined ? "" : ` (${remedy})`}`;
   }
 }

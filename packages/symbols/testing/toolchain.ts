@@ -5,15 +5,6 @@ import "../elf/plain_decompressors.ts";
 import { bytesSource } from "../files/binary_source.ts";
 import { notInstalled } from "./installed.ts";
 
-/** Whether a test can run; says why not otherwise. */
-export function needs(test: string, ...programs: string[]): boolean {
-  const missing = programs.map((program) => notInstalled(program)).filter((why) =>
-    why !== undefined
-  );
-  if (missing.length > 0) console.log(`ignored: ${test}: ${missing.join(", ")}`);
-  return missing.length === 0;
-}
-
 /** Runs a program and returns what it printed; throws if it fails. */
 export function run(program: string, ...args: string[]): string {
   const { success, stdout, stderr } = new Deno.Command(program, {
@@ -131,7 +122,10 @@ export const FLAVOURS: readonly Flavour[] = [
 export function usableFlavours(): Flavour[] {
   return FLAVOURS.filter(({ name, command }) => {
     const linker = /-fuse-ld=(\w+)/.exec(command.join(" "))?.[1];
-    return needs(name, command[0], ...(linker === undefined ? [] : [`ld.${linker}`]));
+    const linkers = linker === undefined ? [] : [`ld.${linker}`];
+    const missing = notInstalled(command[0], ...linkers);
+    if (missing !== undefined) console.log(`ignored: ${name}: ${missing}`);
+    return missing === undefined;
   });
 }
 
