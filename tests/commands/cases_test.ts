@@ -142,6 +142,37 @@ Deno.test("comp2-wrap: data_size tells the length; after repair the samples are 
     assertMatch((await tool("info", [path])).out, /^samples +1100 of/m);
   }));
 
+Deno.test("deferred: user callers of later records join their samples, also after convert --for-perf 6.1", () =>
+  inFolder(async (folder) => {
+    const kernel = (offset: number): string =>
+      `ffffffff810010${offset.toString(16).padStart(2, "0")}`;
+    const expected = [
+      ["500", kernel(0), "1000", "1100", "1200"],
+      ["600", kernel(16), "2000", "2100"],
+      ["500", kernel(32), "1000", "1100", "1200"],
+      // The record with its user callers is missing.
+      ["500", kernel(0)],
+      ["500", "1000", "1100"],
+    ];
+    const chains = async (path: string): Promise<string[][]> => {
+      const { out } = await tool("script", ["--symfs", folder, "-F", "tid,ip", path]);
+      return out.trim().split("\n\n").map((sample) => sample.trim().split(/\s+/));
+    };
+    assertEquals(await chains(pathOf("deferred")), expected);
+    const path = `${folder}/converted.data`;
+    const { code, err } = await tool("convert", [
+      ...["--for-perf", "6.1", "-o", path],
+      pathOf("deferred"),
+    ]);
+    assertEquals(code, 0, err);
+    assertStringIncludes(err, "1 samples without user callers");
+    assertEquals(await chains(path), expected);
+    // perf 6.1 knows neither the record (22) nor the marker of a deferred chain.
+    const { out } = await tool("dump", [path]);
+    assert(!out.includes("event: 22"), "a CALLCHAIN_DEFERRED record is left");
+    assert(!out.includes("fffffffffffffd80"), "a marker is left");
+  }));
+
 for (const command of ["info", "funcs", "tree"]) {
   Deno.test(`broken-period: ${command} names the one period that rules all shares`, async () => {
     const flags = command === "info" ? [] : ["--symfs", CASES];
