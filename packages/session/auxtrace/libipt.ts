@@ -13,7 +13,7 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/record-types";
 import type { AuxStream, AuxTrace } from "./aux_trace.ts";
-import type { Consumer } from "../engine.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Run } from "../order/run.ts";
 
 /** Executable memory of a process to which a file is mapped. */

@@ -1,7 +1,7 @@
 import type { PerfDataReader, PerfEvent } from "@perfdata/format";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { SampleFields } from "@perfdata/format/sample-layout";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../order/run.ts";
 
 /** Position of a field in the raw data. */

@@ -5,7 +5,7 @@ import {
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
 } from "@perfdata/format/record-types";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../order/run.ts";
 import { type ContextSwitch, SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
 

@@ -1,7 +1,7 @@
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { assert, assertEquals } from "@std/assert";
-import { runEngine } from "../engine.ts";
+import { runEngine } from "../reading/run_engine.ts";
 import type { Run } from "../order/run.ts";
 import { Parallelism } from "./parallelism.ts";
 import { type Happening, schedulerRecording } from "./testing.ts";

@@ -9,7 +9,7 @@ import { EXIT, FORK } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
 import type { PerfDataReader } from "@perfdata/format";
 import { intAt } from "@perfdata/format/elements";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import { LostRecords } from "../samples/lost_records.ts";
 import { type FieldPlace, Tracepoints } from "../events/tracepoints.ts";
 import { RelativeTime } from "../order/relative_time.ts";

@@ -11,7 +11,7 @@ import {
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
 } from "@perfdata/format/record-types";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import { type Run, RUN_ROWS } from "../order/run.ts";
 import { type ContextSwitch, SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";

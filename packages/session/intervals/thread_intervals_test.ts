@@ -1,10 +1,10 @@
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { runEngine } from "../engine.ts";
+import { runEngine } from "../reading/run_engine.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import type { Run } from "../order/run.ts";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import { type ThreadInterval, ThreadIntervals } from "./thread_intervals.ts";
 import { type Happening, schedulerRecording } from "./testing.ts";
 

@@ -7,7 +7,9 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/perf-event";
-import { type Consumer, type Engine, runEngine } from "../engine.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import type { Engine } from "../engine/engine.ts";
+import { runEngine } from "../reading/run_engine.ts";
 import type { Run } from "../order/run.ts";
 import { machineName } from "./guest_machines.ts";
 import {

@@ -2,7 +2,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { COMM, FORK } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
 import { PERF_RECORD_COMM, PERF_RECORD_FORK } from "@perfdata/format/record-types";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import { TidTable } from "./machine_tids.ts";
 import type { Run } from "../order/run.ts";
 

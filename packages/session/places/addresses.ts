@@ -1,7 +1,10 @@
 import type { PerfDataReader } from "@perfdata/format";
 import type { SymbolObject } from "@perfdata/symbols";
 import { ADDRESS_USE, type AddressTable, PlaceUses } from "./address_table.ts";
-import { type Consumer, type Engine, type EngineOptions, runEngine } from "../engine.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
+import { runEngine } from "../reading/run_engine.ts";
 import { CHOSEN, type Run } from "../order/run.ts";
 
 /** Selects addresses of a recording. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
-import { runEngine } from "../engine.ts";
+import { runEngine } from "../reading/run_engine.ts";
 
 Deno.test("places that are looked for after the run are found, and added where they are new", async () => {
   const path = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;

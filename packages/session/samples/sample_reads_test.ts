@@ -18,7 +18,7 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/perf-event";
 import { intAt, numberAt } from "@perfdata/format/elements";
-import { runEngine } from "../engine.ts";
+import { runEngine } from "../reading/run_engine.ts";
 import { CHOSEN, type Run } from "../order/run.ts";
 import { SampleReads } from "./sample_reads.ts";
 

@@ -1,6 +1,6 @@
 import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
 import { WALK_END } from "@perfdata/symbols/walk-end";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { UnwindTally } from "./unwind_counts.ts";
 
 /**

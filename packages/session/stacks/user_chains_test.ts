@@ -17,7 +17,8 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/perf-event";
 import { USER_RECORDS } from "@perfdata/user-records";
-import { type Engine, runEngine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
+import { runEngine } from "../reading/run_engine.ts";
 import { wordsRecord } from "../../../fixtures/synthesize/recording.ts";
 
 const KERNEL = BigInt.asUintN(64, -128n);

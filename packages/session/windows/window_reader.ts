@@ -2,7 +2,7 @@ import type { PerfDataReader, RecordBatch } from "@perfdata/format";
 import { enlarge } from "@perfdata/format/enlarge";
 import { recordSize } from "@perfdata/format/record-header";
 import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
-import { BlockReader } from "../workers/any_order.ts";
+import { BlockReader } from "../reading/blocks.ts";
 import { stepOf } from "../index/moments.ts";
 import type { Rounds } from "../index/rounds.ts";
 import { isKnownTime, RecordTime, TimeColumns } from "../order/record_time.ts";

@@ -1,9 +1,19 @@
-import { BlockReader } from "./any_order.ts";
-import type { Consumer, Engine, EngineOptions } from "../engine.ts";
-import { openPass, type Pass } from "../pass.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
+import { openPass, type Pass } from "../engine/pass.ts";
+import type { BlockRange } from "../index/recording_index.ts";
+import { BlockReader } from "../reading/blocks.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 import type { PoolServer } from "./pool.ts";
-import type { Stretch } from "./serve_blocks.ts";
+
+/** Blocks that are dealt out to a thread, one after the other in the file. */
+export interface Stretch {
+  /** Its number among the stretches of the file. */
+  readonly number: number;
+  /** Its blocks. */
+  readonly blocks: readonly BlockRange[];
+}
 
 /**
  * Maximum number of stack nodes that a thread keeps. If there are more at the end of a stretch, it

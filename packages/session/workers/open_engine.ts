@@ -1,5 +1,5 @@
 import type { Diagnostics, PerfDataReader } from "@perfdata/format";
-import { Engine, historyOf } from "../engine.ts";
+import { Engine, historyOf } from "../engine/engine.ts";
 import { EventNames } from "../events/event_names.ts";
 import type { Applied, HistoryIndex } from "../history/history.ts";
 import { KeptRecords } from "../index/kept_records.ts";

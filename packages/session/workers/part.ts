@@ -2,7 +2,7 @@ import { enlarge } from "@perfdata/format/enlarge";
 import type { PlacesPart } from "../places/places.ts";
 import type { StacksPart } from "../stacks/stacks.ts";
 import type { UnwindPart } from "../stacks/unwind_counts.ts";
-import type { Engine } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
 
 /** Numbers that the results of one thread have after joining. */
 export interface JoinedNumbers {

@@ -1,6 +1,6 @@
 import { OutOfMemory } from "@perfdata/format/memory";
 import { settleable } from "@perfdata/format/es2024";
-import type { ThreadError, ThreadMessage, WorkerThread } from "../engine.ts";
+import type { ThreadError, ThreadMessage, WorkerThread } from "./thread.ts";
 import { buffersOf } from "./buffers.ts";
 import { Turns } from "./turns.ts";
 

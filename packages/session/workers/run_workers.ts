@@ -1,22 +1,26 @@
-import type { PerfDataReader } from "@perfdata/format";
-import { BlockReader, readIndex, wantedBlocks } from "./any_order.ts";
-import {
-  type Consumer,
-  type Engine,
-  engineOf,
-  type EngineOptions,
-  type Workers,
-} from "../engine.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import { type Engine, engineOf } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
+import { openPass } from "../engine/pass.ts";
 import {
   type BlockRange,
   type IndexBlock,
   memoryOf,
   type RecordingIndex,
 } from "../index/recording_index.ts";
-import { openPass } from "../pass.ts";
-import { Joiner, type Shareable, type StretchPart, type ThreadTotals } from "./part.ts";
+import { BlockReader, readIndex, wantedBlocks } from "../reading/blocks.ts";
+import type { Reading } from "../reading/strategy.ts";
+import {
+  isShareable,
+  Joiner,
+  type Shareable,
+  type StretchPart,
+  type ThreadTotals,
+} from "./part.ts";
 import { Pool, type PoolQueue } from "./pool.ts";
-import type { Stretch, ThreadTask } from "./serve_blocks.ts";
+import type { Stretch } from "./block_taker.ts";
+import type { ThreadTask } from "./serve_blocks.ts";
+import type { Workers } from "./thread.ts";
 
 /** Maximum number of blocks in a stretch. */
 const STRETCH = 16;
@@ -28,7 +32,7 @@ const BEHIND = 2;
 type BlockPool = Pool<ThreadTask, Stretch, StretchPart, ThreadTotals>;
 
 /**
- * Has several threads take a file, in stretches of blocks.
+ * Reads samples in any order by several threads, which take stretches of blocks.
  *
  * This thread goes through the stretches in their order. Those that no other has taken it takes itself, right
  * into the engine and its consumer; of others it joins what was found, while they go on with the next.
@@ -37,22 +41,20 @@ type BlockPool = Pool<ThreadTask, Stretch, StretchPart, ThreadTotals>;
  * this thread   │ take 0 │join 1│ take 2 │join 3│ take 4 …
  * another one   │ take 1   │ take 3     │ take 5 …
  * ```
+ *
+ * @returns `undefined` if there is no consumer that can be shared, or there are several consumers.
  */
-export async function runWorkers(
-  reader: PerfDataReader,
-  about: Pick<Engine, "recorded" | "described">,
-  consumer: Shareable & Consumer,
-  workers: Workers,
-  options: EngineOptions,
-): Promise<Engine> {
-  const { recorded, described } = about;
+export async function readWithWorkers(
+  { reader, recorded, described, consumers, options }: Reading,
+): Promise<Engine | undefined> {
+  const { workers } = options;
+  const [consumer, ...others] = consumers;
+  const isShared = consumer !== undefined && others.length === 0 && isShareable(consumer);
+  if (workers === undefined || !isShared) return undefined;
   using pool: BlockPool = new Pool(workers.jobs - 1, workers.start);
-  const index = await readIndex(reader, [consumer], options);
+  const index = await readIndex(reader, consumers, options);
   const engine = engineOf(reader, recorded, described, index);
   await takeStretches(engine, index, consumer, workers, pool, options);
-  engine.places.finish();
-  engine.stacks.seal();
-  await consumer.finish?.();
   return engine;
 }
 
@@ -93,9 +95,7 @@ async function takeStretches(
       progress?.(block.to - block.from);
     }
   }
-  const { leftOut, userChains } = pass.resolver;
-  engine.leftOut = leftOut;
-  engine.unjoined = userChains.unjoined;
+  pass.end();
   for (const [thread, totals] of await pool.totals()) joiners[thread]?.finish(totals);
   reader.stats = index.stats;
 }

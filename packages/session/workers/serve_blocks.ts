@@ -1,6 +1,8 @@
 import { type ByteSource, PerfDataReader } from "@perfdata/format";
-import type { Consumer, Engine, EngineOptions } from "../engine.ts";
-import type { BlockRange, HistoryPart } from "../index/recording_index.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
+import type { HistoryPart } from "../index/recording_index.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import { BlockTaker } from "./block_taker.ts";
 import { historyIndexOf, openEngine } from "./open_engine.ts";
@@ -19,14 +21,6 @@ export interface ThreadTask {
   readonly past: HistoryPart;
   /** Nodes of stacks that it keeps, about. */
   readonly keptNodes?: number | undefined;
-}
-
-/** Blocks that are dealt out to a thread, one after the other in the file. */
-export interface Stretch {
-  /** Its number among the stretches of the file. */
-  readonly number: number;
-  /** Its blocks. */
-  readonly blocks: readonly BlockRange[];
 }
 
 /** How a thread makes something of blocks. */

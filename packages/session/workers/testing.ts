@@ -1,5 +1,5 @@
 /** Threads for tests. */
-import type { WorkerThread } from "../engine.ts";
+import type { WorkerThread } from "./thread.ts";
 import type { PoolScope } from "./pool.ts";
 
 /**

@@ -1,7 +1,9 @@
 import type { Diagnostics, PerfDataReader } from "@perfdata/format";
-import type { Consumer, Engine, EngineOptions } from "../engine.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
 import type { Applied, HistoryIndex } from "../history/history.ts";
-import { openPass, type Pass } from "../pass.ts";
+import { openPass, type Pass } from "../engine/pass.ts";
 import type { Rounds } from "../index/rounds.ts";
 import type { Window } from "../windows/plan.ts";
 import { WindowReader } from "../windows/window_reader.ts";

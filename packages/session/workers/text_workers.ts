@@ -1,5 +1,7 @@
 import { type Diagnostics, PerfDataError, type PerfDataReader } from "@perfdata/format";
-import type { Engine, EngineOptions, WorkerThread } from "../engine.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
+import type { WorkerThread } from "./thread.ts";
 import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
 import { EventNames } from "../events/event_names.ts";
 import { RecordingIndex } from "../index/recording_index.ts";

@@ -1,9 +1,11 @@
 import type { PerfDataReader } from "@perfdata/format";
 import { checkMemory } from "@perfdata/format/memory";
 import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import type { Consumer, Engine, EngineOptions, Needs } from "./engine.ts";
-import { Resolver } from "./samples/resolve.ts";
-import { type Run, RunColumns } from "./order/run.ts";
+import { type Run, RunColumns } from "../order/run.ts";
+import { Resolver } from "../samples/resolve.ts";
+import type { Consumer, Needs } from "./engine_consumer.ts";
+import type { Engine } from "./engine.ts";
+import type { EngineOptions } from "./engine_options.ts";
 
 /** Resolves runs for consumers. */
 export interface Pass {
@@ -17,6 +19,8 @@ export interface Pass {
    * @param filled Called when the columns are filled that a record's bytes alone decide.
    */
   take(run: Run, filled?: (run: Run) => void): void;
+  /** Notes in the engine which samples were left out; called after the last run. */
+  end(): void;
 }
 
 /** Gets ready to resolve what consumers need, and starts them. */
@@ -75,7 +79,7 @@ export async function openPass(
   userChains.stitches = stitchLbr === true;
   if (whole && unwind !== undefined && mayHaveCopies(reader)) {
     // What only some recordings need takes time to load.
-    const { UnwindStep } = await import("./stacks/unwind.ts");
+    const { UnwindStep } = await import("../stacks/unwind.ts");
     resolver.unwind = engine.unwinding = await UnwindStep.open(engine, await unwind(engine));
     engine.unwound = engine.unwinding.counts;
   }
@@ -84,7 +88,7 @@ export async function openPass(
     jit !== undefined && consumers.some(({ needs }) => hasPlaces(needs)) &&
     (past === undefined || recorded.jitdumpCount > 0)
   ) {
-    const { JitRecorded } = await import("./places/jit_versions.ts");
+    const { JitRecorded } = await import("../places/jit_versions.ts");
     const { codeSearch } = await jit(engine);
     engine.places.jit = new JitRecorded(reader, recorded, codeSearch.jit);
   }
@@ -100,6 +104,11 @@ export async function openPass(
       filled?.(run);
       if (resolves) resolver.take(run);
       for (const consumer of consumers) consumer.rows(run);
+    },
+    end() {
+      engine.leftOut = resolver.leftOut;
+      engine.unjoined = userChains.unjoined;
+      engine.unstitched = stitchLbr === true && !userChains.isStitching;
     },
   };
 }

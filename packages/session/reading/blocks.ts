@@ -1,63 +1,11 @@
 import type { PerfDataReader } from "@perfdata/format";
-import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
 import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
-import type { Consumer, EngineOptions } from "../engine.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
 import { type BlockRange, type IndexBlock, RecordingIndex } from "../index/recording_index.ts";
 import { isKnownTime, RecordTime } from "../order/record_time.ts";
-import type { SampleFilter } from "../samples/resolve.ts";
-import { type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";
 import { Run, RUN_ROWS } from "../order/run.ts";
-
-/**
- * Whether samples can be taken in any order: in a file, if no consumer needs an order and no state
- * passes from one sample to the next.
- */
-export function takesAnyOrder(
-  reader: PerfDataReader,
-  consumers: readonly Consumer[],
-  options: EngineOptions,
-): boolean {
-  return consumers.every(({ needs }) => needs.order === "any") &&
-    isFree(reader, consumers, options);
-}
-
-/**
- * Whether only those parts of a file are read, in order of time, that a time meets: where consumers look
- * at samples alone, and nothing goes from one sample to the next.
- */
-export function takesWindows(
-  reader: PerfDataReader,
-  consumers: readonly Consumer[],
-  options: EngineOptions,
-): boolean {
-  return options.filter?.time !== undefined &&
-    consumers.every(({ needs }) => needs.samples === true || needs.order === "any") &&
-    isFree(reader, consumers, options);
-}
-
-/** Whether parts of a file can be taken for themselves. */
-function isFree(
-  reader: PerfDataReader,
-  consumers: readonly Consumer[],
-  { stitchLbr, from, to, order }: EngineOptions,
-): boolean {
-  return !reader.isPipe && reader.fileSize !== undefined && stitchLbr !== true &&
-    from === undefined && to === undefined && order !== "file" &&
-    consumers.every(({ applied, payload, settle, done }) =>
-      applied === undefined && payload === undefined && settle === undefined && done === undefined
-    ) &&
-    // What a group counted is compared with the sample before.
-    reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
-}
-
-/** The windows that a time meets; nothing if the whole file has to be gone through. */
-export function windowsIn(
-  index: RecordingIndex,
-  time: readonly [bigint, bigint] | undefined,
-): readonly Window[] | undefined {
-  if (index.isCompressed || index.stats.damages > 0) return undefined;
-  return windowsOf(index, { windowBytes: WINDOW_BYTES, time });
-}
+import type { SampleFilter } from "../samples/resolve.ts";
 
 /** Looks through a file. */
 export async function readIndex(
@@ -88,30 +36,6 @@ export function wantedBlocks(
   filter: SampleFilter,
 ): readonly IndexBlock[] {
   return blocks.filter((block) => isWanted(block, filter));
-}
-
-/** Receiver of blocks. */
-export interface BlockSink {
-  /** Which samples count: blocks without any are not read. */
-  readonly filter: SampleFilter;
-  /** Called for runs in the order of the file, of which block, start, offset, event and time are filled. */
-  run(run: Run): void;
-  /** Called with the bytes that were read. */
-  readonly progress?: ((bytes: number) => void) | undefined;
-}
-
-/** Reads the blocks of a file; what is damaged was reported when the index was made. */
-export async function readBlocks(
-  reader: PerfDataReader,
-  index: RecordingIndex,
-  sink: BlockSink,
-): Promise<void> {
-  const blocks = new BlockReader(reader);
-  for (const block of wantedBlocks(index, sink.filter)) {
-    await blocks.read(block, (run) => sink.run(run));
-    sink.progress?.(block.to - block.from);
-  }
-  reader.stats = index.stats;
 }
 
 /** Whether a block may have samples of the time that is asked for. */

@@ -16,7 +16,10 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/perf-event";
 import { USER_RECORDS } from "@perfdata/user-records";
-import { type Consumer, type Engine, type EngineOptions, runEngine } from "./engine.ts";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
+import { runEngine } from "./run_engine.ts";
 
 const SAMPLE_TYPE = BigInt(
   PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN,
@@ -158,7 +161,7 @@ Deno.test("two consumers of payloads are refused", async () => {
 });
 
 Deno.test("places and stacks are found after a run as well, when what finds them was freed", async () => {
-  const path = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url);
+  const path = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url);
   const bytes = Deno.readFileSync(path);
   const { places, stacks } = await runEngine(await PerfDataReader.open(bytesSource(bytes)), [{
     needs: { stacks: true },

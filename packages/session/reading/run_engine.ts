@@ -1,0 +1,96 @@
+import type { PerfDataReader } from "@perfdata/format";
+import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import type { Consumer } from "../engine/engine_consumer.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
+import { EventNames } from "../events/event_names.ts";
+import { RecordedObjects } from "../places/recorded_objects.ts";
+import { readAnyOrder } from "./any_order.ts";
+import { readStream } from "./stream.ts";
+import type { Reading, Strategy } from "./strategy.ts";
+import { readWindows } from "./windows.ts";
+
+/**
+ * Reads a recording once, and hands its records, resolved, to consumers.
+ *
+ * ```text
+ * bytes → RecordBatch → order of time → columns → machine → places, stacks → consumers
+ * ```
+ *
+ * A file, a pipe, a directory, compressed records and either byte order are the same to consumers.
+ * The strategy is chosen here: samples in any order, alone or shared with other threads; windows of time; else a
+ * stream.
+ *
+ * @returns What consumers made their results of.
+ * @throws {PerfDataError} In strict mode, if the recording is damaged.
+ * @throws {TypeError} If several consumers want payloads.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { runEngine } from "@perfdata/session/engine";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pipe = new Uint8Array(24);
+ * pipe.set(new TextEncoder().encode("PERFILE2"));
+ * pipe.set([16], 8);
+ * pipe.set([68, 0, 0, 0, 0, 0, 8, 0], 16);
+ * const types: number[] = [];
+ * await runEngine(await PerfDataReader.open(bytesSource(pipe)), [{
+ *   needs: {},
+ *   rows: ({ count, type }) => types.push(...type.subarray(0, count)),
+ * }]);
+ * assertEquals(types, [68]);
+ * ```
+ */
+export async function runEngine(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  options: EngineOptions = {},
+): Promise<Engine> {
+  const { diagnostics } = options;
+  const recorded = new RecordedObjects(reader, diagnostics);
+  const described = new EventNames(reader, diagnostics);
+  await recorded.readFeatures(reader);
+  // What samples mean may depend on it.
+  await described.all();
+  const reading: Reading = { reader, recorded, described, consumers, options };
+  const read = await strategyFor(reading);
+  const engine = await read(reading) ?? await readStream(reading);
+  engine.eventNames = await described.all();
+  engine.places.finish();
+  engine.stacks.seal();
+  for (const consumer of consumers) await consumer.finish?.();
+  return engine;
+}
+
+/** The strategy that reads least, and with most threads. */
+async function strategyFor({ reader, consumers, options }: Reading): Promise<Strategy> {
+  const { workers, filter } = options;
+  if (!isFree(reader, consumers, options)) return readStream;
+  if (consumers.every(({ needs }) => needs.order === "any")) {
+    if (workers === undefined || workers.jobs === 1) return readAnyOrder;
+    const { readWithWorkers } = await import("../workers/run_workers.ts");
+    return async (reading) => await readWithWorkers(reading) ?? await readAnyOrder(reading);
+  }
+  const hasTime = filter?.time !== undefined;
+  const samplesOnly = consumers.every(({ needs }) =>
+    needs.samples === true || needs.order === "any"
+  );
+  return hasTime && samplesOnly ? readWindows : readStream;
+}
+
+/** Whether parts of a file can be read independently of each other: no state passes from one sample to the next. */
+function isFree(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  { stitchLbr, from, to, order }: EngineOptions,
+): boolean {
+  return !reader.isPipe && reader.fileSize !== undefined && stitchLbr !== true &&
+    from === undefined && to === undefined && order !== "file" &&
+    consumers.every(({ applied, payload, settle, done }) =>
+      applied === undefined && payload === undefined && settle === undefined && done === undefined
+    ) &&
+    // What a group counted is compared with the sample before.
+    reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
+}

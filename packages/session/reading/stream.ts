@@ -1,0 +1,125 @@
+import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/record-types";
+import { type Engine, engineOf } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine_options.ts";
+import { openPass } from "../engine/pass.ts";
+import type { EventNames } from "../events/event_names.ts";
+import { deliverRuns, type OrderOptions } from "../order/order.ts";
+import type { Run } from "../order/run.ts";
+import { DeferredChains } from "../stacks/user_chains.ts";
+import type { Reading } from "./strategy.ts";
+
+/**
+ * Reads all records once, in the order of time or of the file; the machine is the one of the present moment.
+ *
+ * @throws {TypeError} If several consumers want payloads.
+ */
+export async function readStream(
+  { reader, recorded, described: names, consumers, options }: Reading,
+): Promise<Engine> {
+  const { progress } = options;
+  const engine = engineOf(reader, recorded, names, undefined);
+  const takers = consumers.filter(({ payload }) => payload !== undefined);
+  if (takers.length > 1) throw new TypeError("runEngine: several consumers want payloads");
+  const waiting = consumers.filter(({ settle }) => settle !== undefined);
+  const pass = await openPass(engine, consumers, options);
+  const { resolver: { userChains }, whole } = pass;
+  const inFileOrder = consumers.every(({ needs }) => needs.order === "file");
+  const named = reader.isPipe ? undefined : (run: Run) => {
+    if (takeUpdates(run, names)) engine.eventNames = names.current();
+  };
+  let taken = 0;
+  // The features of a file that arrives as a stream come last.
+  let isLate = reader.fileSize === undefined;
+  const lateFeatures = async (): Promise<void> => {
+    if (isLate) await recorded.readFeatures(reader);
+    isLate = false;
+  };
+  engine.order = await deliverRuns(reader, {
+    batch: reader.isPipe
+      ? async (batch) => {
+        if (takeNames(batch, names)) engine.eventNames = await names.all();
+        if (whole && DeferredChains.areAsked(reader)) userChains.deferred.take(batch);
+      }
+      : undefined,
+    run(run) {
+      pass.take(run, named);
+    },
+    async payload(payload) {
+      const again = await names.payload(payload);
+      if (again !== payload) {
+        engine.eventNames = await names.all();
+        for (const consumer of consumers) await consumer.described?.();
+      }
+      for (const taker of takers) await taker.payload?.(again);
+    },
+    waitsForEnd: () => whole && options.unwind !== undefined && mayLearnBuilds(reader),
+    read: lateFeatures,
+    settle: waiting.length === 0 ? undefined : async () => {
+      for (const consumer of waiting) await consumer.settle?.();
+    },
+    done() {
+      const { recordBytes, payloadBytes } = reader.stats;
+      progress?.(recordBytes + payloadBytes - taken);
+      taken = recordBytes + payloadBytes;
+      return consumers.every((consumer) => consumer.done?.() === true);
+    },
+  }, { ...(inFileOrder ? { order: "file" } : {}), ...orderOptionsOf(options) });
+  pass.end();
+  await lateFeatures();
+  return engine;
+}
+
+/**
+ * Whether stacks are to be unwound with files whose builds the end of a stream names: other files must not
+ * be used. Where records of mappings have build ids, they are known in time.
+ */
+function mayLearnBuilds({ isPipe, fileSize, events }: PerfDataReader): boolean {
+  return (isPipe || fileSize === undefined) &&
+    events.all.some(({ attr, layout }) =>
+      (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0 && !attr.flags.build_id
+    );
+}
+
+/** Of the options of a run, those of the order. */
+function orderOptionsOf(
+  { from, to, inflate, lookAhead, hold, order }: EngineOptions,
+): OrderOptions {
+  return {
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(inflate === undefined ? {} : { inflate }),
+    ...(lookAhead === undefined ? {} : { lookAhead }),
+    ...(hold === undefined ? {} : { hold }),
+    ...(order === undefined ? {} : { order }),
+  };
+}
+
+/** Takes what gives events of a file another name, as perf follows it; says whether there was some. */
+function takeUpdates(run: Run, names: EventNames): boolean {
+  const { count, type } = run;
+  let some = false;
+  for (let i = 0; i < count; i++) {
+    if (type[i] !== PERF_RECORD_EVENT_UPDATE) continue;
+    const { bytes, view } = run.at(i);
+    names.record(bytes, view, run.start[i] as number, run.end[i] as number);
+    some = true;
+  }
+  return some;
+}
+
+/** Takes what names events; says whether there may be some. */
+function takeNames(batch: RecordBatch, names: EventNames): boolean {
+  const { bytes, view } = batch;
+  let some = false;
+  for (let i = 0; i < batch.count; i++) {
+    if (batch.type(i) < PERF_RECORD_USER_TYPE_START) continue;
+    names.record(bytes, view, batch.start(i), batch.start(i) + batch.size(i));
+    some = true;
+  }
+  return some;
+}
