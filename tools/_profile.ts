@@ -39,7 +39,7 @@ import {
   sampleFilter,
 } from "./_sample_flags.ts";
 import {
-  reportTooLarge,
+  reportMisleading,
   reportTrust,
   resolverOf,
   STITCH_HELP,
@@ -147,7 +147,7 @@ export async function readProfile(
   const stacks = unwoundText(engine, verbose) ?? noStacksText(engine);
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
   if (verbose) reportTrust(tool, named.trust, true);
-  else reportTooLarge(tool, named.trust);
+  else reportMisleading(tool, named.trust);
   const lost = /callers where nothing was mapped/.test(profile.trust);
   complain(`${tool}: ${name}: ${profile.trust}${remedyText(named.trust, lost)}`);
   complaints.finish();

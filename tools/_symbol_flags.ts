@@ -7,6 +7,7 @@ import { localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
+import { CONTESTED_MAP } from "@perfdata/symbols/trust-report";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { remedyText } from "./_remedies.ts";
 import { about, complain, type Flags, InputError } from "./_cli.ts";
@@ -226,7 +227,7 @@ export function reportTrust(
           `addresses have a function; without: ${causesText(counts)}`,
       );
     }
-  } else reportTooLarge(tool, trust);
+  } else reportMisleading(tool, trust);
   reportUnverified(tool, trust, counted);
   const { all, resolved } = trust;
   if (resolved.addresses === all.addresses) return;
@@ -238,11 +239,16 @@ export function reportTrust(
   );
 }
 
-/** Says which files are larger than what is read of one: their names and lines are not all there. */
-export function reportTooLarge(tool: string, { objects }: SymbolTrust): void {
+/**
+ * Says which files mislead: those larger than what is read of a file, whose names and lines are not all there, and
+ * perf maps that name an address several times.
+ */
+export function reportMisleading(tool: string, { objects }: SymbolTrust): void {
   for (const { object, faults } of objects) {
-    const fault = faults.find((message) => message.includes("too large"));
-    if (fault !== undefined) complain(`${tool}: ${object?.path}: ${fault}`);
+    for (const part of ["too large", CONTESTED_MAP]) {
+      const fault = faults.find((message) => message.includes(part));
+      if (fault !== undefined) complain(`${tool}: ${object?.path}: ${fault}`);
+    }
   }
 }
 

@@ -45,7 +45,7 @@ import {
   wrongField,
 } from "./_script_text.ts";
 import { SHOW_FLAGS, shownRecords } from "./_shown_records.ts";
-import { reportTooLarge, reportTrust, reportUnverified } from "./_symbol_flags.ts";
+import { reportMisleading, reportTrust, reportUnverified } from "./_symbol_flags.ts";
 
 /** Columns of an object in a call trace, as perf has them. */
 const OBJECT_WIDTH = 50;
@@ -186,7 +186,7 @@ function reportNames(
   const { all, resolved } = trust;
   const named = fields.some((own) => own.has("sym"));
   if (named && !isVerbose) {
-    reportTooLarge("script", trust);
+    reportMisleading("script", trust);
     reportUnverified("script", trust);
   }
   if (named && all.samples > resolved.samples) {

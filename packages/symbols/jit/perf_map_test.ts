@@ -18,4 +18,30 @@ Deno.test("names with spaces, 0x, carriage returns; later lines replace earlier 
   assertEquals(at(0x7f000000201f), "replaced");
   assertEquals(at(0x7f0000002020), "stub");
   assertEquals(at(0x7f0000002040), "");
+  const contested = (address: number): boolean => table.isContested(address);
+  assertEquals([0x7f000000107f, 0x7f0000001080, 0x7f0000001090].map(contested), [
+    false,
+    true,
+    false,
+  ]);
+  assertEquals([0x7f0000001fff, 0x7f000000201f, 0x7f0000002020].map(contested), [
+    false,
+    true,
+    false,
+  ]);
+});
+
+Deno.test("readPerfMap: an address is contested if lines of different names have it, in any order", () => {
+  const contested = (...names: string[]): boolean =>
+    readPerfMap(new TextEncoder().encode(names.map((name) => `1000 10 ${name}\n`).join(""))).table
+      .isContested(0x1008);
+  assertEquals(contested("a"), false);
+  // Compiled again, the same function.
+  assertEquals(contested("a", "a"), false);
+  assertEquals(contested("a", "b"), true);
+  assertEquals([contested("a", "b", "a"), contested("a", "a", "b"), contested("b", "a", "a")], [
+    true,
+    true,
+    true,
+  ]);
 });

@@ -1,9 +1,11 @@
 import type { Frame } from "../dwarf/dwarf_context.ts";
+import { SymbolsError } from "../errors.ts";
 import type { JitFiles } from "../jit/jit_files.ts";
 import type { JitCode, JitSymbols } from "../jit/jit_symbols.ts";
 import type { OpenedFiles } from "../files/opened_files.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
 import type { SymbolInfo, SymbolTable } from "../table/symbol_table.ts";
+import { CONTESTED_MAP } from "./trust_report.ts";
 import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
 
 /** The symbols of JIT-compiled code: from its jitdump file, then from its perf map. */
@@ -20,6 +22,21 @@ export function jitLookup(
     ? undefined
     : opened.attempt({ path, origin: "path" }, () => jit.perfMap(object.path));
   if (dump === undefined && map === undefined) return noSymbols("JIT");
+  let isSaid = false;
+  const found = (address: number): Resolution => {
+    // A line a map: parts of a recording are looked up in several threads, whose lines are joined.
+    if (map?.isContested(address) === true && !isSaid) {
+      isSaid = true;
+      opened.fault(
+        new SymbolsError(
+          -1,
+          `${CONTESTED_MAP}, of which the last counts at all times, as a perf map has no times; ` +
+            "a jitdump file has (perf record -k mono)",
+        ),
+      );
+    }
+    return findInMap(map, address, show);
+  };
   const origin = dump !== undefined && jitdump !== undefined ? jit.pathOf(jitdump) : path;
   return {
     origin,
@@ -30,7 +47,7 @@ export function jitLookup(
         const code = version === undefined
           ? dump?.lookup(address, times?.[i])
           : dump?.ofVersion(address, version);
-        return findInDump(dump, code, address, show) ?? findInMap(map, address, show);
+        return findInDump(dump, code, address, show) ?? found(address);
       }),
   };
 }

@@ -34,7 +34,7 @@ export interface ObjectSymbols {
   readonly refused: readonly RefusedFile[];
   /** Paths of ELF files that were looked for, whether they were there or not. */
   readonly looked: readonly string[];
-  /** Parts of the symbols and debug information that cannot be read: the first few of them. */
+  /** Parts of the symbols and debug information that cannot be read or that contradict each other: the first few. */
   readonly faults: readonly SymbolsError[];
   /** How many such parts there are. */
   readonly faultCount: number;

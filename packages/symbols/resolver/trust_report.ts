@@ -1,6 +1,9 @@
 /** The mark after a name that nothing verifies, the same in every text and format. */
 export const UNVERIFIED_MARK = "?";
 
+/** Begins the fault of a perf map in which lines of different names have a sampled address. */
+export const CONTESTED_MAP = "several lines of the perf map name one sampled address";
+
 /** Why an address could not be given a symbol. */
 export type UnresolvedCause =
   /** The mapped file, and every file that could stand for it, is not here. */

@@ -7,6 +7,19 @@ export type OverlapRule =
   /** The symbol that was added last: for JIT maps, where later code replaces earlier code. */
   | "newest";
 
+/** The address space, cut. */
+export interface Segments {
+  /** First address of each segment. */
+  readonly segments: Float64Array;
+  /** The symbol that owns it, or −1. */
+  readonly owner: Int32Array;
+  /**
+   * 1 if a symbol of another name covers the segment, too; `undefined` if there is no such segment, or the
+   * rule is "innermost".
+   */
+  readonly contested: Uint8Array | undefined;
+}
+
 /**
  * Cuts the address space at the starts and ends of the symbols, which are sorted by start:
  *
@@ -15,11 +28,14 @@ export type OverlapRule =
  *
  * The symbols that cover the current address are kept in a heap, the one that wins on top; those
  * that have ended are taken off when they come up.
+ *
+ * @param nameOf the name of a symbol: it is asked where symbols overlap, to find {@linkcode Segments.contested}
  */
 export function cutIntoSegments(
   columns: Columns,
   overlap: OverlapRule,
-): { segments: Float64Array; owner: Int32Array } {
+  nameOf: (symbol: number) => string,
+): Segments {
   const count = columns.start.length;
   const { start, end, ordinal } = columns;
   const segments = new Float64Array(count * 2);
@@ -43,14 +59,21 @@ export function cutIntoSegments(
       segments[used] = to;
       owner[used++] = -1;
     }
-    return { segments: segments.slice(0, used), owner: owner.slice(0, used) };
+    return { segments: segments.slice(0, used), owner: owner.slice(0, used), contested: undefined };
   }
+  const contested = overlap === "newest" ? new Uint8Array(count * 2) : undefined;
+  /** By name: how many symbols of the heap have it. */
+  const names = new Map<string, number>();
   const heap: number[] = [];
   const rank = (symbol: number): number => overlap === "newest" ? ordinal[symbol] ?? 0 : symbol;
   // A symbol without a size still owns its first byte.
   const endOf = (symbol: number): number => Math.max(end[symbol] ?? 0, (start[symbol] ?? 0) + 1);
 
   function push(symbol: number): void {
+    if (contested !== undefined) {
+      const name = nameOf(symbol);
+      names.set(name, (names.get(name) ?? 0) + 1);
+    }
     let at = heap.length;
     heap.push(symbol);
     while (at > 0) {
@@ -64,6 +87,12 @@ export function cutIntoSegments(
   }
 
   function pop(): void {
+    if (contested !== undefined && heap.length > 0) {
+      const name = nameOf(heap[0] ?? 0);
+      const left = (names.get(name) ?? 0) - 1;
+      if (left > 0) names.set(name, left);
+      else names.delete(name);
+    }
     const moved = heap.pop();
     if (moved === undefined || heap.length === 0) return;
     let at = 0;
@@ -87,8 +116,11 @@ export function cutIntoSegments(
   function emit(address: number): void {
     const symbol = heap[0] ?? -1;
     if (used > 0 && segments[used - 1] === address) used--;
-    if (used > 0 && owner[used - 1] === symbol) return;
+    const isContested = names.size > 1 ? 1 : 0;
+    const isSame = used > 0 && owner[used - 1] === symbol;
+    if (isSame && (contested === undefined || contested[used - 1] === isContested)) return;
     segments[used] = address;
+    if (contested !== undefined) contested[used] = isContested;
     owner[used++] = symbol;
   }
 
@@ -111,5 +143,9 @@ export function cutIntoSegments(
     emit(address);
   }
   endUpTo(Infinity);
-  return { segments: segments.slice(0, used), owner: owner.slice(0, used) };
+  return {
+    segments: segments.slice(0, used),
+    owner: owner.slice(0, used),
+    contested: contested?.includes(1) === true ? contested.slice(0, used) : undefined,
+  };
 }

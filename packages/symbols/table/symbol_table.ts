@@ -40,6 +40,7 @@ export class SymbolTable {
   /** Start of each segment, and the symbol that owns it or −1. */
   readonly #segments: Float64Array;
   readonly #owner: Int32Array;
+  readonly #contested: Uint8Array | undefined;
   /** Look-ups that go without an index: to make one takes as long as these. */
   #unindexed: number;
   /** First address, buckets per byte, first index entry and bucket count of each region. */
@@ -62,7 +63,9 @@ export class SymbolTable {
     this.#blobs = blobs;
     this.#suffixes = suffixes;
     this.#names = new Array(this.size);
-    const { segments, owner } = cutIntoSegments(columns, overlap);
+    const name = (index: number) => this.name(index);
+    const { segments, owner, contested } = cutIntoSegments(columns, overlap, name);
+    this.#contested = contested;
     this.#segments = segments;
     this.#owner = owner;
     this.#unindexed = segments.length >> 3;
@@ -141,9 +144,23 @@ export class SymbolTable {
     return this.#owner[segment] ?? -1;
   }
 
+  /**
+   * Whether symbols of different names cover an address, in a table with the rule "newest": then the address
+   * had several owners, one after the other.
+   */
+  isContested(address: Address): boolean {
+    if (this.#contested === undefined) return false;
+    return this.#contested[this.#segmentOf(address)] === 1;
+  }
+
   /** {@linkcode SymbolTable.lookup} without an index. */
   #search(address: Address): number {
     this.#unindexed--;
+    return this.#owner[this.#segmentOf(address)] ?? -1;
+  }
+
+  /** The segment of an address; -1 before the first. */
+  #segmentOf(address: Address): number {
     const segments = this.#segments;
     let low = 0;
     let high = segments.length;
@@ -152,7 +169,7 @@ export class SymbolTable {
       if ((segments[middle] ?? 0) <= address) low = middle + 1;
       else high = middle;
     }
-    return low === 0 ? -1 : this.#owner[low - 1] ?? -1;
+    return low - 1;
   }
 
   /** First address of a symbol. */
