@@ -7,6 +7,10 @@ import { rowLines } from "../lists/pt_text.ts";
 import { BASE, ip, type OpenedSmall, psb, small, tnt, tsc } from "../testing.ts";
 import { callWhole, joinCalls, listCalls } from "./pt_join_calls.ts";
 import { joinList, listWhole } from "./pt_join_list.ts";
+import type { PtWorkers } from "./pt_join.ts";
+import type { PtWhole } from "./pt_ranges.ts";
+import { servePt } from "./serve_pt.ts";
+import { threadWithin } from "../../session/workers/testing.ts";
 
 /** Calls that stay open over PSBs, returns of calls from before them, interrupts, and times in between. */
 function packets(from: number): Packet[] {
@@ -50,6 +54,16 @@ const PARTS = [300, 700, 1500].map((rangeBytes) => ({
   },
 }));
 
+/** Three threads beside this one, each with a recording of its own. */
+function threads(whole: () => Promise<PtWhole<unknown>>): PtWorkers {
+  return {
+    jobs: 4,
+    rangeBytes: 250,
+    about: "about",
+    start: () => threadWithin((scope) => servePt(whole, scope)),
+  };
+}
+
 const open = () => small({ cpus: CPUS, tids: [7, 8] });
 const whole = (
   { trace, source, sideband, code }: OpenedSmall,
@@ -89,7 +103,8 @@ Deno.test("joinCalls: ranges of a trace give the sums and stacks that one thread
     const counts = await decodePt(one.trace, one.source, one.sideband, one.code, calls);
     calls.finish();
     const wanted = summed(one, calls);
-    for (const parts of PARTS) {
+    const others = threads(async () => whole(await open(), { tree, events: false }));
+    for (const parts of [...PARTS, others]) {
       const other = await open();
       const joined = await joinCalls(whole(other, { tree, events: false }), parts);
       const about = `${parts.rangeBytes} bytes, tree: ${tree}`;
@@ -115,7 +130,7 @@ function eventLines({ code: { table } }: OpenedSmall, events: CallEvents): strin
 }
 
 Deno.test("listCalls: ranges of a trace give the calls that one thread finds, in its order", async () => {
-  const listed = async (parts: typeof PARTS[number] | undefined) => {
+  const listed = async (parts: PtWorkers | undefined) => {
     const opened = await open();
     const lines: string[] = [];
     const found = await listCalls(
@@ -130,7 +145,8 @@ Deno.test("listCalls: ranges of a trace give the calls that one thread finds, in
   };
   const one = await listed(undefined);
   assertEquals([one.isJoined, one.lines.length > 200], [false, true]);
-  for (const parts of PARTS) {
+  const others = threads(async () => whole(await open(), { tree: false, events: true }));
+  for (const parts of [...PARTS, others]) {
     assertEquals(await listed(parts), { lines: one.lines, isJoined: true });
   }
 });
@@ -149,15 +165,20 @@ Deno.test("joinList: ranges of a trace give the text that one thread makes", asy
   });
   await decodePt(one.trace, one.source, one.sideband, one.code, list);
   await list.idle();
-  for (const parts of PARTS) {
-    const { trace, source, sideband, code, names } = await open();
-    const opened = { trace, source, sideband, code, wants: () => true };
+  const listOf = ({ trace, source, sideband, code, names }: OpenedSmall) =>
+    listWhole({ trace, source, sideband, code, wants: () => true }, names, options);
+  const others = threads(async () => listOf(await open()));
+  for (const parts of [...PARTS, others]) {
+    const opened = await open();
     const decoder = new TextDecoder();
     let text = "";
-    const found = await joinList(listWhole(opened, names, options), parts, options, (bytes) => {
+    const found = await joinList(listOf(opened), parts, options, (bytes) => {
       text += decoder.decode(bytes);
     });
     assertEquals(found?.rows, wanted.split("\n").length - 1, `${parts.rangeBytes}`);
     assertEquals(text, wanted, `${parts.rangeBytes}`);
+    // Each place of the trace is in a line.
+    const { count } = opened.code.table;
+    assertEquals([found?.met.length, found?.met.every((is) => is === 1)], [count, true]);
   }
 });
