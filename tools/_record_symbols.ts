@@ -42,7 +42,7 @@ export class RecordLookUps {
 
   /** Reports what has no name, and how unwinding went. */
   report(engine: Engine, unwinds: boolean): void {
-    const { addresses, unnamed, unverified } = this.names;
+    const { addresses, unnamed, unverified, newest } = this.names;
     const count = [...unnamed.values()].reduce((sum, some) => sum + some, 0);
     const prefix = `records: ${this.#file}`;
     if (count > 0) {
@@ -56,6 +56,12 @@ export class RecordLookUps {
     }
     for (const [path, fault] of this.names.faults()) {
       if (fault.includes("too large")) complain(`records: ${path}: ${fault}`);
+    }
+    if (newest > 0) {
+      complain(
+        `records: ${newest} of ${addresses} addresses have the name of the newest JIT code there; ` +
+          `record with perf record -k mono`,
+      );
     }
     if (unverified > 0) {
       complain(

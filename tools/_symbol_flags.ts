@@ -227,7 +227,8 @@ export function reportTrust(
           `addresses have a function; without: ${causesText(counts)}`,
       );
     }
-  } else reportMisleading(tool, trust);
+    reportNewest(tool, trust, counted);
+  } else reportMisleading(tool, trust, counted);
   reportUnverified(tool, trust, counted);
   const { all, resolved } = trust;
   if (resolved.addresses === all.addresses) return;
@@ -240,16 +241,28 @@ export function reportTrust(
 }
 
 /**
- * Says which files mislead: those larger than what is read of a file, whose names and lines are not all there, and
- * perf maps that name an address several times.
+ * Says which files mislead: those larger than what is read of a file, whose names and lines are not all there, perf
+ * maps that name an address several times, and jitdump files with times of another clock.
  */
-export function reportMisleading(tool: string, { objects }: SymbolTrust): void {
+export function reportMisleading(tool: string, trust: SymbolTrust, counted = "samples"): void {
+  const { objects } = trust;
+  reportNewest(tool, trust, counted);
   for (const { object, faults } of objects) {
     for (const part of ["too large", CONTESTED_MAP]) {
       const fault = faults.find((message) => message.includes(part));
       if (fault !== undefined) complain(`${tool}: ${object?.path}: ${fault}`);
     }
   }
+}
+
+/** Reports the share of samples that have the name of the newest JIT code at their address. */
+function reportNewest(tool: string, { all, newest }: SymbolTrust, counted: string): void {
+  if (newest.addresses === 0) return;
+  const share = (100 * newest.samples / all.samples).toFixed(2);
+  complain(
+    `${tool}: ${share}% of ${counted} have the name of the newest JIT code at a reused address; ` +
+      `record with perf record -k mono`,
+  );
 }
 
 /** Says whose names nothing verifies, and the share of samples that have one; in tables they have a mark. */

@@ -310,6 +310,7 @@ function trustJson(trust: SymbolTrust, stacks: Unwound, hasPeriods: boolean): st
     resolved: trust.resolved,
     lines: trust.lines,
     unverified: trust.unverified,
+    newest: trust.newest,
     unresolved: Object.fromEntries(trust.unresolved),
     objects: trust.objects.map((object) => ({
       path: object.object?.path ?? null,
@@ -321,6 +322,7 @@ function trustJson(trust: SymbolTrust, stacks: Unwound, hasPeriods: boolean): st
       resolved: object.resolved,
       lines: object.lines,
       unverified: object.unverified,
+      newest: object.newest,
       unresolved: byCause(object.unresolved),
       refused: object.refused.map(({ path, origin, reason, buildId }) => ({
         path,

@@ -1,5 +1,5 @@
 /** Code of JIT compilers at addresses that are used again: its names go by time in every command. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import { HEADER_ARCH } from "@perfdata/format/feature-names";
 import { asFile, asPipe, type Item, type Recording } from "../../fixtures/synthesize/recording.ts";
@@ -154,11 +154,25 @@ Deno.test("code at a reused address: funcs, folded, script and annotate name it 
     }
   }));
 
-Deno.test("code at a reused address: times of another clock are not compared, the newest code names it", () =>
+Deno.test("code at a reused address: with another clock the newest code names it, a line says the share and the remedy", () =>
   inFolder(async (folder) => {
+    const path = `${folder}/perf.data`;
     // CLOCK_REALTIME
-    await Deno.writeFile(`${folder}/perf.data`, await asFile(await recording(folder, 0), true));
-    const { out } = await tool("funcs", ["--json", `${folder}/perf.data`]);
+    await Deno.writeFile(path, await asFile(await recording(folder, 0), true));
+    const { out } = await tool("funcs", ["--json", path]);
     const names = out.trim().split("\n").map((line) => JSON.parse(line).sym);
     assertEquals(names.some((name) => name.startsWith("first")), false, out);
+    // Of 15 samples, 9 are at A in process 42, the only reused address of a sample.
+    for (const [command, ...args] of [["funcs"], ["script"], ["tree"], ["export", "folded"]]) {
+      const { err } = await tool(command as string, [...args, path]);
+      const [line, ...more] = err.split("\n").filter((line) => line.includes("newest JIT code"));
+      assertEquals(more, [], err);
+      assertMatch(line ?? "", /: 60\.00% of samples .*; record with perf record -k mono$/, err);
+      assert((line ?? "").length <= 120, `${line?.length}: ${line}`);
+    }
+    const { err } = await tool("records", ["--symbols", path]);
+    assertStringIncludes(err, "have the name of the newest JIT code there; record with");
+    await Deno.writeFile(path, await asFile(await recording(folder, 1), true));
+    const timed = await tool("funcs", [path]);
+    assert(!timed.err.includes("newest JIT code"), timed.err);
   }));

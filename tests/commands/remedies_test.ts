@@ -19,6 +19,7 @@ function object(path: string, cause: string, samples: number, buildId?: string):
       resolved: count(1, 0),
       lines: count(0, 0),
       unverified: count(0, 0),
+      newest: count(0, 0),
     },
     unresolved: new Map(UNRESOLVED_CAUSES.map((name) => [
       name,

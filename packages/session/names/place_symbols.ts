@@ -68,6 +68,8 @@ export abstract class PlaceSymbols {
   readonly unnamed: Map<string, number> = new Map();
   /** How many have a function that nothing verifies. */
   unverified: number = 0;
+  /** How many have the name of the newest of several pieces of JIT code: see `Resolution`. */
+  newest: number = 0;
 
   /** What is known of a place. */
   abstract symbol(place: number): PlaceSymbol;
@@ -82,6 +84,7 @@ export abstract class PlaceSymbols {
   protected count({ name, verified }: PlaceSymbol, object: number, found?: Resolution): void {
     this.addresses++;
     if (!verified) this.unverified++;
+    if (found?.isNewest === true) this.newest++;
     if (name !== undefined) return;
     const otherwise = object === KERNEL_HIDDEN ? "kallsyms restricted" : "unmapped";
     const cause = found?.cause ?? (object < 0 ? otherwise : "no symbols");

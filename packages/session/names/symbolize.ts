@@ -161,6 +161,8 @@ export interface ObjectTrust {
    * to compare.
    */
   readonly unverified: TrustCount;
+  /** Those of `resolved` that have the name of the newest of several pieces of JIT code: see `Resolution`. */
+  readonly newest: TrustCount;
   /** The others, by cause. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
   /** Files that were there but are from another build, or cannot be read. */
@@ -183,6 +185,8 @@ export interface SymbolTrust {
   readonly lines: TrustCount;
   /** Those of `resolved` whose file is not known to be of the recorded build. */
   readonly unverified: TrustCount;
+  /** Those of `resolved` that have the name of the newest of several pieces of JIT code: see `Resolution`. */
+  readonly newest: TrustCount;
   /** The others, by cause; all causes are there, in the order in which they are shown. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
   /** The same by object, those with most samples first. */
@@ -235,7 +239,7 @@ export async function symbolTrust(
 }
 
 /** Bits of an outcome that is a function; without them it is the number of a cause, from 1 on. */
-const OUTCOME = { FUNCTION: 0x40, LINES: 0x20 } as const;
+const OUTCOME = { FUNCTION: 0x40, LINES: 0x20, NEWEST: 0x10 } as const;
 /** How many outcomes there may be. */
 const OUTCOMES = 0x80;
 
@@ -380,11 +384,12 @@ export class LookUpOutcomes {
       (name(a) < name(b) ? -1 : 1)
     );
     const total = emptyCounts();
-    for (const { all, resolved, lines, unverified, unresolved } of objects) {
+    for (const { all, resolved, lines, unverified, newest, unresolved } of objects) {
       add(total.all, all);
       add(total.resolved, resolved);
       add(total.lines, lines);
       add(total.unverified, unverified);
+      add(total.newest, newest);
       for (const [cause, counted] of unresolved) add(total.unresolved.get(cause), counted);
     }
     return { ...total, objects };
@@ -408,9 +413,10 @@ export function shownObjects(objects: readonly SymbolObject[]): Int32Array {
 const NOT_MAPPED = UNRESOLVED_CAUSES.indexOf("unmapped") + 1;
 const HIDDEN = UNRESOLVED_CAUSES.indexOf("kallsyms restricted") + 1;
 
-function outcomeOf({ cause, frames }: Resolution): number {
+function outcomeOf({ cause, frames, isNewest }: Resolution): number {
   if (cause !== undefined) return UNRESOLVED_CAUSES.indexOf(cause) + 1;
-  return OUTCOME.FUNCTION | (frames.some(({ line }) => line > 0) ? OUTCOME.LINES : 0);
+  return OUTCOME.FUNCTION | (isNewest === true ? OUTCOME.NEWEST : 0) |
+    (frames.some(({ line }) => line > 0) ? OUTCOME.LINES : 0);
 }
 
 interface Counts {
@@ -418,6 +424,7 @@ interface Counts {
   readonly resolved: TrustCount;
   readonly lines: TrustCount;
   readonly unverified: TrustCount;
+  readonly newest: TrustCount;
   readonly unresolved: Map<UnresolvedCause, TrustCount>;
 }
 
@@ -425,7 +432,8 @@ const zero = (): TrustCount => ({ addresses: 0, samples: 0, period: 0 });
 
 function emptyCounts(): Counts {
   const unresolved = new Map(UNRESOLVED_CAUSES.map((cause) => [cause, zero()]));
-  return { all: zero(), resolved: zero(), lines: zero(), unverified: zero(), unresolved };
+  const counts = { all: zero(), resolved: zero(), lines: zero() };
+  return { ...counts, unverified: zero(), newest: zero(), unresolved };
 }
 
 /** Counts the sums of an object: addresses, samples and periods by outcome. */
@@ -444,6 +452,7 @@ function countsOf(sums: Float64Array, verified: boolean): Counts {
     add(counts.resolved, count);
     if ((outcome & OUTCOME.LINES) !== 0) add(counts.lines, count);
     if (!verified) add(counts.unverified, count);
+    if ((outcome & OUTCOME.NEWEST) !== 0) add(counts.newest, count);
   }
   return counts;
 }

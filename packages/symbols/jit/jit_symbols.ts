@@ -111,6 +111,11 @@ export class JitSymbols {
     return versions[(version ?? versions.length) - 1];
   }
 
+  /** Whether an address belonged to several pieces of code, one after the other. */
+  isReusedAt(address: Address): boolean {
+    return this.#at(address).length > 1;
+  }
+
   /** The codes that an address belonged to, oldest first. */
   #at(address: Address): readonly JitCode[] {
     const boundaries = this.#boundaries;

@@ -23,7 +23,7 @@ export function jitLookup(
     : opened.attempt({ path, origin: "path" }, () => jit.perfMap(object.path));
   if (dump === undefined && map === undefined) return noSymbols("JIT");
   let isSaid = false;
-  const found = (address: number): Resolution => {
+  const inMap = (address: number): Resolution => {
     // A line a map: parts of a recording are looked up in several threads, whose lines are joined.
     if (map?.isContested(address) === true && !isSaid) {
       isSaid = true;
@@ -44,10 +44,16 @@ export function jitLookup(
     verified: true,
     find: (addresses, times) =>
       Array.from(addresses, (address, i) => {
+        const time = times?.[i] ?? Infinity;
         const code = version === undefined
-          ? dump?.lookup(address, times?.[i])
+          ? dump?.lookup(address, time)
           : dump?.ofVersion(address, version);
-        return findInDump(dump, code, address, show) ?? found(address);
+        const found = findInDump(dump, code, address, show);
+        if (found === undefined) return inMap(address);
+        const isUntimed = version === undefined && time === Infinity;
+        return isUntimed && dump?.isReusedAt(address) === true
+          ? { ...found, isNewest: true }
+          : found;
       }),
   };
 }

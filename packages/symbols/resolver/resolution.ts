@@ -75,6 +75,10 @@ export interface Resolution {
   readonly frames: readonly ResolvedFrame[];
   /** Why nothing is known; `undefined` where something is. */
   readonly cause: UnresolvedCause | undefined;
+  /**
+   * Whether other JIT code had been at the address before this code, and no time says which of them is meant.
+   */
+  readonly isNewest?: boolean;
 }
 
 /** The function as the source calls it, with its scope where only that tells which one it is. */
