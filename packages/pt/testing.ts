@@ -18,7 +18,7 @@ import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { PtCode } from "./code/pt_code.ts";
 import { PtNames } from "./code/pt_names.ts";
 import { PtSideband } from "./code/pt_sideband.ts";
-import { PtClock } from "./decode/pt_run.ts";
+import { PtClock } from "./decode/pt_clock.ts";
 
 /** TSC of the first packet: its time is a whole number of ms. */
 export const TSC = 0x5_0000_0000n;

@@ -1,7 +1,7 @@
 /**
- * Checks who imports whom: a package only from the layers below it, `tools/` from packages by their names,
- * and no package from `tools/`, `tests/`, `bench/` or, except in modules whose first line says that they
- * use Deno, from `node:`, not even while it runs.
+ * Checks imports: a package imports only from the layers below it, `tools/` imports packages by their names, and
+ * no package imports from `tools/`, `tests/`, `bench/` or, except in modules whose first line says that they
+ * use Deno, from `node:`, not even while it runs. Types count, too, for rings of modules that import each other.
  *
  * Tests are free to import anything.
  */
@@ -39,6 +39,34 @@ function imports(text: string): string[] {
   return found.map(([, specifier]) => specifier ?? "");
 }
 
+/** Maximum number of modules that import each other in a ring. */
+const LONGEST_RING = 3;
+/** Longer rings: the declarations of structures, which are made of each other. */
+const STRUCT_RING = "packages/format/struct/";
+
+/** By path: the modules that it imports relatively. */
+const relative = new Map<string, string[]>();
+
+/** Rings of modules: the strongly connected components, by Tarjan's algorithm. */
+function rings(): string[][] {
+  const found: string[][] = [];
+  const number = new Map<string, number>();
+  const open: string[] = [];
+  const visit = (path: string): number => {
+    let lowest = number.size;
+    number.set(path, lowest);
+    open.push(path);
+    for (const next of relative.get(path) ?? []) {
+      if (!number.has(next)) lowest = Math.min(lowest, visit(next));
+      else if (open.includes(next)) lowest = Math.min(lowest, number.get(next) ?? lowest);
+    }
+    if (lowest === number.get(path)) found.push(open.splice(open.indexOf(path)));
+    return lowest;
+  };
+  for (const path of relative.keys()) if (!number.has(path)) visit(path);
+  return found;
+}
+
 const faults: string[] = [];
 let checked = 0;
 
@@ -47,11 +75,14 @@ function check(url: URL, own: string): void {
   const text = Deno.readTextFileSync(url);
   const usesDeno = /^\/\/ Uses Deno\b/.test(text);
   const layer = layerOf.get(own);
+  const near: string[] = [];
+  relative.set(path, near);
   checked++;
   for (const specifier of imports(text)) {
     const fault = (why: string) => faults.push(`${path}: imports ${specifier}: ${why}`);
     if (specifier.startsWith(".")) {
       const target = new URL(specifier, url).pathname.slice(root.pathname.length);
+      near.push(target);
       const inside = /^packages\/([^/]+)\//.exec(target)?.[1];
       if (layer === undefined) {
         if (inside !== undefined) fault("packages go by their names");
@@ -78,6 +109,12 @@ for (const { name } of Deno.readDirSync(new URL("packages/", root))) {
 }
 for (const url of modules(new URL("tools/", root))) check(url, "tools");
 
+for (const ring of rings()) {
+  if (ring.length > LONGEST_RING && !ring.every((path) => path.startsWith(STRUCT_RING))) {
+    faults.push(`${ring.length} modules import each other: ${ring.join(", ")}`);
+  }
+}
+
 for (const fault of faults) console.error(fault);
-console.log(`layers: ${checked} modules checked, ${faults.length} imports that may not be`);
+console.log(`layers: ${checked} modules checked, ${faults.length} faults`);
 if (faults.length > 0) Deno.exit(1);

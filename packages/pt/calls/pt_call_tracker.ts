@@ -5,7 +5,7 @@ import { CALL_END, type CallLog, EndedCall } from "./pt_call_log.ts";
 import { CallStack, PENDING, RESUMES } from "./pt_call_stack.ts";
 import type { CallTimeline, CallTree } from "./pt_call_tree.ts";
 import type { LatencyTable } from "./pt_latency.ts";
-import type { PtBuffer } from "../decode/pt_run.ts";
+import type { PtBuffer } from "../decode/pt_sink.ts";
 
 /** Maximum number of open calls; beyond that, the outer half is dropped. */
 export const MAX_DEPTH: number = 1 << 16;

@@ -11,7 +11,8 @@ import { LatencyTable } from "./pt_latency.ts";
 import { OpenPaths } from "./pt_open_paths.ts";
 import { grained, PlaceSums } from "./pt_place_sums.ts";
 import type { PtCode } from "../code/pt_code.ts";
-import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
+import type { PtClock } from "../decode/pt_clock.ts";
+import type { PtBuffer, PtPartSink } from "../decode/pt_sink.ts";
 
 /** Selects the part of a trace that counts. */
 export interface CallFilter {

@@ -4,7 +4,7 @@ import type { CallStack } from "./pt_call_stack.ts";
 import { type CallOutputs, type CallTracker, MAX_DEPTH } from "./pt_call_tracker.ts";
 import type { LatencyPart } from "./pt_latency.ts";
 import { EXACT } from "./pt_place_sums.ts";
-import type { PtBuffer } from "../decode/pt_run.ts";
+import type { PtBuffer } from "../decode/pt_sink.ts";
 
 /** Result of a `PtCalls` for a range of a buffer. */
 export interface CallPart {

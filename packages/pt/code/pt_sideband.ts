@@ -20,7 +20,7 @@ import type { Consumer, Engine } from "@perfdata/session/engine";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { AuxTrace } from "@perfdata/session/auxtrace";
 import { PtHistory } from "./pt_history.ts";
-import { PtClock } from "../decode/pt_run.ts";
+import { PtClock } from "../decode/pt_clock.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
 import type { TextPoke } from "@perfdata/session/code-images";
 import { RecordedObjects } from "@perfdata/session/recorded-objects";

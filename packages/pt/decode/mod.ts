@@ -3,7 +3,10 @@
  *
  * @module
  */
+export * from "./pt_clock.ts";
+export * from "./pt_counts.ts";
 export * from "./pt_run.ts";
+export * from "./pt_sink.ts";
 export * from "./pt_seek.ts";
 export * from "./pt_snapshots.ts";
 export * from "./pt_span.ts";

@@ -4,7 +4,9 @@ import { type ClockRatios, type FlowCache, FlowDecoder, FlowStatus } from "@perf
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { PieceReader, type StreamPlace } from "./pt_pieces.ts";
-import type { DecodePtOptions, PtBuffer, PtClock, PtCounts, PtSink } from "./pt_run.ts";
+import type { PtClock } from "./pt_clock.ts";
+import type { PtCounts } from "./pt_counts.ts";
+import type { DecodePtOptions, PtBuffer, PtSink } from "./pt_sink.ts";
 import { PtSeeker } from "./pt_seek.ts";
 import { type LeftAddress, type LeftAt, PtTurns, type TurnSurroundings } from "./pt_turns.ts";
 import type { PtSideband, Switches } from "../code/pt_sideband.ts";

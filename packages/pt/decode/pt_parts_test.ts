@@ -7,7 +7,8 @@ import { at, BASE, ip, psb, small, tnt, TSC, tsc } from "../testing.ts";
 import { BranchRing } from "./pt_branch_ring.ts";
 import { insnBytes } from "./pt_block_insns.ts";
 import { pieceEnd, PieceReader } from "./pt_pieces.ts";
-import { addPtCounts, decodePt, noPtCounts } from "./pt_run.ts";
+import { addPtCounts, noPtCounts } from "./pt_counts.ts";
+import { decodePt } from "./pt_run.ts";
 import { ptSpan } from "./pt_span.ts";
 import { TimeOrigin } from "./pt_time.ts";
 

@@ -3,7 +3,7 @@ import { PacketDecoder } from "@perfdata/intel-pt/packet-decoder";
 import { PacketKind } from "@perfdata/intel-pt/packet-kind";
 import { findPsb, PSB_SIZE } from "@perfdata/intel-pt/psb";
 import type { AuxStream } from "@perfdata/session/auxtrace";
-import type { PtClock } from "./pt_run.ts";
+import type { PtClock } from "./pt_clock.ts";
 import type { StreamPlace } from "./pt_pieces.ts";
 import { pieceEnd } from "./pt_pieces.ts";
 

@@ -1,5 +1,5 @@
 import type { AuxTrace } from "@perfdata/session/auxtrace";
-import type { PtClock } from "./pt_run.ts";
+import type { PtClock } from "./pt_clock.ts";
 
 /**
  * Times of the snapshots of a trace (`perf record --snapshot`), in ns since the clock's origin, in

@@ -2,7 +2,9 @@ import type { RandomAccessSource } from "@perfdata/format";
 import type { FlowDecoder } from "@perfdata/intel-pt";
 import type { AuxTrace } from "@perfdata/session/auxtrace";
 import type { PtCode } from "../code/pt_code.ts";
-import { decodePt, type PtBuffer, PtClock, type PtSink } from "./pt_run.ts";
+import { PtClock } from "./pt_clock.ts";
+import { decodePt } from "./pt_run.ts";
+import type { PtBuffer, PtSink } from "./pt_sink.ts";
 import { PtSeeker } from "./pt_seek.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 

@@ -5,7 +5,7 @@ import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
 import type { PtHistory } from "../code/pt_history.ts";
 import type { PtSideband, Switches } from "../code/pt_sideband.ts";
 import { PieceReader, type StreamPlace } from "./pt_pieces.ts";
-import type { PtClock } from "./pt_run.ts";
+import type { PtClock } from "./pt_clock.ts";
 
 /** Cost of a thread that goes on at another address than where it left: a signal handler, or another thread. */
 const ELSEWHERE = 4;

@@ -2,7 +2,8 @@ import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
-import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
+import type { PtClock } from "../decode/pt_clock.ts";
+import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 
 /** Time of a thread in an object, from packets alone. */
 export interface ObjectTime {

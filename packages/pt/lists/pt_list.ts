@@ -6,7 +6,8 @@ import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { InsnTable, type InsnText } from "../decode/pt_block_insns.ts";
 import { isBranch } from "../decode/pt_path_turns.ts";
-import type { PtBuffer, PtClock, PtSink } from "../decode/pt_run.ts";
+import type { PtClock } from "../decode/pt_clock.ts";
+import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 
 /** Kinds of rows of {@linkcode FlowRows}. */
 export const ROW = {

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { decodePt, type DecodePtOptions } from "../decode/pt_run.ts";
+import { decodePt } from "../decode/pt_run.ts";
+import type { DecodePtOptions } from "../decode/pt_sink.ts";
 import { BASE, ip, psb, small, tnt, tsc } from "../testing.ts";
 import { PtEntries } from "./pt_entries.ts";
 import { entryPoints, threadObjects } from "./pt_entries_text.ts";

@@ -7,7 +7,7 @@ import type { PtCalls } from "../calls/pt_calls.ts";
 import type { FlowRows } from "./pt_list.ts";
 import { ROW } from "./pt_list.ts";
 import type { PtFunction, PtNames } from "../code/pt_names.ts";
-import type { PtCounts } from "../decode/pt_run.ts";
+import type { PtCounts } from "../decode/pt_counts.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
 
 /** Names of the kinds of branches: those of `perf script -F flags`, if it has one. */

@@ -7,7 +7,7 @@ import {
   ptRanges,
   type PtWhole,
 } from "./pt_ranges.ts";
-import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_run.ts";
+import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_counts.ts";
 import { hasSparseTurns } from "../decode/pt_turns.ts";
 import type { PtOrder } from "./serve_pt.ts";
 

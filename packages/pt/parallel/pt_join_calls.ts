@@ -7,7 +7,10 @@ import { type CallPart, type JoinedCalls, OneThreadOnly } from "../calls/pt_join
 import type { ThreadCode } from "../code/pt_code.ts";
 import { type JoinedPt, joinRanges, type PtJoiner, type PtWorkers } from "./pt_join.ts";
 import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
-import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "../decode/pt_run.ts";
+import { PtClock } from "../decode/pt_clock.ts";
+import type { PtCounts } from "../decode/pt_counts.ts";
+import { decodePt } from "../decode/pt_run.ts";
+import type { DecodePtOptions } from "../decode/pt_sink.ts";
 
 /** Maximum number of parts per thread whose calls wait for their turn in a list. */
 const WAITING = 2;

@@ -2,7 +2,8 @@ import { type ListOptions, PtList, ROW } from "../lists/pt_list.ts";
 import { type JoinedPt, joinRanges, type PtJoiner, type PtWorkers } from "./pt_join.ts";
 import type { PtNames } from "../code/pt_names.ts";
 import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
-import type { PtBuffer, PtClock, PtPartSink } from "../decode/pt_run.ts";
+import type { PtClock } from "../decode/pt_clock.ts";
+import type { PtBuffer, PtPartSink } from "../decode/pt_sink.ts";
 import { rowLines, type RowTextOptions } from "../lists/pt_text.ts";
 
 /** Number of rows for which text is made at once. */

@@ -4,14 +4,9 @@ import type { SymbolObject } from "@perfdata/symbols";
 import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
 import { type BufferSurroundings, DecodedBuffer } from "../decode/pt_buffer.ts";
 import type { PtCode } from "../code/pt_code.ts";
-import {
-  addPtCounts,
-  clockRatios,
-  noPtCounts,
-  PtClock,
-  type PtCounts,
-  type PtPartSink,
-} from "../decode/pt_run.ts";
+import { clockRatios, PtClock } from "../decode/pt_clock.ts";
+import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_counts.ts";
+import type { PtPartSink } from "../decode/pt_sink.ts";
 import { type PtCut, PtSeeker } from "../decode/pt_seek.ts";
 import type { PtSideband } from "../code/pt_sideband.ts";
 

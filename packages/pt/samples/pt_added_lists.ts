@@ -1,4 +1,4 @@
-import type { PtClock } from "../decode/pt_run.ts";
+import type { PtClock } from "../decode/pt_clock.ts";
 import { PtSampleRows } from "./pt_sample_rows.ts";
 import type { SampleStacks } from "./pt_sample_stacks.ts";
 

@@ -2,7 +2,7 @@ import type { BlockCache } from "@perfdata/intel-pt";
 import { InsnKind } from "@perfdata/intel-pt/x86";
 import type { PtCode } from "../code/pt_code.ts";
 import { insnBytes, InsnTable } from "../decode/pt_block_insns.ts";
-import type { PtClock } from "../decode/pt_run.ts";
+import type { PtClock } from "../decode/pt_clock.ts";
 import type { ItraceOptions } from "./itrace.ts";
 import { AddedLists, type RecordedSamples } from "./pt_added_lists.ts";
 import type { PebsEvents } from "./pt_pebs.ts";

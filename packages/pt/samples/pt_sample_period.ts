@@ -1,5 +1,5 @@
 import type { ItraceOptions } from "./itrace.ts";
-import type { PtClock } from "../decode/pt_run.ts";
+import type { PtClock } from "../decode/pt_clock.ts";
 
 /**
  * Selects the instructions to sample: every Nth, or one every N ticks of the TSC. As in perf, an

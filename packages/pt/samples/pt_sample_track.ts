@@ -1,4 +1,4 @@
-import type { PtBuffer } from "../decode/pt_run.ts";
+import type { PtBuffer } from "../decode/pt_sink.ts";
 import type { PebsRecord } from "./pt_pebs.ts";
 import type { SamplePeriod } from "./pt_sample_period.ts";
 import { type PtSampleRows, SAMPLE_WORD } from "./pt_sample_rows.ts";

@@ -4,14 +4,20 @@ import { pmuOf } from "@perfdata/profile/chosen-event";
 import { markedName, UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { machineName } from "@perfdata/session/guest-machines";
 import { BRANCH } from "@perfdata/session/run";
-import type { FineColumn } from "./function_names.ts";
+import type {
+  BranchEnd,
+  ContextColumn,
+  End,
+  NameColumn,
+  OrderColumn,
+  SortKey,
+} from "./function_columns.ts";
 import type { FunctionTable } from "./functions.ts";
 import type { SampleKeys } from "./sample_counts.ts";
 import { DETAIL_COLUMNS, type DetailColumn } from "./sample_details.ts";
 import { textRanks } from "../numbered_texts.ts";
 
-/** The key for ordering rows: a number for each. */
-export type OrderColumn = (row: number) => number;
+export type * from "./function_columns.ts";
 
 /** A key by which rows can be grouped. A new key needs only an entry here. */
 export interface FunctionKey {
@@ -44,18 +50,6 @@ export interface FunctionKey {
   /** Columns by number whose values decide the order, where it is not that of texts or values. */
   order?(table: FunctionTable, numbers: Int32Array): ArrayLike<number>[];
 }
-
-/** What can be collected of the names of places. */
-export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline" | FineColumn;
-
-/** Columns that can be collected from samples. */
-export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn;
-
-/** An end of a branch: the one that it leads from, or that it leads to. */
-export type BranchEnd = "from" | "to";
-
-/** The same, and the data of an access to memory; the code that made it is where it led `to`. */
-export type End = BranchEnd | "data";
 
 /** The keys of some names. */
 export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
@@ -467,56 +461,3 @@ export function keyOrder(
 
 /** Names of {@link FUNCTION_KEYS}. */
 export const SORT_KEYS: readonly SortKey[] = FUNCTION_KEYS.map(({ name }) => name);
-
-/** One of {@link SORT_KEYS}. */
-export type SortKey =
-  | "comm"
-  | "dso"
-  | "sym"
-  | "srcline"
-  | "srcfile"
-  | "pid"
-  | "tid"
-  | "cpu"
-  | `${"dso" | "symbol" | "srcline"}_${BranchEnd}`
-  | "mispredict"
-  | "cycles"
-  | "in_tx"
-  | "abort"
-  | "mem"
-  | "snoop"
-  | "tlb"
-  | "locked"
-  | "blocked"
-  | "region"
-  | "dso_daddr"
-  | "symbol_daddr"
-  | "dcacheline"
-  | "phys_daddr"
-  | "local_weight"
-  | "local_ins_lat"
-  | "local_retire_lat"
-  | "data_page_size"
-  | "code_page_size"
-  | "cgroup"
-  | "transaction"
-  | "addr"
-  | "addr_from"
-  | "addr_to"
-  | "socket"
-  | "time"
-  | "trace"
-  | "parallelism"
-  | "machine"
-  | "pmu"
-  | "symoff"
-  | "symbol_size"
-  | "type"
-  | "typeoff"
-  | "typecln"
-  | "symbol_iaddr"
-  | "weight"
-  | "ins_lat"
-  | "retire_lat"
-  | "local_p_stage_cyc"
-  | "p_stage_cyc";

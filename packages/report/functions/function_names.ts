@@ -9,13 +9,10 @@ import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
 import type { Resolution, ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
 import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
-import type { NameColumn } from "./function_keys.ts";
+import type { FineColumn, NameColumn } from "./function_columns.ts";
 import { FunctionNumbers, LEVEL, levelOf } from "./function_numbers.ts";
 import type { SampleCounts } from "./sample_counts.ts";
 import { Texts } from "../numbered_texts.ts";
-
-/** Columns that few keys need, and that split a function into several entries: see `PlaceNames.#FINE`. */
-export type FineColumn = "offset" | "size" | "type" | "typeoff" | "typecln";
 
 /** A place whose function has several entries. */
 interface FinePlace {

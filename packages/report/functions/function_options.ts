@@ -1,6 +1,6 @@
 import type { LookUpProgress } from "@perfdata/session/symbolize";
 import type { DataTypes } from "../data-types/data_types.ts";
-import type { SortKey } from "./function_keys.ts";
+import type { SortKey } from "./function_columns.ts";
 
 /**
  * Subject of a row of the statistics, as one value: see {@link FunctionTable.row}. It has the keys by

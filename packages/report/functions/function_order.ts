@@ -1,5 +1,6 @@
 import { uintAt } from "@perfdata/format/elements";
-import { FUNCTION_KEYS, keyOrder, type OrderColumn } from "./function_keys.ts";
+import type { OrderColumn } from "./function_columns.ts";
+import { FUNCTION_KEYS, keyOrder } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
 import { stableOrder } from "./row_order.ts";
 

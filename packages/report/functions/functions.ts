@@ -10,14 +10,8 @@ import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { SampleDetails } from "./sample_details.ts";
-import {
-  type ContextColumn,
-  type End,
-  type FunctionKey,
-  keysOf,
-  keyValue,
-  type NameColumn,
-} from "./function_keys.ts";
+import type { ContextColumn, End, NameColumn } from "./function_columns.ts";
+import { type FunctionKey, keysOf, keyValue } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import {

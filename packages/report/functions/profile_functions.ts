@@ -5,7 +5,8 @@ import { UNMAPPED } from "@perfdata/session/places";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
 import { unresolved } from "@perfdata/symbols/resolution";
-import { type ContextColumn, keysOf } from "./function_keys.ts";
+import type { ContextColumn } from "./function_columns.ts";
+import { keysOf } from "./function_keys.ts";
 import { type CodePlaces, type LookedUpPlaces, PlaceNames } from "./function_names.ts";
 import {
   type CountedCode,

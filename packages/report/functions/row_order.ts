@@ -1,5 +1,5 @@
 import { floatAt, uintAt } from "@perfdata/format/elements";
-import type { OrderColumn } from "./function_keys.ts";
+import type { OrderColumn } from "./function_columns.ts";
 
 /**
  * The order of rows by columns of numbers, the first column being the most significant; equal rows keep

@@ -1,0 +1,46 @@
+import type { FlowCounts } from "@perfdata/intel-pt/flow";
+
+/** Figures of a decoded trace. */
+export interface PtCounts extends FlowCounts {
+  /** Branches of TNT packets that were followed; of packets alone, those that came. */
+  branches: number;
+  /** Instructions that may be of another thread than the one that they count for: see `PtBuffer.isUnsure`. */
+  unsureThread: number;
+}
+
+/** The members of {@linkcode PtCounts} that are numbers. */
+const SUMS = [
+  "bytes",
+  "lostBytes",
+  "lostBranches",
+  "addresses",
+  "insns",
+  "insnBranches",
+  "unsureInsns",
+  "branches",
+  "unsureThread",
+] as const;
+
+/** Figures of nothing. */
+export function noPtCounts(): PtCounts {
+  return {
+    bytes: 0,
+    lostBytes: 0,
+    lostBranches: 0,
+    addresses: 0,
+    insns: 0,
+    insnBranches: 0,
+    unsureInsns: 0,
+    branches: 0,
+    unsureThread: 0,
+    errors: new Float64Array(10),
+  };
+}
+
+/** Adds figures to others, or takes them away. */
+export function addPtCounts(to: PtCounts, counts: PtCounts, sign: 1 | -1 = 1): void {
+  for (const member of SUMS) to[member] += sign * counts[member];
+  for (const [error, n] of counts.errors.entries()) {
+    to.errors[error] = (to.errors[error] as number) + sign * n;
+  }
+}

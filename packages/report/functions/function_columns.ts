@@ -1,0 +1,72 @@
+import type { DetailColumn } from "./sample_details.ts";
+
+/** One of {@link SORT_KEYS}. */
+export type SortKey =
+  | "comm"
+  | "dso"
+  | "sym"
+  | "srcline"
+  | "srcfile"
+  | "pid"
+  | "tid"
+  | "cpu"
+  | `${"dso" | "symbol" | "srcline"}_${BranchEnd}`
+  | "mispredict"
+  | "cycles"
+  | "in_tx"
+  | "abort"
+  | "mem"
+  | "snoop"
+  | "tlb"
+  | "locked"
+  | "blocked"
+  | "region"
+  | "dso_daddr"
+  | "symbol_daddr"
+  | "dcacheline"
+  | "phys_daddr"
+  | "local_weight"
+  | "local_ins_lat"
+  | "local_retire_lat"
+  | "data_page_size"
+  | "code_page_size"
+  | "cgroup"
+  | "transaction"
+  | "addr"
+  | "addr_from"
+  | "addr_to"
+  | "socket"
+  | "time"
+  | "trace"
+  | "parallelism"
+  | "machine"
+  | "pmu"
+  | "symoff"
+  | "symbol_size"
+  | "type"
+  | "typeoff"
+  | "typecln"
+  | "symbol_iaddr"
+  | "weight"
+  | "ins_lat"
+  | "retire_lat"
+  | "local_p_stage_cyc"
+  | "p_stage_cyc";
+
+/** The key for ordering rows: a number for each. */
+export type OrderColumn = (row: number) => number;
+
+/** Columns that few keys need, and that split a function into several entries: see `PlaceNames.#FINE`. */
+export type FineColumn = "offset" | "size" | "type" | "typeoff" | "typecln";
+
+/** What can be collected of the names of places. */
+export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline" | FineColumn;
+
+/** Columns that can be collected from samples. */
+export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn;
+
+/** An end of a branch: the one that it leads from, or that it leads to. */
+export type BranchEnd = "from" | "to";
+
+/** The same, and the data of an access to memory; the code that made it is where it led `to`. */
+export type End = BranchEnd | "data";
