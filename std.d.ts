@@ -5,7 +5,7 @@
  * the documentation of the modules of the same name, so that a wrong call is a type error.
  */
 
-declare module "@std/assert" {
+declare module "@std/assert/mod" {
   export class AssertionError extends Error {}
   export function assert(expr: unknown, msg?: string): asserts expr;
   export function assertEquals<T>(actual: T, expected: T, msg?: string): void;

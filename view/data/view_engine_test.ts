@@ -82,8 +82,9 @@ Deno.test("each function has the weight of the samples that it is in", () => {
 
 Deno.test("the lines of a tree are the sums of the paths of samples", () => {
   let compared = 0;
-  for (const direction of ["down", "up"] as Direction[]) {
-    for (const { shown, samples } of cases()) {
+  for (const [i, { shown, samples }] of cases().entries()) {
+    // Selections choose samples before directions walk their stacks: the first two are walked both ways.
+    for (const direction of i < 2 ? ["down", "up"] as const : ["down"] as const) {
       const paths = new Map<string, number>();
       for (const { names, weight } of samples) {
         const stack = names.length === 0 ? [NONE] : names;

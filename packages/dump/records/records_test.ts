@@ -221,7 +221,7 @@ Deno.test("lines of samples with any fields and values are what decoding gives",
         }
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 50 },
   );
 });
 
