@@ -13,7 +13,7 @@ import { byteSize } from "../ui/format.ts";
 import { type JSX, type RefObject, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
 import { searchError } from "../ui/matches.ts";
 import type { Store } from "../ui/store.ts";
-import { type ViewName, VIEWS } from "../ui/state.ts";
+import { coloringsOf, type ViewName, VIEWS } from "../ui/state.ts";
 import { DropPlace, useDrop } from "./drop_place.tsx";
 import { Keys } from "./keys.tsx";
 import { SelectionBar } from "./selection_bar.tsx";
@@ -116,7 +116,9 @@ function useKeys(
       else if (event.key === "i" && store.state.view === "flame") {
         store.set({ flipped: !store.state.flipped });
       } else if (event.key === "k" && store.state.view === "flame") {
-        store.set({ coloring: store.state.coloring === "kind" ? "object" : "kind" });
+        const { coloring, event, timed } = store.state;
+        const all = coloringsOf(timed ? undefined : store.open?.facts?.events[event]?.pmus);
+        store.set({ coloring: all[(all.indexOf(coloring) + 1) % all.length] ?? "object" });
       } else if (/^[1-9]$/.test(event.key)) {
         const wanted = views[Number(event.key) - 1];
         if (wanted === undefined || store.open === undefined) return;

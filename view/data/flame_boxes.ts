@@ -34,6 +34,8 @@ export interface FlameQuery {
   readonly focus?: number | undefined;
   /** What the first row is; functions, where that is missing. */
   readonly root?: FlameRoot | undefined;
+  /** Whether the weight of each PMU of the event is wanted by box. */
+  readonly pmus?: boolean | undefined;
   /** The functions that lead to the box that fills the width. */
   readonly zoom: readonly number[];
   /** The least share of the width that is worth a box. */

@@ -17,6 +17,8 @@ export interface Selection {
   readonly tids?: readonly number[] | undefined;
   /** CPUs. */
   readonly cpus?: readonly number[] | undefined;
+  /** The PMU, among those of the event. */
+  readonly pmu?: number | undefined;
   /** Objects that the innermost function is in. */
   readonly objects?: readonly number[] | undefined;
 }
@@ -75,14 +77,15 @@ export function rowsIn(
 /** Whether a row of the samples is selected, apart from its time. */
 export function rowTest(
   profile: ViewProfile,
-  { event: number, cpus, objects, ...selection }: Selection,
+  { event: number, cpus, objects, pmu: wanted, ...selection }: Selection,
 ): (row: number) => boolean {
-  const { stack, event, thread, cpu } = profile.samples;
+  const { stack, event, thread, cpu, pmu } = profile.samples;
   const { stacks: { item }, functions: { object } } = profile;
   const threads = selectedThreads(profile, selection);
   const ofCpus = cpus === undefined || cpu === undefined ? undefined : new Set(cpus);
   const ofObjects = objects === undefined ? undefined : new Set(objects);
   return (row) => {
+    if (wanted !== undefined && (pmu?.[row] ?? 0) !== wanted) return false;
     if (event[row] !== number || threads[intAt(thread, row)] === 0) return false;
     if (ofCpus !== undefined && !ofCpus.has(intAt(cpu as Int32Array, row))) return false;
     return ofObjects === undefined ||

@@ -23,6 +23,7 @@ import {
 import { selectedProfile } from "./selected_profile.ts";
 import { type TimeBoxes, timeBoxes } from "./time_boxes.ts";
 import { type Track, type TrackQuery, tracks } from "./tracks.ts";
+import type { PmuBoxes } from "./pmu_boxes.ts";
 import type { StackRows, ViewProfile } from "@perfdata/export/view-profile";
 import { floatAt, intAt } from "@perfdata/format/elements";
 
@@ -151,13 +152,19 @@ export class ViewEngine {
   }
 
   /** Boxes of a flame graph. */
-  flame(shown: Shown, query: FlameQuery): FlameBoxes {
+  flame(shown: Shown, query: FlameQuery): FlameBoxes & PmuBoxes {
     const { root = "function", direction } = query;
-    if (root === "function" || direction === "up") {
-      return flameBoxes(this.graph(shown).graph, this.#rank, query);
-    }
-    const { graph, rank } = this.#rootedGraph(shown, root);
-    return flameBoxes(graph, rank, query);
+    const graphOf = (of: Shown) =>
+      root === "function" || direction === "up"
+        ? { graph: this.graph(of).graph, rank: this.#rank }
+        : this.#rootedGraph(of, root);
+    const { graph, rank } = graphOf(shown);
+    const pmus = this.profile.events[shown.event]?.pmus;
+    if (query.pmus !== true || pmus === undefined) return flameBoxes(graph, rank, query);
+    const ofPmus = pmus.map((_, pmu) =>
+      flameBoxes(graph, rank, query, graphOf({ ...shown, pmu }).graph).other
+    );
+    return { ...flameBoxes(graph, rank, query), ofPmus };
   }
 
   /** What is selected below a row for each process or thread. */

@@ -6,6 +6,7 @@ import {
   plainSamples,
   profileOf,
 } from "../../packages/export/testing.ts";
+import { shownEvents } from "@perfdata/profile/chosen-event";
 import { type Direction, OWN } from "./call_graph.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
 import { viewProfile } from "@perfdata/export/view-profile";
@@ -218,4 +219,61 @@ Deno.test("ViewEngine.flame: towards callers, a box's own weight is of stacks th
     const { title, text } = OWN[boxes.direction];
     assertEquals([title, text], direction === "up" ? ["Start", "start here"] : ["Self", "itself"]);
   }
+});
+
+Deno.test("ViewEngine.flame: weights by PMU of each box are those of the samples that the PMU counted", () => {
+  const samples = plainSamples(800, 11);
+  // What counted a sample is known from its period alone.
+  const isAtom = ({ period }: PlainSample) => period % 3 === 0;
+  const profile = profileOf(
+    samples.map((sample) => ({ ...sample, event: isAtom(sample) ? 1 : 0 })),
+  );
+  const events = ["cpu_core/cycles/P", "cpu_atom/cycles/P"]
+    .map((name) => ({ name, unit: "count" } as const));
+  const engine = new ViewEngine(viewProfile(shownEvents({ ...profile, events })));
+  assertEquals(engine.profile.events.map(({ pmus }) => pmus), [["cpu_core", "cpu_atom"]]);
+  const sumOf = (path: readonly string[], chosen: readonly PlainSample[]) =>
+    chosen.filter((sample) => {
+      const names = namesOf(sample);
+      return path.every((name, depth) => (names[depth] ?? (depth === 0 ? NONE : "")) === name);
+    }).reduce((sum, { period }) => sum + period, 0);
+  const nameIn = (item: number) => engine.profile.functions.name[item] ?? NONE;
+  for (const root of ["function", "process"] as const) {
+    const shown: Shown = { event: 0, weight: "period", inline: true };
+    const boxes = engine.flame(shown, { direction: "down", zoom: [], least: 0, root, pmus: true });
+    assertEquals(boxes.ofPmus?.length, 2);
+    // Functions of one name may be several: inlined, and not.
+    const byPath = new Map<string, { path: string[]; sums: [core: number, atom: number] }>();
+    for (let box = 0; box < boxes.length; box++) {
+      const [core = -1, atom = -1] = boxes.ofPmus?.map((weights) => weights[box]) ?? [];
+      assertEquals(core + atom, boxes.total[box]);
+      const path: string[] = [];
+      for (let at = box; at >= 0; at = boxes.parent[at] ?? -1) {
+        path.unshift(nameIn(boxes.item[at] ?? -1));
+      }
+      const known = byPath.get(path.join("\n")) ?? { path, sums: [0, 0] };
+      known.sums[0] += core;
+      known.sums[1] += atom;
+      byPath.set(path.join("\n"), known);
+    }
+    const all = [...byPath.values()];
+    assert(all.length > 100 && all.filter(({ sums }) => Math.min(...sums) > 0).length > 10);
+    // The first row of processes is no function.
+    if (root === "process") continue;
+    for (const { path, sums } of all) {
+      assertEquals(sums, [
+        sumOf(path, samples.filter((sample) => !isAtom(sample))),
+        sumOf(path, samples.filter(isAtom)),
+      ], path.join(";"));
+    }
+  }
+  assertEquals(
+    engine.flame({ event: 0, weight: "period", inline: true }, {
+      direction: "down",
+      zoom: [],
+      least: 0,
+    })
+      .ofPmus,
+    undefined,
+  );
 });

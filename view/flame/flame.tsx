@@ -15,6 +15,8 @@ import { type FlameRoot, flameRoots } from "../data/flame_roots.ts";
 import { colorsOf } from "../ui/store.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { FlameGraph } from "./flame_graph.tsx";
+import { type PmuBoxes, pmuColor, pmuNote } from "../data/pmu_boxes.ts";
+import { type Coloring, coloringsOf } from "../ui/state.ts";
 import { Legend } from "./legend.tsx";
 
 /** The flame graph of what is selected. */
@@ -24,13 +26,17 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
   const [width, setWidth] = useState(1200);
   const isTimed = state.timed && facts.timed;
   const root = state.callers || isTimed ? "function" : state.root;
+  const pmus = isTimed ? undefined : facts.events[state.event]?.pmus;
+  const coloring = coloringsOf(pmus).includes(state.coloring) ? state.coloring : "object";
+  const isByPmu = coloring === "pmu";
   const query = {
     direction: state.callers ? "up" : "down",
     root,
     zoom: state.zoom,
     least: 0.4 / width,
+    ...(isByPmu ? { pmus: true } : {}),
   } as const;
-  const { value } = useQuery<FlameBoxes | TimeBoxes | undefined>(
+  const { value } = useQuery<FlameBoxes & PmuBoxes | TimeBoxes | undefined>(
     JSON.stringify(isTimed ? [shown, query.least] : [shown, query]),
     () =>
       isTimed
@@ -45,27 +51,43 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
     [facts, root],
   );
   const colors = useMemo(
-    () => state.coloring === "object" ? open.colors : colorsOf(facts.functions, state.coloring),
-    [facts, open.colors, state.coloring],
+    () => coloring === "kind" ? colorsOf(facts.functions, coloring) : open.colors,
+    [facts, open.colors, coloring],
   );
+  const byPmu = isByPmu && value !== undefined && "ofPmus" in value ? value : undefined;
+  const boxColor = useMemo(() => byPmu && ((box: number) => pmuColor(byPmu, box)), [byPmu]);
   const isUpward = state.flipped === (state.callers || isTimed);
   const times = value !== undefined && "from" in value ? value : undefined;
   return (
     <section class="fill" aria-label="Flame graph">
-      <FlameBar {...props} root={root} isTimed={isTimed} isUpward={isUpward} />
+      <FlameBar
+        {...props}
+        root={root}
+        isTimed={isTimed}
+        isUpward={isUpward}
+        pmus={pmus}
+        coloring={coloring}
+      />
       {value !== undefined && (
         <FlameGraph
           boxes={value}
           names={names}
           objectOf={(fn) => objectOf(facts, fn)}
           colors={colors}
+          {...(boxColor === undefined ? {} : { boxColor })}
           matched={matched}
           isUpward={isUpward}
           unit={unitOf(props)}
           counted={countedOf(props)}
           label={isTimed ? "Flame graph in order of time" : "Flame graph"}
           {...(times === undefined
-            ? { note: (box: number) => lineOf(facts, intAt(value.item, box)) }
+            ? {
+              note: (box: number) =>
+                [
+                  lineOf(facts, intAt(value.item, box)),
+                  byPmu === undefined ? "" : pmuNote(byPmu, pmus ?? [], box),
+                ].filter((text) => text !== "").join("; "),
+            }
             : {
               note: (box: number) => {
                 const [from, to] = [floatAt(times.from, box), floatAt(times.to, box)];
@@ -101,9 +123,12 @@ function FlameBar(
     readonly isTimed: boolean;
     /** Whether the first row is below. */
     readonly isUpward: boolean;
+    /** The PMUs that the event was asked of, if these are several. */
+    readonly pmus: readonly string[] | undefined;
+    readonly coloring: Coloring;
   },
 ): JSX.Element {
-  const { store, facts, root, isTimed, isUpward } = props;
+  const { store, facts, root, isTimed, isUpward, pmus, coloring } = props;
   const { state } = store;
   return (
     <div class="bar">
@@ -157,11 +182,12 @@ function FlameBar(
       <label>
         Color{" "}
         <select
-          value={state.coloring}
-          onChange={() => store.set({ coloring: state.coloring === "kind" ? "object" : "kind" })}
+          value={coloring}
+          onChange={(event) => store.set({ coloring: event.currentTarget.value as Coloring })}
         >
           <option value="object">object</option>
           <option value="kind">kind of code</option>
+          {pmus !== undefined && <option value="pmu">PMU</option>}
         </select>
       </label>
       <Matched {...props} />

@@ -58,13 +58,23 @@ export interface ViewState extends Shown {
   /** What the first row of the flame graph is. */
   readonly root: FlameRoot;
   /** What the colors of the flame graph say. */
-  readonly coloring: "object" | "kind";
+  readonly coloring: Coloring;
   /** Whether the flame graph is the other way up than it is at first. */
   readonly flipped: boolean;
   /** Number of the record that is shown, -1 for none. */
   readonly record: number;
   /** Types of records that are listed; all if there are none. */
   readonly types: readonly string[];
+}
+
+/** What the colors of the flame graph say; `pmu` only of an event that was asked of several PMUs. */
+export type Coloring = "object" | "kind" | "pmu";
+
+const COLORINGS = ["object", "kind", "pmu"] as const;
+
+/** The colorings that an event has. */
+export function coloringsOf(pmus: readonly string[] | undefined): readonly Coloring[] {
+  return pmus === undefined ? ["object", "kind"] : COLORINGS;
 }
 
 /** What is shown at first. */
@@ -174,7 +184,7 @@ export function fromHash(hash: string): ViewState {
     list: (["calls", "insns"] as const).find((name) => name === text.get("list")) ?? FIRST.list,
     timed: text.get("timed") === "1",
     root: (["process", "thread"] as const).find((name) => name === text.get("root")) ?? FIRST.root,
-    coloring: text.get("coloring") === "kind" ? "kind" : FIRST.coloring,
+    coloring: COLORINGS.find((name) => name === text.get("coloring")) ?? FIRST.coloring,
     flipped: text.get("flipped") === "1",
     record: nanoseconds(text.get("record")) ?? -1,
     types: (text.get("types") ?? "").split(",").filter((name) => /^\w+$/.test(name)),

@@ -8,6 +8,7 @@ import type {
 } from "../data/comparison.ts";
 import type { Direction } from "../data/call_graph.ts";
 import type { FlameBoxes, FlameQuery } from "../data/flame_boxes.ts";
+import type { PmuBoxes } from "../data/pmu_boxes.ts";
 import type { Heat, HeatQuery } from "../data/heat.ts";
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
 import type { Selection } from "../data/selection.ts";
@@ -73,7 +74,7 @@ export interface Calls {
   /** When threads got a CPU and left it; `undefined` if the recording itself is not there. */
   switched(): Switched | undefined;
   profile(): ProfileFacts;
-  flame(shown: Shown, query: FlameQuery): FlameBoxes;
+  flame(shown: Shown, query: FlameQuery): FlameBoxes & PmuBoxes;
   /** `undefined` if there is nothing to compare with. */
   comparison(): ComparisonFacts | undefined;
   compareFunctions(shown: Shown, query: ComparisonQuery): ComparedFunctions;

@@ -29,6 +29,25 @@ export const KIND_COLORS: readonly { readonly label: string; readonly color: str
   { label: "inlined", color: "#dda1c4" },
 ];
 
+/** Colors of the PMUs of a hybrid processor: as far apart in brightness as in hue, as they are mixed. */
+export const PMU_COLORS: readonly string[] = ["#7cc4ec", "#e39161", "#ece573", "#4fb896"];
+
+/** The mixture of colors by weight; {@linkcode PLAIN_COLOR} if nothing has weight. */
+export function mixedColor(
+  parts: readonly { readonly color: string; readonly weight: number }[],
+): string {
+  const sum = parts.reduce((sum, { weight }) => sum + weight, 0);
+  if (sum === 0) return PLAIN_COLOR;
+  const mixed = (at: number) =>
+    Math.round(
+      parts.reduce(
+        (all, { color, weight }) => all + parseInt(color.slice(at, at + 2), 16) * weight,
+        0,
+      ) / sum,
+    ).toString(16).padStart(2, "0");
+  return `#${mixed(1)}${mixed(3)}${mixed(5)}`;
+}
+
 /** The color of boxes that stand for a process or a thread, or for nothing known. */
 export const PLAIN_COLOR = "#c9ccd1";
 

@@ -69,6 +69,8 @@ export interface FlameRows {
   readonly thread: Int32Array;
   /** Slice of time. */
   readonly slice: Int32Array;
+  /** The PMU among those of the event; only of one recording in which an event was asked of several. */
+  readonly pmu?: Uint8Array;
   /** How many samples. */
   readonly count: Float64Array;
   /** Sum of their periods. */
@@ -364,6 +366,8 @@ function countRows(
   const rows = new NodeTable();
   const count = new FloatColumn();
   const period = new FloatColumn();
+  const pmuColumn = sides.length === 1 ? sides[0]?.profile.samples.pmu : undefined;
+  const pmus = pmuColumn === undefined ? 1 : 1 + pmuColumn.reduce((a, b) => Math.max(a, b), 0);
   for (const [at, { profile: { samples }, of, threads, side }] of sides.entries()) {
     const from = samples.time?.[0] ?? 0;
     for (let i = 0; i < samples.length; i++) {
@@ -376,7 +380,7 @@ function countRows(
       const stack = intAt(samples.stack, i);
       const node = stack < 0 ? -1 : intAt(number, intAt(of, stack));
       const key = keys.node(
-        (event * slices + slice) * 2 + side,
+        ((event * pmus + (pmuColumn?.[i] ?? 0)) * slices + slice) * 2 + side,
         intAt(threads, intAt(samples.thread, i)),
       );
       const row = rows.node(key, node);
@@ -406,7 +410,10 @@ function countRows(
   return {
     node: pick((row) => intAt(nodeOf, row)),
     side: pick((row) => where(row) & 1),
-    event: pick((row) => Math.floor((where(row) >> 1) / slices)),
+    event: pick((row) => Math.floor((where(row) >> 1) / slices / pmus)),
+    ...(pmuColumn === undefined ? {} : {
+      pmu: Uint8Array.from(order, (row) => Math.floor((where(row) >> 1) / slices) % pmus),
+    }),
     slice: pick((row) => (where(row) >> 1) % slices),
     thread: pick((row) => intAt(thread, intAt(keyOf, row))),
     count: Float64Array.from(order, (row) => floatAt(counts, row)),

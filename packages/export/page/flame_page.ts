@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import type { ProfileObject } from "@perfdata/profile/profile";
 import { ranks } from "@perfdata/profile/frame-stacks";
 import type { FlameData, FlameRows } from "../flame/flame_data.ts";
@@ -72,6 +72,9 @@ export function slicedProfile(data: FlameData, side: number): ViewProfile {
       }),
       event: pick(rows.event),
       thread: pick(rows.thread),
+      ...(rows.pmu === undefined ? {} : {
+        pmu: Uint8Array.from(own, (row) => byteAt(rows.pmu as Uint8Array, row)),
+      }),
       count: Float64Array.from(own, (row) => floatAt(rows.count, row)),
       period: Float64Array.from(own, (row) => floatAt(rows.period, row)),
       ...(slices < 2 ? {} : {

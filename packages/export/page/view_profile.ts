@@ -72,6 +72,8 @@ export interface ViewProfile {
     readonly time?: Float64Array;
     /** The CPU, -1 if it is not known. */
     readonly cpu?: Int32Array;
+    /** The PMU among those of the event, if an event was asked of several. */
+    readonly pmu?: Uint8Array;
   };
   /** Time of the first sample in nanoseconds, as decimal text, if samples have times. */
   readonly start: string;
@@ -136,6 +138,7 @@ export function viewProfile(profile: Profile): ViewProfile {
       ...(samples.cpu === undefined || span === undefined
         ? {}
         : { cpu: samples.cpu.slice(0, length) }),
+      ...(samples.pmu === undefined ? {} : { pmu: samples.pmu.slice(0, length) }),
     },
     start: `${profile.epoch + BigInt(Math.round(start))}`,
     duration: span === undefined ? 0 : span[1] - span[0],

@@ -113,6 +113,8 @@ export interface SampleColumns {
   readonly time?: Float64Array;
   /** CPU, -1 if it is not known. */
   readonly cpu?: Int32Array;
+  /** The PMU among {@linkcode ProfileEvent.pmus} of the event; only if an event was asked of several. */
+  readonly pmu?: Uint8Array;
 }
 
 /** A change of what a thread does, which some formats show as a marker. */

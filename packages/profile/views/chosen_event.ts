@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import type { Profile, ProfileEvent } from "../columns/profile.ts";
 
 /** `cpu_core/cycles/P`: PMU, event, modifiers. */
@@ -65,7 +65,24 @@ export function joinPmus(profile: Profile): Profile {
     const to = intAt(first, number);
     dense[number] = to === number ? count++ : intAt(dense, to);
   }
-  return renumbered(profile, made, dense);
+  return renumbered({ ...profile, samples: withPmus(profile, first, events) }, made, dense);
+}
+
+/** The samples with the number of the PMU that counted each, among those of its joined event. */
+function withPmus(
+  profile: Profile,
+  first: Int32Array,
+  joined: readonly ProfileEvent[],
+): Profile["samples"] {
+  const { events, samples } = profile;
+  const numbers = Uint8Array.from(
+    events,
+    ({ name }, event) =>
+      Math.max(0, joined[intAt(first, event)]?.pmus?.indexOf(pmuOf(name) ?? "") ?? 0),
+  );
+  const pmu = new Uint8Array(samples.length);
+  for (let i = 0; i < samples.length; i++) pmu[i] = byteAt(numbers, samples.event[i] ?? 0);
+  return { ...samples, pmu };
 }
 
 /** Events of which those that were asked of several PMUs are one. */

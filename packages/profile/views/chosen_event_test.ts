@@ -126,3 +126,25 @@ Deno.test("eventLabel: an event of no PMU is its name", () => {
   assertEquals(eventLabel({ name: "cycles", unit: "count" }), "cycles");
   assertEquals(eventLabel({ name: "cycles", unit: "count", pmus: [] }), "cycles");
 });
+
+Deno.test("joinPmus: each sample has the number of its PMU among those of the joined event", () => {
+  const events = ["cpu_core/cycles/P", "faults", "cpu_atom/cycles/P"]
+    .map((name) => ({ name, unit: "count" } as const));
+  const builder = new ProfileBuilder({ events });
+  for (const event of [2, 0, 1, 2]) {
+    builder.sample({ stack: -1, event, thread: builder.thread(event, event, "demo"), period: 1 });
+  }
+  const profile = builder.profile();
+  assertEquals(profile.samples.pmu, undefined);
+  const { events: joined, samples } = joinPmus(profile);
+  const named = Array.from({ length: samples.length }, (_, row) => {
+    const { name, pmus } = joined[samples.event[row] ?? -1] ?? { name: "" };
+    return [name, pmus?.[samples.pmu?.[row] ?? -1]];
+  });
+  assertEquals(named, [
+    ["cycles:P", "cpu_atom"],
+    ["cycles:P", "cpu_core"],
+    ["faults", undefined],
+    ["cycles:P", "cpu_atom"],
+  ]);
+});

@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { byteAt, intAt } from "@perfdata/format/elements";
 import type { Profile, SampleColumns } from "../columns/profile.ts";
 
 /** Selects samples of a profile; all samples pass a missing condition. */
@@ -66,7 +66,7 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
 
 /** Some rows of samples. */
 export function pickSamples(samples: SampleColumns, rows: Int32Array): SampleColumns {
-  const { stack, event, thread, count, period, time, cpu } = samples;
+  const { stack, event, thread, count, period, time, cpu, pmu } = samples;
   const integers = (column: ArrayLike<number>) =>
     Int32Array.from(rows, (row) => column[row] as number);
   const floats = (column: Float64Array | Uint8Array) =>
@@ -80,5 +80,6 @@ export function pickSamples(samples: SampleColumns, rows: Int32Array): SampleCol
     period: floats(period),
     ...(time === undefined ? {} : { time: floats(time) }),
     ...(cpu === undefined ? {} : { cpu: integers(cpu) }),
+    ...(pmu === undefined ? {} : { pmu: Uint8Array.from(rows, (row) => byteAt(pmu, row)) }),
   };
 }
