@@ -114,6 +114,60 @@ export function profileOf(samples: readonly PlainSample[], timed = true): Profil
   return builder.profile();
 }
 
+/**
+ * Seven samples, in this order and at these times (ns):
+ *
+ * | time  | tid | event       | stack              | period |
+ * | ----- | --- | ----------- | ------------------ | ------ |
+ * | 1000  | 7   | cpu-clock   | main, f, ~g        | 10     |
+ * | 2000  | 7   | cpu-clock   | main, f, ~g, k     | 20     |
+ * | 2500  | 8   | cpu-clock   | main, f, ~g        | 3      |
+ * | 2600  | 7   | page-faults | main               | 1      |
+ * | 3000  | 7   | cpu-clock   | main               | 5      |
+ * | 3500  | 8   | cpu-clock   |                    | 4      |
+ * | 20000 | 7   | cpu-clock   | main, f, ~g        | 7      |
+ *
+ * `~g` is inlined in f, k is of the kernel. Thread 7 runs `demo`, its thread 8 `work er`.
+ */
+export function smallProfile(timed = true): Profile {
+  const builder = new ProfileBuilder({
+    events: [{ name: "cpu-clock", unit: "nanoseconds" }, { name: "page-faults", unit: "count" }],
+    title: "perf record demo",
+    trust: "all",
+  });
+  const demo = builder.object({ name: "demo", path: "/usr/bin/demo", buildId: "0011aaff" });
+  const kernel = builder.object({ name: "[kernel]", path: "[kernel.kallsyms]" });
+  const { USER, KERNEL, INLINED } = FUNCTION_KIND;
+  const main = builder.stack(
+    -1,
+    builder.place(demo, 0x1000, [{ name: "main", kind: USER, file: "/src/demo.c", line: 10 }]),
+  );
+  const f = builder.stack(
+    main,
+    builder.place(demo, 0x2000, [
+      { name: "g", kind: USER | INLINED, file: "/src/in.h", line: 3 },
+      { name: "f", kind: USER, file: "/src/demo.c", line: 20 },
+    ]),
+  );
+  const k = builder.stack(f, builder.place(kernel, 0x10, [{ name: "k", kind: KERNEL }]));
+  const first = builder.thread(7, 7, "demo");
+  const second = builder.thread(7, 8, "work er");
+  const samples: (readonly [number, number, number, number, number])[] = [
+    [1000, first, 0, f, 10],
+    [2000, first, 0, k, 20],
+    [2500, second, 0, f, 3],
+    [2600, first, 1, main, 1],
+    [3000, first, 0, main, 5],
+    [3500, second, 0, -1, 4],
+    [20000, first, 0, f, 7],
+  ];
+  for (const [time, thread, event, stack, period] of samples) {
+    const cpu = thread === first ? 0 : 1;
+    builder.sample({ stack, event, thread, period, ...(timed ? { time, cpu } : {}) });
+  }
+  return builder.profile();
+}
+
 /** A sample's stack without the mark of inlined functions. */
 export function namesOf({ stack }: PlainSample): string[] {
   return stack.map((name) => name.replace(/^~/, ""));
