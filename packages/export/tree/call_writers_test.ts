@@ -1,0 +1,185 @@
+/** What the writers of a trace's calls make of a few calls that are laid out by hand. */
+import { CallEvents } from "@perfdata/pt/calls";
+import type { PtHistory, PtNames } from "@perfdata/pt/code";
+import { assertEquals } from "@std/assert";
+import type { ByteText } from "../formats/byte_text.ts";
+import { ChromeCalls } from "../formats/chrome_calls.ts";
+import { CallJson, type CallJsonOptions } from "./call_json.ts";
+import { CallText } from "./call_text.ts";
+
+const FUNCTIONS = ["main", "f", "g"];
+
+/** Names of places 0 to 2, and a clock that begins at so many seconds. */
+function namesFrom(seconds: number): PtNames {
+  return {
+    names: FUNCTIONS,
+    labels: FUNCTIONS.map((name) => `${name}?`),
+    jsonOfFunction: (place: number) => `"function":"${FUNCTIONS[place]}"`,
+    origin: {
+      seconds,
+      secondsOf: (ns: number) => seconds + Math.floor(ns / 1e9),
+      restOf: (ns: number) => ns % 1e9,
+    },
+  } as Partial<PtNames> as PtNames;
+}
+
+/** A call, or a return of a call of some ns, instructions and cycles. */
+type Row = readonly [
+  kind: number,
+  tid: number,
+  depth: number,
+  place: number,
+  time: number,
+  duration?: number,
+  insns?: number,
+  cycles?: number,
+];
+
+function eventsOf(rows: readonly Row[]): CallEvents {
+  const events = new CallEvents();
+  for (const [kind, tid, depth, place, time, duration = -1, insns = 0, cycles = 0] of rows) {
+    const i = events.add(kind, tid, tid === 7 ? 1 : -1, depth, place, time);
+    events.duration[i] = duration;
+    events.insns[i] = insns;
+    events.cycles[i] = cycles;
+  }
+  return events;
+}
+
+/** main calls f and g; of thread 8, only a g that did not return is known, without a time. */
+const ROWS: readonly Row[] = [
+  [0, 7, 0, 0, 100],
+  [0, 7, 1, 1, 200],
+  [1, 7, 1, 1, 250, 50, 10, 20.4],
+  [2, 8, 0, 2, -1, -1, 3],
+  [0, 7, 1, 2, 300],
+  [0, 7, 2, 1, 400],
+  [2, 7, 2, 1, 1000, 600, 5],
+  [1, 7, 1, 2, 1001, 701, 8],
+  [1, 7, 0, 0, 1_600_000_100, 1_600_000_000, 30, 40],
+];
+
+const decoder = new TextDecoder();
+
+function linesOf(
+  writer: { rows(events: CallEvents, out: (bytes: Uint8Array) => void): void; text: ByteText },
+  rows = ROWS,
+): string[] {
+  let text = "";
+  writer.rows(eventsOf(rows), (bytes) => text += decoder.decode(bytes));
+  text += decoder.decode(writer.text.take());
+  return text.split("\n").slice(0, -1);
+}
+
+const json = (options: CallJsonOptions, seconds = 5) =>
+  linesOf(new CallJson(namesFrom(seconds), options));
+
+Deno.test("CallJson: a call is a line when it ends, with the time of its beginning", () => {
+  assertEquals(json({}), [
+    `{"event":"call","tid":7,"cpu":1,"time":5000000200,"duration":50,"depth":1,"function":"f","insns":10}`,
+    `{"event":"call","tid":8,"depth":0,"function":"g","insns":3,"returned":false}`,
+    `{"event":"call","tid":7,"cpu":1,"time":5000000400,"duration":600,"depth":2,"function":"f","insns":5,"returned":false}`,
+    `{"event":"call","tid":7,"cpu":1,"time":5000000300,"duration":701,"depth":1,"function":"g","insns":8}`,
+    `{"event":"call","tid":7,"cpu":1,"time":5000000100,"duration":1600000000,"depth":0,"function":"main","insns":30}`,
+  ]);
+});
+
+Deno.test("CallJson: a clock from 0 has no leading zeros, cycles are rounded, a filter keeps its functions", () => {
+  assertEquals(json({ cycles: true, filter: new Set(["f"]) }, 0), [
+    `{"event":"call","tid":7,"cpu":1,"time":200,"duration":50,"depth":1,"function":"f","insns":10,"cycles":20}`,
+    `{"event":"call","tid":7,"cpu":1,"time":400,"duration":600,"depth":2,"function":"f","insns":5,"cycles":0,"returned":false}`,
+  ]);
+});
+
+Deno.test("CallText: a call that calls others has a line at both ends, one that calls none has one", () => {
+  const none = " ".repeat(10);
+  assertEquals(linesOf(new CallText(namesFrom(5))), [
+    `      7        5.000000100 ${none} | main?() {`,
+    `      7        5.000000200      50 ns |   f?();`,
+    `      8 ${" ".repeat(18)}          ? | }  /* g? */  /* no return seen */`,
+    `      7        5.000000300 ${none} |   g?() {`,
+    `      7        5.000000400     600 ns |     f?();  /* no return seen */`,
+    `      7        5.000001001     701 ns |   }  /* g? */`,
+    `      7        6.600000100     1.60 s | }  /* main? */`,
+  ]);
+});
+
+Deno.test("CallText: with a filter, only calls of its functions and what they call are printed", () => {
+  const lines = linesOf(new CallText(namesFrom(5), new Set(["g"])));
+  assertEquals(lines.map((line) => line.slice(line.indexOf("|"))), [
+    ...["| g?() {", "|   f?();  /* no return seen */", "| }  /* g? */"],
+  ]);
+});
+
+Deno.test("CallText: calls that are deeper than 60 are indented as the 60th", () => {
+  const deep: Row[] = [[0, 7, 60, 1, 1], [1, 7, 60, 1, 2, 1], [0, 7, 99, 1, 3], [
+    1,
+    7,
+    99,
+    1,
+    4,
+    1,
+  ]];
+  const indents = linesOf(new CallText(namesFrom(0)), deep).map((line) =>
+    line.indexOf("f") - line.indexOf("|")
+  );
+  assertEquals(indents, [122, 122]);
+});
+
+Deno.test("CallText: durations from 2^16 ns on are as those below", () => {
+  const rows = [65_535, 65_536, 65_537, 65_535].map((ns): Row => [1, 7, 0, 1, 1, ns]);
+  const durations = linesOf(new CallText(namesFrom(0)), rows).map((line) =>
+    line.slice(0, line.indexOf(" |")).trim().split(/ +/).slice(2).join(" ")
+  );
+  assertEquals(durations, ["65.5 us", "65.5 us", "65.5 us", "65.5 us"]);
+});
+
+/** Thread 7 of process 7 is called `demo`, thread 8 is of process 6, of which only the command is known. */
+const HISTORY = {
+  pid: (tid: number) => tid === 8 ? 6 : tid,
+  threadComm: (tid: number) => tid === 7 ? 0 : -1,
+  comm: (pid: number) => pid === 6 ? "six" : undefined,
+  names: { text: () => "demo" },
+} as unknown as PtHistory;
+
+Deno.test("ChromeCalls: a call is a slice in microseconds from its beginning, one without a time is counted", () => {
+  const calls = new ChromeCalls(namesFrom(5), HISTORY, { title: "t" });
+  const rows: Row[] = [...ROWS, [1, 8, 0, 2, 2500, 1500, 1]];
+  const [head, list, ...lines] = linesOf(calls, rows);
+  assertEquals([head, list, lines], [
+    `{"otherData":{"title":"t"},"displayTimeUnit":"ns","traceEvents":[`,
+    `{"ph":"X","name":"f","pid":7,"tid":7,"ts":5000000.200,"dur":0.050,"args":{"insns":10}},`,
+    [
+      `{"ph":"X","name":"f","pid":7,"tid":7,"ts":5000000.400,"dur":0.600,"args":{"insns":5,"end":"no return seen"}},`,
+      `{"ph":"X","name":"g","pid":7,"tid":7,"ts":5000000.300,"dur":0.701,"args":{"insns":8}},`,
+      `{"ph":"X","name":"main","pid":7,"tid":7,"ts":5000000.100,"dur":1600000.000,"args":{"insns":30}},`,
+      `{"ph":"X","name":"g","pid":6,"tid":8,"ts":5000001.000,"dur":1.500,"args":{"insns":1}},`,
+    ],
+  ]);
+  assertEquals([calls.calls, calls.untimed, calls.headless], [5, 1, 0]);
+  let end = "";
+  calls.finish((bytes) => end += decoder.decode(bytes));
+  const events = JSON.parse(`[${end.slice(0, end.lastIndexOf("]"))}]`);
+  assertEquals(
+    events.map(({ name, pid, tid, args }: Record<string, unknown>) => [name, pid, tid, args]),
+    [
+      ["process_name", 7, 7, { name: "demo" }],
+      ["thread_name", 7, 7, { name: "demo" }],
+      ["process_name", 6, 6, { name: "six" }],
+      ["thread_name", 6, 8, { name: "six" }],
+    ],
+  );
+});
+
+Deno.test("ChromeCalls: without a call, the file is JSON with one name", () => {
+  const calls = new ChromeCalls(namesFrom(0), HISTORY, { title: "t" });
+  let text = "";
+  calls.finish((bytes) => text += decoder.decode(bytes));
+  assertEquals(JSON.parse(text).traceEvents, [{
+    ph: "M",
+    name: "trace",
+    pid: 0,
+    tid: 0,
+    args: {},
+  }]);
+});
