@@ -163,11 +163,14 @@ function plainLines(
 ): { starts: Float64Array; offsets: Uint32Array; count: number } | undefined {
   const { length } = bytes;
   // 16 digits, a space, a letter, a space, a name, a newline.
-  const most = Math.ceil(length / 21);
+  const shortest = 20;
+  const most = Math.ceil(length / (shortest + 1));
   let starts = new Float64Array(Math.min(most, (length >> 5) + 16));
   let offsets = new Uint32Array(starts.length);
   let count = 0;
   for (let at = 0; at < length;) {
+    // The last line of a copy may be cut.
+    if (length - at < shortest) return undefined;
     const hi = eightDigits(bytes, at);
     const lo = eightDigits(bytes, at + 8);
     const type = byteAt(bytes, at + 17);
@@ -188,7 +191,7 @@ function plainLines(
       starts[count] = (hi | 0) * 4294967296 + lo;
       offsets[count++] = at;
     }
-    at += 20;
+    at += shortest;
     while (at < length && bytes[at] !== NEWLINE) at++;
     at++;
   }

@@ -151,3 +151,14 @@ Deno.test("what is read for some addresses finds there what the whole table find
     { numRuns: 2000 },
   );
 });
+
+Deno.test("readKallsymsAt: a copy cut anywhere has the symbols of its lines", () => {
+  const whole = bytes(TEXT.split("\n").slice(1, 5).join("\n"));
+  const address = addressFromBigInt(0xffffffff81000008n);
+  for (let size = 0; size <= whole.length; size++) {
+    const cut = whole.slice(0, size);
+    const { table } = readKallsyms(cut);
+    const found = readKallsymsAt(cut, Float64Array.of(address));
+    assertEquals(found.name(found.lookup(address)), table.name(table.lookup(address)), `${size}`);
+  }
+});
