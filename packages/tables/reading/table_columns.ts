@@ -53,8 +53,15 @@ export async function* readRows(
         compressors: { ZSTD: decompress },
         onChunk: ({ columnName, columnData }) => parts.get(columnName)?.push(columnData),
       }));
-    const none = new Array<undefined>(count);
-    yield { count, column: (name) => joined(parts.get(name) ?? [none]) };
+    const read = new Map([...parts].map(([name, values]) => [name, joined(values)]));
+    for (const [name, { length }] of read) {
+      if (length === count) continue;
+      throw new PerfDataError(
+        `${file.name}: no whole Parquet file: ${length} values of ${name}, expected ${count}`,
+      );
+    }
+    const none: ReadValues = { length: count };
+    yield { count, column: (name) => read.get(name) ?? none };
     rowStart = rowEnd;
   }
 }
