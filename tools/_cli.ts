@@ -327,9 +327,12 @@ export function writeLine(line: string): void {
 /** Messages of this run. */
 const said = new Set<string>();
 
-/** Forgets the messages of a run, since another one follows in the same process. */
-export function forgetMessages(): void {
-  said.clear();
+/** Functions that are called when a run begins: another one may follow in the same process. */
+const beginnings: (() => void)[] = [() => said.clear()];
+
+/** Registers what forgets a run, for a module that keeps something during one. */
+export function atStart(forget: () => void): void {
+  beginnings.push(forget);
 }
 
 /**
@@ -432,7 +435,7 @@ export async function main(
   program = "",
 ): Promise<void> {
   let code: number;
-  forgetMessages();
+  for (const begin of beginnings) begin();
   guardHeap();
   try {
     const cwd = environment("PERFDATA_CWD");

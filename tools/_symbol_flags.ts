@@ -10,7 +10,7 @@ import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { CONTESTED_MAP } from "@perfdata/symbols/trust-report";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { remedyText } from "./_remedies.ts";
-import { about, complain, type Flags, InputError } from "./_cli.ts";
+import { about, atStart, complain, type Flags, InputError } from "./_cli.ts";
 import { isArchive, notBundle } from "./_not_bundle.ts";
 
 /** To be spread into the flags of a command. */
@@ -105,6 +105,7 @@ export async function resolverOf(
 
 /** Archives that were opened: all that looks for files in one sees the same. */
 const archives = new Map<string, Promise<SymbolFiles>>();
+atStart(() => archives.clear());
 
 /**
  * The files that are seen: those of this machine, and of the archive that `--symfs` may name.

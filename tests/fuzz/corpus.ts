@@ -16,6 +16,8 @@ import {
 import { hexRuns } from "@perfdata/dump/hex-runs";
 import { GROWING } from "../hostile/growing.ts";
 import { corpusFiles } from "../support/corpus.ts";
+import type { Field, Seed } from "./kinds/kind.ts";
+import { KINDS } from "./targets.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 /** Larger files would make the turns long, and are made of the same things. */
@@ -23,26 +25,6 @@ const LARGEST = 96 << 10;
 
 /** Fields of a seed that are kept. */
 const MOST_FIELDS = 1500;
-
-/** What an input is, which decides who reads it. */
-export type Kind = "recording" | "elf" | "kallsyms" | "perf map" | "jitdump" | "bundle";
-
-/** An input to start from. */
-export interface Seed {
-  readonly name: string;
-  readonly kind: Kind;
-  readonly bytes: Uint8Array;
-  /** Whether it is part of this repository. */
-  readonly ours: boolean;
-}
-
-/** A field of a recording: where sizes, counts and types are. */
-export interface Field {
-  readonly offset: number;
-  readonly size: number;
-  /** Whether its name says that others depend on it. */
-  readonly steers: boolean;
-}
 
 /** All seeds: from `fixtures/` and, where it is there and unless only ours are asked for, the corpus. */
 export async function seeds(ours = false): Promise<Seed[]> {
@@ -53,20 +35,14 @@ export async function seeds(ours = false): Promise<Seed[]> {
     }
   }
   for (const { name, path } of ours ? [] : corpusFiles()) add(all, name, path, false);
-  const demo = Deno.readFileSync(`${FIXTURES}demo/demo`);
-  all.push({ name: "demo", kind: "elf", bytes: demo, ours: true });
   // Formats of tracepoints, build ids, topologies, locks, switches: what recordings of programs lack.
   for (const [name, make] of Object.entries(GROWING)) {
     all.push({ name, kind: "recording", bytes: await make(12), ours: true });
   }
   all.push({ name: "processes", kind: "recording", bytes: await processes(), ours: true });
-  const text = (value: string): Uint8Array => new TextEncoder().encode(value);
-  all.push(
-    { name: "kallsyms", kind: "kallsyms", bytes: text(KALLSYMS), ours: true },
-    { name: "perf map", kind: "perf map", bytes: text(PERF_MAP), ours: true },
-    { name: "jitdump", kind: "jitdump", bytes: jitdump(), ours: true },
-    { name: "bundle", kind: "bundle", bytes: await bundle(), ours: true },
-  );
+  for (const { kind, seeds } of KINDS) {
+    for (const seed of await seeds()) all.push({ ...seed, kind, ours: true });
+  }
   return all;
 }
 
@@ -78,17 +54,6 @@ function add(to: Seed[], name: string, path: string, ours: boolean): void {
   const { size } = Deno.statSync(path);
   if (size <= LARGEST) to.push({ name, kind: "recording", bytes: Deno.readFileSync(path), ours });
 }
-
-const KALLSYMS = `ffffffff81000000 T _text
-ffffffff81000100 T do_work
-ffffffff81000180 t do_more
-ffffffffc0000000 t mod_start\t[my_mod]
-ffffffffc0000040 b mod_data\t[my_mod]
-`;
-const PERF_MAP = `7f0000001000 40 LazyCompile:*f a.js:1
-7f0000001040 80 void Outer::inner(int)
-0x7f0000002000 0x10 Function:~g
-`;
 
 /** A recording of many processes, each of which begins, gets a name, maps a file, and is sampled. */
 async function processes(): Promise<Uint8Array> {
@@ -136,50 +101,10 @@ async function processes(): Promise<Uint8Array> {
   return sink.bytes();
 }
 
-/** A jitdump with a function and its lines (tools/perf/Documentation/jitdump-specification.txt). */
-function jitdump(): Uint8Array {
-  const name = new TextEncoder().encode("work");
-  const head = new DataView(new ArrayBuffer(40));
-  [0x4a695444, 1, 40, 62, 0, 7].forEach((value, i) => head.setUint32(4 * i, value, true));
-  const load = new DataView(new ArrayBuffer(56 + name.length + 1 + 16));
-  load.setUint32(4, load.byteLength, true);
-  load.setUint32(16, 7, true);
-  load.setUint32(20, 7, true);
-  load.setBigUint64(24, 0x7f0000001000n, true);
-  load.setBigUint64(32, 0x7f0000001000n, true);
-  load.setBigUint64(40, 16n, true);
-  const bytes = new Uint8Array(head.byteLength + load.byteLength);
-  bytes.set(new Uint8Array(head.buffer));
-  bytes.set(new Uint8Array(load.buffer), 40);
-  bytes.set(name, 40 + 56);
-  return bytes;
-}
-
-async function bundle(): Promise<Uint8Array> {
-  const { SymbolBundleWriter } = await import("@perfdata/symbols");
-  const { resolution } = await import("@perfdata/symbols/resolution");
-  const writer = new SymbolBundleWriter();
-  const object = { path: "/usr/bin/true", kind: "elf", buildId: "ab".repeat(20) } as const;
-  for (let i = 0; i < 20; i++) {
-    const symbol = { name: `f${i}`, start: 0x1000 + 64 * i, end: 0x1040 + 64 * i };
-    const frame = {
-      function: `f${i}`,
-      linkageName: undefined,
-      file: "a.c",
-      line: i + 1,
-      column: 0,
-      discriminator: 0,
-      inlined: false,
-    };
-    writer.add(object, 0x1010 + 64 * i, resolution(symbol, [frame], (name) => name));
-  }
-  return writer.finish();
-}
-
-/** The fields of a recording, as its own annotated hexdump has them. */
-export async function fieldsOf({ kind, bytes }: Seed): Promise<Field[]> {
+/** The fields of a seed; those of a recording, as its own annotated hexdump has them. */
+export async function fieldsOf({ kind, bytes, fields: known }: Seed): Promise<readonly Field[]> {
+  if (kind !== "recording") return known ?? [];
   const fields: Field[] = [];
-  if (kind !== "recording") return fields;
   try {
     for await (const run of hexRuns(bytesSource(bytes))) {
       const { offset, size, field, owner, inflated } = run;

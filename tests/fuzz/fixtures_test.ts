@@ -1,12 +1,20 @@
 /** What the fuzzer once found: each is tried on everything. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { inFolder, tool } from "../support/tool.ts";
 import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
 import { speRecording } from "../support/spe_recording.ts";
 import { schedulerRecording } from "../../packages/session/intervals/testing.ts";
 import { dataSource, memoryRecording } from "../support/memory_recording.ts";
 import { Random } from "./random.ts";
 import { attempt } from "./runner.ts";
-import { OPENING, runBeside, targets, toolCalls } from "./targets.ts";
+import { demo } from "./commands.ts";
+import { ARCHIVES, unpack, UNPACKING } from "./kinds/archives.ts";
+import { BUNDLES, NAMED_BY_BUNDLE } from "./kinds/bundles.ts";
+import { nameJit, NAMING_JIT } from "./kinds/jit.ts";
+import { packed, PACKINGS } from "./kinds/packing.ts";
+import { OPENING, PROGRAMS, runBeside } from "./kinds/programs.ts";
+import { READING, readTables } from "./kinds/tables.ts";
+import { KINDS, targets, toolCalls } from "./targets.ts";
 
 /** Without code or with texts that remain, as in these recordings, they do what they can and end with 1. */
 const PARTLY = new Set(["pt", "redact", "annotate"]);
@@ -29,7 +37,7 @@ Deno.test("what the fuzzer once found ends in an answer", async () => {
       for (const target of found) {
         // Two of four ways of calling a tool: the next file has the others.
         for (const turn of files % 2 === 0 ? [0, 1] : [2, 3]) {
-          const signature = await attempt(target, bytes, place, new Random(turn));
+          const signature = await attempt(target, bytes, place, new Random(turn), name);
           if (signature !== undefined) wrong.push(`${name}: ${signature}`);
         }
       }
@@ -41,6 +49,38 @@ Deno.test("what the fuzzer once found ends in an answer", async () => {
   assert(files > 0);
   console.log(`${files} files, ${found.length} targets`);
 });
+
+Deno.test("what the fuzzer once found in other inputs than recordings ends in an answer", () =>
+  inFolder(async (folder) => {
+    const wrong: string[] = [];
+    let files = 0;
+    for (const { kind } of KINDS) {
+      const own = targets().filter((target) => target.kind === kind);
+      assert(own.length > 0, kind);
+      for (const name of namesIn(`${FOLDER}${kind}`)) {
+        files++;
+        const bytes = Deno.readFileSync(`${FOLDER}${kind}/${name}`);
+        const [, seed = "", turn = ""] = /^(.*)\.(\d+)$/.exec(name) ?? [];
+        const place = { path: `${folder}/input.data`, folder };
+        Deno.writeFileSync(place.path, bytes);
+        for (const target of own) {
+          const signature = await attempt(target, bytes, place, new Random(Number(turn)), seed);
+          if (signature !== undefined) wrong.push(`${kind}/${name}: ${signature}`);
+        }
+      }
+    }
+    assertEquals(wrong, []);
+    console.log(`${files} files`);
+  }));
+
+function namesIn(folder: string): string[] {
+  try {
+    return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
 
 Deno.test("the fuzzer calls the tools in ways in which they do their jobs", async () => {
   const recordings = ["callchain", "tracepoint", "stat"].map((name) => `recorded/${name}`)
@@ -97,15 +137,102 @@ Deno.test("the fuzzer calls the tools in ways in which they do their jobs", asyn
   }
 });
 
-Deno.test("beside a sound program, the commands that open it do their jobs", async () => {
-  const demo = Deno.readFileSync(new URL("../../fixtures/demo/demo", import.meta.url));
-  const folder = await Deno.makeTempDir({ prefix: "perfdata-beside-" });
-  try {
-    for (const call of OPENING) {
-      assertEquals(await runBeside(call, demo, folder), 0, call.join(" "));
+Deno.test("beside a sound program, the commands that open it do their jobs", () =>
+  inFolder(async (folder) => {
+    const programs = await PROGRAMS.seeds();
+    assertEquals(programs.map(({ name }) => name), ["demo", "types and inlined calls"]);
+    for (const { name, bytes } of programs) {
+      for (const call of OPENING) {
+        const { code, out, err } = await runBeside(call, name, bytes, folder);
+        assertEquals(code, 0, `${call.join(" ")}: ${err}`);
+        if (name === "demo") continue;
+        const text = call.join(" ");
+        // The innermost of the calls, and the structure that they load from.
+        if (text.startsWith("tree")) assertStringIncludes(out, "inlined11");
+        if (text.includes("type,")) assertMatch(out, /struct node .*next/);
+      }
     }
     assert(OPENING.length >= 10);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));
+
+Deno.test("files of JIT compilers: the commands that read them name code", () =>
+  inFolder(async (folder) => {
+    for (const call of NAMING_JIT) {
+      const { code, out } = await nameJit(call, folder);
+      assertEquals(code, 0, call.join(" "));
+      if (!["funcs", "tree", "script"].includes(call[0])) continue;
+      for (const name of ["plain", "lined", "later", "LazyCompile:*f"]) {
+        assertStringIncludes(out, name, call.join(" "));
+      }
+    }
+  }));
+
+Deno.test("tables: the commands that read them answer", () =>
+  inFolder(async (folder) => {
+    for (const call of READING) assertEquals(await readTables(call, folder), 0, call.join(" "));
+  }));
+
+Deno.test("archives: the commands that read them answer, however they are compressed", () =>
+  inFolder(async (folder) => {
+    for (const { name, bytes } of await ARCHIVES.seeds()) {
+      const calls = UNPACKING[name] ?? [];
+      assert(calls.length > 0, name);
+      for (const packing of PACKINGS) {
+        const file = packed(bytes.slice(), packing);
+        for (const call of calls) {
+          const { code, out } = await unpack(call, file, folder);
+          assertEquals(code, 0, `${packing}: ${call.join(" ")}`);
+          if (call.includes("--symfs") && call[0] === "funcs") assertStringIncludes(out, "work");
+        }
+      }
+    }
+  }));
+
+Deno.test("--symfs: a second run in this process reads an archive that was replaced", () =>
+  inFolder(async (folder) => {
+    const [recording, files] = await ARCHIVES.seeds();
+    const call = ["funcs", "--symfs", "ARCHIVE", "RECORDING"] as const;
+    for (const [seed, isNamed] of [[files, true], [recording, false]] as const) {
+      const { out } = await unpack(call, seed?.bytes ?? new Uint8Array(), folder);
+      assertEquals(/\bwork\b/.test(out), isNamed, seed?.name);
+    }
+  }));
+
+Deno.test("bundles: the commands that read them name functions", () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/perf.symbols`;
+    const seeds = await BUNDLES.seeds();
+    Deno.writeFileSync(
+      path,
+      seeds.find(({ name }) => name === "bundle with code")?.bytes ?? demo(),
+    );
+    for (const [command, ...args] of NAMED_BY_BUNDLE) {
+      const given = args.map((arg) => arg === "BUNDLE" ? path : arg);
+      const { code, out, err } = await tool(command, given);
+      assertEquals(code, 0, `${command}: ${err}`);
+      assertStringIncludes(out, command === "symbols" ? "demo" : "fib", command);
+    }
+  }));
+
+Deno.test("seal: sound archives and bundles stay as they are, and changed ones are read", () =>
+  inFolder(async (folder) => {
+    for (const { kind, seeds, seal } of KINDS) {
+      if (seal === undefined) continue;
+      for (const { name, bytes } of await seeds()) {
+        const sealed = bytes.slice();
+        seal(sealed);
+        assertEquals(sealed, bytes, `${kind}: ${name}`);
+      }
+    }
+    const [bundle] = await BUNDLES.seeds();
+    const changed = bundle?.bytes.slice() ?? new Uint8Array();
+    changed.fill(0x61, -1);
+    Deno.writeFileSync(`${folder}/bundle`, changed);
+    const place = { path: `${folder}/bundle`, folder };
+    const [target] = targets().filter(({ kind }) => kind === "bundle");
+    assert(target !== undefined);
+    const wrong = () => target.run(changed, place, new Random(1), "bundle");
+    assertThrows(wrong, Error, "checksum");
+    BUNDLES.seal?.(changed);
+    wrong();
+  }));

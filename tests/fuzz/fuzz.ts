@@ -7,7 +7,8 @@
  * printed. The suite tries the same inputs in each run: `fuzz_test.ts`. A target has 20 seconds of processor
  * time and 1.5 GB; what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
  * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
- * not part of the repository, in its directory `corpus`, which Git ignores. The inputs that took longest for
+ * not part of the repository, in its directory `corpus`, which Git ignores; inputs that are no recordings in a
+ * directory of their kind. The inputs that took longest for
  * their size are in the directory `slowest` and printed: what grows faster than its input is among them.
  */
 import { TextLineStream } from "@std/streams";
@@ -15,6 +16,7 @@ import { parseArgs } from "@std/cli";
 import { randomSeed } from "../support/seed.ts";
 import {
   type Current,
+  type Origin,
   type RunnerLine,
   type RunnerOptions,
   type Slow,
@@ -79,7 +81,7 @@ export async function fuzz(
           tried = line.inputs;
           runs += line.runs;
         } else if (line.kind === "slow") keepSlow(line);
-        else keep(line.signature, line.file, line.ours);
+        else keep(line.signature, line.file, line.origin);
       }
       if (runner.ended) {
         inputs += tried;
@@ -87,8 +89,8 @@ export async function fuzz(
         continue;
       }
       // It was stopped, or did not survive: what it was at is a finding, and the next one goes on.
-      const { input, run, target, ours } = runner.current();
-      keep(`${target}: ${runner.why}`, `${folder}/input.data`, ours);
+      const { input, run, target, origin } = runner.current();
+      keep(`${target}: ${runner.why}`, `${folder}/input.data`, origin);
       inputs += input - first + 1;
       runs += run;
       first = input + 1;
@@ -113,14 +115,17 @@ export async function fuzz(
     for (const { file } of slowest.splice(MOST_SLOW)) Deno.removeSync(file);
   }
 
-  function keep(signature: string, file: string, ours: boolean): void {
+  function keep(signature: string, file: string, { kind, name, ours, turn }: Origin): void {
     if (findings.has(signature)) return;
     const bytes = Deno.readFileSync(file);
     let hash = 0;
     for (const byte of bytes) hash = (Math.imul(hash, 31) + byte) >>> 0;
-    const name = signature.replace(/:.*/s, "").replaceAll(" ", "-");
-    const to = ours ? output : `${output}/corpus`;
-    const kept = `${to}/${name}-${hash.toString(16).padStart(8, "0")}.data`;
+    const target = signature.replace(/:.*/s, "").replaceAll(" ", "-");
+    // Of other inputs than recordings, the test needs the seed's name and the turn.
+    const [to, called] = kind === "recording"
+      ? [ours ? output : `${output}/corpus`, `${target}-${hash.toString(16).padStart(8, "0")}.data`]
+      : [`${output}/${kind}`, `${name}.${turn}`];
+    const kept = `${to}/${called}`;
     Deno.mkdirSync(to, { recursive: true });
     Deno.writeFileSync(kept, bytes);
     findings.set(signature, kept);
@@ -175,7 +180,8 @@ class Runner {
     try {
       return JSON.parse(Deno.readTextFileSync(`${this.#folder}/current.json`));
     } catch {
-      return { input: 0, run: 0, target: "start", ours: true };
+      const origin: Origin = { kind: "recording", name: "", ours: true, turn: 0 };
+      return { input: 0, run: 0, target: "start", origin };
     }
   }
 

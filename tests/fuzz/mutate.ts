@@ -1,5 +1,5 @@
 /** Changes to an input: those that its declarations suggest, and those that do not care. */
-import type { Field, Seed } from "./corpus.ts";
+import type { Field, Seed } from "./kinds/kind.ts";
 import type { Random } from "./random.ts";
 
 /** A change that can be applied, or left out when a finding is made smaller. */
@@ -85,19 +85,41 @@ function change(
 }
 
 /** A value for a field: one that breaks much, or next to what it has. */
-function value(bytes: Uint8Array, { offset, size }: Field, random: Random): Uint8Array {
-  const out = new Uint8Array(size);
+function value(bytes: Uint8Array, field: Field, random: Random): Uint8Array {
   let number = random.pick(VALUES);
   if (random.once(3)) {
-    number = 0n;
-    for (let i = size - 1; i >= 0; i--) number = number << 8n | BigInt(bytes[offset + i] ?? 0);
-    number += BigInt([-8, -1, 1, 8, 16, 256][random.below(6)] as number);
+    number = numberAt(bytes, field) + BigInt(random.pick([-8, -1, 1, 8, 16, 256]));
+  }
+  const { size, form = "bytes" } = field;
+  const out = new Uint8Array(size);
+  if (form === "varint") {
+    for (let i = 0; i < size; i++) {
+      const more = i < size - 1 ? 0x80 : 0;
+      out[i] = Number(BigInt.asUintN(7, number >> BigInt(7 * i))) | more;
+    }
+    return out;
+  }
+  if (form !== "bytes") {
+    const digits = BigInt.asUintN(64, number).toString(BASES[form]).padStart(size, "0");
+    return out.map((_, i) => digits.charCodeAt(digits.length - size + i));
   }
   const little = !random.once(8);
   for (let i = 0; i < size; i++) {
     out[little ? i : size - 1 - i] = Number(BigInt.asUintN(8, number >> BigInt(8 * i)));
   }
   return out;
+}
+
+const BASES = { octal: 8, hex: 16 } as const;
+
+/** The number in a field. */
+function numberAt(bytes: Uint8Array, { offset, size, form = "bytes" }: Field): bigint {
+  const own = bytes.subarray(offset, offset + size);
+  if (form === "octal" || form === "hex") {
+    return BigInt(parseInt(new TextDecoder().decode(own), BASES[form]) || 0);
+  }
+  const [bits, mask] = form === "varint" ? [7n, 0x7f] : [8n, 0xff];
+  return own.reduceRight((number, byte) => number << bits | BigInt(byte & mask), 0n);
 }
 
 /** The input with all changes. */

@@ -5,10 +5,12 @@
  * Arguments: the members of {@linkcode RunnerOptions}.
  */
 import process from "node:process";
-import { type Field, fieldsOf, type Seed, seeds } from "./corpus.ts";
+import { isExpected } from "./commands.ts";
+import { fieldsOf, seeds } from "./corpus.ts";
+import type { Field, Kind, Place, Seed, Target } from "./kinds/kind.ts";
 import { applied, type Change, changesOf, smaller } from "./mutate.ts";
 import { Random } from "./random.ts";
-import { isExpected, type Place, type Target, targets } from "./targets.ts";
+import { KINDS, targets } from "./targets.ts";
 
 /** A line that the runner prints. */
 export type RunnerLine =
@@ -16,11 +18,15 @@ export type RunnerLine =
     readonly kind: "finding";
     readonly signature: string;
     readonly file: string;
-    /** Whether it was made from a file of this repository. */
-    readonly ours: boolean;
+    readonly origin: Origin;
   }
   | Slow & { readonly kind: "slow" }
   | { readonly kind: "done"; readonly inputs: number; readonly runs: number };
+
+/** What an input was made of, and the number that decides what a target does with it. */
+export interface Origin extends Pick<Seed, "kind" | "name" | "ours"> {
+  readonly turn: number;
+}
 
 /** A run that took long for the size of its input. */
 export interface Slow {
@@ -41,7 +47,7 @@ export interface Current {
   readonly input: number;
   readonly run: number;
   readonly target: string;
-  readonly ours: boolean;
+  readonly origin: Origin;
 }
 
 /** What it tries, and where. */
@@ -76,9 +82,10 @@ export async function attempt(
   bytes: Uint8Array<ArrayBuffer>,
   place: Place,
   random: Random,
+  seed: string,
 ): Promise<string | undefined> {
   try {
-    await target.run(bytes, place, random);
+    await target.run(bytes, place, random, seed);
     return undefined;
   } catch (error) {
     return isExpected(error) ? undefined : signatureOf(target.name, error);
@@ -88,7 +95,8 @@ export async function attempt(
 async function main({ seed, first, last, milliseconds, ownOnly, folder }: RunnerOptions) {
   const all = await seeds(ownOnly);
   const found = targets();
-  const fields = new Map<Seed, Field[]>();
+  const others = KINDS.map(({ kind }) => ({ name: kind }));
+  const fields = new Map<Seed, readonly Field[]>();
   const known = new Set<string>();
   const place = { path: `${folder}/input.data`, folder: `${folder}/out` };
   Deno.mkdirSync(place.folder, { recursive: true });
@@ -99,21 +107,29 @@ async function main({ seed, first, last, milliseconds, ownOnly, folder }: Runner
   let runs = 0;
   for (; input < last && performance.now() < end; input++) {
     const random = new Random(Math.imul(seed, 0x9e3779b1) ^ input);
-    const base = random.named(
-      random.once(8) ? all.filter(({ kind }) => kind !== "recording") : all,
-    );
+    // Recordings are read by most code; of other inputs, each kind has as many turns.
+    const kind: Kind = random.once(3) ? random.named(others).name : "recording";
+    const base = random.named(all.filter((seed) => seed.kind === kind));
     let own = fields.get(base);
     if (own === undefined) fields.set(base, own = await fieldsOf(base));
     const changes = changesOf(base, own, all, random);
-    const bytes = applied(base.bytes, changes);
+    // Half of the inputs get as far as their checksums are right.
+    const seal = random.once(2) ? KINDS.find((known) => known.kind === kind)?.seal : undefined;
+    const made = (some: readonly Change[]): Uint8Array<ArrayBuffer> => {
+      const bytes = applied(base.bytes, some);
+      seal?.(bytes);
+      return bytes;
+    };
+    const bytes = made(changes);
     Deno.writeFileSync(place.path, bytes);
     for (const target of chosen(found, base, random)) {
       runs++;
-      const current: Current = { input, run: runs, target: target.name, ours: base.ours };
-      Deno.writeTextFileSync(`${folder}/current.json`, JSON.stringify(current));
       const turn = random.next();
+      const origin: Origin = { kind, name: base.name, ours: base.ours, turn };
+      const current: Current = { input, run: runs, target: target.name, origin };
+      Deno.writeTextFileSync(`${folder}/current.json`, JSON.stringify(current));
       const before = process.cpuUsage();
-      const signature = await attempt(target, bytes, place, new Random(turn));
+      const signature = await attempt(target, bytes, place, new Random(turn), base.name);
       const { user, system } = process.cpuUsage(before);
       const slow = {
         ...{ target: target.name, milliseconds: (user + system) / 1000, bytes: bytes.length },
@@ -127,14 +143,15 @@ async function main({ seed, first, last, milliseconds, ownOnly, folder }: Runner
       if (signature === undefined || known.has(signature)) continue;
       known.add(signature);
       const wrong = async (fewer: readonly Change[]): Promise<boolean> => {
-        const changed = applied(base.bytes, fewer);
+        const changed = made(fewer);
         Deno.writeFileSync(place.path, changed);
-        return await attempt(target, changed, place, new Random(turn)) === signature;
+        return await attempt(target, changed, place, new Random(turn), base.name) ===
+          signature;
       };
       const least = await smaller(changes, wrong);
       const file = `${folder}/finding-${input}-${target.name.replaceAll(" ", "-")}.data`;
-      Deno.writeFileSync(file, applied(base.bytes, least));
-      say({ kind: "finding", signature, file, ours: base.ours });
+      Deno.writeFileSync(file, made(least));
+      say({ kind: "finding", signature, file, origin });
       Deno.writeFileSync(place.path, bytes);
     }
   }

@@ -5,65 +5,33 @@ import {
   decodeFeature,
   encodeFeature,
   KERNEL_RECORDS,
-  PerfDataError,
   PerfDataReader,
   RecordCodec,
   streamSource,
 } from "@perfdata/format";
 import { runEngine } from "@perfdata/session";
 import { USER_RECORDS } from "@perfdata/user-records";
-import {
-  bytesSource as binarySource,
-  Demangler,
-  ElfFile,
-  openJitdump,
-  readElfSymbols,
-  readKallsyms,
-  readPerfMap,
-  SymbolBundle,
-  SymbolsError,
-} from "@perfdata/symbols";
-import { JitSymbols } from "@perfdata/symbols/jit";
-import { FileAddresses } from "@perfdata/symbols/address-map";
-import { DwarfContext, DwarfError, elfDwarfSections } from "@perfdata/symbols/dwarf";
-import { OutputError } from "@perfdata/format/file-sink";
-import { InputError, UsageError } from "../../tools/_cli.ts";
 import { COMMANDS } from "../../tools/perfdata.ts";
 import { tool, type ToolResult } from "../support/tool.ts";
-import type { Kind } from "./corpus.ts";
-import { packSections } from "./packed_sections.ts";
-import type { Random } from "./random.ts";
+import { isExpected, run } from "./commands.ts";
+import { ARCHIVES } from "./kinds/archives.ts";
+import { BUNDLES } from "./kinds/bundles.ts";
+import { JITDUMPS, PERF_MAPS } from "./kinds/jit.ts";
+import { KALLSYMS } from "./kinds/kallsyms.ts";
+import type { InputKind, Place, Target } from "./kinds/kind.ts";
+import { PROGRAMS } from "./kinds/programs.ts";
+import { TABLES } from "./kinds/tables.ts";
 
-/** Where an input is, and where what is made of it may go. */
-export interface Place {
-  /** A file with the input. */
-  readonly path: string;
-  /** A directory for what is written. */
-  readonly folder: string;
-}
-
-/** Something to try; it throws what is a finding or what {@link isExpected} knows. */
-export interface Target {
-  readonly name: string;
-  readonly kind: Kind;
-  run(bytes: Uint8Array<ArrayBuffer>, place: Place, random: Random): Promise<void> | void;
-}
-
-/** Errors by which the program says that an input is not what it should be. */
-const EXPECTED = [
-  PerfDataError,
-  SymbolsError,
-  DwarfError,
-  InputError,
-  UsageError,
-  OutputError,
-  Deno.errors.BrokenPipe,
+/** The kinds of inputs besides recordings: each has its seeds, fields, checksums and targets in its file. */
+export const KINDS: readonly InputKind[] = [
+  ARCHIVES,
+  BUNDLES,
+  JITDUMPS,
+  KALLSYMS,
+  PERF_MAPS,
+  PROGRAMS,
+  TABLES,
 ];
-
-/** Whether an error is an answer, and not a fault of the program. */
-export function isExpected(error: unknown): boolean {
-  return EXPECTED.some((known) => error instanceof known);
-}
 
 const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 
@@ -219,19 +187,9 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
 /** Tools whose output on a pipe is that of perf, or data: names are in it as they are. */
 const AS_THEY_ARE = new Set(["dump", "records", "script", "export", "flame"]);
 
-/** Most that a tool writes before the fuzzer closes the pipe. */
-const MOST_OUTPUT = 1 << 25;
-
 /** Arguments by which each command is called, by its name. */
 function callsOf(name: string, place: Place): string[][] {
   return (ARGUMENTS[name] ?? (({ path }) => [[path]]))(place);
-}
-
-/** Runs a command on an input: the errors that it throws are the target's. */
-async function run(name: string, args: readonly string[], input?: Uint8Array): Promise<ToolResult> {
-  const result = await tool(name, args, { input, most: MOST_OUTPUT });
-  if (result.thrown !== undefined) throw result.thrown;
-  return result;
 }
 
 /** How each command that reads recordings is called, to see that the calls are right. */
@@ -261,123 +219,12 @@ function toolTargets(): Omit<Target, "kind">[] {
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
 
-const ADDRESSES = Float64Array.from({ length: 64 }, (_, i) => 0x1000 + 8 * i);
-
-const SYMBOL_TARGETS: readonly Target[] = [
-  {
-    name: "elf",
-    kind: "elf",
-    run(bytes) {
-      const elf = ElfFile.open(binarySource(bytes), { maxDecompressedSize: 1 << 24 });
-      const steps = [
-        () => elf.buildId(),
-        () => elf.debugLink(),
-        () => elf.debugAltLink(),
-        () => new FileAddresses(elf).fromOffset(0x1000),
-        () => {
-          const { table } = readElfSymbols(elf);
-          const demangler = new Demangler();
-          for (let i = 0; i < table.size; i++) demangler.demangle(table.name(i));
-        },
-      ];
-      for (const step of steps) {
-        try {
-          step();
-        } catch (error) {
-          if (!isExpected(error)) throw error;
-        }
-      }
-      const dwarf = DwarfContext.open(elfDwarfSections(elf), { diagnostics: () => {} });
-      dwarf.findAll(ADDRESSES, { keep: false });
-    },
-  },
-  {
-    name: "kallsyms",
-    kind: "kallsyms",
-    run: (bytes) => void readKallsyms(bytes).table.lookup(0x1000),
-  },
-  {
-    name: "perf map",
-    kind: "perf map",
-    run: (bytes) => void readPerfMap(bytes).table.lookup(0x7f0000001000),
-  },
-  {
-    name: "jitdump",
-    kind: "jitdump",
-    run(bytes) {
-      const symbols = new JitSymbols(openJitdump(binarySource(bytes)).records());
-      const code = symbols.lookup(0x7f0000001008, Infinity);
-      if (code !== undefined) symbols.line(code, 0x7f0000001008);
-    },
-  },
-  {
-    name: "bundle",
-    kind: "bundle",
-    run(bytes) {
-      for (const object of SymbolBundle.open(bytes).objects) {
-        for (const entry of object.entries()) object.find(entry.start);
-      }
-    },
-  },
-];
-
-/** The recording beside whose program a damaged file lies. */
-const RECORDED = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
-
-/** Commands that open the files of what was recorded, by their names. */
-export const OPENING: readonly (readonly string[])[] = [
-  ["funcs", "--sort", "sym,srcline"],
-  ["funcs", "--inline", "--children"],
-  ["readperf", "-f"],
-  ["flame", "-f", "-o", "OUT/flame.html"],
-  ["tree", "--inline"],
-  ["script"],
-  ["annotate", "RECORDING", "main"],
-  ["symbols", "trust"],
-  ["symbols", "bundle", "-f", "-o", "OUT/perf.symbols"],
-  ["export", "pprof", "-f", "-o", "OUT/exported"],
-];
-
-/** Runs one of these commands on the recording, with `program` where its program was; its exit code. */
-export async function runBeside(
-  [name = "", ...rest]: readonly string[],
-  program: Uint8Array,
-  folder: string,
-): Promise<number> {
-  const symfs = `${folder}/beside`;
-  Deno.mkdirSync(`${symfs}/tmp/demo`, { recursive: true });
-  Deno.writeFileSync(`${symfs}/tmp/demo/demo`, program);
-  const args = rest.map((arg) => arg.replace("OUT", folder).replace("RECORDING", RECORDED));
-  if (!args.includes(RECORDED)) args.push(RECORDED);
-  if (name === "readperf") args.unshift("-o", folder);
-  // What a command is called by comes first.
-  const at = name === "symbols" || name === "export" ? 1 : 0;
-  args.splice(at, 0, "--symfs", symfs);
-  const { code, err } = await run(name, args);
-  if (code === 2) throw new Error(`wrong usage: ${name} ${args.join(" ")}: ${err}`);
-  return code;
-}
-
-/**
- * Whole commands on a sound recording, with a damaged file where its program was: what they print of it is
- * of no interest, that they end, and answer for the rest, is.
- */
-const BESIDE: Target = {
-  name: "program beside a recording",
-  kind: "elf",
-  async run(bytes, { folder }, random) {
-    const program = random.below(2) === 0 ? bytes : packSections(bytes, random);
-    const code = await runBeside(random.pick(OPENING), program, folder);
-    if (![0, 1].includes(code)) throw new Error(`exit code ${code}`);
-  },
-};
-
 /** All targets. */
 export function targets(): Target[] {
-  const recording = [...RECORDING_TARGETS, ...toolTargets()];
   return [
-    ...recording.map((target): Target => ({ ...target, kind: "recording" })),
-    ...SYMBOL_TARGETS,
-    BESIDE,
+    ...[...RECORDING_TARGETS, ...toolTargets()].map((target): Target => (
+      { ...target, kind: "recording" }
+    )),
+    ...KINDS.flatMap(({ kind, targets }) => targets.map((target) => ({ ...target, kind }))),
   ];
 }

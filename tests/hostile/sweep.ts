@@ -15,7 +15,7 @@
  */
 import { parseArgs } from "@std/cli";
 import { corpusFiles } from "../support/corpus.ts";
-import { isExpected } from "../fuzz/targets.ts";
+import { isExpected } from "../fuzz/commands.ts";
 import { tool, toolArguments } from "../support/tool.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;

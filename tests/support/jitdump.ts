@@ -34,6 +34,16 @@ export class JitdumpWriter {
     this.#record(1, time, [this.#body([to, from, to, size, index])]);
   }
 
+  /** JIT_CODE_DEBUG_INFO: addresses, line numbers and files of the code that is loaded next. */
+  lines(time: bigint, address: bigint, rows: readonly (readonly [bigint, number, string])[]): void {
+    const parts = rows.flatMap(([at, line, file]) => [
+      new Uint8Array(BigUint64Array.of(at, BigInt(line)).buffer),
+      new TextEncoder().encode(`${file}\0`),
+    ]);
+    const head = BigUint64Array.of(address, BigInt(rows.length));
+    this.#record(2, time, [new Uint8Array(head.buffer), ...parts]);
+  }
+
   /** JIT_CODE_UNWINDING_INFO: `.eh_frame` of the code that is loaded next. */
   unwinding(time: bigint, ehFrame: Uint8Array): void {
     const sizes = new BigUint64Array([BigInt(ehFrame.length), 0n, BigInt(ehFrame.length)]);
