@@ -13,7 +13,7 @@ import { BUNDLES, NAMED_BY_BUNDLE } from "./kinds/bundles.ts";
 import { nameJit, NAMING_JIT } from "./kinds/jit.ts";
 import { packed, PACKINGS } from "./kinds/packing.ts";
 import { OPENING, PROGRAMS, runBeside } from "./kinds/programs.ts";
-import { READING, readTables } from "./kinds/tables.ts";
+import { askTables, READING, readTables } from "./kinds/tables.ts";
 import { KINDS, targets, toolCalls } from "./targets.ts";
 
 /** Without code or with texts that remain, as in these recordings, they do what they can and end with 1. */
@@ -170,6 +170,7 @@ Deno.test("files of JIT compilers: the commands that read them name code", () =>
 Deno.test("tables: the commands that read them answer", () =>
   inFolder(async (folder) => {
     for (const call of READING) assertEquals(await readTables(call, folder), 0, call.join(" "));
+    assertEquals(await askTables("FROM functions", folder), 0, "sql");
   }));
 
 Deno.test("archives: the commands that read them answer, however they are compressed", () =>

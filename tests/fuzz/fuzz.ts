@@ -1,6 +1,7 @@
 /**
- * `deno task fuzz --minutes N --seed S`: tries damaged inputs on every entry of the library and every
- * tool, and fails where one of them ends in something else than an answer.
+ * `deno task fuzz --minutes N --seed S [--kind KIND]`: tries damaged inputs on every entry of the library and every
+ * tool, and fails where one of them ends in something else than an answer. Inputs are of all kinds, or of one: the
+ * folder `kinds` has a file for each.
  *
  * An input is a fixture or a file of the corpus with a few changes, most of them to the fields that the
  * declarations say where to find. The same seed makes the same inputs; without one it is a random one, and
@@ -14,6 +15,8 @@
 import { TextLineStream } from "@std/streams";
 import { parseArgs } from "@std/cli";
 import { randomSeed } from "../support/seed.ts";
+import type { Kind } from "./kinds/kind.ts";
+import { KINDS } from "./targets.ts";
 import {
   type Current,
   type Origin,
@@ -53,6 +56,8 @@ export interface FuzzOptions {
   readonly seed: number;
   /** Whether it starts from files of this repository alone: then a seed makes the same inputs anywhere. */
   readonly ownOnly?: boolean;
+  /** The only kind of inputs; all of them by default. */
+  readonly kind?: Kind | undefined;
   /** Where findings are kept. */
   readonly output: string;
   /** Receives findings as they come. */
@@ -61,7 +66,7 @@ export interface FuzzOptions {
 
 /** Runs until the time is over, or all inputs have been tried. */
 export async function fuzz(
-  { end, seed, ownOnly = false, output, log }: FuzzOptions,
+  { end, seed, ownOnly = false, kind, output, log }: FuzzOptions,
 ): Promise<FuzzResult> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-fuzz-" });
   const slowest: Slow[] = [];
@@ -74,7 +79,7 @@ export async function fuzz(
     for (let first = 0; first < last && performance.now() < over;) {
       // A process of its own for every few minutes: what one leaves behind is not another one's finding.
       const milliseconds = Math.min(MOST_TURN, Math.ceil(over - performance.now()));
-      const runner = new Runner({ seed, first, last, milliseconds, ownOnly, folder });
+      const runner = new Runner({ seed, first, last, milliseconds, ownOnly, kind, folder });
       let tried = 0;
       for await (const line of runner.lines()) {
         if (line.kind === "done") {
@@ -156,7 +161,8 @@ class Runner {
         "run",
         "--no-prompt",
         "--no-check",
-        // Neither /proc nor other programs: the answers are those of the inputs.
+        // Neither /proc nor other programs: the answers are those of the inputs. Deno alone runs the engine of sql.
+        `--allow-run=${Deno.execPath()}`,
         "--allow-read",
         "--allow-write",
         "--allow-env",
@@ -166,7 +172,7 @@ class Runner {
         `${ROOT}deno.json`,
         `${ROOT}tests/fuzz/runner.ts`,
         ...[options.seed, options.first, options.last, options.milliseconds].map(String),
-        ...[options.ownOnly ? "ours" : "all", options.folder],
+        ...[options.ownOnly ? "ours" : "all", options.folder, options.kind ?? ""],
       ],
       stdin: "null",
       stdout: "piped",
@@ -262,14 +268,20 @@ class Runner {
 }
 
 if (import.meta.main) {
-  const flags = parseArgs(Deno.args, { string: ["minutes", "seed", "output"] });
+  const flags = parseArgs(Deno.args, { string: ["minutes", "seed", "output", "kind"] });
   const minutes = Number(flags.minutes ?? 1);
   const seed = Number(flags.seed ?? randomSeed());
+  const kinds: readonly Kind[] = ["recording", ...KINDS.map(({ kind }) => kind)];
+  const kind = kinds.find((known) => known === flags.kind);
+  if (flags.kind !== undefined && kind === undefined) {
+    throw new RangeError(`--kind ${flags.kind}: one of ${kinds.join(", ")}`);
+  }
   const output: string = flags.output as string | undefined ?? `${ROOT}fixtures/hostile`;
   console.log(`fuzz: seed ${seed}, ${minutes} minutes`);
   const { inputs, runs, findings, slowest } = await fuzz({
     end: { minutes },
     seed,
+    kind,
     output,
     log: console.log,
   });

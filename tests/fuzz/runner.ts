@@ -61,6 +61,8 @@ export interface RunnerOptions {
   readonly milliseconds: number;
   /** Whether it starts from files of this repository alone. */
   readonly ownOnly: boolean;
+  /** The only kind of inputs, if not all. */
+  readonly kind?: Kind | undefined;
   /** Where it writes. */
   readonly folder: string;
 }
@@ -92,7 +94,8 @@ export async function attempt(
   }
 }
 
-async function main({ seed, first, last, milliseconds, ownOnly, folder }: RunnerOptions) {
+async function main(options: RunnerOptions) {
+  const { seed, first, last, milliseconds, ownOnly, folder } = options;
   const all = await seeds(ownOnly);
   const found = targets();
   const others = KINDS.map(({ kind }) => ({ name: kind }));
@@ -108,7 +111,7 @@ async function main({ seed, first, last, milliseconds, ownOnly, folder }: Runner
   for (; input < last && performance.now() < end; input++) {
     const random = new Random(Math.imul(seed, 0x9e3779b1) ^ input);
     // Recordings are read by most code; of other inputs, each kind has as many turns.
-    const kind: Kind = random.once(3) ? random.named(others).name : "recording";
+    const kind = options.kind ?? (random.once(3) ? random.named(others).name : "recording");
     const base = random.named(all.filter((seed) => seed.kind === kind));
     let own = fields.get(base);
     if (own === undefined) fields.set(base, own = await fieldsOf(base));
@@ -167,6 +170,7 @@ function chosen(found: readonly Target[], { kind }: Seed, random: Random): Targe
 
 if (import.meta.main) {
   const [seed = 1, first = 0, last = 1, milliseconds = 1000] = Deno.args.map(Number);
-  const [, , , , from, folder = ""] = Deno.args;
-  await main({ seed, first, last, milliseconds, ownOnly: from === "ours", folder });
+  const [, , , , from, folder = "", name] = Deno.args;
+  const kind = KINDS.map(({ kind }) => kind).concat("recording").find((kind) => kind === name);
+  await main({ seed, first, last, milliseconds, ownOnly: from === "ours", kind, folder });
 }

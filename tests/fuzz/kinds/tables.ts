@@ -1,8 +1,8 @@
 /** A table of a recording, among the other tables of it that are sound (`perfdata export parquet`). */
 import { toolProcess } from "../../support/tool.ts";
 import { parquetFiles } from "../../support/parquet_rows.ts";
-import { isExpected, RECORDED, run } from "../commands.ts";
-import type { InputKind, Place, Seed } from "./kind.ts";
+import { RECORDED, run } from "../commands.ts";
+import type { InputKind, Seed } from "./kind.ts";
 import { wideParquet } from "./wide_parquet.ts";
 
 const WIDE = "wide ";
@@ -41,12 +41,14 @@ export const READING: readonly (readonly [string, ...string[]])[] = [
   ["diff", "SOUND", "DAMAGED"],
 ];
 
-/** Writes two folders of tables, one with a damaged table if one is given, and reads them. */
-export async function readTables(
-  [command, ...args]: readonly [string, ...string[]],
-  folder: string,
-  damaged?: { readonly table: string; readonly bytes: Uint8Array },
-): Promise<number> {
+/** A table that has other bytes than the sound one. */
+interface Damaged {
+  readonly table: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Writes two folders of tables: `sound`, and `damaged`, which has one table that is, if one is given. */
+async function write(folder: string, damaged?: Damaged): Promise<void> {
   for (const [table, bytes] of await sound()) {
     for (const name of ["sound", "damaged"]) {
       const to = `${folder}/${name}/${table}`;
@@ -55,6 +57,15 @@ export async function readTables(
       Deno.writeFileSync(`${to}/0.parquet`, isDamaged ? damaged.bytes : bytes);
     }
   }
+}
+
+/** Reads tables, one of which may be damaged; the exit code. */
+export async function readTables(
+  [command, ...args]: readonly [string, ...string[]],
+  folder: string,
+  damaged?: Damaged,
+): Promise<number> {
+  await write(folder, damaged);
   const { code } = await run(
     command,
     args.map((arg) =>
@@ -62,6 +73,23 @@ export async function readTables(
         .replace("SOUND", `${folder}/sound`)
     ),
   );
+  return code;
+}
+
+const QUESTIONS = ["FROM functions", "FROM callers", "FROM by_second", "FROM samples"];
+/** Milliseconds of a question. */
+const LONGEST_QUESTION = 30_000;
+
+/** Asks tables by `sql`, whose engine is a process; the exit code. */
+export async function askTables(
+  question: string,
+  folder: string,
+  damaged?: Damaged,
+): Promise<number> {
+  await write(folder, damaged);
+  const signal = AbortSignal.timeout(LONGEST_QUESTION);
+  const { code } = await toolProcess("sql", [question, `${folder}/damaged`], { signal });
+  if (signal.aborted) throw new Error(`takes longer than ${LONGEST_QUESTION / 1000} s`);
   return code;
 }
 
@@ -81,6 +109,14 @@ export const TABLES: InputKind = {
     name: "table among others",
     async run(bytes, { folder }, random, seed) {
       const code = await readTables(random.pick(READING), folder, { table: tableOf(seed), bytes });
+      if (![0, 1].includes(code)) throw new Error(`exit code ${code}`);
+    },
+  }, {
+    name: "question about tables",
+    async run(bytes, { folder }, random, seed) {
+      // A process takes as long as some hundred other runs.
+      if (!random.once(12)) return;
+      const code = await askTables(random.pick(QUESTIONS), folder, { table: tableOf(seed), bytes });
       if (![0, 1].includes(code)) throw new Error(`exit code ${code}`);
     },
   }],
