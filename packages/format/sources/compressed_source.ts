@@ -30,6 +30,9 @@ export function fileCompression(start: Uint8Array): FileCompression | undefined 
   return COMPRESSIONS.find((compression) => compression === kind);
 }
 
+/** A lock that is always free. */
+const NO_LOCK = { acquire: () => Promise.resolve(), release: () => {} };
+
 /**
  * The contents of a compressed file, as a web stream: only as much is inflated as is read, except for a
  * piece of 8 KB of input.
@@ -69,6 +72,8 @@ export async function expandedStream(
   }, { highWaterMark: 0 });
   if (compression === "gzip") return input.pipeThrough(new DecompressionStream("gzip"));
   const { default: xz } = await import("xz-decompress");
+  // In this package a stream has a lock until its end: one that is given up would keep all later ones waiting.
+  Object.assign(xz.XzReadableStream, { _contextMutex: NO_LOCK });
   return new xz.XzReadableStream(input) as ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 

@@ -71,7 +71,9 @@ class TarRecording implements StreamSource {
   readonly #archive: TarReader;
   /** What was read to look at it, and has to be given out. */
   #ahead: Uint8Array = new Uint8Array(0);
-  #state: "new" | "plain" | "member" = "new";
+  #state: "plain" | "member" = "plain";
+  /** Looks for the recording, once: if there is none, each read says so. */
+  #begun: Promise<void> | undefined;
   /** Bytes of the member that are left to be given out. */
   #left = 0;
   #name = "";
@@ -82,7 +84,7 @@ class TarRecording implements StreamSource {
   }
 
   async read(into: Uint8Array): Promise<number> {
-    if (this.#state === "new") await this.#begin();
+    await (this.#begun ??= this.#begin());
     if (into.length === 0) return 0;
     if (this.#ahead.length > 0) {
       const part = this.#ahead.subarray(0, into.length);
@@ -106,7 +108,6 @@ class TarRecording implements StreamSource {
     }
     if (this.#archive.ahead !== undefined) {
       this.#ahead = this.#archive.ahead;
-      this.#state = "plain";
       return;
     }
     const more = others.length > LISTED ? ` and ${others.length - LISTED} more` : "";
