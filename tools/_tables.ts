@@ -1,6 +1,7 @@
 /** Recordings as tables in a directory, for `export parquet`, `export arrow` and `sql`. */
 import { constants, zstdCompressSync } from "node:zlib";
 import type { ByteSink } from "@perfdata/format";
+import { EventLoopTurns } from "@perfdata/format/event-loop";
 import { type NewFile, newFile } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -171,7 +172,7 @@ export async function writeTables(
         name: titleOf(name),
         open,
         groupRows: job.groupRows ?? writer.groupRows,
-        pause: () => new Promise((resolve) => setTimeout(resolve, 0)),
+        pause: new EventLoopTurns().turn,
         resolver: job.names ? resolver(true) : undefined,
       });
       const engine = await runEngine(reader, [tables], {

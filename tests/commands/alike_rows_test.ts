@@ -50,7 +50,7 @@ async function lines(folder: string, sort: readonly SortKey[], width?: number): 
 /** What a line says a row is of: all that is not numbers. */
 const isOf = (line: string): string => line.replace(/^[█▏▎▍▌▋▊▉ ]*[\d.]+% +\d+ +\d+ +/, "");
 
-Deno.test("on a terminal, functions of one name are told apart by object, hash or address", () =>
+Deno.test("funcs on a terminal: functions of one name differ by object, hash or address", () =>
   inFolder(async (folder) => {
     let compared = 0;
     for (const sort of [["dso", "sym"], ["sym"], ["sym", "dso"], ["comm", "dso", "sym"]] as const) {
@@ -115,7 +115,7 @@ const programs = PROGRAMS.map((path) => [path, namesOf(path)] as const)
   .filter(([, names]) => names.length > NAMES_OF_TABLE);
 
 Deno.test(
-  "names of large programs in C++ and Go are told apart in little room",
+  "short names: functions of large programs in C++ and Go differ within a narrow column",
   ignored(programs.length === 0 ? "no program with a large symbol table (node, go)" : undefined),
   () => {
     let compared = 0;
@@ -133,7 +133,7 @@ Deno.test(
 const files = corpusFiles().filter(({ row, sound }) => sound && Number(row["bytes"]) < 2_000_000);
 
 Deno.test(
-  "names of each recording of the corpus are told apart in little room",
+  "short names: functions of each recording of the corpus differ within a narrow column",
   ignored(files.length === 0 ? "the corpus is not here (PERFDATA_CORPUS)" : undefined),
   async () => {
     let compared = 0, tables = 0;

@@ -10,7 +10,7 @@ const FIXTURE = `${ROOT}fixtures/recorded/callchain.perf.data`;
 /** With no caches but what the folder has. */
 const at = (folder: string) => ({ env: { HOME: folder, DENO_DIR: denoFolder() } });
 
-Deno.test("--symfs finds files by build id, whatever they are called", () =>
+Deno.test("--symfs: files with other names are found by build id", () =>
   inFolder(async (folder) => {
     const before = await tool("funcs", ["--csv", FIXTURE], at(folder));
     assert(!before.out.includes("spin"), "the program is not where it was recorded");
@@ -42,7 +42,7 @@ Deno.test("--symfs finds files by build id, whatever they are called", () =>
   }));
 
 Deno.test(
-  "--symfs takes what perf archive has packed, as it is and unpacked",
+  "--symfs: an archive of perf archive gives names, packed and unpacked",
   ignored(noRecording() ?? notInstalled("tar", "bzip2")),
   () =>
     inFolder(async (folder) => {
@@ -87,7 +87,7 @@ const ARCHIVES = [
 ].filter(([, program]) => program === undefined || notInstalled(program) === undefined);
 
 Deno.test(
-  "an archive is as good as the folder that it was made of, however it is packed",
+  "--symfs: an archive, compressed or not, gives the names of its folder",
   ignored(notInstalled("tar")),
   () =>
     inFolder(async (folder) => {

@@ -10,7 +10,7 @@ import { tool, toolArguments } from "../support/tool.ts";
 const FILE = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
 
 Deno.test({
-  name: "shares have the colors of perf report",
+  name: "funcs --color: shares have the colors of perf report",
   ...ignored(noPerf()),
   async fn() {
     const seen = new Map<string, number>();
@@ -33,7 +33,7 @@ Deno.test({
   },
 });
 
-Deno.test("rows of tables are colored where their shares are, and nothing is added to their text", () => {
+Deno.test("colored rows: a share gets a color and its text stays", () => {
   const rows: readonly (readonly [string, string])[] = [
     [
       "  7.69%   0.60%        1  main",
@@ -53,7 +53,7 @@ Deno.test("rows of tables are colored where their shares are, and nothing is add
   }
 });
 
-Deno.test("no color in a pipe", async () => {
+Deno.test("colors: output to a pipe has none", async () => {
   for (const [name, ...args] of [["funcs", FILE], ["tree", FILE], ["diff", FILE, FILE]] as const) {
     const { out } = await tool(name, args, { env: { NO_COLOR: "" } });
     assert(out.length > 50 && !out.includes("\x1b"), name);
@@ -72,7 +72,7 @@ const TABLES: readonly (readonly string[])[] = [
   ["sched", "latency", FILE.replace("callchain", "switch")],
 ];
 
-Deno.test("--color is for all tables, and takes nothing away from their text", async () => {
+Deno.test("--color always: tables of all commands get colors and keep their text", async () => {
   let colored = 0;
   // No file on this machine is sure to have the names of the kernel.
   const env = kernelNames();
@@ -99,7 +99,7 @@ Deno.test("--color is for all tables, and takes nothing away from their text", a
 });
 
 Deno.test(
-  "a terminal gets the text that a pipe gets, and colors",
+  "colors: output to a terminal is that to a pipe with colors",
   ignored(notInstalled("script")),
   async () => {
     let compared = 0;

@@ -166,7 +166,7 @@ for (const [what, answer, said] of BAD) {
     }));
 }
 
-Deno.test("symbols fetch: servers are asked in turn, and names are those of the right file", () =>
+Deno.test("symbols fetch: several servers are asked in turn, and the file with the build id is kept", () =>
   inFolder(async (folder) => {
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
     const bad = BAD.map(([, answer]) => answer);
@@ -189,7 +189,7 @@ Deno.test("symbols fetch: servers are asked in turn, and names are those of the 
     assertEquals(kept.filter((name) => !name.endsWith(".part")), ["debuginfo"]);
   }));
 
-Deno.test("symbols fetch: a server that is gone is one line", () =>
+Deno.test("symbols fetch: a server that does not answer gives one line", () =>
   inFolder(async (folder) => {
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
     const { code, err } = await fetchFrom(folder, "http://127.0.0.1:9/");
@@ -197,7 +197,7 @@ Deno.test("symbols fetch: a server that is gone is one line", () =>
     assertEquals([code, lines.length], [1, 1], err);
   }));
 
-Deno.test("symbols fetch: what was cut off is continued, and is the file", () =>
+Deno.test("symbols fetch: a download that broke off is continued", () =>
   inFolder(async (folder) => {
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
     const ranges: (string | null)[] = [];
@@ -235,7 +235,7 @@ Deno.test("symbols fetch: what was cut off is continued, and is the file", () =>
     assertEquals(Deno.readFileSync(`${folder}/cache/${ID}/debuginfo`), RIGHT);
   }));
 
-Deno.test("symbols fetch: a signal ends the download as well", () =>
+Deno.test("symbols fetch: a signal ends the download", () =>
   inFolder(async (folder) => {
     if (Deno.build.os === "windows") return;
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
@@ -276,7 +276,7 @@ Deno.test("symbols fetch: a signal ends the download as well", () =>
     assert(kept.every((name) => name.endsWith(".part")), kept.join());
   }));
 
-Deno.test("symbols fetch: what is there is not asked for, and servers have to be named", () =>
+Deno.test("symbols fetch: files that exist are not asked for, and no server is wrong usage", () =>
   inFolder(async (folder) => {
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
     await fetching(folder, [whole]);
@@ -296,7 +296,7 @@ Deno.test("symbols fetch: what is there is not asked for, and servers have to be
     ]);
   }));
 
-Deno.test("symbols fetch: objects with the most samples come first, each file once", () =>
+Deno.test("symbols fetch: several objects are asked for by their samples, each file once", () =>
   inFolder(async (folder) => {
     const ids = Array.from({ length: 6 }, (_, i) => ID.slice(0, -1) + String(i));
     // How often each is sampled, and the order of that; two have the same build under two names.
@@ -331,7 +331,7 @@ Deno.test("symbols fetch: objects with the most samples come first, each file on
     assertEquals(new Set(asked).size, asked.length);
   }));
 
-Deno.test("symbols fetch: a server that names one shared file after another is not followed for ever", () =>
+Deno.test("symbols fetch: a chain of supplementary files without end is left after some", () =>
   inFolder(async (folder) => {
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
     let asked = 0;
@@ -353,7 +353,7 @@ Deno.test("symbols fetch: a server that names one shared file after another is n
 const noLines = notInstalled("gcc", "objcopy");
 
 Deno.test({
-  name: "symbols fetch --lines: source lines of what has a symbol table",
+  name: "symbols fetch --lines: a program with a symbol table gets source lines",
   ...ignored(noLines),
   fn: () =>
     inFolder(async (folder) => {
@@ -405,7 +405,7 @@ function buildIdOf(path: string): string {
 const missing = notInstalled("debuginfod", "gcc");
 
 Deno.test({
-  name: "symbols fetch: from Debian's debuginfod, the symbols of a stripped program",
+  name: "symbols fetch: a stripped program gets its symbols from Debian's debuginfod",
   ...ignored(missing),
   fn: () =>
     inFolder(async (folder) => {

@@ -33,7 +33,7 @@ function text(value: string): Uint8Array {
 
 const ATTR = record(64, encode(perfEventAttr(64), { ...emptyAttr(), size: 64 }));
 
-Deno.test("the mark that ends the features of a pipe is no feature", async () => {
+Deno.test("the end mark of a pipe's features: header, records and hex do not read it as a feature", async () => {
   // perf 6.1 writes 32, a number that later perfs have a feature for.
   assertEquals(HEADER_CPU_DOMAIN_INFO, 32);
   const mark = record(80, Uint8Array.of(32, 0, 0, 0, 0, 0, 0, 0));
@@ -52,7 +52,7 @@ Deno.test("the mark that ends the features of a pipe is no feature", async () =>
   });
 });
 
-Deno.test("the old dialect has types of its own in every tool", async () => {
+Deno.test("old dialect: every command reads its record types", async () => {
   const input = await pipe(
     ATTR,
     record(69, text("a-host")),

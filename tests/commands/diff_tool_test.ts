@@ -59,7 +59,7 @@ async function rows(args: readonly string[]): Promise<Row[]> {
   return out.trimEnd().split("\n").slice(1).map((line) => JSON.parse(line));
 }
 
-Deno.test("a function that is slowed is found with the right size, nothing else", async (t) => {
+Deno.test("diff: a function that became slower is the one change, with its size", async (t) => {
   await inFolder(async (folder) => {
     const paths = record(folder, [100, 100, 150, 150]);
     if (paths === undefined) return await skipped(t, "no gcc, or no perf that records");
@@ -130,7 +130,7 @@ Deno.test("a function that is slowed is found with the right size, nothing else"
   });
 });
 
-Deno.test("annotate has the samples of funcs, line by line", async (t) => {
+Deno.test("annotate: the samples of lines add up to those of funcs", async (t) => {
   await inFolder(async (folder) => {
     const [path] = record(folder, [100]) ?? [];
     if (path === undefined) return await skipped(t, "no gcc, or no perf that records");
@@ -164,7 +164,7 @@ Deno.test("annotate has the samples of funcs, line by line", async (t) => {
   });
 });
 
-Deno.test("diff and annotate call functions what funcs calls them, not what debug information does", async (t) => {
+Deno.test("diff, annotate: names of functions are those of funcs, not of debug information", async (t) => {
   await inFolder(async (folder) => {
     Deno.writeTextFileSync(
       `${folder}/alias.c`,
@@ -194,7 +194,7 @@ int main() { for (int i = 0; i < 100; i++) inside(1000000); }
   });
 });
 
-Deno.test("annotate --insns has the samples of perf annotate, instruction by instruction", async () => {
+Deno.test("annotate --insns: samples of instructions are those of perf annotate", async () => {
   await inFolder(async (folder) => {
     const [path] = record(folder, [100]) ?? [];
     if (path === undefined || !works("objdump", ["--version"], folder)) return;
@@ -224,7 +224,7 @@ Deno.test("annotate --insns has the samples of perf annotate, instruction by ins
   });
 });
 
-Deno.test("wrong usage of diff is 2 and a line", async () => {
+Deno.test("diff: wrong usage gives exit code 2 and one line", async () => {
   const file = `${ROOT}fixtures/recorded/callchain.perf.data`;
   for (
     const args of [[file], [file, "vs"], ["--by", "tim", file, file], [
@@ -240,7 +240,7 @@ Deno.test("wrong usage of diff is 2 and a line", async () => {
   }
 });
 
-Deno.test("diff of recordings without a common event says which ones there are", async () => {
+Deno.test("diff: recordings without a common event give the events of each", async () => {
   const [clock, faults] = ["callchain", "addr"].map((name) =>
     `${ROOT}fixtures/recorded/${name}.perf.data`
   ) as [string, string];

@@ -19,7 +19,7 @@ function records(out: string): string[] {
     .map((record) => record.replace(/\n+Aggregated stats:[^]*/, "").trimEnd());
 }
 
-Deno.test("filters choose among the records of the whole dump", async () => {
+Deno.test("dump: filters print those records of the whole dump that match", async () => {
   const all = records((await dump(fixture)).out);
   assert(all.length > 20, "the fixture has records");
   const chosen = async (choose: (record: string) => boolean, ...args: string[]): Promise<void> => {
@@ -50,7 +50,7 @@ Deno.test("filters choose among the records of the whole dump", async () => {
   await chosen((r) => timeOf(r) >= first + 1_000_000, "--time", "1ms-");
 });
 
-Deno.test("--limit, --from, --order, --no-hex", async () => {
+Deno.test("dump: --limit, --from, --order and --no-hex print parts of the whole dump", async () => {
   const whole = (await dump(fixture)).out;
   const all = records(whole);
   const limited = await dump("--limit", "5", fixture);
@@ -66,7 +66,7 @@ Deno.test("--limit, --from, --order, --no-hex", async () => {
   assertEquals(bare, whole.replace(/^\.\n\. \.\.\. raw event.*\n(\. {2}.*\n)*\n/gm, ""));
 });
 
-Deno.test("a pipe reads like a file, and standard input like a pipe", async () => {
+Deno.test("dump: a pipe on standard input gives the dump of its file", async () => {
   const pipe = `${root}fixtures/recorded/pipe.perf.data`;
   using input = Deno.openSync(pipe);
   const child = new Deno.Command(Deno.execPath(), {
@@ -80,7 +80,7 @@ Deno.test("a pipe reads like a file, and standard input like a pipe", async () =
   assertEquals([code, decoder.decode(stdout)], [0, (await dump(pipe)).out]);
 });
 
-Deno.test("a closed pipe ends the dump quietly", async () => {
+Deno.test("dump: a closed pipe ends it without a message, exit code 0", async () => {
   const { code, stdout, stderr } = await new Deno.Command("sh", {
     args: [
       "-c",
@@ -94,7 +94,7 @@ Deno.test("a closed pipe ends the dump quietly", async () => {
   assertEquals([code, decoder.decode(stderr), lines.length], [0, "0\n", 4]);
 });
 
-Deno.test("a closed pipe ends several threads quietly, one of which may be done before", async () => {
+Deno.test("dump --jobs: a closed pipe ends all threads without a message", async () => {
   const file = Deno.makeTempFileSync();
   try {
     const attr = {
@@ -129,7 +129,7 @@ Deno.test("a closed pipe ends several threads quietly, one of which may be done 
   }
 });
 
-Deno.test("any number of threads prints the same, of damaged files too", async () => {
+Deno.test("dump --jobs: any number gives the same text, also of damaged files", async () => {
   const damaged = Deno.makeTempFileSync();
   try {
     const bytes = Deno.readFileSync(`${root}fixtures/recorded/all-cpus.perf.data`);
@@ -146,7 +146,7 @@ Deno.test("any number of threads prints the same, of damaged files too", async (
   }
 });
 
-Deno.test("errors are one line, and wrong usage is 2", async () => {
+Deno.test("dump: errors give one line, wrong usage exit code 2", async () => {
   for (
     const [args, code, message] of [
       [["/does/not/exist"], 1, /^dump: .*no such file or directory\n$/],
@@ -169,7 +169,7 @@ Deno.test("errors are one line, and wrong usage is 2", async () => {
   assertMatch(help.out, /^dump: prints each record/);
 });
 
-Deno.test("AUX data is chosen by CPU and thread, found by an offset in it, and named by it", async () => {
+Deno.test("dump: AUX data is chosen by CPU and thread, and found by an offset within it", async () => {
   const traced = `${root}fixtures/synthesized/pt-cpus.perf.data`;
   const all = records((await dump("--type", "AUXTRACE", traced)).out);
   assert(all.length > 4, "the fixture has AUX data of several CPUs");

@@ -54,7 +54,7 @@ const sum = (values: Iterable<number>) => [...values].reduce((all, value) => all
 
 const NO_GO = notInstalled("go");
 
-Deno.test("each format has the samples and periods of funcs", async (t) => {
+Deno.test("export: the samples and periods of each format are those of funcs", async (t) => {
   let compared = 0;
   await inFolder(async (folder) => {
     for (const file of FILES) {
@@ -121,7 +121,7 @@ Deno.test("each format has the samples and periods of funcs", async (t) => {
   if (NO_GO !== undefined) await skipped(t, `sums of pprof: ${NO_GO}`);
 });
 
-Deno.test("a stream is exported as its file is, and filters leave the rest out", async () => {
+Deno.test("export: a pipe gives the output of its file, and filters leave samples out", async () => {
   const file = `${FIXTURES}/callchain.perf.data`;
   const [whole, stream] = await Promise.all([
     tool("export", ["folded", file]),
@@ -133,7 +133,7 @@ Deno.test("a stream is exported as its file is, and filters leave the rest out",
   assertStringIncludes(none.err, "no samples: --pid 1 matches nothing");
 });
 
-Deno.test("wrong usage is 2 and a line, and no file is replaced unasked", async () => {
+Deno.test("export: wrong usage gives exit code 2 and one line, and an existing file is kept", async () => {
   const unknown = await tool("export", ["foldet", "x"]);
   assertEquals(unknown.code, 2);
   assertStringIncludes(unknown.err, "folded");
@@ -147,7 +147,7 @@ Deno.test("wrong usage is 2 and a line, and no file is replaced unasked", async 
   });
 });
 
-Deno.test("a recording that is cut in half is drawn as far as it goes, with 1", async () => {
+Deno.test("flame: a recording cut in half is drawn up to the cut, exit code 1", async () => {
   await inFolder(async (folder) => {
     const bytes = Deno.readFileSync(`${FIXTURES}/callchain.perf.data`);
     Deno.writeFileSync(`${folder}/half.data`, bytes.subarray(0, bytes.length * 0.4));
@@ -158,7 +158,7 @@ Deno.test("a recording that is cut in half is drawn as far as it goes, with 1", 
 });
 
 Deno.test(
-  "the page of a recording shows the samples that funcs counts",
+  "flame: the HTML page of a recording has the samples of funcs",
   ignored(await noBrowser()),
   async () => {
     const expected = await funcs("two-events.perf.data");
@@ -193,7 +193,7 @@ Deno.test(
   },
 );
 
-Deno.test("context switches are those of the thread as it was called then", () =>
+Deno.test("export: a context switch has the name of its thread at that time", () =>
   inFolder(async (folder) => {
     const of = (time: number) => ({ pid: 7, tid: 7, time: BigInt(time), cpu: 0 });
     const comm = (time: number, text: string) => ({

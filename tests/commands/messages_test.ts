@@ -18,7 +18,7 @@ async function cutIn(feature: string, to: string): Promise<void> {
   await Deno.writeFile(to, (await Deno.readFile(path)).subarray(0, Number(offset + size) - 4));
 }
 
-Deno.test("a feature that is cut is called by its name", async () => {
+Deno.test("a cut feature section: header, info, funcs and dump name the feature", async () => {
   await inFolder(async (folder) => {
     const file = `${folder}/perf.data`;
     for (const feature of ["BUILD_ID", "HOSTNAME", "CMDLINE", "EVENT_DESC"]) {
@@ -33,7 +33,7 @@ Deno.test("a feature that is cut is called by its name", async () => {
   });
 });
 
-Deno.test("a cut payload of AUX data is said to be cut", async () => {
+Deno.test("a cut AUX payload: dump, extract-pt, pt and hex give the bytes left and expected", async () => {
   await inFolder(async (folder) => {
     const file = `${folder}/perf.data`;
     const whole = await Deno.readFile(`${FIXTURES}synthesized/pt-cpus-pipe.perf.data`);
@@ -49,13 +49,13 @@ Deno.test("a cut payload of AUX data is said to be cut", async () => {
   });
 });
 
-Deno.test("rate of a file without samples does not ask for times", async () => {
+Deno.test("rate: a file without samples gives no advice to record times", async () => {
   const { code, err } = await tool("rate", [`${FIXTURES}recorded/stat.perf.data`]);
   assertEquals(code, 0);
   assertMatch(err, /^rate: \S+: no samples; it has counts: perfdata stat prints them\n$/);
 });
 
-Deno.test("where code is missing and nothing is printed, what needs none is named", async () => {
+Deno.test("pt --calls: a recording without code gives exit code 1 and names --packets", async () => {
   const { code, err } = await tool("pt", [
     "--calls",
     `${FIXTURES}synthesized/pt-threads.perf.data`,
@@ -95,7 +95,7 @@ const HURRIED: readonly (readonly [call: string, code: number, line: RegExp])[] 
   ["hex --json text", 1, /^text: 1 problem, in members "problems"$/],
 ];
 
-Deno.test("what a user in a hurry writes is answered in one line, with the right exit code", async () => {
+Deno.test("command lines: common mistakes give one line and exit code 1 or 2", async () => {
   await inFolder(async (cwd) => {
     Deno.copyFileSync(`${FIXTURES}recorded/all-cpus.perf.data`, `${cwd}/a`);
     Deno.mkdirSync(`${cwd}/folder`);

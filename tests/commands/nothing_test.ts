@@ -56,7 +56,7 @@ const TOOLS: readonly (readonly [words: string[], code: number, cases: Case[], f
   [["pt"], 0, [CPU], TRACED],
 ];
 
-Deno.test("a filter that matches nothing says so, with what there is, in each tool", async () => {
+Deno.test("filters: no match gives a line with the values that exist, in each command", async () => {
   let compared = 0;
   await inFolder(async (folder) => {
     for (const [words, code, cases, file = RECORDED] of TOOLS) {
@@ -82,7 +82,7 @@ Deno.test("a filter that matches nothing says so, with what there is, in each to
   assertEquals(compared, TOOLS.reduce((sum, [, , cases]) => sum + cases.length, 0));
 });
 
-Deno.test("filters that match, but not together, are named together; of a pipe, names are known", async () => {
+Deno.test("filters: matches that exclude each other are named together, also for a pipe", async () => {
   const together = await tool("funcs", ["--cpu", "0-1023", "--time", "0,1", RECORDED]);
   assertEquals(together.code, 1);
   assertMatch(together.err.trimEnd(), BOTH[2]);
@@ -96,7 +96,7 @@ Deno.test("filters that match, but not together, are named together; of a pipe, 
   assertMatch(numbered.err, /no samples: --cpu 99 matches nothing\n/);
 });
 
-Deno.test("callees without recorded chains: a line says so", async () => {
+Deno.test("funcs --children, tree, folded, diff: no recorded call chains give a line with perf record -g", async () => {
   const file = `${FIXTURES}recorded/two-events.perf.data`;
   for (const words of [["funcs", "--children"], ["tree"], ["export", "folded"], ["diff", file]]) {
     const { err } = await tool("perfdata", [...words, file]);
@@ -123,7 +123,7 @@ function asSpe(): Uint8Array {
   return bytes;
 }
 
-Deno.test("a recording of counts says that it has these, and what prints them, which does", async () => {
+Deno.test("perf stat record: other commands give a line with the command that prints counts", async () => {
   const path = new URL("../../fixtures/recorded/stat.perf.data", import.meta.url).pathname;
   const commands = [["funcs"], ["script"], ["tree"], ["rate"], ["flame", "-o", "-"]];
   for (const [command = "", ...args] of commands) {
@@ -136,7 +136,7 @@ Deno.test("a recording of counts says that it has these, and what prints them, w
   assertMatch(out, /cpu-clock .* CPUs utilized/);
 });
 
-Deno.test("a recording without samples says that it has AUX data, and what helps, which does", async () => {
+Deno.test("AUX data without samples: commands give a line with the command that reads it", async () => {
   let compared = 0;
   await inFolder(async (cwd) => {
     Deno.writeFileSync(`${cwd}/spe.data`, asSpe());

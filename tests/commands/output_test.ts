@@ -117,7 +117,7 @@ async function onFullDisk(
   });
 }
 
-Deno.test("a full disk leaves the old files, or none, and is not blamed on the recording", (t) =>
+Deno.test("output: a full disk leaves the old files or none, and the message names the output", (t) =>
   onFullDisk(t, async (folder, fill) => {
     for (const { name, args, files } of WRITERS) {
       for (const file of files) await Deno.writeTextFile(`${folder}/${file}`, "old");
@@ -135,7 +135,7 @@ Deno.test("a full disk leaves the old files, or none, and is not blamed on the r
     }
   }));
 
-Deno.test("standard output that cannot be written is named in one line, exit code 1", async () => {
+Deno.test("output: standard output that cannot be written gives one line and exit code 1", async () => {
   const jobs: [string, ...string[]][] = [
     ["dump"],
     ["records"],
@@ -195,7 +195,7 @@ for (const { name, args, files } of WRITERS) {
     }));
 }
 
-Deno.test("ended by another signal, a command leaves the old file", () =>
+Deno.test("output: a command that SIGTERM or SIGHUP ends leaves the old file", () =>
   inFolder(async (folder) => {
     if (Deno.build.os === "windows") return;
     const file = `${folder}/out.data`;
@@ -223,7 +223,7 @@ Deno.test("ended by another signal, a command leaves the old file", () =>
     }
   }));
 
-Deno.test("a recording that is written is for its user alone, as those of perf are", {
+Deno.test("output: a written recording has the file mode of perf's", {
   ignore: Deno.build.os === "windows",
 }, () =>
   inFolder(async (folder) => {
@@ -244,7 +244,7 @@ Deno.test("a recording that is written is for its user alone, as those of perf a
     }
   }));
 
-Deno.test("/dev/null takes everything, and /dev/stdout is standard output", async () => {
+Deno.test("output: /dev/null and /dev/stdout are written without --force", async () => {
   for (const name of ["convert", "slice"]) {
     const nowhere = await tool(name, ["-o", "/dev/null", RECORDING]);
     assertEquals([nowhere.code, nowhere.out], [0, ""], nowhere.err);

@@ -90,7 +90,7 @@ const FORMATS = ["gnu", "ustar", "posix", "v7"] as const;
 const noTar = notInstalled("tar");
 
 Deno.test({
-  name: "a recording in a tar archive is read as perf.data, compressed or not",
+  name: "tar archive: a recording within is read, compressed or not",
   ...ignored(noTar),
   async fn() {
     let compared = 0;

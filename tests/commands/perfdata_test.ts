@@ -13,7 +13,7 @@ const { tasks } = JSON.parse(Deno.readTextFileSync(`${root}deno.json`)) as {
   tasks: Record<string, { description: string; command: string }>;
 };
 
-Deno.test("the README installs perfdata with the permissions that its task has", () => {
+Deno.test("README: the install command has the permissions of the task perfdata", () => {
   const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
   const [, flags = ""] =
     /^deno install -g .*?(--no-prompt .*) tools\/perfdata\.ts$/m.exec(readme) ?? [];
@@ -34,7 +34,7 @@ async function perfdata(...args: string[]): Promise<Pick<ToolResult, "code" | "o
   return { code, out, err };
 }
 
-Deno.test("each command is a task with the same description, and no more permissions than it needs", () => {
+Deno.test("deno.json: each command is a task with its description and the permissions it needs", () => {
   const cwd = (more: string) => `--allow-env=PERFDATA_CWD${more}`;
   for (const { name, about, needs = [] } of entries) {
     assertEquals(tasks[name]?.description, about, name);
@@ -82,7 +82,7 @@ Deno.test("each command is a task with the same description, and no more permiss
   );
 });
 
-Deno.test("each help has usage, examples and exit codes, and its flags are those of the command", async () => {
+Deno.test("--help: each command prints usage, examples, exit codes and all of its flags", async () => {
   assert(entries.length >= 10);
   for (const { name, load } of entries) {
     const { tool } = await load();
@@ -107,7 +107,7 @@ Deno.test("each help has usage, examples and exit codes, and its flags are those
   }
 });
 
-Deno.test("perfdata: overview, help of a command, version", async () => {
+Deno.test("perfdata: --help, help NAME and --version print overview, help and version", async () => {
   const overview = await perfdata("--help");
   assertEquals([overview.code, overview.err], [0, ""]);
   for (const { name, about } of entries) {
@@ -125,7 +125,7 @@ Deno.test("perfdata: overview, help of a command, version", async () => {
   assertEquals(await perfdata("--version"), { code: 0, out: `perfdata ${version}\n`, err: "" });
 });
 
-Deno.test("perfdata: a wrong word is answered with the nearest right one", async () => {
+Deno.test("perfdata: a misspelled command, flag or value gives the nearest right one", async () => {
   for (
     const [args, err] of [
       [["dmup"], "perfdata: unknown command dmup; did you mean dump? see perfdata --help\n"],
@@ -172,7 +172,7 @@ Deno.test("perfdata: a wrong word is answered with the nearest right one", async
   }
 });
 
-Deno.test("the value of a flag of one letter may follow at once, as in other programs", async () => {
+Deno.test("flags: the value of a one-letter flag may follow without a space", async () => {
   const apart = await perfdata("script", "-F", "comm,ip,sym", fixture);
   assert(apart.out.split("\n").length > 20);
   assertEquals(await perfdata("script", "-Fcomm,ip,sym", fixture), apart);
@@ -182,7 +182,7 @@ Deno.test("the value of a flag of one letter may follow at once, as in other pro
   assertEquals((await perfdata("funcs", "--", "-oslash")).err.includes("unknown flag"), false);
 });
 
-Deno.test("perfdata NAME prints what deno run NAME prints, without the permissions that it does not need", async () => {
+Deno.test("perfdata NAME: the output is that of deno run NAME", async () => {
   for (const name of ["header", "funcs", "records"]) {
     const alone = await tool(name, [fixture]);
     const { code, out, err } = await perfdata(name, fixture);
@@ -260,7 +260,7 @@ const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly
   type: [","],
 };
 
-Deno.test("a flag given twice is a longer list, or wrong usage: each flag of each command", async () => {
+Deno.test("flags: each flag given twice adds to its list or is wrong usage", async () => {
   let joined = 0, refused = 0;
   for (const { name, load } of entries) {
     const { flags } = (await load()).tool;
@@ -293,7 +293,7 @@ Deno.test("a flag given twice is a longer list, or wrong usage: each flag of eac
   assert(joined > 60 && refused > 400, `${joined} joined, ${refused} refused`);
 });
 
-Deno.test("values of a list that is given twice all count; the line about others names the flag", async () => {
+Deno.test("flags: the values of a list that is given twice all count; other flags are named in one line", async () => {
   const file = `${root}fixtures/recorded/two-events.perf.data`;
   const [one, two, both] = await Promise.all(
     [["cpu-clock"], ["page-faults"], ["cpu-clock", "page-faults"]].map(async (events) => {
@@ -310,7 +310,7 @@ Deno.test("values of a list that is given twice all count; the line about others
   assertEquals(err, "funcs: --limit is given 2 times, expected once; see perfdata funcs --help\n");
 });
 
-Deno.test("without a file: perf.data, else a pipe to standard input, which is not waited for in vain", async () => {
+Deno.test("no file named: perf.data is read, else standard input if that is a pipe", async () => {
   const recording = `${root}fixtures/recorded/pipe.perf.data`;
   const input = Deno.readFileSync(recording);
   await inFolder(async (cwd) => {
@@ -346,7 +346,7 @@ Deno.test("without a file: perf.data, else a pipe to standard input, which is no
   });
 });
 
-Deno.test("names of events keep their commas between slashes; other names those in brackets", () => {
+Deno.test("lists of names: commas between slashes (events) or brackets (symbols) do not separate", () => {
   const events = parseNames("event", "cpu/event=0x3c,umask=0x1/u,sched:sched_switch,/^page-/");
   const isEvent = ["cpu/event=0x3c,umask=0x1/u", "sched:sched_switch", "page-faults"].map(events);
   assertEquals(isEvent, [true, true, true]);

@@ -16,7 +16,7 @@ const CALLS: readonly (readonly [string, ...string[]])[] = [
   ["extract-pt", "--list", FILE],
 ];
 
-Deno.test("what writes nothing gives up writing; what writes does not", async () => {
+Deno.test("permissions: commands that write no file give up the permission to write", async () => {
   const folder = await Deno.makeTempDir();
   const calls = [...CALLS, ["export", "folded", "-o", `${folder}/out`, FILE] as const];
   const kept: string[] = [];

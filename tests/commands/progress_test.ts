@@ -6,7 +6,7 @@ import { denoFolder, inFolder, tool, toolArguments } from "../support/tool.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-Deno.test("progress: share, speed and time left", () => {
+Deno.test("progress: bytes over time give share, speed and time left", () => {
   assertEquals(progressText(420e6, 1e9, 0.35), "42%, 1.2 GB/s, 1 s left");
   assertEquals(progressText(50e6, 100e9, 1), "0%, 50 MB/s, 33 min left");
   assertEquals(progressText(5e9, undefined, 2), "5000 MB, 2.5 GB/s");
@@ -64,7 +64,7 @@ async function onTerminal(
 }
 
 Deno.test(
-  "each command says on a terminal how far it is, on a recording that comes slowly",
+  "progress: each command shows it on a terminal for a slow pipe",
   ignored(notInstalled("script")),
   () =>
     inFolder(async (folder) => {
@@ -103,7 +103,7 @@ async function firstEntry(folder: string, changes: Deno.FsWatcher): Promise<void
 }
 
 Deno.test(
-  "commands that write a file: an interrupt while they read leaves no part of it",
+  "output: an interrupt during reading leaves no part of the file",
   () =>
     inFolder(async (folder) => {
       const file = `${ROOT}fixtures/recorded/callchain.perf.data`;

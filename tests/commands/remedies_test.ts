@@ -28,7 +28,7 @@ function object(path: string, cause: string, samples: number, buildId?: string):
   };
 }
 
-Deno.test("each cause has a remedy; those that name most samples are first, and sum up", () => {
+Deno.test("remedies: each cause has one, sorted by samples", () => {
   for (const cause of UNRESOLVED_CAUSES) {
     for (const id of [undefined, "ab".repeat(20)]) {
       const remedy = remedyOf(object("/a", cause, 5, id)) ?? "";
@@ -54,7 +54,7 @@ Deno.test("each cause has a remedy; those that name most samples are first, and 
   );
 });
 
-Deno.test("funcs and symbols trust say what helps, and where was looked", () =>
+Deno.test("funcs, symbols trust: unresolved samples give a remedy and the folders searched", () =>
   inFolder(async (folder) => {
     const file = `${ROOT}fixtures/recorded/callchain.perf.data`;
     const env = { HOME: folder, DENO_DIR: denoFolder() };
@@ -76,7 +76,7 @@ Deno.test("funcs and symbols trust say what helps, and where was looked", () =>
     assertMatch(text.out, /\nwhat helps:\n\d+\.\d+% of samples: /);
   }));
 
-Deno.test("each command that names functions says what would name more", async () => {
+Deno.test("remedies: each command that names functions prints them on stderr", async () => {
   const file = `${ROOT}fixtures/recorded/callchain.perf.data`;
   await inFolder(async (folder) => {
     const options = { cwd: folder, env: { HOME: folder, DENO_DIR: denoFolder() } };
@@ -108,7 +108,7 @@ int main(int argc, char **argv) { for (int i = atoi(argv[1]); i > 0; i--) middle
 `;
 
 Deno.test(
-  "to record as info and tree say takes away what they complain of",
+  "info, tree: a recording made as they advise gives no complaint",
   ignored(noRecording() ?? (Deno.build.arch === "x86_64" ? undefined : "x86 assembly")),
   () =>
     inFolder(async (folder) => {
@@ -150,7 +150,7 @@ console.log(sum > 0);
 `;
 
 Deno.test(
-  "code of a JIT has names if it is run as funcs says",
+  "funcs: the advised flags give names to code of a JIT",
   ignored(notInstalled("node") ?? noRecording()),
   () =>
     inFolder(async (folder) => {

@@ -94,7 +94,7 @@ async function onTerminal(
 }
 
 Deno.test({
-  name: "report on a terminal: what is on the screen after keys, a resize and the end",
+  name: "report on a terminal: keys, a resize and the end give the expected screens",
   ...ignored(notInstalled("tmux")),
   async fn() {
     await onTerminal([FILE], {}, async (tmux, folder) => {
@@ -160,7 +160,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a: what annotate prints, with how often code ran; of all samples where these are narrowed",
+  name: "report, key a: prints the lines of annotate for all samples",
   ...ignored(
     notInstalled("tmux") ??
       (found("gcc") && found("objdump") ? undefined : "gcc or objdump is not installed"),
@@ -260,7 +260,7 @@ const SCREENS: readonly {
 ];
 
 Deno.test({
-  name: "report on terminals that are small, large, old or without colors, and without call chains",
+  name: "report on a terminal: small, large, old and colorless ones give readable screens",
   ...ignored(notInstalled("tmux")),
   async fn(t) {
     let screens = 0;
@@ -291,7 +291,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "report of Intel PT: functions that ran, their callers, what they called",
+  name: "report of Intel PT: the screen has functions that ran, callers and callees",
   ...ignored(notInstalled("tmux") ?? cannotStep()),
   fn: () =>
     inFolder(async (folder) => {
@@ -315,7 +315,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "report on a terminal that has no screen to move on, or with nothing to show",
+  name: "report: a terminal without cursor movement, or no samples, gives text",
   ...ignored(notInstalled("tmux")),
   async fn() {
     const { out } = await tool("funcs", [FILE]);
@@ -336,7 +336,7 @@ Deno.test({
   },
 });
 
-Deno.test("report without a terminal, or of a pipe, prints what funcs prints", async () => {
+Deno.test("report: without a terminal, or from a pipe, prints the text of funcs", async () => {
   const flags = ["--comm", "demo", "--event", "cpu-clock"];
   const funcs = await tool("funcs", [...flags, FILE]);
   assert(funcs.out.split("\n").length > 10);

@@ -144,7 +144,7 @@ function* fixtures(): Generator<{ name: string; path: string }, void, void> {
 const LARGEST = 8 << 20;
 const LARGEST_PRINTED = 1 << 17;
 
-Deno.test("any file: the same answer from a pipe, and from one pass for several consumers", async () => {
+Deno.test("one pass: any file gives the same answer from a pipe and for several consumers at once", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-same-" });
   const kallsyms = `${folder}/kallsyms`;
   Deno.writeTextFileSync(kallsyms, "");
@@ -192,7 +192,7 @@ console.log(caller());
 `;
 
 Deno.test({
-  name: "a recording with a jitdump: names of compiled code from the file as from a pipe",
+  name: "jitdump: compiled code gets the same names from a file and from a pipe",
   ignore: !perfRecords(),
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-same-" });
@@ -234,7 +234,7 @@ async function piped(bytes: Uint8Array): Promise<Uint8Array> {
   return sink.bytes();
 }
 
-Deno.test("threads and maps that change between samples, by several clocks: the same answer from a pipe", () =>
+Deno.test("one pass: threads and maps that change between samples give the same answer from a pipe", () =>
   inFolder(async (folder) => {
     const { bytes, samples, changes } = await busyRecording(6000);
     const kallsyms = `${folder}/kallsyms`;
@@ -347,7 +347,7 @@ const WAYS: Readonly<Record<string, readonly string[] | string>> = {
   addr2line: "reads no recording",
 };
 
-Deno.test("each command that has --jobs is compared with several numbers of threads", async () => {
+Deno.test("--jobs: each command that has it is in a comparison of several numbers of threads", async () => {
   const all = [...COMMANDS.values()].flat();
   assertEquals(all.map(({ name }) => name).sort(), Object.keys(WAYS).sort());
   let shared = 0;

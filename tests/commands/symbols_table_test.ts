@@ -3,18 +3,12 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { ignored } from "../support/ignored.ts";
 import { parquetFiles, type ParquetRow, tableRows } from "../support/parquet_rows.ts";
 import { LEFT_AND_RIGHT, noRecording, recordProgram, runIn } from "../support/recorded_program.ts";
-import { inFolder, tool } from "../support/tool.ts";
+import { inFolder, outputOf, tool } from "../support/tool.ts";
 
 const recorded = new URL("../../fixtures/recorded", import.meta.url).pathname;
 
-async function output(name: string, ...args: string[]): Promise<string> {
-  const { code, out, err } = await tool(name, args);
-  assertEquals(code, 0, `${name} ${args.join(" ")}: ${err}`);
-  return out;
-}
-
 function exported(folder: string, path: string, ...flags: string[]): Promise<string> {
-  return output("export", "parquet", "-o", folder, ...flags, path);
+  return outputOf("export", "parquet", "-o", folder, ...flags, path);
 }
 
 /** Rows as texts, sorted; of rows of one id, the one with a name. */
@@ -34,7 +28,7 @@ const ofBuilds = (rows: readonly ParquetRow[]): ParquetRow[] =>
   rows.filter(({ build_id: id }) => (id ?? null) !== null);
 
 Deno.test({
-  name: "tables without names and a table of symbols are tables with names",
+  name: "symbols table: tables without names joined with it are tables with names",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
@@ -60,20 +54,20 @@ Deno.test({
       await exported(`${folder}/plain`, data);
       const plain = await tableRows(`${folder}/plain`, "frames");
       for (const { function: name } of plain) assertEquals(name ?? null, null);
-      await output("symbols", "table", "-o", `${folder}/names`, `${folder}/plain`);
+      await outputOf("symbols", "table", "-o", `${folder}/names`, `${folder}/plain`);
       const names = await tableRows(`${folder}/names`, "frames");
       assertEquals(named([...ofBuilds(plain), ...names]), expected);
       const inlined = names.filter(({ inline_of: of }) => (of ?? null) !== null);
       assert(inlined.length > 0, "nothing was inlined");
 
       // Into the tables: then what reads them has names.
-      const said = await output("symbols", "table", `${folder}/plain`);
+      const said = await outputOf("symbols", "table", `${folder}/plain`);
       assertMatch(said, /frames\/names-[0-9a-f]{16}\.parquet: \d+ of \d+ frames have names\n$/);
       const query = `FROM functions WHERE function IN ('${own.join("','")}')`;
-      const ask = (tables: string) => output("sql", "--csv", query, `${folder}/${tables}`);
+      const ask = (tables: string) => outputOf("sql", "--csv", query, `${folder}/${tables}`);
       assertEquals(await ask("plain"), await ask("named"));
       const tree = (tables: string) =>
-        output("tree", "--inline", "--json", "--focus", "leaf", `${folder}/${tables}`);
+        outputOf("tree", "--inline", "--json", "--focus", "leaf", `${folder}/${tables}`);
       assertEquals(
         (await tree("plain")).split("\n").sort(),
         (await tree("named")).split("\n").sort(),
@@ -81,15 +75,15 @@ Deno.test({
       // Each is there once, and nothing is left to be looked up.
       const joined = "SELECT count(*) AS n FROM samples LEFT JOIN frames USING (frame_id)";
       const samples = (await tableRows(`${folder}/plain`, "samples")).length;
-      assertEquals(await output("sql", "--csv", joined, `${folder}/plain`), `n\n${samples}\n`);
+      assertEquals(await outputOf("sql", "--csv", joined, `${folder}/plain`), `n\n${samples}\n`);
       const files = [...parquetFiles(`${folder}/plain/frames`)];
-      const again = await output("symbols", "table", `${folder}/plain`);
+      const again = await outputOf("symbols", "table", `${folder}/plain`);
       assertMatch(again, /^\d+ frames have names; none is left|^no name was found/);
       assertEquals([...parquetFiles(`${folder}/plain/frames`)], files);
 
       // Of partitions, names belong to none; the same names are the same bytes.
       await exported(`${folder}/parts`, data, "--partition", "date,service=web");
-      await output("symbols", "table", `${folder}/parts`);
+      await outputOf("symbols", "table", `${folder}/parts`);
       const none = "__HIVE_DEFAULT_PARTITION__";
       const [file = ""] = files.filter((path) => path.includes("/names-"));
       const part = `${folder}/parts/frames/date=${none}/service=${none}`;
@@ -97,14 +91,14 @@ Deno.test({
       assertEquals(Deno.readFileSync(same), Deno.readFileSync(file));
       assertEquals(await ask("parts"), await ask("named"));
       const web = "SELECT count(*) AS n FROM samples WHERE service = 'web'";
-      assertEquals(await output("sql", "--csv", web, `${folder}/parts`), `n\n${samples}\n`);
+      assertEquals(await outputOf("sql", "--csv", web, `${folder}/parts`), `n\n${samples}\n`);
 
       // Where the program is not, a bundle has its names.
       const bundle = `${folder}/perf.symbols`;
-      await output("symbols", "bundle", "-o", bundle, data);
+      await outputOf("symbols", "bundle", "-o", bundle, data);
       await Deno.remove(`${folder}/a`);
       await exported(`${folder}/far`, data);
-      await output("symbols", "table", "--symbols", bundle, `${folder}/far`);
+      await outputOf("symbols", "table", "--symbols", bundle, `${folder}/far`);
       assertEquals(named(ofBuilds(await tableRows(`${folder}/far`, "frames"))), expected);
       // Without, it has none of the program: another build of that path is not taken.
       await exported(`${folder}/none`, data);
@@ -118,7 +112,7 @@ Deno.test({
     }),
 });
 
-Deno.test("what has no tables, or damaged ones, is said in one line", () =>
+Deno.test("symbols table: no tables, or damaged ones, give one line", () =>
   inFolder(async (folder) => {
     const tables = `${folder}/t`;
     await exported(tables, `${recorded}/callchain.perf.data`);

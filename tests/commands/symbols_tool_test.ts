@@ -16,7 +16,7 @@ const symbols = (
   input?: Uint8Array,
 ): Promise<ToolResult> => tool("symbols", args, { cwd: folder, env: homeIn(folder), input });
 
-Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each one line", async () => {
+Deno.test("symbols: wrong usage gives exit code 2, a missing file or no bundle 1, each with one line", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/text`, "this is no bundle");
     const cases: [string[], number, string][] = [
@@ -51,7 +51,7 @@ Deno.test("wrong usage is 2, a file that is not there or no bundle is 1, each on
 });
 
 Deno.test({
-  name: "a bundle is made, shown, and used where the binaries are not",
+  name: "symbols bundle: a bundle replaces deleted binaries in funcs, addr2line and trust",
   ...ignored(noRecording() ?? notInstalled("readelf")),
   fn: () =>
     inFolder(async (folder) => {

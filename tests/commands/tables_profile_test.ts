@@ -29,7 +29,7 @@ function folded(text: string): Map<string, number> {
   return sums;
 }
 
-Deno.test("stacks, trees and pictures of tables are those of their recording", () =>
+Deno.test("tables as input: stacks, trees and pictures are those of the recording", () =>
   inFolder(async (folder) => {
     let stacks = 0;
     for (const name of ["callchain", "zstd", "two-events"]) {
@@ -104,7 +104,7 @@ async function sameFunctions(
   return rows;
 }
 
-Deno.test("funcs of tables are those of their recording", () =>
+Deno.test("tables as input: functions are those of the recording", () =>
   inFolder(async (folder) => {
     let rows = 0;
     for (const name of ["callchain", "two-events", "all-cpus"]) {
@@ -117,7 +117,7 @@ Deno.test("funcs of tables are those of their recording", () =>
   }));
 
 Deno.test({
-  name: "funcs of tables have the names, lines and stacks of their recording",
+  name: "tables as input: names, lines and stacks of funcs are those of the recording",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
@@ -140,7 +140,7 @@ Deno.test({
     }),
 });
 
-Deno.test("of several recordings, sums are those of all; diff compares tables with a recording", () =>
+Deno.test("tables as input: several recordings add up, and diff compares tables with a recording", () =>
   inFolder(async (folder) => {
     const paths = ["callchain", "zstd"].map((name) => `${recorded}/${name}.perf.data`);
     const tables = `${folder}/t`;
@@ -171,7 +171,7 @@ Deno.test("of several recordings, sums are those of all; diff compares tables wi
     assertEquals(`${[...some.values()].reduce((a, b) => a + b)}`, sum);
   }));
 
-Deno.test("tables that cannot be read are said in one line", () =>
+Deno.test("tables as input: tables that cannot be read give one line", () =>
   inFolder(async (folder) => {
     const tables = `${folder}/t`;
     await exported(tables, `${recorded}/callchain.perf.data`);

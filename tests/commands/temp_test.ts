@@ -4,7 +4,7 @@ import { inFolder, tool } from "../support/tool.ts";
 
 const FILE = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
 
-Deno.test("--temp changes nothing of what is printed, and leaves nothing", async () => {
+Deno.test("--temp: output stays the same, and no file is left behind", async () => {
   const input = await Deno.readFile(FILE);
   await inFolder(async (folder) => {
     for (const words of [["funcs"], ["dump", "--order", "time"], ["records", "--order", "time"]]) {
@@ -15,7 +15,7 @@ Deno.test("--temp changes nothing of what is printed, and leaves nothing", async
   });
 });
 
-Deno.test("--temp: what is wrong with it is one line", async () => {
+Deno.test("--temp: a folder that cannot be used gives one line", async () => {
   await inFolder(async (folder) => {
     const missing = await tool("perfdata", ["funcs", "--temp", `${folder}/none`, FILE]);
     assertEquals([missing.code, missing.out], [1, ""]);

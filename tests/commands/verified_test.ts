@@ -53,7 +53,7 @@ async function rows(file: string, folder: string): Promise<[Row[], string]> {
   return [out.trimEnd().split("\n").map((line): Row => JSON.parse(line)), err];
 }
 
-Deno.test("functions of files without a recorded build id are marked and counted; others are not used", async () => {
+Deno.test("unverified files: their functions are marked and counted; files with another build id are not used", async () => {
   await inFolder(async (folder) => {
     await Deno.mkdir(`${folder}/tmp/demo`, { recursive: true });
     const plain = `${folder}/perf.data`;

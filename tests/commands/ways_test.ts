@@ -105,7 +105,7 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-Deno.test("every command says the same of a file, of a pipe, and with any number of threads", async () => {
+Deno.test("every command: a file, a pipe and any number of threads give the same output", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-ways-" });
   const { bytes, samples } = await recording();
   const path = `${folder}/perf.data`;

@@ -123,7 +123,7 @@ async function compressed(folder: string): Promise<{ plain: string; inOneFrame: 
   return paths;
 }
 
-Deno.test("profiles are the same with any number of threads and blocks of any size", async () => {
+Deno.test("profile by threads: any number and any block size give the same profile", async () => {
   let compared = 0;
   let turn = 0;
   Shared.stretches = 0;
@@ -144,7 +144,7 @@ Deno.test("profiles are the same with any number of threads and blocks of any si
   assert(compared >= 18);
 });
 
-Deno.test("functions are the same with any number of threads and blocks of any size", async () => {
+Deno.test("functions by threads: any number and any block size give the same functions", async () => {
   const all = files();
   let compared = 0;
   let turn = 0;
@@ -165,7 +165,7 @@ Deno.test("functions are the same with any number of threads and blocks of any s
   assert(all.length >= 8 && compared > 1000);
 });
 
-Deno.test("values of single samples are the same with any number of threads and blocks of any size", async () => {
+Deno.test("sample values by threads: any number and any block size give the same values", async () => {
   Shared.stretches = 0;
   let compared = 0;
   const path = `${root}fixtures/recorded/tracepoint.perf.data`;
@@ -181,7 +181,7 @@ Deno.test("values of single samples are the same with any number of threads and 
   assert(compared >= 20, `${compared} rows`);
 });
 
-Deno.test("compressed recordings are as those that are not, with any number of threads", async () => {
+Deno.test("compressed recording by threads: any number gives the answer of the plain recording", async () => {
   Shared.stretches = 0;
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
   const { plain, inOneFrame } = await compressed(folder);
@@ -258,7 +258,7 @@ async function accesses(folder: string): Promise<string> {
   return path;
 }
 
-Deno.test("cache lines are the same with any number of threads and blocks of any size", async () => {
+Deno.test("cache lines by threads: any number and any block size give the same lines", async () => {
   let compared = 0;
   Shared.stretches = 0;
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
@@ -287,7 +287,7 @@ Deno.test("cache lines are the same with any number of threads and blocks of any
   assert(compared >= 150, `${compared} lines`);
 });
 
-Deno.test("recordings in short are the same with any number of threads and blocks of any size", async () => {
+Deno.test("recording summary by threads: any number and any block size give the same summary", async () => {
   let compared = 0;
   let turn = 0;
   Shared.stretches = 0;
@@ -339,7 +339,7 @@ async function branches(folder: string): Promise<string> {
   return path;
 }
 
-Deno.test("branches are the same with any number of threads and blocks of any size", async () => {
+Deno.test("branches by threads: any number and any block size give the same branches", async () => {
   Shared.stretches = 0;
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
   const path = await branches(folder);

@@ -422,7 +422,7 @@ function needed(build: Build): string[] {
   ];
 }
 
-Deno.test("inline chains equal those of llvm-symbolizer and addr2line", async (t) => {
+Deno.test("inline chains: those of llvm-symbolizer and addr2line", async (t) => {
   const chosen = builds.filter((build) => SWEEP || build.short === true);
   console.log(
     `${chosen.length} of ${builds.length} builds, ${ADDRESSES} addresses each` +

@@ -15,7 +15,7 @@ const addr2line = (args: readonly string[], input = ""): Promise<ToolResult> =>
   tool("addr2line", args, { input: new TextEncoder().encode(input) });
 
 Deno.test({
-  name: "addr2line prints what binutils' addr2line prints",
+  name: "addr2line: flags, addresses and sections give the text of binutils",
   ...ignored(notInstalled("g++", "addr2line", "readelf")),
   fn: async (t) => {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-addr2line-" });
@@ -144,7 +144,7 @@ Deno.test({
   },
 });
 
-Deno.test("addr2line: exit codes and messages", async () => {
+Deno.test("addr2line: missing files and wrong flags give exit codes and messages", async () => {
   const none = await addr2line(["-e", "/no/such/file", "0"]);
   assertEquals([none.code, none.out], [1, ""]);
   assertStringIncludes(none.err, "addr2line: /no/such/file: ");

@@ -78,7 +78,7 @@ async function recording(program: string, samples: readonly Sampled[]): Promise<
   return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
 }
 
-Deno.test("callers of call chains are at the lines of their calls", (t) =>
+Deno.test("annotate: callers of call chains count at the lines of their calls", (t) =>
   inFolder(async (folder) => {
     const program = `${folder}/a`;
     Deno.writeTextFileSync(`${folder}/a.c`, PROGRAM);

@@ -148,7 +148,7 @@ function framesOf(program: string, addresses: readonly string[]): string[][] {
   });
 }
 
-Deno.test("annotate of x86: code, jumps, inlined functions and shares as objdump, addr2line and perf have them", (t) =>
+Deno.test("annotate, x86: code, jumps, inlined functions and shares are those of objdump, addr2line and perf", (t) =>
   inFolder(async (folder) => {
     const program = `${folder}/a`;
     Deno.writeTextFileSync(`${folder}/a.c`, PROGRAM);
@@ -249,7 +249,7 @@ function plain(text: string): string {
   ).replace(/\s+/g, " ").replaceAll("lsl 0", "").trim();
 }
 
-Deno.test("annotate of AArch64: code, texts and jumps as llvm-objdump has them", (t) =>
+Deno.test("annotate, AArch64: code, texts and jumps are those of llvm-objdump", (t) =>
   inFolder(async (folder) => {
     const program = `${folder}/a`;
     Deno.writeTextFileSync(`${folder}/a.c`, PROGRAM);

@@ -83,7 +83,7 @@ function insns(out: string): unknown[] {
   });
 }
 
-Deno.test("annotate --insns: the kernel's code from its file, where it ran", async (t) => {
+Deno.test("annotate --insns: a kernel file gives the kernel's code at the addresses where it ran", async (t) => {
   await inFolder(async (folder) => {
     const vmlinux = link(folder, "vmlinux", LINKED);
     if (vmlinux === undefined) return await skipped(t, UNLINKED);
@@ -106,7 +106,7 @@ Deno.test("annotate --insns: the kernel's code from its file, where it ran", asy
   });
 });
 
-Deno.test("annotate --insns: the kernel's code from the copy of its memory", async (t) => {
+Deno.test("annotate --insns: a kcore copy gives the kernel's code", async (t) => {
   await inFolder(async (folder) => {
     const copy = `${folder}/rec/kcore_dir`;
     Deno.mkdirSync(copy, { recursive: true });

@@ -64,7 +64,7 @@ function ownForm(symbols: Symbols): string {
 }
 
 Deno.test({
-  name: "records and dump --symbols name what perf script names, after the binaries are gone",
+  name: "records, dump --symbols: after binaries are deleted, names are those of perf script",
   ...ignored(noRecording() ?? notInstalled("g++", "addr2line")),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-bundled-" });

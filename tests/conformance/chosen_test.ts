@@ -16,7 +16,7 @@ interface Sample {
 }
 
 Deno.test({
-  name: "rate and readperf take the samples that perf chooses by the same conditions",
+  name: "rate, readperf: filters choose the samples that perf chooses",
   ignore: perfVersion() === undefined,
   fn: async () => {
     const fields = ["script", "-G", "--ns", "-F", "comm,tid,cpu,time,ip,dso"];

@@ -44,7 +44,7 @@ function features(header: DataView): number {
   return count;
 }
 
-Deno.test("extract-pt and records read a directory as the file that it was split from", async () => {
+Deno.test("extract-pt, records: a directory gives what its file gave before it was split", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
   try {
     const file = `${root}fixtures/synthesized/pt-cpus.perf.data`;
@@ -75,7 +75,7 @@ Deno.test("extract-pt and records read a directory as the file that it was split
   }
 });
 
-Deno.test("a cut file of a directory is reported, and so is a directory that is no recording", async () => {
+Deno.test("directory: a cut data file, or a directory without data, gives one line and exit code 1", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
   try {
     split(`${root}fixtures/synthesized/pt-cpus.perf.data`, `${folder}/parts`);
@@ -102,7 +102,7 @@ Deno.test("a cut file of a directory is reported, and so is a directory that is 
   }
 });
 
-Deno.test("the kernel's symbols are those that perf record --kcore copied", async () => {
+Deno.test("directory: kernel symbols come from the kallsyms in kcore_dir", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
   try {
     const file = `${root}fixtures/recorded/two-events.perf.data`;
@@ -129,7 +129,7 @@ Deno.test("the kernel's symbols are those that perf record --kcore copied", asyn
 const canRecord = perfVersion() !== undefined;
 
 Deno.test({
-  name: "perf record --threads: dump, header and funcs say what perf does",
+  name: "directory of perf record --threads: dump, header and funcs agree with perf",
   ignore: !canRecord,
   async fn(t) {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
@@ -168,7 +168,7 @@ Deno.test({
   },
 });
 
-Deno.test("merge: a directory alone becomes one file, and no recording is taken twice", async () => {
+Deno.test("merge: a directory becomes one file, and a recording named twice is wrong usage", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-directory-" });
   try {
     split(`${root}fixtures/recorded/two-events.perf.data`, `${folder}/parts`);

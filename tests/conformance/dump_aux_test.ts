@@ -126,7 +126,7 @@ const alignments = whole(
 );
 
 Deno.test({
-  name: "Arm SPE as perf prints it: each header and each bit of a payload",
+  name: "dump, Arm SPE: each header and each bit of a payload print as in perf",
   ignore,
   async fn() {
     const bytes: number[] = [];
@@ -160,7 +160,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "any AUX data as perf prints it",
+  name: "dump: any AUX data of SPE, BTS and PTT print as in perf",
   ignore,
   async fn() {
     const piece = fc.uint8Array({ minLength: 8, maxLength: 3000 });
@@ -177,7 +177,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "Intel BTS and HiSilicon PTT as perf prints them",
+  name: "dump: Intel BTS and HiSilicon PTT print as in perf",
   ignore,
   async fn() {
     const branches = new Uint8Array(24 * 4000 + 8);

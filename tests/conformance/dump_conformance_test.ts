@@ -203,14 +203,14 @@ async function run(
 }
 
 Deno.test({
-  name: "dump prints what perf report -D prints: fixtures",
+  name: "dump: fixtures give the text of perf report -D",
   ignore: perfVersion() === undefined,
   fn: () => run(fixtures(), FIXTURES_EXACT),
 });
 
 const corpus = corpusFiles();
 Deno.test({
-  name: "dump prints what perf report -D prints: corpus",
+  name: "dump: corpus files give the text of perf report -D",
   ignore: perfVersion() === undefined || corpus.length === 0,
   fn: () => run(corpus, Math.floor(corpus.length * CORPUS_EXACT)),
 });

@@ -109,7 +109,7 @@ function samplesOf(text: string): string[] {
 }
 
 Deno.test({
-  name: "dump explains the registers of IBS samples as perf report -D does",
+  name: "dump: registers of IBS samples print as in perf report -D",
   ...ignored(noPerf()),
   fn: () =>
     inFolder(async (folder) => {

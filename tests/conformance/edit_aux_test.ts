@@ -264,7 +264,7 @@ Deno.test("slice: what stays of real Intel PT begins with a PSB and is a part of
   if (corpusFiles().length > 0) assert(compared >= 1, `${compared} streams`);
 });
 
-Deno.test("AUX data is found where ID_INDEX comes before AUXTRACE_INFO, and stays in what is merged", async () => {
+Deno.test("merge: AUX data of a recording with ID_INDEX before AUXTRACE_INFO is kept", async () => {
   const fixtures = new URL("../../fixtures/", import.meta.url).pathname;
   const open = (bytes: Uint8Array) => PerfDataReader.open(bytesSource(bytes));
   const auxBytes = async (bytes: Uint8Array) => {

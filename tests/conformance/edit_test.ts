@@ -507,7 +507,7 @@ Deno.test("convert: a file that ends within AUX data becomes one that is whole",
   assert(cut >= 4, `${cut} files`);
 });
 
-Deno.test("every corpus file is copied in either form, or one line says why not", async () => {
+Deno.test("convert: every corpus file is copied in either form, or one line says why not", async () => {
   let whole = 0;
   let refused = 0;
   for (const { path, row } of corpusFiles()) {

@@ -67,7 +67,7 @@ const pipes = [
 ].filter(isPipe);
 
 Deno.test({
-  name: "the events of a pipe are called what perf calls them",
+  name: "event names: those of a pipe are perf's",
   ignore: perfVersion() === undefined,
   async fn() {
     let compared = 0;
@@ -103,7 +103,7 @@ async function engineNames(path: string): Promise<string[]> {
 }
 
 Deno.test({
-  name: "an EVENT_UPDATE names its event in a file and in a pipe, for perf as well",
+  name: "event names: an EVENT_UPDATE names its event in file and pipe, as in perf",
   ignore: perfVersion() === undefined,
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-names-" });

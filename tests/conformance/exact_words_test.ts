@@ -95,7 +95,7 @@ async function inFile<T>(work: (path: string) => Promise<T>): Promise<T> {
   }
 }
 
-Deno.test("script, records, dump and rate print values beyond 2^53 exactly", async () => {
+Deno.test("script, records, dump, rate: values beyond 2^53 print exactly", async () => {
   await inFile(async (path) => {
     for (const digits of [6, 9] as const) {
       const fields = ["-F", "time,period,event,addr,ip", ...(digits === 9 ? ["--ns"] : [])];
@@ -144,7 +144,7 @@ Deno.test("script, records, dump and rate print values beyond 2^53 exactly", asy
   });
 });
 
-Deno.test("a time copied from script is found by --time", async () => {
+Deno.test("--time: a time copied from script finds its sample", async () => {
   await inFile(async (path) => {
     const { out } = await tool("script", ["-F", "time", "--ns", path]);
     const times = out.trimEnd().split("\n").map((line) => line.trim().replace(/:$/, ""));
@@ -164,7 +164,7 @@ Deno.test("a time copied from script is found by --time", async () => {
 });
 
 Deno.test({
-  name: "script prints values beyond 2^53 as perf does",
+  name: "script: values beyond 2^53 print as in perf",
   // Nothing to compare with.
   ignore: perfVersion() === undefined,
   fn: async () => {
@@ -201,7 +201,7 @@ async function ofTheDay(folder: string, last: bigint): Promise<string> {
   return path;
 }
 
-Deno.test("times of day are exact in info, readperf, rate and the exports", async () => {
+Deno.test("info, readperf, rate, export: times of day are exact", async () => {
   await inFolder(async (folder) => {
     const path = await ofTheDay(folder, LARGE);
     const times = Array.from({ length: COUNT }, (_, i) => BEGIN + BigInt(i) * STEP);
@@ -238,7 +238,7 @@ Deno.test("times of day are exact in info, readperf, rate and the exports", asyn
   });
 });
 
-Deno.test("commands with sums of periods: from 2^53 on a line says that they are rounded, 2^53 - 1 is exact", async () => {
+Deno.test("sums of periods: from 2^53 on a line says that they are rounded, 2^53 - 1 is exact", async () => {
   const commands = [
     ["info"],
     ["funcs", "--csv"],

@@ -7,7 +7,7 @@ import { ignored, notInstalled } from "../support/ignored.ts";
 import { tableRows } from "../support/parquet_rows.ts";
 import { noModules, python } from "../support/python.ts";
 import { compileProgram, noRecording, runIn } from "../support/recorded_program.ts";
-import { inFolder, tool } from "../support/tool.ts";
+import { inFolder, outputOf } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const TABLES = ["frames", "mappings", "recordings", "samples", "stacks", "switches", "threads"];
@@ -23,12 +23,6 @@ int main(int argc, char **argv) {
   return 0;
 }
 `;
-
-async function output(name: string, ...args: string[]): Promise<string> {
-  const { code, out, err } = await tool(name, args);
-  assertEquals(code, 0, `${name} ${args.join(" ")}: ${err}`);
-  return out;
-}
 
 function jsonLines(text: string): Record<string, unknown>[] {
   return text.trimEnd().split("\n").filter(Boolean).map((line) => JSON.parse(line));
@@ -65,10 +59,10 @@ Deno.test({
         }
         const partition = `date,service=web,build=${build}`;
         const flags = ["parquet", "--partition", partition, "-o", tables];
-        await output("export", ...flags, ...files);
+        await outputOf("export", ...flags, ...files);
       }
       // Names of all recordings at once.
-      await output("symbols", "table", tables);
+      await outputOf("symbols", "table", tables);
       const out = `${folder}/out`;
       const cluster = "local-cluster[2,1,1024]";
       const script = `${root}tests/support/tables/fleet_run.py`;
@@ -79,7 +73,7 @@ Deno.test({
       // Each table has the rows and columns that another reader finds.
       for (const table of TABLES) {
         const rows = await tableRows(tables, table);
-        const columns = jsonLines(await output("sql", "--json", `DESCRIBE ${table}`, tables));
+        const columns = jsonLines(await outputOf("sql", "--json", `DESCRIBE ${table}`, tables));
         assertEquals(read[table], [
           rows.length,
           columns.map(({ column_name: column }) => column).sort(),
@@ -88,11 +82,11 @@ Deno.test({
 
       const functions = await tableRows(out, "functions");
       const query = "SELECT function, sum(period)::BIGINT AS period FROM functions GROUP BY 1";
-      const asked = jsonLines(await output("sql", "--json", query, tables));
+      const asked = jsonLines(await outputOf("sql", "--json", query, tables));
       assertEquals(sums(functions, name, period), sums(asked, name, period));
       const counted: Record<string, unknown>[] = [];
       for (const file of Object.values(sides).flat()) {
-        counted.push(...jsonLines(await output("funcs", "--no-inline", "--json", file)));
+        counted.push(...jsonLines(await outputOf("funcs", "--no-inline", "--json", file)));
       }
       const known = (rows: [string, number][]) => rows.filter(([name]) => /^[a-z]+$/.test(name));
       const expected = known(sums(counted, ({ sym }) => `${sym}`, period));
@@ -102,7 +96,7 @@ Deno.test({
       const regressions = await tableRows(out, "regressions");
       const [before = [], after = []] = Object.values(sides);
       const all = ["--json", "--all", "--limit", "1000"];
-      const diff = jsonLines(await output("diff", ...all, ...before, "vs", ...after));
+      const diff = jsonLines(await outputOf("diff", ...all, ...before, "vs", ...after));
       let tested = 0;
       for (const row of diff) {
         const { name: of, chance, change } = row;
@@ -119,10 +113,10 @@ Deno.test({
       assertEquals([grown?.["significant"], grown?.["recordings_after"]], [true, 3n]);
 
       const folded = ["folded", "--inline", "-o", "-"];
-      const sum = stacks(await output("export", ...folded, `${out}/flame`));
-      assertEquals(sum, stacks(await output("export", ...folded, tables)));
-      const svg = await output("flame", "--svg", "-o", "-", `${out}/flame`);
+      const sum = stacks(await outputOf("export", ...folded, `${out}/flame`));
+      assertEquals(sum, stacks(await outputOf("export", ...folded, tables)));
+      const svg = await outputOf("flame", "--svg", "-o", "-", `${out}/flame`);
       assertStringIncludes(svg, "grown");
-      assertStringIncludes(await output("tree", `${out}/flame`), "grown");
+      assertStringIncludes(await outputOf("tree", `${out}/flame`), "grown");
     }),
 });

@@ -55,7 +55,7 @@ async function recording(): Promise<Uint8Array> {
 
 const dsos = (text: string) => [...text.matchAll(/\(([^()]*)\)$/gm)].map(([, dso]) => dso);
 
-Deno.test("script calls a module by its name, and by its file where the table of build ids has that", () =>
+Deno.test("script: a kernel module has its name, or its file if the build id table has one", () =>
   inFolder(async (folder) => {
     const data = `${folder}/perf.data`;
     await Deno.writeFile(data, await recording());

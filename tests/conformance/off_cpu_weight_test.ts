@@ -232,7 +232,7 @@ Deno.test({
   },
 });
 
-Deno.test("a recording without context switches says how they are recorded", async () => {
+Deno.test("--weight off-cpu: a recording without context switches gives the flags that record them", async () => {
   const path = "fixtures/recorded/callchain.perf.data";
   for (const name of ["tree", "export", "flame", "diff", "funcs"]) {
     const operands = { export: ["folded", path], flame: ["-o", "-", path], diff: [path, path] };

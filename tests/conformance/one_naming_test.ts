@@ -42,7 +42,7 @@ const scripted = (text: string): Names =>
   counted([...text.matchAll(/^\s*[0-9a-f]+ (.+)$/gm)].map(([, name = ""]) => [name, 1]));
 
 Deno.test({
-  name: "script, funcs, tree, folded and --symbol call a function as perf does",
+  name: "script, funcs, tree, folded, --symbol: names of functions are perf's",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {

@@ -36,7 +36,7 @@ function phases(): Happening[] {
   return found;
 }
 
-Deno.test("parallelism and latency of a serial and a parallel phase are exact in all commands", async () => {
+Deno.test("parallelism, latency: a serial and a parallel phase give exact values in all commands", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/data`;
     for (const cpus of [true, false]) {
@@ -132,7 +132,7 @@ Deno.test("parallelism and latency of a serial and a parallel phase are exact in
   });
 });
 
-Deno.test("without context switches, parallelism and latency are refused, and how to record them is said", async () => {
+Deno.test("parallelism, latency: without context switches they are refused with the flags to record", async () => {
   const path = "fixtures/recorded/callchain.perf.data";
   for (
     const args of [
@@ -239,7 +239,7 @@ function latencies(script: string): Map<string, number> {
 }
 
 Deno.test({
-  name: "parallelism of a program's phases is that of the switches which perf script prints",
+  name: "parallelism: phases of a program have that of the switches in perf script",
   ...ignored(noPerf() ?? notInstalled("cc")),
   async fn(t) {
     if (!perfRecords()) return await skipped(t, "perf cannot record here");

@@ -35,7 +35,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 
 const isFeature = (record: Uint8Array): boolean => record[0] === PERF_RECORD_HEADER_FEATURE;
 
-Deno.test("features before the attrs, as perf 4.13 writes them: the dump is perf's", async () => {
+Deno.test("pipe of perf 4.13: features before the attrs give perf's dump", async () => {
   let compared = 0;
   for (const name of ["callchain", "regs", "two-events", "addr"]) {
     const [header, records] = await pipeOf(`${name}.perf.data`);
@@ -61,7 +61,7 @@ Deno.test("features before the attrs, as perf 4.13 writes them: the dump is perf
   assertEquals(compared, perfVersion() === undefined ? 0 : 4);
 });
 
-Deno.test("registers have the same names from a file and through a pipe", async () => {
+Deno.test("registers: names are the same from a file and from a pipe", async () => {
   const path = `${RECORDED}regs.perf.data`;
   const keys = async (file: string, input?: Uint8Array): Promise<string[]> => {
     const { out } = await tool("records", ["--type", "SAMPLE", file], input && { input });
@@ -77,7 +77,7 @@ Deno.test("registers have the same names from a file and through a pipe", async 
   assert(streamed[0]?.startsWith("reg0,reg1,"), streamed[0]);
 });
 
-Deno.test("a record of type 0, and an EXIT without any attr, do not end the dump", async () => {
+Deno.test("dump: a record of type 0, and an EXIT without any attr, do not end it", async () => {
   const [header, records] = await pipeOf("callchain.perf.data");
   const odd = Uint8Array.of(0, 0, 0, 0, 0, 0, 8, 0);
   const exit = Uint8Array.of(

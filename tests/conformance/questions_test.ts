@@ -267,7 +267,7 @@ function questions(): { readonly title: string; readonly sql: string }[] {
     .map(([, title = "", sql = ""]) => ({ title, sql }));
 }
 
-Deno.test("docs/tables.md has as many questions as are checked", () => {
+Deno.test("docs/tables.md: every question is checked", () => {
   assertEquals(
     questions().map(({ title }) => Number.parseInt(title)),
     [
@@ -277,7 +277,7 @@ Deno.test("docs/tables.md has as many questions as are checked", () => {
 });
 
 Deno.test({
-  name: "each question of docs/tables.md has the answer that perf gives",
+  name: "docs/tables.md: each question has the answer of perf",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {

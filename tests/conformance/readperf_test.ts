@@ -73,7 +73,7 @@ Deno.test("readperf: records, processes and functions add up to what perf counts
   }
 });
 
-Deno.test("rate, funcs: the tools print tables, rows and lines of JSON", async () => {
+Deno.test("rate, funcs: flags give tables, CSV rows and lines of JSON", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-rate-" });
   const file = `${root}fixtures/recorded/two-events.perf.data`;
   try {
@@ -177,7 +177,7 @@ Deno.test("funcs: --children, names from a list of the kernel's symbols, and how
   }
 });
 
-Deno.test("damage before the first sample is reported once, and makes the exit code 1", async () => {
+Deno.test("funcs, readperf: damage before the first sample gives one line and exit code 1", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-readperf-" });
   try {
     const bytes = Deno.readFileSync(`${root}fixtures/recorded/two-events.perf.data`);

@@ -188,7 +188,7 @@ for (const [name, feature] of Object.entries(FEATURES)) {
 
 const files = corpusFiles();
 
-Deno.test("recordings of simpleperf and hiperf have functions without a file of the device", {
+Deno.test("simpleperf, hiperf: recorded symbols name functions without files of the device", {
   ignore: files.length === 0,
 }, async (t) => {
   let compared = 0, named = 0, asked = 0;

@@ -53,7 +53,7 @@ function ourSamples(all: readonly Line[]): string[][] {
 const FIELDS = ["script", "--no-inline", "--ns", "-F", "comm,tid,time,ip,sym,symoff,dso"];
 
 Deno.test({
-  name: "records --symbols and --unwind say what perf script says: thread, functions, stacks",
+  name: "records --symbols --unwind: threads, functions and stacks are those of perf script",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {

@@ -26,7 +26,7 @@ async function shell(script: string, ...args: string[]): Promise<Outcome> {
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
-Deno.test("records reads a pipe as it reads the file", async () => {
+Deno.test("records: a pipe gives the lines of its file", async () => {
   for (const name of ["pipe", "pipe-zstd", "callchain", "two-events"]) {
     const file = await shell('$RECORDS "$1"', `${recorded}/${name}.perf.data`);
     assertEquals([file.code, file.stderr], [0, ""], name);
@@ -38,7 +38,7 @@ Deno.test("records reads a pipe as it reads the file", async () => {
   }
 });
 
-Deno.test("a reader of records that goes away ends it quietly", async () => {
+Deno.test("records: a closed pipe ends it without a message", async () => {
   // It is gone long before the first line is written.
   const { stdout, stderr } = await shell(
     '{ { $RECORDS "$1"; echo "$?" >&3; } | true; } 3>&1',
@@ -47,7 +47,7 @@ Deno.test("a reader of records that goes away ends it quietly", async () => {
   assertEquals([stdout, stderr], ["0\n", ""]);
 });
 
-Deno.test("damage is reported and makes the exit code 1; usage makes it 2", async () => {
+Deno.test("records: damage gives exit code 1, wrong usage 2", async () => {
   const dir = await Deno.makeTempDir();
   const whole = await Deno.readFile(`${recorded}/callchain.perf.data`);
   await Deno.writeFile(`${dir}/cut`, whole.subarray(0, 2000));
@@ -64,7 +64,7 @@ const hasPerf = (await shell("perf --version")).code === 0;
 if (!hasPerf) console.log("ignored: samples against perf script: no perf on this machine");
 
 Deno.test({
-  name: "samples in order of time are those of perf script",
+  name: "records --order time: samples are those of perf script",
   ignore: !hasPerf,
   async fn() {
     for (const name of ["callchain", "two-events", "all-cpus", "rounds", "pipe"]) {

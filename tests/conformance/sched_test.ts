@@ -160,7 +160,7 @@ Deno.test({
   },
 });
 
-Deno.test("the idle task of CPU 0 is not what is left of a thread that has ended", () => {
+Deno.test("sched latency: the idle task of CPU 0 is no ended thread", () => {
   const waits: number[] = [];
   const timehist = new Timehist(({ wait }) => waits.push(wait));
   const ended = { tid: [-1], process: [-1], comm: [-1] } as unknown as Run;
@@ -171,7 +171,7 @@ Deno.test("the idle task of CPU 0 is not what is left of a thread that has ended
   assertEquals(waits, [0, 0, 100]);
 });
 
-Deno.test("a wait goes from the wakeup, or the preemption, to the switch", () => {
+Deno.test("sched latency: a wait begins at the wakeup or preemption and ends at the switch", () => {
   const latency = new SchedulerLatency();
   latency.switched({ time: 100, cpu: 0, from: 7, state: 1, to: 8 }); // 7 sleeps; 8 comes, of which nothing was known
   latency.woken(150, 7);
@@ -193,7 +193,7 @@ Deno.test("a wait goes from the wakeup, or the preemption, to the switch", () =>
   assertEquals(rows, [[7, 1, 30, 150, 180, 0], [8, 2, 20, 180, 200, 55]]);
 });
 
-Deno.test("sched latency says that records were lost, and that ids were used again", async () => {
+Deno.test("sched latency: lost records and reused ids give a line each", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/lost.data`;
     const bytes = await schedulerRecording([
@@ -217,7 +217,7 @@ Deno.test("sched latency says that records were lost, and that ids were used aga
   });
 });
 
-Deno.test("sched says what is wrong with the command, and what was not recorded", async () => {
+Deno.test("sched: wrong usage and missing tracepoints give one line", async () => {
   const unknown = await tool("sched", ["latencyy", "fixtures/recorded/callchain.perf.data"]);
   assertEquals(unknown.code, 2);
   assertEquals((await tool("sched", [])).code, 2);
@@ -307,7 +307,7 @@ Deno.test({
     }),
 });
 
-Deno.test("tracepoints whose formats are missing were recorded all the same: nothing says that they were not", async () => {
+Deno.test("sched: tracepoints without formats are not called missing", async () => {
   const happenings = [
     { time: 100n, tid: 7, clock: 10n, chain: [0x1010n] },
     { time: 110n, tid: 7, to: [8, 1n] as const, chain: [0x1010n] },

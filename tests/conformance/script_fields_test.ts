@@ -132,7 +132,7 @@ function withoutNewLevels(source: bigint): bigint {
 }
 
 Deno.test(
-  "fields of memory accesses, registers and branches are those of perf",
+  "script -F: memory accesses, registers and branches print as in perf",
   ignored(noPerf()),
   async () => {
     const numbers = new Numbers(1);
@@ -185,7 +185,7 @@ Deno.test(
 );
 
 Deno.test(
-  "retire_lat is that of perf 6.12, and is refused where samples have none",
+  "script -F retire_lat: prints as in perf 6.12, and is refused if samples have none",
   ignored(noNewerPerf()),
   async () => {
     const numbers = new Numbers(2);
@@ -213,7 +213,7 @@ Deno.test(
 );
 
 Deno.test(
-  "lists of fields for events of one type are those of perf",
+  "script -F type:fields: lists for one type of event print as in perf",
   ignored(noPerf()),
   async () => {
     const attr = {
@@ -261,7 +261,7 @@ Deno.test(
   },
 );
 
-Deno.test("what BPF programs write is as perf shows it", ignored(noPerf()), async () => {
+Deno.test("script: output of BPF programs prints as in perf", ignored(noPerf()), async () => {
   const encoder = new TextEncoder();
   const raw = ["hello\0\0\0", "raise_bpf_error\0", "a", "two\0words\0", "\x01\x02\x7f~ \0", ""];
   const bytes = await recording(
@@ -273,7 +273,7 @@ Deno.test("what BPF programs write is as perf shows it", ignored(noPerf()), asyn
   assert(await compare(bytes, [undefined, "time,ip"]) > 20);
 });
 
-Deno.test("fields that cannot be printed are refused with a reason", async () => {
+Deno.test("script -F: a field that cannot be printed is refused with a reason", async () => {
   const path = new URL("../../fixtures/recorded/clock.perf.data", import.meta.url).pathname;
   for (
     const field of ["metric", "brstackinsn", "srccode", "ipc", "synth", "insn", "iregs", "weight"]

@@ -72,7 +72,7 @@ const FIELDS: readonly (readonly [string, readonly string[]])[] = [
   ["two-events", ["-F", "+misc"]],
 ];
 
-Deno.test("script prints what perf prints", ignored(noPerf()), async () => {
+Deno.test("script: fixtures give the text of perf script", ignored(noPerf()), async () => {
   let lines = 0;
   let files = 0;
   for (const [name, args] of [...FIXTURES.map((name) => [name, []] as const), ...FIELDS]) {
@@ -90,7 +90,7 @@ const SHOWN = ["mmap", "task", "switch", "namespace", "cgroup", "lost", "bpf"].m
   `--show-${kind}-events`
 );
 
-Deno.test("script prints records among the samples as perf does", ignored(noPerf()), async () => {
+Deno.test("script: flags for other records print them as in perf", ignored(noPerf()), async () => {
   const own = ["callchain", "switch", "namespaces", "all-cpus", "per-thread", "pipe"]
     .map((name) => `${ROOT}fixtures/recorded/${name}.perf.data`);
   const wanted = [
@@ -130,7 +130,7 @@ const CORPUS = [
 ];
 
 Deno.test(
-  "script prints what perf prints of recordings of others",
+  "script: recordings of the corpus give the text of perf script",
   ignored(noPerf()),
   async (t) => {
     const known = new Set(corpusFiles().map(({ path }) => path));
@@ -199,7 +199,7 @@ async function chainsRecording(): Promise<Uint8Array> {
 }
 
 Deno.test(
-  "script prints chains of all sorts of words as perf does",
+  "script: call chains with any words print as in perf",
   ignored(noPerf()),
   async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-script-" });
@@ -235,7 +235,7 @@ Deno.test("addresses where nothing is mapped are printed, whether each is a plac
   console.log(`script: ${paths.length} files with and without places of what is not mapped`);
 });
 
-Deno.test("script of a stream is that of its file; wrong fields are wrong usage", async () => {
+Deno.test("script: a pipe gives the text of its file, and wrong fields are wrong usage", async () => {
   const path = `${ROOT}fixtures/recorded/callchain.perf.data`;
   const file = await tool("script", [path]);
   const stream = await tool("script", ["-"], { input: Deno.readFileSync(path) });

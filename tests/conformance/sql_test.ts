@@ -33,7 +33,7 @@ async function refused(args: string[], code: number, text: string): Promise<void
 }
 
 Deno.test({
-  name: "functions, callers and seconds are those of perf report and perf script",
+  name: "sql: functions, callers and seconds are those of perf report and perf script",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
@@ -93,7 +93,7 @@ Deno.test({
     }),
 });
 
-Deno.test("a question reads its tables, and no other file; it writes none", () =>
+Deno.test("sql: a question cannot read other files, nor write any", () =>
   inFolder(async (folder) => {
     const tables = `${folder}/tables`;
     assertEquals((await tool("export", ["parquet", "-o", tables, callchain])).code, 0);
@@ -143,7 +143,7 @@ Deno.test("a question reads its tables, and no other file; it writes none", () =
     assertEquals([...Deno.readDirSync(tables)].length, 8);
   }));
 
-Deno.test("what cannot be asked is said in one line", () =>
+Deno.test("sql: a wrong question or file gives one line", () =>
   inFolder(async (folder) => {
     const tables = `${folder}/tables`;
     assertEquals((await tool("export", ["parquet", "-o", tables, callchain])).code, 0);
@@ -168,7 +168,7 @@ Deno.test("what cannot be asked is said in one line", () =>
     await refused(["FROM samples", tables], 1, "version 1 and 2, expected 1");
   }));
 
-Deno.test("an answer is a table, CSV, JSON or Parquet; questions come from standard input, too", () =>
+Deno.test("sql: flags give a table, CSV, JSON or Parquet, and standard input may be the question", () =>
   inFolder(async (folder) => {
     const query = "SELECT 'a,\"b' AS t, 9007199254740993 AS n, NULL AS x, [1, 2] AS l";
     const tables = `${folder}/tables`;
@@ -198,7 +198,7 @@ Deno.test("an answer is a table, CSV, JSON or Parquet; questions come from stand
     assertEquals(asked.err.trimEnd().split("\n").length, 1, asked.err);
   }));
 
-Deno.test("rows of several recordings unite: no frame or stack is there twice", () =>
+Deno.test("sql: rows of several recordings unite without a frame or stack twice", () =>
   inFolder(async (folder) => {
     const tables = `${folder}/tables`;
     const other = `${root}fixtures/recorded/two-events.perf.data`;

@@ -1,4 +1,5 @@
 /** Tables of recordings: what they say, against perf; who can read them; what is left where something fails. */
+import { existsSync } from "node:fs";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { tableFromIPC } from "@uwdata/flechette";
 import { shortName } from "@perfdata/session/short-name";
@@ -70,7 +71,7 @@ function recordings(): string[] {
 }
 
 Deno.test({
-  name: "samples has the rows that perf script prints",
+  name: "export parquet: the table samples has the rows of perf script",
   ...ignored(noPerf()),
   fn: async () => {
     let [files, rows, others] = [0, 0, 0];
@@ -111,7 +112,7 @@ function functionSums(samples: readonly ParquetRow[], frames: readonly ParquetRo
 }
 
 Deno.test({
-  name: "sums by function are those of perf report",
+  name: "export parquet: sums by function are those of perf report",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
@@ -177,7 +178,8 @@ async function tableSums(folder: string): Promise<Map<string, bigint>> {
 }
 
 Deno.test({
-  name: "sums by command, object and function of a compile are those of perf report",
+  name:
+    "export parquet: sums by command, object and function of a compile are those of perf report",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
@@ -196,7 +198,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "sums by object of recordings of others are those of perf report",
+  name: "export parquet: sums by object of corpus recordings are those of perf report",
   ...ignored(noPerf() ?? (corpusFiles().length > 0 ? undefined : "no corpus")),
   fn: async () => {
     let [files, sums, others] = [0, 0, 0];
@@ -259,7 +261,7 @@ async function stacksHold(folder: string): Promise<number> {
   return stacks.size;
 }
 
-Deno.test("stacks lead to their outermost frames, and each frame is there once", () =>
+Deno.test("export parquet: stacks lead to their outermost frames, and each frame occurs once", () =>
   inFolder(async (folder) => {
     let stacks = 0;
     for (const name of ["callchain", "dwarf", "addr", "sample-types", "zstd"]) {
@@ -274,7 +276,7 @@ const lines = (rows: readonly ParquetRow[]): string[] =>
     JSON.stringify(row, (_, value) => typeof value === "bigint" ? `${value}` : value)
   ).sort();
 
-Deno.test("two exports are the same bytes; a file and the same through a pipe have the same rows", () =>
+Deno.test("export parquet: two exports are equal bytes, and a pipe gives the rows of its file", () =>
   inFolder(async (folder) => {
     let rows = 0;
     for (const name of ["callchain", "two-events", "switch", "read", "tracepoint"]) {
@@ -320,7 +322,7 @@ function arrowRows(folder: string, table: string): ParquetRow[] {
   );
 }
 
-Deno.test("Arrow streams have the rows and types of Parquet files", () =>
+Deno.test("export arrow: streams have the rows and types of Parquet files", () =>
   inFolder(async (folder) => {
     let [rows, values] = [0, 0];
     const files = ["callchain", "two-events", "switch", "clock", "tracepoint", "sample-types"]
@@ -351,7 +353,7 @@ function present(row: ParquetRow): ParquetRow {
   );
 }
 
-Deno.test("several recordings stand side by side, in partitions, with any number of threads", () =>
+Deno.test("export parquet: several recordings become partitions with any number of threads", () =>
   inFolder(async (folder) => {
     const files = ["callchain", "two-events", "clock", "zstd"].map((name) =>
       `${recorded}/${name}.perf.data`
@@ -373,7 +375,7 @@ Deno.test("several recordings stand side by side, in partitions, with any number
     assert(paths.some((path) => /date=20/.test(path)) && paths.some((p) => /=unknown/.test(p)));
   }));
 
-Deno.test("recordings that have all but their samples in common have ids of their own", () =>
+Deno.test("export parquet: recordings that differ in samples only get different ids", () =>
   inFolder(async (folder) => {
     let parts = 0;
     for (const name of ["callchain", "two-events", "clock"]) {
@@ -398,7 +400,7 @@ Deno.test("recordings that have all but their samples in common have ids of thei
     assert(parts > 12, `${parts} recordings`);
   }));
 
-Deno.test("switches, threads, mappings and tracepoints are the records", () =>
+Deno.test("export parquet: switches, threads, mappings and tracepoints are the records", () =>
   inFolder(async (folder) => {
     const records = async (path: string, types: string): Promise<Record<string, unknown>[]> => {
       const { out } = await tool("records", ["--type", types, "--u64", "string", path]);
@@ -430,7 +432,7 @@ Deno.test("switches, threads, mappings and tracepoints are the records", () =>
     assert(Object.values(counts).every((count) => count > 0), JSON.stringify(counts));
   }));
 
-Deno.test("killed in the middle, there is no half table", () =>
+Deno.test("export parquet: SIGKILL leaves whole files only", () =>
   inFolder(async (folder) => {
     const path = `${recorded}/callchain.perf.data`;
     let [kills, whole] = [0, 0];
@@ -445,8 +447,8 @@ Deno.test("killed in the middle, there is no half table", () =>
       // As soon as a table was begun, and as soon as one has its name: how far it came by then differs.
       const isFar = () =>
         turn < 4
-          ? exists(`${out}/${TABLES[turn]}`)
-          : exists(out) && [...parquetFiles(out)].length > 0;
+          ? existsSync(`${out}/${TABLES[turn]}`)
+          : existsSync(out) && [...parquetFiles(out)].length > 0;
       const ended = child.status.then(() => true);
       while (!isFar()) {
         if (await Promise.race([ended, new Promise((r) => setTimeout(() => r(false), 1))])) break;
@@ -466,7 +468,7 @@ Deno.test("killed in the middle, there is no half table", () =>
     console.log(`tables: ${kills} exports were killed, ${whole} files were whole`);
   }));
 
-Deno.test("interrupted, an export leaves whole recordings, or no folder at all", () =>
+Deno.test("export parquet: a signal leaves whole recordings or no folder", () =>
   inFolder(async (folder) => {
     const some = ["callchain", "two-events", "switch", "clock", "zstd", "addr", "regs", "read"];
     const files = some.map((name) => `${recorded}/${name}.perf.data`);
@@ -484,8 +486,8 @@ Deno.test("interrupted, an export leaves whole recordings, or no folder at all",
       const ended = child.status.then(() => true);
       const isFar = () =>
         turn < 2
-          ? exists(`${out}/samples`)
-          : exists(out) && (turn < 6 || [...parquetFiles(out)].length > turn);
+          ? existsSync(`${out}/samples`)
+          : existsSync(out) && (turn < 6 || [...parquetFiles(out)].length > turn);
       while (!isFar()) {
         if (await Promise.race([ended, new Promise((r) => setTimeout(() => r(false), 1))])) break;
       }
@@ -498,13 +500,13 @@ Deno.test("interrupted, an export leaves whole recordings, or no folder at all",
       const said = await new Response(child.stderr).text();
       if (code !== 0) interrupted++;
       assert([0, 130, 143].includes(code), `${code}: ${said}`);
-      if (!exists(out)) {
+      if (!existsSync(out)) {
         assert(code !== 0, said);
         gone++;
         continue;
       }
       const names = TABLES.map((table) =>
-        exists(`${out}/${table}`)
+        existsSync(`${out}/${table}`)
           ? [...Deno.readDirSync(`${out}/${table}`)].map(({ name }) => name).sort()
           : []
       );
@@ -532,16 +534,7 @@ Deno.test("interrupted, an export leaves whole recordings, or no folder at all",
     console.log(`tables: ${interrupted} exports were interrupted, ${gone} left no folder`);
   }));
 
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-Deno.test("what cannot be exported is said in one line", () =>
+Deno.test("export parquet: wrong inputs and outputs give one line", () =>
   inFolder(async (folder) => {
     const path = `${recorded}/callchain.perf.data`;
     const mine = `${folder}/mine`;
@@ -562,7 +555,7 @@ Deno.test("what cannot be exported is said in one line", () =>
       assertStringIncludes(result.err, line);
       assertEquals(result.err.trimEnd().split("\n").length, 1, result.err);
     }
-    assert(!exists(`${folder}/pt`), "a folder was left");
+    assert(!existsSync(`${folder}/pt`), "a folder was left");
     assertEquals(await Deno.readTextFile(mine), "mine", "what is no folder stays as it is");
     const names = await tool("export", ["folded", "--names", path]);
     assertStringIncludes(names.err, "--names is for the formats parquet or arrow");
@@ -578,14 +571,14 @@ Deno.test("what cannot be exported is said in one line", () =>
     assertEquals((await tableRows(`${folder}/s`, "recordings")).length, 1);
   }));
 
-Deno.test("docs/tables.md has the columns as they are declared", () => {
+Deno.test("docs/tables.md: columns are those declared", () => {
   const page = Deno.readTextFileSync(`${root}docs/tables.md`);
   assertEquals(page, withColumns(page), "deno run -A docs/make_tables.ts");
   assert(page.includes("| `stack_id`"));
 });
 
 Deno.test({
-  name: "DuckDB, Arrow and Polars read all tables alike",
+  name: "export parquet: DuckDB, Arrow and Polars read equal values from all tables",
   ...ignored(noModules("duckdb", "pyarrow", "polars")),
   fn: () =>
     inFolder(async (folder) => {

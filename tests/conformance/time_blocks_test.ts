@@ -65,7 +65,7 @@ function middle(records: readonly { time: bigint }[]): Times {
   return [at(0.5), at(0.6)];
 }
 
-Deno.test("--time reads the blocks that it meets, and gives what the whole file gives", async () => {
+Deno.test("--time: only blocks of the range are read, with the output of a whole pass", async () => {
   const paths = [
     ...["callchain", "rounds", "two-events", "all-cpus", "switch", "addr", "dwarf"].map((name) =>
       `${root}fixtures/recorded/${name}.perf.data`
@@ -168,7 +168,7 @@ async function samples(source: ByteSource, time: Times, more: readonly Consumer[
   return lines;
 }
 
-Deno.test("samples of a time come in the same order, whether all of the file is read or not", async () => {
+Deno.test("--time: samples of equal times keep their order if only blocks of the range are read", async () => {
   const paths = [
     ...["callchain", "rounds", "two-events", "all-cpus", "switch", "addr", "dwarf"].map((name) =>
       `${root}fixtures/recorded/${name}.perf.data`

@@ -185,7 +185,7 @@ async function recording(events: readonly Described[], samples: number): Promise
   return sink.bytes();
 }
 
-Deno.test("tracepoints of this kernel print as perf prints them", ignored(noPerf()), async (t) => {
+Deno.test("script: tracepoints of this kernel print as in perf", ignored(noPerf()), async (t) => {
   const all = formats();
   if (all.length === 0) {
     await skipped(t, `${EVENTS} cannot be read (mount tracefs, be root)`);

@@ -67,7 +67,7 @@ const sorted = (map: ReadonlyMap<string, number>): string[] =>
   [...map].map(([path, samples]) => `${path} ${samples}`).sort();
 
 Deno.test({
-  name: "each node of tree, and of tree --callers, has the samples of perf's stacks",
+  name: "tree, tree --callers: each node has the samples of perf's stacks",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
@@ -117,7 +117,7 @@ Deno.test({
     }),
 });
 
-Deno.test("tree: sums are those of funcs, in every form", async () => {
+Deno.test("tree, tree --callers, tree --root: sums are those of funcs", async () => {
   const path = `${FIXTURES}/recorded/callchain.perf.data`;
   const funcs = await tool("funcs", ["--json", path]);
   const total = rowsOf(funcs.out).reduce((sum, { samples }) => sum + samples, 0);
@@ -200,7 +200,7 @@ Deno.test("tree says how many samples have callers where nothing was mapped, as 
   assert(compared > 150);
 });
 
-Deno.test("what has room for one event says which it shows, unless one was chosen", async () => {
+Deno.test("tree, folded, svg, annotate, diff: of two events, a line names the one shown unless it was chosen", async () => {
   const path = `${FIXTURES}/recorded/two-events.perf.data`;
   const rows = (await tool("funcs", ["--json", path])).out.trimEnd().split("\n")
     .map((line): { event: string; samples: number; sym: string } => JSON.parse(line));

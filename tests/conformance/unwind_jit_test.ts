@@ -31,7 +31,7 @@ function functions(text: string): Map<string, string[]> {
 }
 
 Deno.test({
-  name: "stacks go through code of V8 by its own tables, and are those of perf inject --jit",
+  name: "unwinding: stacks through code of V8 are those of perf inject --jit",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {

@@ -173,7 +173,7 @@ async function againstSamply(
 }
 
 Deno.test({
-  name: "unwound stacks have the frames that perf and samply find, and where these stop they go on",
+  name: "unwinding: stacks have the frames of perf and samply, and go on where these stop",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
@@ -220,7 +220,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a symbol bundle keeps what its stacks are unwound with",
+  name: "symbols bundle: stacks are unwound from the bundle without binaries",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
@@ -274,7 +274,7 @@ function buildIdsLast(pipe: Uint8Array): Uint8Array {
 }
 
 Deno.test({
-  name: "binaries of another build unwind nothing, however the recording arrives",
+  name: "unwinding: binaries with another build id are not used, for files and pipes",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {

@@ -13,7 +13,7 @@ function links(path: string): string[] {
     .filter((target) => !/^[a-z]+:/.test(target));
 }
 
-Deno.test("all links of the documentation lead to files", () => {
+Deno.test("documentation: every link leads to a file", () => {
   let checked = 0;
   for (const path of ["README.md", "CONTRIBUTING.md", ...pages.map((name) => `docs/${name}`)]) {
     for (const target of links(path)) {

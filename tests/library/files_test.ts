@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { badNames, sameNames } from "../checks/files.ts";
 
-Deno.test("file names that cannot be checked out everywhere are refused", () => {
+Deno.test("file names: those that some system cannot check out are refused", () => {
   assertEquals(badNames(["a/aux_area.ts", "a/auxiliary.ts", "b/A.ts"]), []);
   assertEquals(badNames(["a/aux.ts"]), ["a/aux.ts: Windows reserves the name aux.ts"]);
   assertEquals(badNames(["com1/b"]), ["com1/b: Windows reserves the name com1"]);
@@ -10,7 +10,7 @@ Deno.test("file names that cannot be checked out everywhere are refused", () => 
   assertEquals(badNames(["a/b.ts", "A/c.ts"]), ["A/c.ts: differs from a by case only"]);
 });
 
-Deno.test("two files of the packages with one name are refused", () => {
+Deno.test("file names: two files of one name in packages are refused", () => {
   assertEquals(
     sameNames(["packages/a/mod.ts", "packages/b/mod.ts", "tools/c.ts", "view/c.ts"]),
     [],

@@ -14,7 +14,7 @@ import { perfText, perfVersion } from "../support/perf.ts";
 const folder = new URL("../../fixtures/", import.meta.url).pathname;
 const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 
-Deno.test("synthesize.ts makes the bytes that are in the repository", async () => {
+Deno.test("fixtures: synthesize.ts makes the bytes in the repository", async () => {
   const made = await synthesize();
   assertEquals(
     [...made.keys()].sort(),
@@ -45,7 +45,7 @@ async function contents(name: string) {
   return { reader, records, offsets };
 }
 
-Deno.test("records: every record type, sample field and shape of counter values is there", async () => {
+Deno.test("fixtures, records: every record type, sample field and shape of counter values occurs", async () => {
   const types = new Set<number>();
   let fields = 0;
   const formats = new Set<string>();
@@ -133,7 +133,7 @@ for (const name of ["edges", "unpadded"]) {
   });
 }
 
-Deno.test("edges: every context marker, every CPU mode and times beyond 2^53 are there", async () => {
+Deno.test("fixtures, edges: every context marker, every CPU mode and times beyond 2^53 occur", async () => {
   const { records } = await contents("edges.perf.data");
   const samples = records.flatMap((record) => record.name === "SAMPLE" ? [record] : []);
   const marks = new Set(
@@ -157,7 +157,7 @@ async function perfFromPipe(path: string): Promise<{ stdout: string; stderr: str
   return { stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
-Deno.test("fixtures say nothing of the machine that they were made on", () => {
+Deno.test("fixtures: none contains names of the machine that made it", () => {
   const words = /\/(home|root|work|mnt|srv)\/|\bdeno\b|node_modules/;
   const decoder = new TextDecoder("latin1");
   const look = (path: string) => {

@@ -46,7 +46,7 @@ const RARE =
   /^packages\/(symbols\/(dwarf|cfi|mod\.ts)|user-records\/mod|dump|intel-pt|tables|edit|session\/(pt|intervals))/;
 const PLAIN = /^packages\/symbols\/cfi\/walk_end\.ts$/;
 
-Deno.test("funcs loads neither debug information nor unwinding nor records that it may not meet", () => {
+Deno.test("funcs: does not load modules for debug information, unwinding and rare records", () => {
   const modules = loaded("funcs");
   const rare = [...modules.keys()].filter((name) => RARE.test(name) && !PLAIN.test(name));
   console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
@@ -58,7 +58,7 @@ Deno.test("funcs loads neither debug information nor unwinding nor records that 
 const RARE_OF_PT =
   /^packages\/(symbols\/(dwarf|mod\.ts)|user-records\/mod|intel-pt\/(mod|.*_text|encode_packet)|export|pt\/parallel|session\/mod)/;
 
-Deno.test("pt loads neither debug information nor other threads nor texts of packets", () => {
+Deno.test("pt: does not load modules for debug information, threads and packet texts", () => {
   const modules = loaded("pt");
   console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
   assertEquals([...modules.keys()].filter((name) => RARE_OF_PT.test(name)), []);

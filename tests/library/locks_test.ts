@@ -13,7 +13,7 @@ interface Lock {
 const read = (name: string) =>
   JSON.parse(Deno.readTextFileSync(new URL(`../../${name}`, import.meta.url)));
 
-Deno.test("a command downloads what commands import, in the versions that tests ran with", () => {
+Deno.test("locks: the lock of commands has their imports in the versions of the tests", () => {
   const [commands, development]: [Lock, Lock] = [read("deno.lock"), read("deno.dev.lock")];
   const imported = Object.values(read("deno.json").imports as Record<string, string>)
     .flatMap((target) => /^npm:((?:@[^/]+\/)?[^/@]+@[^/]+)/.exec(target)?.[1] ?? []);
@@ -24,7 +24,7 @@ Deno.test("a command downloads what commands import, in the versions that tests 
   assert(Object.keys(development.npm).length > Object.keys(commands.npm).length);
 });
 
-Deno.test("the engine of sql is in its own lock, and no other command downloads it", () => {
+Deno.test("locks: the SQL engine is in the lock of sql alone", () => {
   const [commands, development, engine]: [Lock, Lock, Lock] = [
     read("deno.lock"),
     read("deno.dev.lock"),

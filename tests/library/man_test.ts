@@ -25,7 +25,7 @@ async function shown(page: string): Promise<string> {
 }
 
 Deno.test({
-  name: "a manual page of each command: groff takes it, and no word of the help is lost",
+  name: "man: groff formats each page, and every word of the help is there",
   ...ignored(notInstalled("groff")),
   async fn() {
     const sections = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS"];
@@ -54,7 +54,7 @@ Deno.test({
   },
 });
 
-Deno.test("commands of perf are answered with the command to run, and nothing is run", async () => {
+Deno.test("perfdata: a command name of perf gives the command to run instead", async () => {
   const cases: readonly (readonly [readonly string[], string])[] = [
     [
       ["record", "-F", "99", "-g", "--", "sleep", "1"],

@@ -49,7 +49,7 @@ Deno.test("README: three commands, the second of which is what .ci/run runs", ()
 });
 
 Deno.test({
-  name: "README: extract-pt and the installation do what it says, on a clean clone",
+  name: "README: extract-pt and the installation work on a clean clone",
   ignore: missing !== "",
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-clone-" });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { sampleStream, snapshotStream } from "../../fixtures/synthesize/intel_pt.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfVersion } from "../support/perf.ts";
-import { tool } from "../support/tool.ts";
+import { inFolder, tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const fixtures = `${root}fixtures/synthesized`;
@@ -24,16 +24,6 @@ async function extract(
 }
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-
-/** Runs `test` with a directory of its own. */
-async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-extract-" });
-  try {
-    await test(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-}
 
 const names = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 

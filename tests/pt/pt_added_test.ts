@@ -12,7 +12,7 @@ import {
 } from "../../fixtures/stepped/program.ts";
 import { steppedRecording, withSamples } from "../../fixtures/stepped/recording.ts";
 import { asFile } from "../../fixtures/synthesize/recording.ts";
-import { perfText, perfVersion } from "../support/perf.ts";
+import { perfText, perfVersion, trimmedLines } from "../support/perf.ts";
 import { tool } from "../support/tool.ts";
 import { ignored } from "../support/ignored.ts";
 
@@ -34,11 +34,6 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
     cyc: true,
   }, [["--itrace=GL4ce", "-F", "+brstack"], ["--itrace=L2gi500i", "-F", "time,ip,brstacksym"]]],
 ];
-
-/** Lines as they are; spaces at their ends depend on how long the names before were. */
-function linesOf(text: string): string[] {
-  return text.trimEnd().split("\n").map((line) => line.trimEnd());
-}
 
 /** Writes the trace of a program with samples of a clock; returns how many. */
 async function write(path: string, options: StepOptions, variant: EncodeOptions): Promise<number> {
@@ -66,8 +61,8 @@ Deno.test(
         const path = `${folder}/perf.data`;
         samples += await write(path, options, variant);
         for (const args of runs) {
-          const theirs = linesOf((await perfText(["script", ...args], path))?.stdout ?? "");
-          const ours = linesOf((await tool("script", [...args, path])).out);
+          const theirs = trimmedLines((await perfText(["script", ...args], path))?.stdout ?? "");
+          const ours = trimmedLines((await tool("script", [...args, path])).out);
           for (const [i, line] of theirs.entries()) {
             // Of entries of the PLT, perf knows few names, or takes the function before them.
             if (line === ours[i] || ours[i]?.includes("@plt")) continue;

@@ -19,6 +19,7 @@ import { wrapTrace } from "../../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "../support/pt_corpus.ts";
 import { noPerf, perfText, perfVersion } from "../support/perf.ts";
 import { ignored, skipped } from "../support/ignored.ts";
+import { inFolder } from "../support/tool.ts";
 
 const STATIC = ["-O1", "-static"];
 const PROGRAMS: readonly StepOptions[] = [
@@ -45,15 +46,6 @@ function codeOf(program: SteppedProgram): CodeSpace {
     ranges.push(bytesRange(ranges.length, map.start, mappedBytes(map, files)));
   }
   return fixedSpace(ranges);
-}
-
-async function inFolder(use: (folder: string) => void | Promise<void>): Promise<void> {
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-" });
-  try {
-    await use(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
 }
 
 Deno.test(

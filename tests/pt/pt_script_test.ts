@@ -24,7 +24,7 @@ import {
 } from "../../fixtures/synthesize/recording.ts";
 import { wrapTrace } from "../../fixtures/stepped/wrap.ts";
 import { corpusTrace, joined } from "../support/pt_corpus.ts";
-import { noPerf, perfText, perfVersion } from "../support/perf.ts";
+import { noPerf, perfText, perfVersion, trimmedLines } from "../support/perf.ts";
 import { tool } from "../support/tool.ts";
 import { ignored } from "../support/ignored.ts";
 
@@ -80,11 +80,6 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
   ],
 ];
 
-/** Lines as they are; spaces at their ends depend on how long the names before were. */
-function linesOf(text: string): string[] {
-  return text.trimEnd().split("\n").map((line) => line.trimEnd());
-}
-
 /** The recording as one of what is no kernel code, with short names: how long they are says how lines begin. */
 function ofUserCode(recording: Recording): Recording {
   const events = recording.events.map(({ attr, ids }) => ({
@@ -128,9 +123,9 @@ function timeOfItem({ record }: Item): bigint {
 let clocked = 0;
 
 async function compare(path: string, args: readonly string[]): Promise<number> {
-  const theirs = linesOf((await perfText(["script", ...args], path))?.stdout ?? "");
+  const theirs = trimmedLines((await perfText(["script", ...args], path))?.stdout ?? "");
   const { out } = await tool("script", [...args, path]);
-  const ours = linesOf(out);
+  const ours = trimmedLines(out);
   for (const [i, line] of theirs.entries()) {
     if (line.includes(" IPC: ")) clocked++;
     // Of entries of the PLT, perf knows few names, or takes the function before them.

@@ -34,7 +34,7 @@ import { steppedFile } from "../../fixtures/stepped/recording.ts";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";
-import { tool } from "../support/tool.ts";
+import { inFolder, tool } from "../support/tool.ts";
 import { threadWithin } from "../../packages/session/workers/testing.ts";
 
 /** The packets of time that a trace has. */
@@ -171,15 +171,6 @@ async function compare(
     found.again += joined.again;
     found.lines += got.lines.length;
     found.others += got.lines.filter((line) => line.startsWith("other before")).length;
-  }
-}
-
-async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-threads-" });
-  try {
-    await use(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
   }
 }
 

@@ -41,7 +41,7 @@ import { steppedFile } from "../../fixtures/stepped/recording.ts";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";
-import { tool } from "../support/tool.ts";
+import { inFolder, tool } from "../support/tool.ts";
 import { threadWithin } from "../../packages/session/workers/testing.ts";
 
 /** The packets of time that a trace has. */
@@ -343,15 +343,6 @@ async function compare(
     found.rows += wanted.length;
     found.ranges += joined.ranges;
     found.again += joined.again;
-  }
-}
-
-async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-workers-" });
-  try {
-    await use(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
   }
 }
 

@@ -116,6 +116,11 @@ async function runPerf(
   }
 }
 
+/** Lines without the spaces at their ends, whose number depends on how long the names before were. */
+export function trimmedLines(text: string): string[] {
+  return text.trimEnd().split("\n").map((line) => line.trimEnd());
+}
+
 /** perf puts its own vdso into a temporary file and prints that file's random name. */
 function stable(text: string): string {
   return text.replace(/\/tmp\/perf-vdso\.so-\w{6}/g, "/tmp/perf-vdso.so-XXXXXX");

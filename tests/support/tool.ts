@@ -104,6 +104,17 @@ export async function tool(
   return thrown === undefined ? result : { ...result, thrown };
 }
 
+/**
+ * Runs a tool to its end, and returns its standard output.
+ *
+ * @throws {Error} If its exit code is not 0, with what it wrote to standard error.
+ */
+export async function outputOf(name: string, ...args: string[]): Promise<string> {
+  const { code, out, err } = await tool(name, args);
+  if (code !== 0) throw new Error(`${name} ${args.join(" ")}: exit code ${code}: ${err}`);
+  return out;
+}
+
 function resultOf(code: number, stdout: Uint8Array, stderr: Uint8Array): ToolResult {
   const decoder = new TextDecoder();
   const shown = decoder.decode(stderr);
@@ -162,7 +173,7 @@ export async function runProgram(
 }
 
 /** Calls back with a temporary directory, which is removed afterwards. */
-export async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+export async function inFolder(use: (folder: string) => void | Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-" });
   try {
     await use(folder);

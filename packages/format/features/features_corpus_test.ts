@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { buildIdText } from "./build_id.ts";
@@ -10,16 +11,7 @@ import { decode } from "../struct/mod.ts";
 const CORPUS = Deno.env.get("PERFDATA_CORPUS") ??
   new URL("../../../../shared/corpus", import.meta.url).pathname;
 
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const hasCorpus = exists(`${CORPUS}/INDEX.tsv`);
+const hasCorpus = existsSync(`${CORPUS}/INDEX.tsv`);
 if (!hasCorpus) console.log(`ignored: no corpus at ${CORPUS} (PERFDATA_CORPUS)`);
 interface CorpusFile {
   path: string;

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { assert, assertEquals } from "@std/assert";
 import { icedKind, loadIced } from "./iced_testing.ts";
 import { InsnDecoder, type InsnMode } from "./insn_decoder.ts";
@@ -6,15 +7,6 @@ import { ignored, skipped } from "../../../tests/support/ignored.ts";
 
 const LIBRARIES = ["libc.so.6", "libcrypto.so.3", "ld-linux-x86-64.so.2", "libstdc++.so.6"]
   .map((name) => `/lib/x86_64-linux-gnu/${name}`);
-
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const ICED = await loadIced();
 type Iced = NonNullable<typeof ICED>;
@@ -55,7 +47,7 @@ function compare(iced: Iced, bytes: Uint8Array, mode: InsnMode): number {
 Deno.test("InsnDecoder agrees with iced-x86 at every byte of real code", ignored(NO_ICED), () => {
   let compared = 0;
   for (const path of LIBRARIES) {
-    if (!exists(path)) {
+    if (!existsSync(path)) {
       console.log(`not compared: ${path} is not here`);
       continue;
     }

@@ -58,7 +58,7 @@ export interface RecordingTablesOptions {
   /** Rows of samples that are written at a time. */
   readonly groupRows?: number | undefined;
   /** Called between tables at the end, which take a while: so that a program looks for signals, for one. */
-  readonly pause?: (() => Promise<void>) | undefined;
+  readonly pause?: (() => Promise<void> | undefined) | undefined;
 }
 
 /** Rows of a group of samples. */
