@@ -33,7 +33,7 @@ export interface BlockService<About> {
   unwind?(about: About, engine: Engine): ReturnType<NonNullable<EngineOptions["unwind"]>>;
 }
 
-/** Serves the threads of `runWorkers` in a worker's module: reads stretches of a file as they are dealt out. */
+/** Serves the threads of `readWithWorkers` in a worker's module: reads stretches of a file as they are dealt out. */
 export function serveBlocks<About>(service: BlockService<About>): void {
   servePool((task: ThreadTask) => openTaker(service, task));
 }
