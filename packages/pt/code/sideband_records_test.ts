@@ -282,3 +282,11 @@ Deno.test("PtHistory: kernel addresses are found in the kernel's maps at any tim
     ...[true, true, false],
   ]);
 });
+
+Deno.test("PtHistory: a process or thread that is not known is none", async () => {
+  const { history } = await sidebandOf([]);
+  history.thread(-1, 88, 5);
+  history.thread(9, -1, 5);
+  history.thread(0, 0, 5);
+  assertEquals([history.pid(88, 9), history.pid(-1, 9), history.pid(0, 9)], [88, -1, 0]);
+});

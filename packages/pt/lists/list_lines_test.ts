@@ -430,3 +430,27 @@ Deno.test("PtEntries: each thread has the time and entries of its objects, witho
     ["0x9000 372 1 1", "0x10 184 1 1", "0x11 0 0 1"],
   ]);
 });
+
+Deno.test("PtList: a conditional branch is listed where it is taken", async () => {
+  // 1000: je 1004; 1002: nop; 1003: nop; 1004: jmp rax
+  const recording = {
+    code: Uint8Array.fromHex("7402" + "9090" + "ffe0"),
+    cpus: [[
+      ...psb(0, BASE),
+      tsc(1000),
+      tnt("0"),
+      ip("TIP", BASE),
+      tsc(2000),
+      tnt("1"),
+      ip("TIP", BASE),
+    ]],
+  };
+  const lines = short(await listed({ branches: true }, {}, recording));
+  assertEquals(
+    lines.filter((line) => !line.includes("tr strt")).map((line) => line.replace(/^\d+ /, "")),
+    [
+      "jmp 1004 0x4 => 1000 0x0",
+      "jcc 1000 0x0 => 1004 0x4",
+    ],
+  );
+});

@@ -487,3 +487,36 @@ Deno.test("sampleRows: of packets alone, instructions are where packets have add
     "cbr 3348 1000 1 25 (at 0)",
   ]);
 });
+
+Deno.test("sampleRows: conditional branches are samples where they are taken, with what is counted at each", async () => {
+  // 1000: je 1004; 1002: nop; 1003: nop; 1004: jmp rax
+  const recording = {
+    code: Uint8Array.fromHex("7402" + "9090" + "ffe0"),
+    cpus: [[
+      ...psb(0, BASE),
+      tsc(1000),
+      tnt("0"),
+      ip("TIP", BASE),
+      tsc(2000),
+      tnt("1"),
+      ip("TIP", BASE),
+    ]],
+  };
+  const branches = short(await sampleRows(recording, "b"), "branches 7/7/0 ");
+  assertEquals(branches, [
+    "372 1004>1000 1 1 (at 4; to 0)",
+    // Branch, conditional.
+    "744 1000>1004 9 1 (at 0; to 4)",
+    "744 1004>1000 1 1 (at 4; to 0)",
+  ]);
+  // Not taken, it has no target.
+  const insns = short(await sampleRows(recording, "i1i"), "instructions 7/7/0 ");
+  assertEquals(insns.map((line) => line.split(" ").slice(0, 3).join(" ")), [
+    "372 1000 9",
+    "372 1002 0",
+    "372 1003 0",
+    "372 1004>1000 1",
+    "744 1000>1004 9",
+    "744 1004>1000 1",
+  ]);
+});
