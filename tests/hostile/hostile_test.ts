@@ -20,7 +20,7 @@ const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 /** 48 KB of zstd that stand for 1.5 GB: damaged, and so for the fuzzer and the table of SECURITY.md. */
 const BOMB = "zstd-bomb";
 
-Deno.test("synthesize.ts makes the bytes that are in the repository", async () => {
+Deno.test("hostile recordings: synthesize.ts makes the bytes in the repository", async () => {
   const made = await synthesizeHostile();
   assertEquals([...made.keys()].sort(), [...FILES, BOMB].map((name) => `${name}.perf.data`).sort());
   for (const [name, bytes] of made) assertEquals(Deno.readFileSync(FOLDER + name), bytes, name);
