@@ -113,6 +113,8 @@ Deno.test("flameData: two profiles are one with the sums of both, a base is told
   const compared = flameData([smallProfile(), smallProfile(), smallProfile()], { base: 1 });
   const flame = tree({}, compared);
   assertEquals([compared.recordings, flame.baseTotal, flame.total], [[1, 2], 49, 98]);
+  // Samples are those of the two that are compared with the base.
+  assertEquals([flame.totalSamples, flame.totalPeriod], [12, 98]);
   assertEquals([...flame.base], [...flame.value].map((value) => value / 2));
   for (let box = 0; box < flame.length; box++) assertEquals(shareChange(flame, box), 0);
 });

@@ -72,8 +72,9 @@ async function reportOf(
   options: Partial<CacheLineOptions> = {},
   by?: readonly (typeof COALESCED)[number][],
   littleEndian = true,
+  accesses = ACCESSES,
 ): Promise<{ report: CacheLineReport; counts: CacheLines }> {
-  const reader = await opened(ACCESSES, littleEndian);
+  const reader = await opened(accesses, littleEndian);
   const counts = new CacheLines(by);
   await runEngine(reader, [counts]);
   const resolver = new SymbolResolver(noFiles, { machine: {}, parameters: false });
@@ -130,6 +131,22 @@ Deno.test("CacheLines: accesses of a line are by offset and code, with their CPU
       [63, "0x20", "0x7f", [0], 1, 0, 0, 0, undefined, undefined],
     ],
   );
+});
+
+Deno.test("CacheLines: a line of the file has as many lines of physical memory as addresses differ beyond 64 bytes", async () => {
+  // The second is of the line of the first; the others differ in the upper half and in the lower one.
+  const physical = [0x5_0000_0040n, 0x5_0000_007fn, 0x6_0000_0040n, 0x5_0000_0080n, 0n];
+  const accesses = physical.map((phys_addr) =>
+    access(7, 0, 0x400010, 0x700040, HITM, 1, { phys_addr })
+  );
+  for (const littleEndian of [true, false]) {
+    const { report } = await reportOf({}, undefined, littleEndian, accesses);
+    assertEquals(report.lines.map(({ physicalLines, counts }) => [physicalLines, counts.records]), [
+      [3, 5],
+    ]);
+    // No topology says which node has the memory.
+    assertEquals(report.lines[0]?.memoryNodes, []);
+  }
 });
 
 Deno.test("CacheLines: by process and thread, accesses to one offset are apart", async () => {
