@@ -4,6 +4,7 @@ import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import { assertEquals } from "@std/assert";
 import type { ByteText } from "../formats/byte_text.ts";
 import { ChromeCalls } from "../formats/chrome_calls.ts";
+import { PerfettoCalls } from "../formats/perfetto_calls.ts";
 import { CallJson, type CallJsonOptions } from "./call_json.ts";
 import { CallText } from "./call_text.ts";
 
@@ -19,6 +20,7 @@ function namesFrom(seconds: number): PtNames {
       seconds,
       secondsOf: (ns: number) => seconds + Math.floor(ns / 1e9),
       restOf: (ns: number) => ns % 1e9,
+      exact: (ns: number) => BigInt(seconds) * 1_000_000_000n + BigInt(ns),
     },
   } as Partial<PtNames> as PtNames;
 }
@@ -182,4 +184,97 @@ Deno.test("ChromeCalls: without a call, the file is JSON with one name", () => {
     tid: 0,
     args: {},
   }]);
+});
+
+/** Fields of messages that are texts: names of slices and arguments, values of these, tracks, processes, threads. */
+const TEXTS = /^\/1\/(?:12\/[23]\/2|11\/4\/6|60\/2|60\/3\/6|60\/4\/5)$/;
+
+/** A protocol buffer message as text: `{field:value …}`, in the order of its bytes. */
+function messageText(bytes: Uint8Array, path = ""): string {
+  let at = 0;
+  const number = (): bigint => {
+    for (let value = 0n, shift = 0n;; shift += 7n) {
+      const byte = bytes[at++] as number;
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+  };
+  const fields: string[] = [];
+  while (at < bytes.length) {
+    const key = Number(number());
+    const here = `${path}/${key >> 3}`;
+    const value = number();
+    if ((key & 7) === 0) fields.push(`${key >> 3}:${value}`);
+    else {
+      const part = bytes.subarray(at, at += Number(value));
+      const text = TEXTS.test(here) ? `"${decoder.decode(part)}"` : messageText(part, here);
+      fields.push(`${key >> 3}:${text}`);
+    }
+  }
+  return `{${fields.join(" ")}}`;
+}
+
+function perfettoOf(rows: readonly Row[]): { text: string; calls: PerfettoCalls } {
+  const calls = new PerfettoCalls(namesFrom(5), HISTORY);
+  const parts: Uint8Array[] = [];
+  const out = (bytes: Uint8Array): void => void parts.push(bytes.slice());
+  calls.rows(eventsOf(rows), out);
+  calls.finish(out);
+  const all = Uint8Array.from(parts.flatMap((part) => [...part]));
+  return { calls, text: messageText(all).slice(1, -1) };
+}
+
+/** The packets that begin and end calls, and those of tracks, as text. */
+const packetsOf = (text: string, field: number): string[] =>
+  text.split(/ (?=1:\{(?:10|6|8):)/).filter((packet) =>
+    new RegExp(`[ {]${field}:\\{`).test(packet)
+  );
+
+Deno.test("PerfettoCalls: a call begins and ends a slice, times are distances within the thread's packets", () => {
+  const { text, calls } = perfettoOf(ROWS);
+  // Field numbers of trace_packet.proto: 8 the time, 10 the sequence, 11 the event, 12 names, 13 the state.
+  const end = (time: number, insns: number, more = "") =>
+    `1:{8:${time} 10:1 13:2 11:{4:{1:1 3:${insns}}${more} 9:2}}`;
+  const begin = (time: number, iid: number, name = "") =>
+    `1:{8:${time} 10:1 13:2 11:{9:1 10:${iid}}${name && ` 12:{2:{1:${iid} 2:"${name}"}}`}}`;
+  assertEquals(packetsOf(text, 11).filter((packet) => packet.startsWith("1:{8:")), [
+    begin(0, 1, "main"),
+    begin(100, 2, "f"),
+    end(50, 10),
+    begin(50, 3, "g"),
+    begin(100, 2),
+    end(600, 5, ` 4:{1:2 6:"no return seen"}`),
+    end(1, 8),
+    end(1_600_000_100 - 1001, 30),
+  ]);
+  // The return of thread 8 has no time: it is no call that is left out.
+  assertEquals([calls.calls, calls.untimed, calls.headless], [4, 0, 0]);
+});
+
+Deno.test("PerfettoCalls: a thread has a track in that of its process, idle tasks one of each CPU", () => {
+  const { text, calls } = perfettoOf([
+    [0, 7, 0, 0, 100],
+    [0, 1, 0, 0, 100],
+    [0, 0, 0, 0, 100],
+    [0, -1, 0, 0, 100],
+    [0, 8, 0, 0, -1],
+    [1, 8, 0, 0, 100],
+  ]);
+  assertEquals(packetsOf(text, 60), [
+    `1:{10:1 60:{1:17 3:{1:7 6:":7"}}}`,
+    `1:{10:1 60:{1:2 4:{1:7 2:7 5:"demo"} 5:17}}`,
+    `1:{10:2 60:{1:5 3:{1:1 6:":1"}}}`,
+    `1:{10:2 60:{1:4 4:{1:1 2:1 5:":1"} 5:5}}`,
+    `1:{10:3 60:{1:6 2:"swapper"}}`,
+    `1:{10:4 60:{1:8 2:"unknown"}}`,
+    `1:{10:5 60:{1:15 3:{1:6 6:"six"}}}`,
+    `1:{10:5 60:{1:10 4:{1:6 2:8 5:":8"} 5:15}}`,
+  ]);
+  // A call without a time, and a return whose call was not seen.
+  assertEquals([calls.calls, calls.untimed, calls.headless], [4, 1, 1]);
+  // The clock of the first sequence begins at 5 s and 100 ns.
+  assertEquals(
+    packetsOf(text, 6)[0],
+    "1:{6:{1:{1:64 2:5000000100 3:1} 1:{1:6 2:5000000100}} 10:1}",
+  );
 });
