@@ -233,6 +233,114 @@ for (const language of LANGUAGES) {
   });
 }
 
+/** How often each program is recorded for a side of a comparison. */
+const TURNS = 3;
+
+for (const language of LANGUAGES) {
+  Deno.test({
+    name:
+      `${language.name}: diff marks nothing of a program against itself, and the function that is 30% slower`,
+    ...ignored(noWalk ?? language.missing),
+    fn: () =>
+      inFolder(async (folder) => {
+        const { source, compile, run, jit } = language;
+        Deno.copyFileSync(SOURCES + source, `${folder}/${source}`);
+        if (compile !== undefined) runIn(folder, compile[0] as string, ...compile.slice(1));
+        const sides = { base: "100", same: "100", slower: "130" };
+        const of = (side: keyof typeof sides): string[] =>
+          Array.from({ length: TURNS }, (_, turn) => `${folder}/${side}-${turn}.data`);
+        try {
+          // In turn, so that all sides meet the same machine. Many samples, so that few of them are chance.
+          for (let turn = 0; turn < TURNS; turn++) {
+            for (const [side, percent] of Object.entries(sides)) {
+              runIn(
+                folder,
+                ...[
+                  "perf",
+                  "--buildid-dir",
+                  `${folder}/debug`,
+                  "record",
+                  "-q",
+                  "-k",
+                  "mono",
+                ] as const,
+                ...["-e", "cpu-clock:u", "-F", "3999", "-o", `${side}-${turn}.data`],
+                ...[...run, percent],
+              );
+            }
+          }
+          await compareSame(language, of("base"), of("same"));
+          await compareSlower(language, of("base"), of("slower"));
+        } finally {
+          if (jit === "map") {
+            for (const data of [...of("base"), ...of("same"), ...of("slower")]) {
+              removeMaps(await pidsOf(data));
+            }
+          }
+        }
+      }),
+  });
+}
+
+/** A line of `diff --json` about a function. */
+interface Changed {
+  readonly name: string;
+  readonly change: number;
+  readonly significant: boolean;
+  readonly note?: string;
+}
+
+/** The changes of functions, and the exit code with `--fail-above 5%`. */
+async function changes(
+  before: readonly string[],
+  after: readonly string[],
+): Promise<{ rows: readonly Changed[]; code: number }> {
+  const flags = ["--json", "--all", "--fail-above", "5%"];
+  const { out, err, code } = await tool("diff", [...flags, ...before, "vs", ...after]);
+  const [, ...rows] = out.trim().split("\n").map((line): Changed => JSON.parse(line));
+  assert(rows.length > 0, err);
+  return { rows, code };
+}
+
+/** Whether a row is about one of the program's functions, with or without its parameters. */
+function isCalled({ called }: Language, name: string, row: Changed): boolean {
+  const wanted = called(name);
+  return wanted.test(row.name) || wanted.test(row.name.replace(/\([^()]*\)$/, ""));
+}
+
+/** Of a program against itself, 5% of comparisons may have a mark, but of a small change. */
+async function compareSame(
+  language: Language,
+  before: readonly string[],
+  after: readonly string[],
+): Promise<void> {
+  const { rows, code } = await changes(before, after);
+  const marked = rows.filter(({ significant }) => significant);
+  console.log(`${language.name}: ${marked.length} of ${rows.length} functions marked: same`);
+  assertEquals(marked.filter(({ change }) => Math.abs(change) > 0.05), []);
+  assertEquals(code, 0, "--fail-above 5%");
+  const [inner] = rows.filter((row) => isCalled(language, "inner", row));
+  assertEquals(inner?.note ?? "", "", `${language.name}: ${JSON.stringify(rows.slice(0, 5))}`);
+}
+
+/** The slower function is marked with a larger share; no other function is. */
+async function compareSlower(
+  language: Language,
+  before: readonly string[],
+  after: readonly string[],
+): Promise<void> {
+  const { rows } = await changes(before, after);
+  const slower = rows.filter(({ significant, change }) => significant && change > 0);
+  const inner = slower.filter((row) => isCalled(language, "inner", row));
+  console.log(`${language.name}: ${slower.length} of ${rows.length} functions marked: slower`);
+  const text = `${language.name}: ${JSON.stringify(rows.slice(0, 5))}`;
+  assert(inner.length > 0, text);
+  // A share of one half grows to 56.5%: all others shrink.
+  assert(inner.reduce((sum, { change }) => sum + change, 0) > 0.02, text);
+  const others = slower.filter((row) => !inner.includes(row));
+  assertEquals(others.filter(({ change }) => change > 0.02), [], text);
+}
+
 /** Stacks are those of perf, and the three functions call each other in them. */
 async function compareStacks(
   folder: string,

@@ -3,5 +3,10 @@ public class Walk {
   static void inner(long n) { for (long i = 0; i < n; i++) sum += i * i ^ sum; }
   static void middle(long n) { inner(n); sum++; }
   static void outer(long n) { middle(n); sum++; }
-  public static void main(String[] args) { for (int i = 0; i < 30000; i++) outer(20000); System.out.println(sum); }
+  static void steady(long n) { for (long i = 0; i < n; i++) sum += i * i ^ sum; }
+  public static void main(String[] args) {
+    long percent = args.length > 0 ? Long.parseLong(args[0]) : 100;
+    for (int i = 0; i < 150; i++) { outer(20000 * percent); steady(2000000); }
+    System.out.println(sum);
+  }
 }

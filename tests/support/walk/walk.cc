@@ -1,3 +1,4 @@
+#include <cstdlib>
 namespace shop {
 volatile unsigned long sum;
 template <typename T> struct Till {
@@ -6,5 +7,9 @@ template <typename T> struct Till {
 };
 [[gnu::noinline]] void middle(unsigned long n) { Till<unsigned long>().inner(n); sum = sum + 1; }
 [[gnu::noinline]] void outer(unsigned long n) { middle(n); sum = sum + 1; }
+[[gnu::noinline]] void steady(unsigned long n) { for (unsigned long i = 0; i < n; i++) sum = sum + i * i; }
 }
-int main() { for (int i = 0; i < 9000; i++) shop::outer(20000); }
+int main(int argc, char **argv) {
+  unsigned long percent = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 100;
+  for (int i = 0; i < 90; i++) { shop::outer(20000 * percent); shop::steady(2000000); }
+}

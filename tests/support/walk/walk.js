@@ -10,5 +10,11 @@ function outer(n) {
   middle(n);
   sum++;
 }
-const end = Date.now() + 800;
-while (Date.now() < end) outer(20000);
+function steady(n) {
+  for (let i = 0; i < n; i++) sum = (sum + i * i) | 0;
+}
+const percent = Number(process.argv[2] ?? 100);
+for (let i = 0; i < 40; i++) {
+  outer(20000 * percent);
+  steady(2000000);
+}
