@@ -154,6 +154,48 @@ Deno.test("code at a reused address: funcs, folded, script and annotate name it 
     }
   }));
 
+Deno.test("code at a reused address: a forked child keeps the code that its parent had at the fork", () =>
+  inFolder(async (folder) => {
+    const made = await recording(folder, 1);
+    const fork = (pid: number, ppid: number, time: bigint): Item => ({
+      record: {
+        type: 7,
+        name: "FORK",
+        misc: 0,
+        body: { pid, ppid, tid: pid, ptid: ppid, time },
+        sample_id: { pid: ppid, tid: ppid, time },
+      } as Item["record"],
+    });
+    const sample = (pid: number, time: bigint): Item => ({
+      record: {
+        type: 9,
+        name: "SAMPLE",
+        misc: 2,
+        body: {
+          ip: A + 4n,
+          pid,
+          tid: pid,
+          time,
+          period: 1n,
+          callchain: [0xfffffffffffffe00n, A + 4n],
+        },
+      } as Item["record"],
+    });
+    // At A in process 42: first from 10 on, second from 40 on, third from 60 on. 50 forks 51.
+    const more = [fork(50, 42, 35n), sample(50, 45n), sample(50, 65n), fork(51, 50, 66n)];
+    const last = [sample(51, 71n), fork(52, 42, 81n), sample(52, 95n)];
+    const path = `${folder}/perf.data`;
+    await Deno.writeFile(
+      path,
+      await asFile({ ...made, items: [...made.items, ...more, ...last] }, true),
+    );
+    const { out } = await tool("script", ["-G", "-F", "pid,ip,sym", path]);
+    const seen = out.trim().split("\n").map((line) => line.trim().split(/\s+/))
+      .filter(([pid = ""]) => Number(pid) >= 50)
+      .map(([pid = "", , name = ""]) => [Number(pid), name.replace(/\W.*/, "")]);
+    assertEquals(seen, [[50, "first"], [50, "first"], [51, "first"], [52, "third"]], out);
+  }));
+
 Deno.test("code at a reused address: with another clock the newest code names it, a line says the share and the remedy", () =>
   inFolder(async (folder) => {
     const path = `${folder}/perf.data`;

@@ -18,22 +18,30 @@ export function isMonotonic({ events }: Pick<PerfDataReader, "events">): boolean
 export class JitVersions {
   readonly #symbols: JitSymbols;
   readonly #timeOf: (ns: number) => number;
+  readonly #untilOf: (pid: number) => number;
 
   /**
    * Versions of a file.
    *
+   * @param untilOf until which time of the recording the file describes the memory of a process
    * @param timeOf converts a time of the recording to the clock of the file
    */
-  constructor(symbols: JitSymbols, timeOf: (ns: number) => number = (ns) => ns) {
+  constructor(
+    symbols: JitSymbols,
+    untilOf: (pid: number) => number,
+    timeOf: (ns: number) => number = (ns) => ns,
+  ) {
     this.#symbols = symbols;
+    this.#untilOf = untilOf;
     this.#timeOf = timeOf;
   }
 
-  /** `JitSymbols.version` of an address at a time, both as halves. */
-  find(hi: number, lo: number, timeHi: number, timeLo: number): number {
+  /** `JitSymbols.version` of an address at a time, both as halves, in the memory of a process. */
+  find(pid: number, hi: number, lo: number, timeHi: number, timeLo: number): number {
     // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
     const time = (timeHi >>> 0) * 2 ** 32 + (timeLo >>> 0);
-    return this.#symbols.version(addressFromHalves(hi, lo), this.#timeOf(time));
+    const seen = Math.min(time, this.#untilOf(pid));
+    return this.#symbols.version(addressFromHalves(hi, lo), this.#timeOf(seen));
   }
 }
 
@@ -54,17 +62,20 @@ export class JitRecorded {
    * The versions of an object's code; `undefined` if it has no jitdump file, or if its times cannot be
    * compared with those of the recording: then the newest code counts.
    */
-  of({ jitdump }: SymbolObject): JitVersions | undefined {
+  of({ jitdump, path }: SymbolObject): JitVersions | undefined {
     const file = jitdump === undefined ? undefined : this.#files.readable(jitdump);
     if (file === undefined) return undefined;
     const { header: { flags }, symbols } = file;
+    // The map of an address space that a fork copied has the name of the process that made it.
+    const owner = Number(/^\/tmp\/perf-(\d+)\.map$/.exec(path)?.[1] ?? -1);
+    const untilOf = (pid: number): number => this.#recorded.forkedAt(owner, pid);
     if ((flags & ARCH_TIMESTAMP) === 0n) {
-      return isMonotonic(this.#reader) ? new JitVersions(symbols) : undefined;
+      return isMonotonic(this.#reader) ? new JitVersions(symbols, untilOf) : undefined;
     }
     const { timeConv } = this.#recorded;
     if (timeConv === undefined) return undefined;
     const zero = Number(timeConv.time_zero);
     const scale = 2 ** Number(timeConv.time_shift) / Number(timeConv.time_mult);
-    return new JitVersions(symbols, (ns) => (ns - zero) * scale);
+    return new JitVersions(symbols, untilOf, (ns) => (ns - zero) * scale);
   }
 }

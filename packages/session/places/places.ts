@@ -12,6 +12,7 @@ import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { kernelModuleName } from "../machine/kernel_maps.ts";
 import type { MachineView } from "../machine/machine_view.ts";
+import { intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { guestOfPid } from "../machine/guest_machines.ts";
 import { GUEST_KERNEL, type MappedObject, type RecordedObjects } from "./recorded_objects.ts";
@@ -244,7 +245,8 @@ export class Places {
     }
     const versions = this.#versions[object];
     if (versions !== undefined) {
-      const version = versions.find(hi, lo, this.nowHi, this.nowLo);
+      const pid = intAt(machine.pids, thread);
+      const version = versions.find(pid, hi, lo, this.nowHi, this.nowLo);
       if (version >= 0) this.#object = this.#objectOfVersion(object, version);
       return;
     }

@@ -20,12 +20,13 @@ import {
   PERF_RECORD_MISC_MMAP_BUILD_ID,
 } from "@perfdata/format/perf-event";
 import {
+  PERF_RECORD_FORK,
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_TIME_CONV,
 } from "@perfdata/format/record-types";
-import { MMAP, MMAP2 } from "@perfdata/format/records";
+import { FORK, MMAP, MMAP2 } from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import type { RecordedSymbolsOf } from "@perfdata/symbols/resolver-options";
 import type { SymbolObject } from "@perfdata/symbols";
@@ -40,6 +41,8 @@ import { guestOfPid, isGuestMode } from "../machine/guest_machines.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
 // Where the fields lie.
+const TASK = layoutOf(FORK);
+const TASK_SIZE = prefixSize(FORK);
 const MAP = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
 const BUILD = layoutOf(BUILD_ID_RECORD);
@@ -118,6 +121,8 @@ export class RecordedObjects {
   readonly #stream: Stream;
   readonly #buildIds = new Map<string, string>();
   readonly #jitdumps = new Map<number, string>();
+  /** By process id: its parent, and the time of the fork in ns, which may be rounded. */
+  readonly #forks = new Map<number, { readonly parent: number; readonly time: number }>();
   readonly #diagnostics: Diagnostics | undefined;
   readonly #withSymbols: { readonly id: number; readonly bytes: Uint8Array }[] = [];
   #files: RecordedFile[] | undefined;
@@ -192,7 +197,16 @@ export class RecordedObjects {
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const le = this.#stream.littleEndian;
     const type = view.getUint32(start, le);
-    if (type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2) {
+    if (type === PERF_RECORD_FORK && end - start >= TASK_SIZE) {
+      const pid = view.getInt32(start + TASK.pid, le);
+      const parent = view.getInt32(start + TASK.ppid, le);
+      const hi = view.getUint32(start + TASK.time + (le ? 4 : 0), le);
+      const lo = view.getUint32(start + TASK.time + (le ? 0 : 4), le);
+      // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
+      const time = hi * 2 ** 32 + lo;
+      // perf describes processes that ran before by a FORK without a time.
+      if (pid !== parent && time > 0) this.#forks.set(pid, { parent, time });
+    } else if (type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2) {
       if (end - start >= (type === PERF_RECORD_MMAP ? MAP : MAP2).filename) {
         this.#mmap(bytes, view, start, end, type);
       }
@@ -274,6 +288,22 @@ export class RecordedObjects {
         this.#jitdumps.set(view.getInt32(start + MAP.pid, le), name);
       }
     }
+  }
+
+  /**
+   * When a process got its copy of another's memory, in ns: the time of the fork that led from the owner to it.
+   * Infinity for the owner itself, and if no such fork was recorded.
+   */
+  forkedAt(owner: number, pid: number): number {
+    let of = pid;
+    // As many steps as there are forks: numbers of processes may be used again.
+    for (let steps = this.#forks.size; of !== owner && steps > 0; steps--) {
+      const fork = this.#forks.get(of);
+      if (fork === undefined) break;
+      if (fork.parent === owner) return fork.time;
+      of = fork.parent;
+    }
+    return Infinity;
   }
 
   /** How many processes have jitdump files, as far as is known. */
