@@ -231,3 +231,45 @@ Deno.test({
     }
   },
 });
+
+Deno.test({
+  name:
+    "pt --calls: a call whose branches may be of another thread has unsure, and a mark in the table",
+  ignore: cannot !== undefined,
+  fn: async () => {
+    const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-calls-" });
+    try {
+      const program = stepProgram(folder, {
+        program: "family",
+        flags: ["-O1", "-static"],
+        executes: ["calls"],
+        limit: 80_000,
+      });
+      let found = 0;
+      for (const psbEvery of [300, 2000]) {
+        const options = { psbEvery, compressReturns: true, tsc: true, sparse: true };
+        const parts = encodeOnCpus(program, options, 2, (turn) => turn % 2);
+        const path = `${folder}/perf-${psbEvery}.data`;
+        Deno.writeFileSync(path, await steppedFile(program, parts, options));
+        const rows = async (...flags: string[]) =>
+          (await tool("pt", [...flags, "--json", path])).out.trimEnd().split("\n")
+            .map((line): Record<string, unknown> => JSON.parse(line));
+        const branches = (await rows("--branches")).filter(({ unsure }) => unsure === true);
+        const ofKind = (kind: string) => branches.filter((row) => row["kind"] === kind).length;
+        const unsure = (await rows("--calls")).filter((row) => row["unsure"] === true).length;
+        const [calls, returns] = [ofKind("call"), ofKind("return")];
+        const about = `PSB each ${psbEvery}: ${unsure} calls; ${calls} calls, ${returns} returns`;
+        assert(unsure >= Math.max(calls, returns) && unsure <= calls + returns, about);
+        found += unsure;
+        const { out } = await tool("pt", ["--calls", path]);
+        const ends = out.split("\n").filter((line) =>
+          /^ *\d+\? /.test(line) && !line.endsWith("{")
+        );
+        assertEquals(ends.length, unsure, about);
+      }
+      assert(found > 0);
+    } finally {
+      Deno.removeSync(folder, { recursive: true });
+    }
+  },
+});

@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { byteAt, intAt } from "@perfdata/format/elements";
 import type { CallEvents } from "@perfdata/pt/calls";
 import type { PtNames } from "@perfdata/pt/code";
 import type { NameFilter } from "@perfdata/pt/lists";
@@ -33,6 +33,7 @@ export class CallJson {
   readonly #head = new TextPool();
   #tid = NaN;
   #cpu = NaN;
+  #unsure = NaN;
 
   /** With a filter, only calls of those functions are written. */
   constructor(names: PtNames, options: CallJsonOptions = {}) {
@@ -79,11 +80,17 @@ export class CallJson {
   #putHead(events: CallEvents, i: number): void {
     const tid = intAt(events.tid, i);
     const cpu = events.cpu[i] ?? -1;
-    if (tid !== this.#tid || cpu !== this.#cpu) {
+    const unsure = byteAt(events.unsure, i);
+    if (tid !== this.#tid || cpu !== this.#cpu || unsure !== this.#unsure) {
       this.#tid = tid;
       this.#cpu = cpu;
+      this.#unsure = unsure;
       const ofCpu = cpu < 0 ? "" : `"cpu":${cpu},`;
-      this.#head.only(encoder.encode(`{"event":"call","tid":${tid},${ofCpu}`));
+      this.#head.only(
+        encoder.encode(
+          `{"event":"call","tid":${tid},${unsure === 1 ? `"unsure":true,` : ""}${ofCpu}`,
+        ),
+      );
     }
     this.text.pooled(this.#head, 0);
   }

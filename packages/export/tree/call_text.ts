@@ -1,8 +1,9 @@
-import { intAt } from "@perfdata/format/elements";
+import { byteAt, intAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 import type { CallEvents } from "@perfdata/pt/calls";
 import type { PtNames } from "@perfdata/pt/code";
 import { durationText, type NameFilter } from "@perfdata/pt/lists";
+import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { enlarge } from "@perfdata/format/enlarge";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 
@@ -26,10 +27,13 @@ interface Thread {
   /** What lines begin with: tid and whole seconds, and which seconds. */
   readonly head: TextPool;
   headSeconds: number;
+  headUnsure: number;
   /** When the held call was, ns, what it is of, and how deep. */
   heldTime: number;
   heldPlace: number;
   heldLevel: number;
+  /** 1 if it may be of another thread. */
+  heldUnsure: number;
 }
 
 /**
@@ -69,16 +73,20 @@ export class CallText {
       const time = events.time[i] ?? -1;
       const place = intAt(events.place, i);
       const isCall = events.kind[i] === 0;
+      const unsure = byteAt(events.unsure, i);
       if (isCall && !thread.held) {
+        thread.heldUnsure = unsure;
         thread.held = true;
         thread.heldTime = time;
         thread.heldPlace = place;
         thread.heldLevel = level;
         continue;
       }
-      const { held, heldTime, heldPlace, heldLevel } = thread;
-      this.#putStart(thread, tid, held ? heldTime : time);
+      const { held, heldTime, heldPlace, heldLevel, heldUnsure } = thread;
+      // A call that calls others has a line of its own; the return of any other has the doubt of its call.
+      this.#putStart(thread, tid, held ? heldTime : time, isCall ? heldUnsure : unsure);
       if (isCall) {
+        thread.heldUnsure = unsure;
         text.pooled(pool, this.#noDuration);
         text.pooled(pool, this.#line(heldPlace, heldLevel, Ending.BEGIN));
         thread.heldTime = time;
@@ -157,23 +165,27 @@ export class CallText {
       held: false,
       head: new TextPool(),
       headSeconds: NaN,
+      headUnsure: 0,
       heldTime: -1,
       heldPlace: 0,
       heldLevel: 0,
+      heldUnsure: 0,
     };
     this.#threads.set(tid, thread);
     return thread;
   }
 
-  /** What a line begins with: the thread, and when. */
-  #putStart(thread: Thread, tid: number, time: number): void {
+  /** What a line begins with: the thread, marked if it may be another one, and when. */
+  #putStart(thread: Thread, tid: number, time: number, unsure: number): void {
     const { text } = this;
     const { origin } = this.#names;
     const seconds = time < 0 ? -1 : origin.secondsOf(time);
-    if (seconds !== thread.headSeconds) {
+    if (seconds !== thread.headSeconds || unsure !== thread.headUnsure) {
       thread.headSeconds = seconds;
+      thread.headUnsure = unsure;
+      const shown = `${tid}${unsure === 1 ? UNVERIFIED_MARK : ""}`;
       const whole = seconds < 0 ? " ".repeat(18) : `${String(seconds).padStart(8)}.`;
-      thread.head.only(encoder.encode(`${String(tid).padStart(7)} ${whole}`));
+      thread.head.only(encoder.encode(`${shown.padStart(7)} ${whole}`));
     }
     text.pooled(thread.head, 0);
     if (seconds >= 0) text.zeros(origin.restOf(time), 9);

@@ -46,6 +46,8 @@ export class CallEvents {
   insns: Float64Array = new Float64Array(256);
   /** Of a return: core clocks since the call in which the thread ran; 0 without CYC packets. */
   cycles: Float64Array = new Float64Array(256);
+  /** 1 if the row may be of another thread: for a return, at the return or at the call. */
+  unsure: Uint8Array = new Uint8Array(256);
 
   /** Adds a row for a call, or for a return without details; returns its number. */
   add(kind: number, tid: number, cpu: number, depth: number, place: number, time: number): number {
@@ -58,7 +60,7 @@ export class CallEvents {
     this.place[n] = place;
     this.time[n] = time;
     this.duration[n] = -1;
-    this.insns[n] = this.cycles[n] = 0;
+    this.insns[n] = this.cycles[n] = this.unsure[n] = 0;
     return n;
   }
 
@@ -110,6 +112,8 @@ export class CallEvents {
     this.insns.set(part.insns.subarray(from, to), n);
     if (part.cycles.length > 0) this.cycles.set(part.cycles.subarray(from, to), n);
     else this.cycles.fill(0, n, end);
+    // Traces in which threads are not sure are decoded by one thread.
+    this.unsure.fill(0, n, end);
     let row = n;
     for (const around of part.depth.subarray(from, to)) this.depth[row++] = depth + around;
     row = n;
@@ -117,8 +121,8 @@ export class CallEvents {
   }
 
   get #columns(): (Uint8Array | Int32Array | Float64Array)[] {
-    const { kind, tid, cpu, depth, place, time, duration, insns, cycles } = this;
-    return [kind, tid, cpu, depth, place, time, duration, insns, cycles];
+    const { kind, tid, cpu, depth, place, time, duration, insns, cycles, unsure } = this;
+    return [kind, tid, cpu, depth, place, time, duration, insns, cycles, unsure];
   }
 
   #grow(): void {
@@ -132,5 +136,6 @@ export class CallEvents {
     this.duration = enlarge(this.duration, n);
     this.insns = enlarge(this.insns, n);
     this.cycles = enlarge(this.cycles, n);
+    this.unsure = enlarge(this.unsure, n);
   }
 }

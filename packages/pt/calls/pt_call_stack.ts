@@ -37,6 +37,10 @@ export class CallStack {
   since: Float64Array = new Float64Array(64);
   sinceInsns: Float64Array = new Float64Array(64);
   sinceCycles: Float64Array = new Float64Array(64);
+  /** 1 if it was not sure that this thread made the call. */
+  sinceUnsure: Uint8Array = new Uint8Array(64);
+  /** Whether it is not sure that this thread runs now. */
+  isUnsure = false;
   insns = 0;
   /** Core clocks in which it ran. */
   cycles = 0;
@@ -111,6 +115,7 @@ export class CallStack {
       this.since = enlarge(this.since, n + 1);
       this.sinceInsns = enlarge(this.sinceInsns, n + 1);
       this.sinceCycles = enlarge(this.sinceCycles, n + 1);
+      this.sinceUnsure = enlarge(this.sinceUnsure, n + 1);
     }
     this.place[n] = place;
     this.returnLow[n] = low;
@@ -118,6 +123,7 @@ export class CallStack {
     this.since[n] = time;
     this.sinceInsns[n] = this.insns;
     this.sinceCycles[n] = this.cycles;
+    this.sinceUnsure[n] = this.isUnsure ? 1 : 0;
   }
 
   /** Forgets the outer half of the calls: so many are open because their returns were not seen. */
@@ -131,6 +137,7 @@ export class CallStack {
         this.since,
         this.sinceInsns,
         this.sinceCycles,
+        this.sinceUnsure,
       ]
     ) column.copyWithin(0, n, this.depth);
     this.depth -= n;

@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/elements";
 import { CALL_OP, type CallOps } from "./pt_call_ops.ts";
 import type { CallBlocks } from "./pt_call_blocks.ts";
 import type { CallEvents } from "./pt_call_events.ts";
@@ -54,6 +55,7 @@ export class CallTracker {
     this.#buffer = buffer;
     this.#stack = stack;
     this.#cpu = buffer.stream.cpu ?? -1;
+    stack.isUnsure = buffer.isUnsure;
   }
 
   /** The next code runs at this time, ns, and counts or does not. */
@@ -208,6 +210,7 @@ export class CallTracker {
   finish(stack: CallStack): void {
     this.#stack = stack;
     this.#cpu = -1;
+    stack.isUnsure = false;
     while (stack.depth > 0) this.#pop(CALL_END.PASSED);
     this.since(stack, this.#now);
   }
@@ -296,7 +299,10 @@ export class CallTracker {
     const { events, log, tree } = this.#out;
     const stack = this.#stack;
     if (stack.depth === MAX_DEPTH) this.#forgetOldest(stack);
-    if (this.#counts) events?.add(0, stack.tid, this.#cpu, stack.depth, place, this.#now);
+    if (this.#counts && events !== undefined) {
+      const row = events.add(0, stack.tid, this.#cpu, stack.depth, place, this.#now);
+      events.unsure[row] = stack.isUnsure ? 1 : 0;
+    }
     stack.push(place, low, high, this.#now);
     if (events === undefined) log.call(stack.number, place);
     if (tree === undefined) return;
@@ -344,6 +350,7 @@ export class CallTracker {
       const row = events.add(kind, stack.tid, this.#cpu, n, ended.place, now);
       events.duration[row] = ended.duration;
       events.insns[row] = ended.insns;
+      events.unsure[row] = stack.isUnsure ? 1 : byteAt(stack.sinceUnsure, n);
       events.cycles[row] = stack.cycles - (stack.sinceCycles[n] as number);
     }
   }
