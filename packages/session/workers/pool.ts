@@ -5,10 +5,10 @@ import { buffersOf } from "./buffers.ts";
 import { Turns } from "./turns.ts";
 
 /** Message to a thread: first the task, then orders, then the end. */
-type Message<Task, Order> = { readonly task: Task } | { readonly order: Order } | "end";
+export type PoolMessage<Task, Order> = { readonly task: Task } | { readonly order: Order } | "end";
 
 /** Message from a thread. Threads answer orders one after the other. */
-type Answer<Found, Totals> =
+export type PoolAnswer<Found, Totals> =
   | { readonly kind: "ready" }
   | { readonly kind: "note"; readonly note: unknown }
   | { readonly kind: "found"; readonly found: Found }
@@ -31,9 +31,9 @@ export interface PoolServer<Order, Found, Totals = undefined> {
 /** The needed part of a worker's global scope. */
 export interface PoolScope<Task, Order, Found, Totals> {
   /** Receives messages. */
-  onmessage: ((event: { data: Message<Task, Order> }) => void) | null;
+  onmessage: ((event: { data: PoolMessage<Task, Order> }) => void) | null;
   /** Sends an answer. */
-  postMessage(message: Answer<Found, Totals>, transfer?: ArrayBuffer[]): void;
+  postMessage(message: PoolAnswer<Found, Totals>, transfer?: ArrayBuffer[]): void;
 }
 
 /**
@@ -56,7 +56,7 @@ export function servePool<Task, Order, Found, Totals>(
       message: error instanceof Error ? error.message : String(error),
       memory: error instanceof OutOfMemory,
     });
-  const take = async (message: Message<Task, Order>): Promise<void> => {
+  const take = async (message: PoolMessage<Task, Order>): Promise<void> => {
     if (message === "end") scope.postMessage({ kind: "end", totals: await server.totals?.() });
     else if ("task" in message) {
       server = await open(message.task, (note) => scope.postMessage({ kind: "note", note }));
@@ -159,7 +159,7 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
     }));
     for (const thread of this.#threads) {
       const { worker } = thread;
-      worker.onmessage = ({ data }: ThreadMessage<Answer<Found, Totals>>) => {
+      worker.onmessage = ({ data }: ThreadMessage<PoolAnswer<Found, Totals>>) => {
         try {
           this.#answered(thread, data);
         } catch (error) {
@@ -180,7 +180,7 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
     this.#queue = queue;
     this.#options = options;
     for (const thread of this.#threads) {
-      thread.worker.postMessage({ task } satisfies Message<Task, Order>);
+      thread.worker.postMessage({ task } satisfies PoolMessage<Task, Order>);
       thread.isReady ||= options.early === true;
       this.#deal(thread);
     }
@@ -255,7 +255,7 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
     this.#change = settleable<void>();
   }
 
-  #answered(thread: PoolThread<Order, Totals>, answer: Answer<Found, Totals>): void {
+  #answered(thread: PoolThread<Order, Totals>, answer: PoolAnswer<Found, Totals>): void {
     switch (answer.kind) {
       case "error":
         throw new (answer.memory ? OutOfMemory : Error)(answer.message);
@@ -281,14 +281,14 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
       const order = queue.next(number);
       if (order === undefined) break;
       orders.push(order);
-      worker.postMessage({ order } satisfies Message<Task, Order>, {
+      worker.postMessage({ order } satisfies PoolMessage<Task, Order>, {
         transfer: transfer?.(order) ?? [],
       });
       thread.hadOrder = true;
     }
     if (queue.isEmpty && thread.hadOrder && !thread.isAskedToEnd) {
       thread.isAskedToEnd = true;
-      worker.postMessage("end" satisfies Message<Task, Order>);
+      worker.postMessage("end" satisfies PoolMessage<Task, Order>);
     }
   }
 }
