@@ -13,7 +13,7 @@ import { byteSize } from "../ui/format.ts";
 import { type JSX, type RefObject, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
 import { searchError } from "../ui/matches.ts";
 import type { Store } from "../ui/store.ts";
-import { coloringsOf, type ViewName, VIEWS } from "../ui/state.ts";
+import { coloringsOf, viewKey, type ViewName, VIEWS } from "../ui/state.ts";
 import { DropPlace, useDrop } from "./drop_place.tsx";
 import { Keys } from "./keys.tsx";
 import { SelectionBar } from "./selection_bar.tsx";
@@ -28,8 +28,8 @@ const TITLES: Readonly<Record<ViewName, string>> = {
   source: "Source",
   tree: "Tree",
   compare: "Compare",
-  pt: "Intel PT",
   records: "Records",
+  pt: "Intel PT",
 };
 
 /** The page. */
@@ -63,6 +63,7 @@ export function App(
       inline: "nearest",
     });
   }, [view]);
+  const main = useViewFocus(view);
   return (
     <div class={`page${isOver ? " over" : ""}`}>
       <header>
@@ -74,7 +75,7 @@ export function App(
       </header>
       {store.error !== undefined && <p class="wrong error" role="alert">{store.error}</p>}
       {open !== undefined && <Strip store={store} />}
-      <main>
+      <main ref={main} tabIndex={-1}>
         {open?.facts !== undefined && view !== "overview" && view !== "pt" && (
           <SelectionBar store={store} />
         )}
@@ -83,12 +84,39 @@ export function App(
       {open?.facts !== undefined && <footer title={open.facts.trust}>{open.facts.trust}</footer>}
       {keysShown && (
         <Keys
-          views={views.map((name) => TITLES[name])}
+          views={views.map((name) => [viewKey(name), TITLES[name]])}
           close={() => showKeys(false)}
         />
       )}
     </div>
   );
+}
+
+/**
+ * Gives the focus to a view when it is shown, so that its keys work at once.
+ *
+ * Its first element with `tabIndex={0}` gets the focus, as soon as that is there and unless something else
+ * has it by then.
+ *
+ * @returns The element that views are in.
+ */
+function useViewFocus(view: ViewName): RefObject<HTMLElement> {
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const around = main.current as HTMLElement;
+    around.focus({ preventScroll: true });
+    const focus = () => {
+      const { activeElement: has, body } = document;
+      if (has !== null && has !== body && has !== around) return;
+      around.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
+    };
+    focus();
+    // A view is drawn when its numbers are there, and anew when others are asked for.
+    const observer = new MutationObserver(focus);
+    observer.observe(around, { childList: true, subtree: true });
+    return () => observer.disconnect();
+  }, [view]);
+  return main;
 }
 
 /** What keys do that are not for a part of the page. */
@@ -119,16 +147,16 @@ function useKeys(
         const { coloring, event, timed } = store.state;
         const all = coloringsOf(timed ? undefined : store.open?.facts?.events[event]?.pmus);
         store.set({ coloring: all[(all.indexOf(coloring) + 1) % all.length] ?? "object" });
-      } else if (/^[1-9]$/.test(event.key)) {
-        const wanted = views[Number(event.key) - 1];
+      } else {
+        const wanted = views.find((view) => viewKey(view) === event.key);
         if (wanted === undefined || store.open === undefined) return;
         store.set({ view: wanted });
-      } else return;
+      }
       event.preventDefault();
     };
     addEventListener("keydown", keyed);
     return () => removeEventListener("keydown", keyed);
-  }, [views.length]);
+  }, [views.join()]);
 }
 
 /** The views that there are. */
@@ -142,12 +170,12 @@ function Views(
 ): JSX.Element {
   return (
     <nav aria-label="Views">
-      {views.map((name, i) => (
+      {views.map((name) => (
         <a
           key={name}
           href={`#view=${name}`}
           aria-current={name === view ? "page" : undefined}
-          title={`${TITLES[name]} (${i + 1})`}
+          title={`${TITLES[name]} (${viewKey(name)})`}
           onClick={(event) => {
             event.preventDefault();
             store.set({ view: name });

@@ -21,7 +21,11 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 /** The list of keys. */
 export function Keys(
-  { views, close }: { readonly views: readonly string[]; readonly close: () => void },
+  { views, close }: {
+    /** The key and the title of each view that there is. */
+    readonly views: readonly (readonly [string, string])[];
+    readonly close: () => void;
+  },
 ): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -30,8 +34,8 @@ export function Keys(
       <h2 id="keys-title">Keys</h2>
       <dl>
         <div>
-          <dt>1 – {views.length}</dt>
-          <dd>{views.join(", ")}</dd>
+          <dt>{views.map(([key]) => key).join(" ")}</dt>
+          <dd>{views.map(([, title]) => title).join(", ")}</dd>
         </div>
         {KEYS.map(([key, what]) => (
           <div key={key}>

@@ -4,7 +4,7 @@ import type { FlameRoot } from "../data/flame_roots.ts";
 import type { Side } from "../data/comparison.ts";
 import type { Shown } from "../data/view_engine.ts";
 
-/** The views, in the order of their tabs. */
+/** The views, in the order of their tabs and of {@linkcode viewKey}. */
 export const VIEWS = [
   "overview",
   "timeline",
@@ -14,15 +14,23 @@ export const VIEWS = [
   "source",
   "tree",
   "compare",
-  "pt",
   "records",
+  "pt",
 ] as const;
+
+/** The key of each view. A view that a recording does not have keeps its key. */
+const VIEW_KEYS = "123456789p";
 
 /** What can be compared. */
 const MEASURES: readonly DiffMeasure[] = ["total", "samples", "time", "period"];
 
 /** A view. */
 export type ViewName = typeof VIEWS[number];
+
+/** The key that shows a view. */
+export function viewKey(view: ViewName): string {
+  return VIEW_KEYS[VIEWS.indexOf(view)] as string;
+}
 
 /** What is shown: all of it is in the address. */
 export interface ViewState extends Shown {
