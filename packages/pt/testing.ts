@@ -81,6 +81,10 @@ export interface Small {
   readonly items?: readonly Item[];
   readonly code?: Uint8Array;
   readonly mtc?: boolean;
+  /** Whether the event asks for CYC packets. */
+  readonly cyc?: boolean;
+  /** Whether the event asks for power events and an event trace. */
+  readonly events?: boolean;
 }
 
 /** An opened recording. */
@@ -98,10 +102,18 @@ export function at(ticks: number): bigint {
   return timeOf(TSC + BigInt(ticks));
 }
 
-/** The recording of packets. */
-export async function small(
-  { cpus, tids = [7], switches = [], items = [], code = CODE, mtc = false }: Small,
-): Promise<OpenedSmall> {
+/** The bytes of a recording of packets. */
+export async function smallBytes(
+  {
+    cpus,
+    tids = [7],
+    switches = [],
+    items = [],
+    mtc = false,
+    cyc = false,
+    events = false,
+  }: Small,
+): Promise<Uint8Array<ArrayBuffer>> {
   const sample = (time: bigint, tid: number, cpu: number) => ({
     pid: tid,
     tid,
@@ -134,8 +146,8 @@ export async function small(
       event: 1,
     };
   });
-  const options = { psbEvery: 1, tsc: true, compressReturns: true, mtc };
-  const file = await asFile({
+  const options = { psbEvery: 1, tsc: true, compressReturns: true, mtc, cyc, events };
+  return await asFile({
     events: ptEvents(ptConfig(options)),
     features: PT_FEATURES,
     items: [
@@ -149,8 +161,13 @@ export async function small(
         auxtrace({ cpu, tid: -1, idx: cpu }, 0n, encodePackets(packets), TSC)
       ),
     ],
-  }, true);
-  const source = bytesSource(file as Uint8Array<ArrayBuffer>);
+  }, true) as Uint8Array<ArrayBuffer>;
+}
+
+/** The recording of packets. */
+export async function small(recording: Small): Promise<OpenedSmall> {
+  const { code = CODE } = recording;
+  const source = bytesSource(await smallBytes(recording));
   const trace = await readAuxTrace(await PerfDataReader.open(source));
   const sideband = new PtSideband(trace);
   await runEngine(await PerfDataReader.open(source), [sideband]);

@@ -198,8 +198,11 @@ function fieldsOf(
   if ((sampleType & PERF_SAMPLE_TID) === 0) {
     for (const f of ["tid", "pid"] as const) fields.delete(f);
   }
+  // The ends of branches have an object each.
+  const isStack = (["brstack", "brstacksym", "brstackoff"] as const).some((f) => fields.has(f));
   const isAddress = fields.has("ip") || fields.has("addr") || fields.has("callindent");
-  if (!isAddress) { for (const f of ["sym", "dso"] as const) fields.delete(f); }
+  if (!isAddress) fields.delete("sym");
+  if (!isAddress && !isStack) fields.delete("dso");
   if (!fields.has("sym")) fields.delete("symoff");
   return Object.fromEntries([...fields].map((field) => [field, true]));
 }
