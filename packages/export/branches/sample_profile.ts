@@ -62,6 +62,9 @@ export function discriminatorOf(location: number): number {
   return location % DISCRIMINATORS;
 }
 
+/** The debug information that a profile needs. */
+export type ProfileDwarf = Pick<DwarfContext, "findAll" | "functionName" | "functionRanges">;
+
 /** Addresses that are looked up at once. */
 const BATCH = 1 << 18;
 /** Functions that stand for several of other files, and that no profile can tell apart. */
@@ -78,7 +81,7 @@ const AMBIGUOUS = /^(?:__cxx_global_var_init|__tls_init)/;
 export function sampleProfile(
   { branches, ranges }: BinaryBranches,
   elf: ElfFile,
-  dwarf: DwarfContext,
+  dwarf: ProfileDwarf,
   symbols: ElfFile = elf,
 ): SampleProfile {
   const steps = new CodeSteps(elf);
@@ -130,7 +133,7 @@ function straightRanges(ranges: BinaryBranches["ranges"], steps: CodeSteps): Ran
 class Functions {
   readonly names: string[] = [];
   readonly ranges: FunctionRanges;
-  readonly #dwarf: DwarfContext;
+  readonly #dwarf: ProfileDwarf;
   readonly #numbers = new Map<string, number>();
   /** By the number of a function, that of its name; -1 for none. */
   readonly #ofFunction = new Map<number, number>();
@@ -139,7 +142,7 @@ class Functions {
   /** The first range of those that begin at an address. */
   readonly #at = new Map<number, number>();
 
-  constructor(dwarf: DwarfContext, addresses: Float64Array, steps: CodeSteps) {
+  constructor(dwarf: ProfileDwarf, addresses: Float64Array, steps: CodeSteps) {
     this.#dwarf = dwarf;
     this.ranges = dwarf.functionRanges(addresses);
     const { low } = this.ranges;
@@ -216,7 +219,7 @@ function canonicalName(name: string): string {
 
 /** Adds up what ran, and where it was called. */
 class Builder {
-  readonly #dwarf: DwarfContext;
+  readonly #dwarf: ProfileDwarf;
   readonly #functions: Functions;
   readonly #isFlowSensitive: boolean;
   readonly #top = new Map<number, FunctionSamples>();
@@ -224,7 +227,7 @@ class Builder {
   #location = 0;
   #factor = 1;
 
-  constructor(dwarf: DwarfContext, functions: Functions, isFlowSensitive: boolean) {
+  constructor(dwarf: ProfileDwarf, functions: Functions, isFlowSensitive: boolean) {
     this.#dwarf = dwarf;
     this.#functions = functions;
     this.#isFlowSensitive = isFlowSensitive;
