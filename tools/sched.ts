@@ -80,7 +80,7 @@ interface PrintedView {
 async function timehistView(isJson: boolean): Promise<PrintedView> {
   const { Timehist } = await import("@perfdata/report/sched-timehist");
   const { TimehistText } = await import("@perfdata/report/sched-timehist-text");
-  const view = new Timehist((row) => text.take(row));
+  const view = new Timehist((row) => text.take(row), (loss) => text.lost(loss));
   const text = new TimehistText(view, { json: isJson }, (bytes) => writeOut(bytes));
   return { view, flush: () => text.flush() };
 }

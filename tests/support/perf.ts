@@ -116,6 +116,24 @@ async function runPerf(
   }
 }
 
+/** A context switch as `perf script` prints the tracepoint: both threads, and the state of the one that left. */
+export interface ScriptSwitch {
+  /** The thread that left the CPU. */
+  readonly from: string;
+  /** Its state: `R`, `R+`, `S`, `D` … */
+  readonly state: string;
+  /** The thread that got the CPU. */
+  readonly to: string;
+}
+
+/** Parses the fields of sched_switch, with or without the plugins of libtraceevent. */
+export function scriptSwitch(trace: string): ScriptSwitch {
+  const [, from = "", state = "", to = ""] =
+    /:(\d+) \[\d+\] (\S+) ==> .*:(\d+) \[\d+\]$/.exec(trace) ??
+      /prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+) /.exec(trace) ?? [];
+  return { from, state, to };
+}
+
 /** Lines without the spaces at their ends, whose number depends on how long the names before were. */
 export function trimmedLines(text: string): string[] {
   return text.trimEnd().split("\n").map((line) => line.trimEnd());

@@ -91,7 +91,7 @@ export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
   ran(_time: number, _tid: number, _runtime: number): void {}
 
   /** Counts records that were lost. */
-  lost(_time: number, _cpu: number, records: number): void {
+  lost(_time: number, _cpu: number, records: number, _own = 0): void {
     this.lostRecords += records;
   }
 }

@@ -38,12 +38,10 @@ export interface SchedulerMapRow {
 
 class Thread {
   short = "";
-  comm: string;
   isRenamed = false;
 
-  constructor(comm: string) {
-    this.comm = comm;
-  }
+  /** @param comm Its name; undefined if the records of it were lost. */
+  constructor(public comm: string | undefined) {}
 }
 
 /** The thread on each CPU after each context switch, as `perf sched map` draws it. */
@@ -95,7 +93,7 @@ export class SchedulerMap extends SchedulerConsumer {
     if (type === PERF_RECORD_FORK) {
       const tid = view.getInt32(start + TASK.tid, le);
       const parent = this.#threads.get(view.getInt32(start + TASK.ptid, le));
-      this.#threads.set(tid, new Thread(parent?.comm ?? `:${tid}`));
+      this.#threads.set(tid, new Thread(parent?.comm));
       return;
     }
     const text = bytes.subarray(start + NAME.comm, intAt(run.end, i));
@@ -118,7 +116,7 @@ export class SchedulerMap extends SchedulerConsumer {
       cpu,
       cpus: Array.from(this.#cpus, (of) => of?.short ?? ""),
       tid: to,
-      comm: thread.comm,
+      comm: thread.comm ?? `:${to}`,
       isNew: isNew || thread.isRenamed,
     });
     thread.isRenamed = false;
@@ -126,7 +124,7 @@ export class SchedulerMap extends SchedulerConsumer {
 
   #thread(tid: number): Thread {
     let thread = this.#threads.get(tid);
-    if (thread === undefined) this.#threads.set(tid, thread = new Thread(`:${tid}`));
+    if (thread === undefined) this.#threads.set(tid, thread = new Thread(undefined));
     return thread;
   }
 

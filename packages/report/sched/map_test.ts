@@ -1,4 +1,7 @@
+import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { runEngine } from "@perfdata/session/engine";
 import { assertEquals } from "@std/assert";
+import { schedulerRecording } from "../../session/intervals/testing.ts";
 import { mapLine, SchedulerMap, type SchedulerMapRow } from "./map.ts";
 
 /** Rows of switches `[time, cpu, to]`. */
@@ -27,6 +30,21 @@ Deno.test("SchedulerMap: after Z0 comes A1, after Z9 A0 again", () => {
 Deno.test("SchedulerMap: a CPU that cannot be is left out, one in between is not known yet", () => {
   assertEquals(rowsOf([[1, -1, 7], [2, 4096, 7]]), []);
   assertEquals(rowsOf([[1, 2, 7]])[0]?.cpus, ["", "", "A0"]);
+});
+
+Deno.test("SchedulerMap: a child of a thread without a name is called by its own id", async () => {
+  const bytes = await schedulerRecording([
+    { time: 100n, tid: 9, to: [1, 0n] },
+    { time: 110n, tid: 7, task: "fork" }, // of thread 1
+    { time: 120n, tid: 1, to: [7, 0n] },
+    { time: 130n, tid: 7, task: "seven" },
+    { time: 140n, tid: 7, to: [9, 0n] },
+    { time: 150n, tid: 9, to: [7, 0n] },
+  ]);
+  const names: string[] = [];
+  const map = new SchedulerMap(({ comm }) => void names.push(comm));
+  await runEngine(await PerfDataReader.open(bytesSource(bytes)), [map]);
+  assertEquals(names, [":1", ":7", ":9", "seven"]);
 });
 
 Deno.test("mapLine: a star at the CPU that switched, seconds with six digits, the legend if new", () => {

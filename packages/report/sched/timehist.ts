@@ -3,6 +3,16 @@ import type { Run } from "@perfdata/session/run";
 import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
+/** A moment at which the kernel said that it had dropped records. */
+export interface TimehistLoss {
+  /** The time of the LOST record, since the first event. */
+  readonly time: number;
+  /** Its CPU. */
+  readonly cpu: number;
+  /** How many records were dropped. */
+  readonly records: number;
+}
+
 /** A finished stretch on a CPU, with the wait before it, in ns. */
 export interface TimehistRow {
   /** When it ended, since the first event. */
@@ -39,16 +49,23 @@ export class Timehist extends SchedulerConsumer {
   /** By CPU: the time of the last switch. */
   readonly #switches = new Map<number, number>();
   readonly #take: (row: TimehistRow) => void;
+  readonly #lost: (loss: TimehistLoss) => void;
   /** The one that is handed on. */
   readonly #row: { -readonly [K in keyof TimehistRow]: TimehistRow[K] } = {
     ...{ time: 0, cpu: 0, name: -1, isIdle: false },
     ...{ tid: 0, pid: 0, wait: 0, delay: 0, run: 0 },
   };
 
-  /** Prepares; `take` gets rows in order of time. A row is valid during the call. */
-  constructor(take: (row: TimehistRow) => void) {
+  /**
+   * Prepares for a recording.
+   *
+   * @param take Receives rows in order of time. A row is valid during the call.
+   * @param lost Receives the losses between the rows.
+   */
+  constructor(take: (row: TimehistRow) => void, lost: (loss: TimehistLoss) => void = () => {}) {
     super();
     this.#take = take;
+    this.#lost = lost;
   }
 
   /** Takes a context switch. */
@@ -92,6 +109,12 @@ export class Timehist extends SchedulerConsumer {
   /** Takes the beginning of a thread: what had this id before was another one. */
   begun(_time: number, tid: number): void {
     this.#threads.delete(tid);
+  }
+
+  /** Counts lost records, and passes on where they were lost. */
+  override lost(time: number, cpu: number, records: number, own: number): void {
+    super.lost(time, cpu, records);
+    if (time >= 0) this.#lost({ time, cpu, records: own });
   }
 
   #thread(tid: number): Thread {

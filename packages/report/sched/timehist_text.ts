@@ -10,7 +10,7 @@ import {
   wholeSeconds,
 } from "@perfdata/format/text-bytes";
 import { visible } from "@perfdata/format/visible";
-import type { Timehist, TimehistRow } from "./timehist.ts";
+import type { Timehist, TimehistLoss, TimehistRow } from "./timehist.ts";
 
 /** The lines above the rows. */
 const HEAD = `\
@@ -93,24 +93,40 @@ export class TimehistText {
   /** Makes the line of a row. */
   take(row: TimehistRow): void {
     const cell = this.#cell(row);
-    const room = MOST + Math.max(cell.bytes.length, this.#width) + OVERSHOOT;
-    if (this.#end + room > this.#bytes.length) {
-      this.flush();
-      if (room > this.#bytes.length) {
-        this.#bytes = new Uint8Array(2 * room);
-        this.#out = new DataView(this.#bytes.buffer);
-      }
-    }
+    this.#reserve(Math.max(cell.bytes.length, this.#width));
     this.#end = this.#isJson ? this.#json(row, cell) : this.#line(row, cell);
     if (this.#end >= ENOUGH) this.flush();
   }
 
+  /** Makes the line of a loss, between the rows; JSON has rows only. */
+  lost({ time, cpu, records }: TimehistLoss): void {
+    if (this.#isJson) return;
+    this.#reserve(0);
+    const out = this.#out;
+    const p = putAscii(out, this.#moment(this.#head(this.#end), time), " lost ");
+    this.#end = putAscii(out, p, `${records} events on cpu ${cpu}\n`);
+  }
+
+  /** Makes room for a line with a cell of this width. */
+  #reserve(width: number): void {
+    const room = MOST + width + OVERSHOOT;
+    if (this.#end + room <= this.#bytes.length) return;
+    this.flush();
+    if (room <= this.#bytes.length) return;
+    this.#bytes = new Uint8Array(2 * room);
+    this.#out = new DataView(this.#bytes.buffer);
+  }
+
+  /** Writes the lines above the rows, once. */
+  #head(p: number): number {
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    return isFirst ? putAscii(this.#out, p, HEAD) : p;
+  }
+
   #line({ time, cpu, wait, delay, run }: TimehistRow, { bytes, width }: Cell): number {
     const out = this.#out;
-    let p = this.#end;
-    if (this.#isFirst) p = putAscii(out, p, HEAD);
-    this.#isFirst = false;
-    p = this.#moment(p, time);
+    let p = this.#moment(this.#head(this.#end), time);
     out.setUint16(p, 0x205b);
     p = cpu >= 0 && cpu < 10_000 ? putDecimal4(out, p + 2, cpu) : putDecimal(out, p + 2, cpu);
     out.setUint8(p++, 0x5d);

@@ -120,3 +120,36 @@ Deno.test("rows that are more than what is written at once, and names of any len
   );
   assertEquals(found.at(-1)?.includes(` ${long}[2/1] `), true);
 });
+
+Deno.test("TimehistText.lost: a line between the rows, below the head; none in JSON", () => {
+  const row = {
+    time: 2000,
+    cpu: 0,
+    name: 0,
+    isIdle: false,
+    tid: 1,
+    pid: 1,
+    wait: 0,
+    delay: 0,
+    run: 0,
+  };
+  const textOf = (json: boolean): string => {
+    let text = "";
+    const lines = new TimehistText(
+      { comm: () => "sh", baseHi: 0, baseLo: 1_500_000_000 },
+      { json },
+      (bytes) => text += new TextDecoder().decode(bytes),
+    );
+    lines.lost({ time: 1000, cpu: 12, records: 345 });
+    lines.take(row);
+    lines.flush();
+    return text;
+  };
+  const lines = textOf(false).split("\n");
+  assertEquals([lines[3], lines[4]?.slice(0, 15), lines.length], [
+    "       1.500001 lost 345 events on cpu 12",
+    "       1.500002",
+    6,
+  ]);
+  assertEquals(textOf(true).split("\n").length, 2);
+});

@@ -5,8 +5,8 @@ import {
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_SAMPLE,
 } from "@perfdata/format/record-types";
-import { EXIT, FORK } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
+import { EXIT, FORK, LOST } from "@perfdata/format/records";
+import { layoutOf, prefixSize } from "@perfdata/format/struct";
 import type { PerfDataReader } from "@perfdata/format";
 import { intAt } from "@perfdata/format/elements";
 import type { Engine } from "../engine/engine.ts";
@@ -17,6 +17,9 @@ import type { Run } from "../order/run.ts";
 
 const FORK_AT = layoutOf(FORK);
 const EXIT_AT = layoutOf(EXIT);
+const LOST_SIZE = prefixSize(LOST);
+/** The count of a LOST record, at its end. */
+const LOST_PLACE: FieldPlace = { offset: LOST_SIZE - 8, size: 8 };
 
 /** The scheduler's tracepoints to read, and their fields. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -58,9 +61,9 @@ export interface SchedulerListener {
   ended?(time: number, tid: number): void;
   /**
    * Records were lost on a CPU before this moment, so many more than was known; a time of -1 says that they were only counted, without
-   * saying when, a `cpu` of -1 that it is not known.
+   * saying when, a `cpu` of -1 that it is not known. `own` is the count of this LOST record, part of which may be known already.
    */
-  lost?(time: number, cpu: number, records: number): void;
+  lost?(time: number, cpu: number, records: number, own: number): void;
 }
 
 /** TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ of include/linux/trace_events.h. */
@@ -210,8 +213,11 @@ export class SchedulerEvents {
       const { timeHi, timeLo, end } = run;
       const [hi, lo] = [intAt(timeHi, i), intAt(timeLo, i)];
       const records = this.#lost.add(view, start, intAt(end, i), hi, lo);
-      const time = type === PERF_RECORD_LOST ? this.timeOf(run, i) : -1;
-      listener.lost?.(time, intAt(run.cpu, i), records);
+      const isCounted = type === PERF_RECORD_LOST_SAMPLES;
+      const time = isCounted ? -1 : this.timeOf(run, i);
+      const isWhole = !isCounted && intAt(end, i) - start >= LOST_SIZE;
+      const own = isWhole ? this.#value(view, start, LOST_PLACE) : 0;
+      listener.lost?.(time, intAt(run.cpu, i), records, own);
     } else if (type === PERF_RECORD_FORK) {
       listener.begun?.(this.timeOf(run, i), view.getInt32(start + FORK_AT.tid, le));
     } else if (type === PERF_RECORD_EXIT) {
