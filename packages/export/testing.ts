@@ -39,6 +39,25 @@ export function numbers(seed: number): (below: number) => number {
   };
 }
 
+/**
+ * Samples of threads that get other names: `g++` 40 becomes `cc1plus`, thread 51 of `app` 50 becomes `worker-5`.
+ * Only samples of the second event have the first names; those of the first event are of `cc1plus` and `worker-5`.
+ */
+export function renamedSamples(): PlainSample[] {
+  const threads = [
+    [["g++", 40, 40], 1, 2],
+    [["cc1plus", 40, 40], 0, 9],
+    [["app", 50, 50], 1, 3],
+    [["app", 50, 51], 1, 1],
+    [["worker-5", 50, 51], 0, 5],
+  ] as const satisfies readonly (readonly [PlainSample["thread"], number, number])[];
+  return threads.flatMap(([thread, event, count], at) =>
+    Array.from({ length: count }, (_, i): PlainSample => ({
+      ...{ event, thread, stack: ["main"], period: 10, time: 5e9 + (at * 10 + i) * 1e6 },
+    }))
+  );
+}
+
 /** Samples made up at random, of the functions `f0` … and some with hostile names. */
 export function plainSamples(count: number, seed: number, functions = 40): PlainSample[] {
   const next = numbers(seed);

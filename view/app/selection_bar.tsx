@@ -1,7 +1,8 @@
 import { floatAt } from "@perfdata/format/elements";
 import type { ProfileFacts } from "../data/view_engine.ts";
-import { duration, grouped, percent } from "../ui/format.ts";
+import { alsoCalled, duration, grouped, percent } from "../ui/format.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";
+import type { NamesById } from "@perfdata/profile/thread-names";
 import { eventLabel } from "@perfdata/profile/chosen-event";
 import { otherEventsText } from "../ui/context.ts";
 import { SaveMenu } from "./save_menu.tsx";
@@ -59,11 +60,6 @@ interface Chip {
 /** What is selected, part by part. */
 function chipsOf(store: Store, facts: ProfileFacts): Chip[] {
   const { state } = store;
-  const nameOfPid = (pid: number) =>
-    facts.threads.find((thread) => thread.pid === pid && thread.tid === pid)?.comm ??
-      facts.threads.find((thread) => thread.pid === pid)?.comm ?? "process";
-  const nameOfTid = (tid: number) =>
-    facts.threads.find((thread) => thread.tid === tid)?.comm ?? "thread";
   const chips: Chip[] = [];
   const list = (
     name: "pids" | "tids" | "cpus",
@@ -84,8 +80,8 @@ function chipsOf(store: Store, facts: ProfileFacts): Chip[] {
       remove: () => store.set({ from: undefined, to: undefined, zoom: [] }),
     });
   }
-  list("pids", (pid) => `process ${nameOfPid(pid)} ${pid}`);
-  list("tids", (tid) => `thread ${nameOfTid(tid)} ${tid}`);
+  list("pids", (pid) => `process ${facts.names.processes.name.get(pid) ?? "?"} ${pid}`);
+  list("tids", (tid) => `thread ${facts.names.threads.name.get(tid) ?? "?"} ${tid}`);
   list("cpus", (cpu) => `CPU ${cpu}`);
   return chips;
 }
@@ -163,6 +159,8 @@ function WeightChoice({ store, facts }: ChoiceProps): JSX.Element {
 /** A process or thread to choose. */
 interface Choice {
   readonly label: string;
+  /** Other names that it had. */
+  readonly others: readonly string[];
   readonly count: number;
 }
 
@@ -171,18 +169,18 @@ function choicesOf(
   facts: ProfileFacts,
   samples: Float64Array,
 ): Record<"processes" | "threads", [number, Choice][]> {
-  const processes = new Map<number, { label: string; count: number }>();
-  const threads = new Map<number, { label: string; count: number }>();
-  for (const [number, { pid, tid, comm }] of facts.threads.entries()) {
+  const processes = new Map<number, Choice>();
+  const threads = new Map<number, Choice>();
+  const add = (to: Map<number, Choice>, { name, others }: NamesById, id: number, count: number) =>
+    to.set(id, {
+      label: `${name.get(id) ?? "?"} ${id}`,
+      others: others.get(id) ?? [],
+      count: (to.get(id)?.count ?? 0) + count,
+    });
+  for (const [number, { pid, tid }] of facts.threads.entries()) {
     const count = floatAt(samples, number);
-    const process = processes.get(pid) ?? { label: `${comm} ${pid}`, count: 0 };
-    if (pid === tid) process.label = `${comm} ${pid}`;
-    process.count += count;
-    processes.set(pid, process);
-    const thread = threads.get(tid) ?? { label: "", count: 0 };
-    thread.label = `${comm} ${tid}`;
-    thread.count += count;
-    threads.set(tid, thread);
+    add(processes, facts.names.processes, pid, count);
+    add(threads, facts.names.threads, tid, count);
   }
   const most = (of: Map<number, Choice>) =>
     [...of].sort(([, a], [, b]) => b.count - a.count).slice(0, MOST);
@@ -227,15 +225,19 @@ function ThreadChoice(
         {!isAll && <option value="all">everything</option>}
         {choices.processes.length > 0 && (
           <optgroup label="Processes">
-            {choices.processes.map(([pid, { label, count }]) => (
-              <option key={pid} value={`p ${pid}`}>{label} ({percent(count, all)})</option>
+            {choices.processes.map(([pid, { label, others, count }]) => (
+              <option key={pid} value={`p ${pid}`} title={alsoCalled(others)}>
+                {label} ({percent(count, all)})
+              </option>
             ))}
           </optgroup>
         )}
         {choices.threads.length > 0 && (
           <optgroup label="Threads">
-            {choices.threads.map(([tid, { label, count }]) => (
-              <option key={tid} value={`t ${tid}`}>{label} ({percent(count, all)})</option>
+            {choices.threads.map(([tid, { label, others, count }]) => (
+              <option key={tid} value={`t ${tid}`} title={alsoCalled(others)}>
+                {label} ({percent(count, all)})
+              </option>
             ))}
           </optgroup>
         )}

@@ -1,5 +1,6 @@
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { rowAt, selectedThreads, type Selection } from "./selection.ts";
+import type { ThreadNames } from "@perfdata/profile/thread-names";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 
@@ -12,6 +13,8 @@ export interface Track {
   /** CPU, process or thread. */
   readonly id: number;
   readonly label: string;
+  /** Other names that it had. */
+  readonly others: readonly string[];
   /** Weight in all of the recording. */
   readonly sum: number;
   /** By bin, for each level of `FUNCTION_KIND`: weight. */
@@ -37,6 +40,7 @@ export interface TrackQuery {
 /** The tracks of a kind, those with most weight first; and how many there are in all. */
 export function tracks(
   profile: ViewProfile,
+  names: ThreadNames,
   query: TrackQuery,
   selection: Pick<Selection, "pids" | "tids" | "cpus"> = {},
 ): { readonly tracks: readonly Track[]; readonly count: number } {
@@ -69,7 +73,17 @@ export function tracks(
   for (const [key, sum] of sums.entries()) {
     if (sum !== undefined) byId.set(idOf(key), (byId.get(idOf(key)) ?? 0) + sum);
   }
-  const labelOf = labels(profile, kind);
+  const named = kind === "process"
+    ? names.processes
+    : kind === "thread"
+    ? names.threads
+    : undefined;
+  const labelOf = (id: number) =>
+    kind === "all"
+      ? "all samples"
+      : kind === "cpu"
+      ? `CPU ${id}`
+      : `${named?.name.get(id) ?? "?"} ${id}`;
   const found = [...byId]
     .sort(([a, sumA], [b, sumB]) => kind === "cpu" ? a - b : sumB - sumA || a - b)
     .slice(0, query.most)
@@ -77,6 +91,7 @@ export function tracks(
       kind,
       id,
       label: labelOf(id),
+      others: named?.others.get(id) ?? [],
       sum,
       bins: new Float64Array(query.bins * LEVELS),
     }));
@@ -103,19 +118,4 @@ export function tracks(
     into[at] = floatAt(into, at) + floatAt(weight, row);
   }
   return { tracks: found, count: byId.size };
-}
-
-/** What tracks are called: a process as its first thread is called last. */
-function labels({ threads }: ViewProfile, kind: TrackKind): (id: number) => string {
-  if (kind === "all") return () => "all samples";
-  if (kind === "cpu") return (id) => `CPU ${id}`;
-  const names = new Map<number, string>();
-  const own = new Set<number>();
-  for (const { pid, tid, comm } of threads) {
-    const id = kind === "process" ? pid : tid;
-    if (kind === "process" && pid === tid) own.add(pid);
-    else if (own.has(id) && kind === "process") continue;
-    names.set(id, comm);
-  }
-  return (id) => `${names.get(id) ?? "?"} ${id}`;
 }

@@ -1,4 +1,5 @@
 import { FUNCTION_KIND, type Profile } from "@perfdata/profile/profile";
+import { type ThreadNames, threadNames } from "@perfdata/profile/thread-names";
 import { ranks } from "@perfdata/profile/frame-stacks";
 import {
   CallGraph,
@@ -41,6 +42,8 @@ export interface ProfileFacts extends
     "title" | "trust" | "events" | "threads" | "objects" | "files" | "start" | "duration" | "step"
   > {
   readonly functions: ViewProfile["functions"];
+  /** What processes and threads are called. */
+  readonly names: ThreadNames;
   /** By event: samples and periods. */
   readonly totals: readonly { readonly samples: number; readonly period: number }[];
   /** By event: samples by thread. */
@@ -99,6 +102,7 @@ export class ViewEngine {
   /** The profile. */
   readonly profile: ViewProfile;
   readonly #rank: Int32Array;
+  readonly #names: ThreadNames;
   #plain: PlainStacks | undefined;
   #rooted: RootedGraph | undefined;
   /** The graphs that were made last, the newest first. */
@@ -108,6 +112,7 @@ export class ViewEngine {
   constructor(profile: ViewProfile) {
     this.profile = profile;
     this.#rank = ranks(profile.functions.name);
+    this.#names = threadNames(profile);
   }
 
   /** What is said of the profile before anything of it is shown. */
@@ -143,6 +148,7 @@ export class ViewEngine {
       start,
       duration,
       ...(step === undefined ? {} : { step }),
+      names: this.#names,
       totals,
       threadSamples,
       cpus: [...cpus].sort((a, b) => a - b),
@@ -285,7 +291,7 @@ export class ViewEngine {
     query: TrackQuery,
     selection: Pick<Selection, "pids" | "tids" | "cpus">,
   ): { readonly tracks: readonly Track[]; readonly count: number } {
-    return tracks(this.profile, query, selection);
+    return tracks(this.profile, this.#names, query, selection);
   }
 
   /** What is selected, summed up by stack, and those stacks. */

@@ -5,6 +5,7 @@ import {
   type PlainSample,
   plainSamples,
   profileOf,
+  renamedSamples,
 } from "../../packages/export/testing.ts";
 import { shownEvents } from "@perfdata/profile/chosen-event";
 import { type Direction, OWN } from "./call_graph.ts";
@@ -184,6 +185,18 @@ Deno.test("tracks have all samples of their time, by process, thread and in all"
       assertEquals(ofAll, SAMPLES.filter(({ event }) => event === 0).length);
     }
   }
+});
+
+Deno.test("ViewEngine.tracks: processes and threads that were renamed have the name of most of their samples", () => {
+  const engine = new ViewEngine(viewProfile(profileOf(renamedSamples())));
+  const query = { weight: "samples", from: 0, to: 1e9, bins: 10, most: 10 } as const;
+  const labels = (kind: "process" | "thread", event: number) =>
+    engine.tracks({ ...query, kind, event }, {}).tracks
+      .map(({ label, others }) => [label, ...others]);
+  assertEquals(labels("process", 0), [["cc1plus 40", "g++"], ["app 50"]]);
+  assertEquals(labels("thread", 0), [["cc1plus 40", "g++"], ["worker-5 51", "app"]]);
+  // They have the same names if another event is shown.
+  assertEquals(labels("process", 1), [["app 50"], ["cc1plus 40", "g++"]]);
 });
 
 Deno.test("ViewEngine.facts: samples of threads are of one event each", () => {

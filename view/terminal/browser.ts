@@ -481,19 +481,21 @@ export class Browser {
     return sums;
   }
 
+  /** The name of a thread or process. */
+  #threadName(what: "thread" | "process", id: number): string {
+    const { names } = this.#facts;
+    return (what === "thread" ? names.threads : names.processes).name.get(id) ?? "?";
+  }
+
   #choose(what: "thread" | "process"): void {
-    const found = new Map<number, { label: string; weight: number; most: number }>();
+    const found = new Map<number, { label: string; weight: number }>();
     let sum = 0;
     for (const [number, weight] of this.#threadWeights().entries()) {
       if (weight === 0) continue;
-      const { pid, tid, comm } = this.#facts.threads[number] ?? { pid: -1, tid: -1, comm: "?" };
+      const { pid, tid } = this.#facts.threads[number] ?? { pid: -1, tid: -1 };
       const id = what === "thread" ? tid : pid;
-      const own = found.get(id) ?? { label: "", weight: 0, most: -1 };
-      // A thread may have had several names: that under which most was sampled is shown.
-      if (weight > own.most) {
-        own.most = weight;
-        own.label = `${id} ${comm}` + (what === "thread" && pid !== tid ? ` (of ${pid})` : "");
-      }
+      const of = what === "thread" && pid !== tid ? ` (of ${pid})` : "";
+      const own = found.get(id) ?? { label: `${id} ${this.#threadName(what, id)}${of}`, weight: 0 };
       own.weight += weight;
       found.set(id, own);
       sum += weight;
@@ -604,7 +606,7 @@ export class Browser {
   // Lines.
 
   #titleLine(columns = this.size.columns): Line {
-    const { title, events, threads, objects } = this.#facts;
+    const { title, events, objects } = this.#facts;
     const { event, from, to, pids, tids, search, weight, view, callers, inline } = this.state;
     const { samples } = this.#rows().list;
     const parts = [
@@ -617,11 +619,10 @@ export class Browser {
     if (from !== undefined || to !== undefined) {
       parts.push(`${duration(from ?? 0)} to ${duration(to ?? this.#facts.duration)}`);
     }
-    const named = (ids: readonly number[], of: "tid" | "pid") =>
-      ids.map((id) => `${id} ${threads.find((thread) => thread[of] === id)?.comm ?? ""}`.trimEnd())
-        .join(", ");
-    if (tids !== undefined) parts.push(`thread ${named(tids, "tid")}`);
-    if (pids !== undefined) parts.push(`process ${named(pids, "pid")}`);
+    const named = (ids: readonly number[], what: "thread" | "process") =>
+      `${what} ${ids.map((id) => `${id} ${this.#threadName(what, id)}`).join(", ")}`;
+    if (tids !== undefined) parts.push(named(tids, "thread"));
+    if (pids !== undefined) parts.push(named(pids, "process"));
     if (this.state.objects !== undefined) {
       const names = this.state.objects.map((number) => objects[number]?.name ?? "[unknown]");
       parts.push(`in ${names.join(", ")}`);

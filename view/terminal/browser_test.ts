@@ -1,5 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { HOSTILE_NAMES, namesOf, plainSamples, profileOf } from "../../packages/export/testing.ts";
+import {
+  HOSTILE_NAMES,
+  namesOf,
+  plainSamples,
+  profileOf,
+  renamedSamples,
+} from "../../packages/export/testing.ts";
 import { ViewEngine } from "../data/view_engine.ts";
 import { viewProfile } from "@perfdata/export/view-profile";
 import { Browser, type BrowserHost } from "./browser.ts";
@@ -251,6 +257,24 @@ Deno.test("what takes long is said while it takes long", async () => {
   assertEquals(screens.length, 3);
   assertMatch(screens[1]?.[1] ?? "", /^code of \d+/);
   for (const screen of screens) assert(!screen.join("\n").includes("reading the code"));
+});
+
+Deno.test("lists of threads and processes: renamed ones have the name of most of their samples", async () => {
+  const engine = new ViewEngine(viewProfile(profileOf(renamedSamples())));
+  for (
+    const [key, choices, title] of [
+      ["t", ["40 cc1plus", "51 worker-5 (of 50)"], "thread 51 worker-5"],
+      ["p", ["40 cc1plus", "50 app"], "process 50 app"],
+    ] as const
+  ) {
+    const own = new Browser(engine, HOST, { event: 0 });
+    own.size = { columns: 80, rows: 24 };
+    const text = () => own.screen().map((line) => line.map(({ text }) => text).join("")).join("\n");
+    await press(own, key);
+    for (const choice of choices) assertStringIncludes(text(), choice);
+    await press(own, "j", "j", "enter");
+    assertStringIncludes(text(), title);
+  }
 });
 
 Deno.test("| sends all rows, with names in full", async () => {

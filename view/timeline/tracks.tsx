@@ -3,7 +3,7 @@ import { tracedBy } from "../data/traced.ts";
 import type { Track } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { binsOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
-import { amount, duration, grouped, seconds } from "../ui/format.ts";
+import { alsoCalled, amount, duration, grouped, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { VirtualList } from "../ui/virtual_list.tsx";
@@ -202,7 +202,11 @@ function TrackLine(
         type="button"
         class="track-label"
         aria-pressed={isChosen}
-        title={`${track.label}: ${amount(track.sum, unit)}; click to select, with Ctrl another one`}
+        title={[
+          `${track.label}: ${amount(track.sum, unit)}`,
+          alsoCalled(track.others),
+          "click to select, with Ctrl another one",
+        ].filter((text) => text !== "").join("; ")}
         onClick={(event) => choose(event.ctrlKey || event.metaKey)}
       >
         <TrackName {...track} />

@@ -38,3 +38,8 @@ export function seconds(ns: number, step = 1): string {
   const digits = Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(Math.max(1, step)))));
   return `${(ns / 1e9).toFixed(digits)} s`;
 }
+
+/** The other names of a process or thread; empty if it had none. */
+export function alsoCalled(others: readonly string[]): string {
+  return others.length === 0 ? "" : `also called ${others.join(", ")}`;
+}

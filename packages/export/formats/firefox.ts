@@ -2,6 +2,7 @@ import { floatAt, intAt } from "@perfdata/format/elements";
 import { ByteText } from "./byte_text.ts";
 import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
 import type { Profile } from "@perfdata/profile/profile";
+import { threadNames } from "@perfdata/profile/thread-names";
 import { firefoxTables } from "./firefox_tables.ts";
 
 /** Version of the processed profile format to write; the viewer upgrades it to its own. */
@@ -51,14 +52,14 @@ export function* firefox(
     if (text.isFull) yield text.take();
   }
   text.string(`},"threads":[`);
-  const mainName = profile.threads.mainNames();
+  const { processes } = threadNames(profile);
   const taken = new Map<number, number>();
   let comma = "\n";
   for (const group of groupSamples(profile)) {
     const { rows, event } = group;
     text.string(`${comma}{`);
     comma = ",\n";
-    text.string(threadHead(profile, group, mainName, taken, time, start));
+    text.string(threadHead(profile, group, processes.name, taken, time, start));
     text.string(`,"samples":{"length":${rows.length},"weightType":`);
     text.string(durations ? `"tracing-ms","stack":[` : `"samples","stack":[`);
     yield* values(text, rows.length, (i) => {
@@ -162,7 +163,7 @@ function meta({ events, samples, title }: Profile) {
 function threadHead(
   { events, threads, samples }: Profile,
   { event, thread, rows }: SampleGroup,
-  mainName: (pid: number) => string | undefined,
+  processName: ReadonlyMap<number, string>,
   taken: Map<number, number>,
   time: Float64Array | undefined,
   start: number,
@@ -182,7 +183,7 @@ function threadHead(
     unregisterTime: to,
     pausedRanges: [],
     name: events.length > 1 ? `${comm} (${events[event]?.name ?? ""})` : comm,
-    processName: mainName(pid) ?? comm,
+    processName: processName.get(pid) ?? comm,
     isMainThread: pid === tid,
     pid: String(pid),
     tid: used === 0 ? tid : `${tid}.${used}`,

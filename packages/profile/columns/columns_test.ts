@@ -92,8 +92,6 @@ Deno.test("ThreadTable: process, thread and name tell threads apart; a name that
     ...["7 7 main", "7 8 worker", "7 8 :8", "7 7 renamed", "9 8 worker", "-1 -1 :8"],
   ]);
   assertEquals([threads.at(6), threads.at(-1), threads.at(5)?.comm], [undefined, undefined, ":8"]);
-  const main = threads.mainNames();
-  assertEquals([main(7), main(9), main(8)], ["main", undefined, undefined]);
   assertEquals([...threads.numbers(({ tid }) => tid * 2)], [14, 16, 16, 14, 16, -2]);
 });
 
@@ -153,22 +151,6 @@ Deno.test("profileWeight, markedName: names of weights and of functions", () => 
     "f",
     "f?",
   ]);
-});
-
-Deno.test("ThreadTable: mainNames gives the first name of each process's main thread, others have none", () => {
-  const threads = new ThreadTable();
-  // Worker, main thread, and its second name; another process, whose main thread is the only one.
-  threads.add(20, 21, "worker");
-  threads.add(30, 30, "thirty");
-  threads.add(20, 20, "first");
-  threads.add(20, 20, "second");
-  threads.add(40, 41, "other");
-  const main = threads.mainNames();
-  assertEquals([20, 30, 40, 21, -1].map(main), [
-    ...["first", "thirty", undefined, undefined, undefined],
-  ]);
-  assertEquals(Array.from({ length: 5 }, (_, i) => threads.pid(i)), [20, 30, 20, 20, 40]);
-  assertEquals([...new ThreadTable()], []);
 });
 
 Deno.test("totals: rows beyond the length and of no event do not count, counts and periods add up", () => {

@@ -1,6 +1,5 @@
 import { intAt } from "@perfdata/format/elements";
 import { checkMemory } from "@perfdata/format/memory";
-import { IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
 import type { ProfileThread } from "./profile.ts";
 
@@ -70,20 +69,6 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return thread >= 0 && thread < this.length
       ? { pid: this.pid(thread), tid: this.tid(thread), comm: this.comm(thread) }
       : undefined;
-  }
-
-  /** The name of the main thread of each process, by the number of its thread; the first one it had. */
-  mainNames(): (pid: number) => string | undefined {
-    const pids = new NodeTable();
-    const mains = new IntColumn();
-    for (let thread = 0; thread < this.length; thread++) {
-      const pid = this.pid(thread);
-      if (pid === this.tid(thread) && pids.node(-1, pid) === mains.length) mains.push(thread);
-    }
-    return (pid) => {
-      const main = pids.find(-1, pid);
-      return main < 0 ? undefined : this.comm(intAt(mains.array(), main));
-    };
   }
 
   /** A number of each thread. */

@@ -1,0 +1,91 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
+import type { Profile, ProfileThread } from "./profile.ts";
+
+/** Names of processes or of threads, by their numbers. */
+export interface NamesById {
+  /** The name of each. */
+  readonly name: ReadonlyMap<number, string>;
+  /** Other names that it had while it was sampled, in the order of the threads; only of those that had several. */
+  readonly others: ReadonlyMap<number, readonly string[]>;
+}
+
+/** The names of the processes and of the threads of a profile. */
+export interface ThreadNames {
+  /** By process. */
+  readonly processes: NamesById;
+  /** By thread. */
+  readonly threads: NamesById;
+}
+
+/**
+ * One name for each process and for each thread of a profile.
+ *
+ * A thread has the name under which most of its samples were taken, of all events; the last one of several
+ * with as many. A process has the name of its main thread; if that has no sample, the name under which most of
+ * the samples of the process were taken.
+ *
+ * @example
+ * ```ts
+ * import { ProfileBuilder } from "@perfdata/profile/profile-builder";
+ * import { threadNames } from "@perfdata/profile/thread-names";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const sample = { stack: -1, event: 0, period: 1 };
+ * builder.sample({ ...sample, thread: builder.thread(7, 7, "g++") });
+ * builder.sample({ ...sample, thread: builder.thread(7, 7, "cc1plus"), count: 5 });
+ * const { processes } = threadNames(builder.profile());
+ * assertEquals([processes.name.get(7), processes.others.get(7)], ["cc1plus", ["g++"]]);
+ * ```
+ */
+export function threadNames(
+  { threads, samples }: {
+    readonly threads: Pick<Profile["threads"], "length" | "at">;
+    readonly samples: Pick<Profile["samples"], "length" | "thread" | "count">;
+  },
+): ThreadNames {
+  const counts = new Float64Array(threads.length);
+  for (let row = 0; row < samples.length; row++) {
+    const thread = intAt(samples.thread, row);
+    counts[thread] = floatAt(counts, thread) + (samples.count[row] ?? 0);
+  }
+  return {
+    processes: namesBy("pid", threads, counts),
+    threads: namesBy("tid", threads, counts),
+  };
+}
+
+/** The names of the threads that have an id; of a process those of its main thread, if it has one. */
+function namesBy(
+  by: "pid" | "tid",
+  threads: Pick<Profile["threads"], "length" | "at">,
+  counts: Float64Array,
+): NamesById {
+  // By id the last of its threads, and by thread the one before it that has the same id.
+  const lastOf = new Map<number, number>();
+  const before = new Int32Array(threads.length);
+  for (let number = 0; number < threads.length; number++) {
+    const id = (threads.at(number) as ProfileThread)[by];
+    before[number] = lastOf.get(id) ?? -1;
+    lastOf.set(id, number);
+  }
+  const names = { name: new Map<number, string>(), others: new Map<number, readonly string[]>() };
+  for (const [id, last] of lastOf) {
+    const sums = new Map<string, number>();
+    let hasMain = false;
+    for (let number = last; number >= 0; number = intAt(before, number)) {
+      const { pid, tid, comm } = threads.at(number) as ProfileThread;
+      const isMain = by === "tid" || pid === tid;
+      if (hasMain && !isMain) continue;
+      if (isMain && !hasMain) sums.clear();
+      hasMain = isMain;
+      sums.set(comm, (sums.get(comm) ?? 0) + floatAt(counts, number));
+    }
+    // The newest names are first, and stay so among those with as many samples.
+    const [[name] = [""]] = [...sums].sort(([, a], [, b]) => b - a);
+    names.name.set(id, name);
+    if (sums.size === 1) continue;
+    names.others.set(id, [...sums.keys()].filter((other) => other !== name).reverse());
+  }
+  return names;
+}
