@@ -13,7 +13,11 @@ export function useDrop(store: Store, takesFiles: boolean): boolean {
     const dropped = (event: DragEvent) => {
       event.preventDefault();
       setOver(false);
-      droppedFiles(event).then((files) => store.openFiles(files));
+      droppedFiles(event).then(
+        (files) => store.openFiles(files),
+        (error: Error) =>
+          store.fail(`The files that were dropped cannot be read: ${error.message}`),
+      );
     };
     addEventListener("dragover", over);
     addEventListener("dragleave", over);
@@ -70,29 +74,58 @@ export function DropPlace(
   );
 }
 
+/** Most levels of folders that are searched. */
+const MOST_LEVELS = 4;
+
+/** What newer browsers have: a folder whose files can also be read if the page was opened from disk. */
+interface FolderItem {
+  readonly getAsFileSystemHandle?: () => Promise<FileSystemHandle | null>;
+}
+
+/** A folder with its contents, which the types of Deno do not have. */
+interface FolderHandle extends FileSystemHandle {
+  readonly values: () => AsyncIterable<FileSystemHandle>;
+}
+
 /** The files of a drop, those in folders as well. */
-async function droppedFiles(event: DragEvent): Promise<File[]> {
-  const entries = [...event.dataTransfer?.items ?? []].map((item) => item.webkitGetAsEntry());
-  if (entries.length === 0 || entries.includes(null)) return [...event.dataTransfer?.files ?? []];
+async function droppedFiles({ dataTransfer }: DragEvent): Promise<File[]> {
+  // Items are gone once the event is over, so that all of them are asked before the first is waited for.
+  const found = [...dataTransfer?.items ?? []].map((item) => {
+    const entry = item.webkitGetAsEntry();
+    // The entry of a file cannot be read if the page was opened from disk; the file itself can.
+    if (entry?.isDirectory !== true) return item.getAsFile() ?? [];
+    const handle = (item as FolderItem).getAsFileSystemHandle?.();
+    return handle === undefined
+      ? filesOfEntry(entry, 0)
+      : handle.then((folder) => folder === null ? [] : filesOfHandle(folder, 0));
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function filesOfHandle(handle: FileSystemHandle, level: number): Promise<File[]> {
+  if (handle.kind === "file") return [await (handle as FileSystemFileHandle).getFile()];
   const files: File[] = [];
-  const visit = async (entry: FileSystemEntry, depth: number): Promise<void> => {
-    if (entry.isFile) {
-      files.push(
-        await new Promise<File>((resolve, reject) =>
-          (entry as FileSystemFileEntry).file(resolve, reject)
-        ),
-      );
-    } else if (depth < 4) {
-      const reader = (entry as FileSystemDirectoryEntry).createReader();
-      for (;;) {
-        const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
-          reader.readEntries(resolve, reject)
-        );
-        if (some.length === 0) break;
-        for (const one of some) await visit(one, depth + 1);
-      }
-    }
-  };
-  for (const entry of entries) if (entry !== null) await visit(entry, 0);
+  if (level >= MOST_LEVELS) return files;
+  for await (const below of (handle as FolderHandle).values()) {
+    files.push(...await filesOfHandle(below, level + 1));
+  }
   return files;
+}
+
+async function filesOfEntry(entry: FileSystemEntry, level: number): Promise<File[]> {
+  if (entry.isFile) {
+    const { promise, resolve, reject } = Promise.withResolvers<File>();
+    (entry as FileSystemFileEntry).file(resolve, reject);
+    return [await promise];
+  }
+  const files: File[] = [];
+  if (level >= MOST_LEVELS) return files;
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  for (;;) {
+    const { promise, resolve, reject } = Promise.withResolvers<FileSystemEntry[]>();
+    reader.readEntries(resolve, reject);
+    const some = await promise;
+    if (some.length === 0) return files;
+    for (const below of some) files.push(...await filesOfEntry(below, level + 1));
+  }
 }

@@ -11,6 +11,9 @@ import type { CodeFiles } from "@perfdata/session/code-images";
 /** Maximum size of an inflated file. */
 const MOST_EXPANDED = 2 ** 32;
 
+/** Bytes of an inflated file that are gathered before they become a blob, which the browser keeps on disk. */
+const MOST_PENDING = 2 ** 24;
+
 /** What a browser has in workers alone: reads that answer at once. */
 declare class FileReaderSync {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;
@@ -134,18 +137,46 @@ async function expanded(file: File): Promise<{ readonly name: string; readonly b
   // Kernel modules stay as they are: what looks for symbols expands them.
   if (compression === undefined || /\.ko\./.test(file.name)) return { name: file.name, blob: file };
   const stream = await expandedStream(fileSource(file), compression);
+  // Not through a Response, which reports every error in the stream as "Failed to fetch".
+  const parts: Blob[] = [];
   let size = 0;
-  const counted = stream.pipeThrough(
-    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(chunk, controller) {
-        size += chunk.length;
-        if (size > MOST_EXPANDED) throw new Error(`${file.name} expands to more than 4 GB`);
-        controller.enqueue(chunk);
-      },
-    }),
-  );
-  const blob = await new Response(counted).blob();
-  return { name: file.name.replace(/\.(gz|xz|zst)$/, ""), blob };
+  let chunks: Uint8Array<ArrayBuffer>[] = [];
+  let pending = 0;
+  const join = () => {
+    parts.push(new Blob(chunks));
+    chunks = [];
+    pending = 0;
+  };
+  try {
+    for await (const chunk of chunksOf(stream)) {
+      size += chunk.length;
+      if (size > MOST_EXPANDED) throw new Error("it expands to more than 4 GB");
+      chunks.push(chunk);
+      pending += chunk.length;
+      if (pending > MOST_PENDING) join();
+    }
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`${file.name} cannot be expanded (${compression}): ${message}`, {
+      cause: error,
+    });
+  }
+  join();
+  return { name: file.name.replace(/\.(gz|bz2|xz|zst)$/, ""), blob: new Blob(parts) };
+}
+
+/** The chunks of a stream; not all browsers can iterate over one. */
+async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T, void, void> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
 }
 
 function buildIdOf(blob: Blob): string {

@@ -144,6 +144,12 @@ export class Store {
     await this.start({ from: "files", files: [...before, ...files], script: this.#script });
   }
 
+  /** Says why files cannot be opened. */
+  fail(error: string): void {
+    this.error = error;
+    this.#changed();
+  }
+
   /** Whether files can be opened. */
   get takesFiles(): boolean {
     return this.#opening === undefined || this.#opening.from === "files";

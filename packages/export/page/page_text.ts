@@ -45,7 +45,8 @@ export async function contentSecurityPolicy(
 ): Promise<string> {
   return [
     "default-src 'none'",
-    `script-src ${await hash(script)}`,
+    // xz is expanded by WebAssembly.
+    `script-src ${await hash(script)}${from === "files" ? " 'wasm-unsafe-eval'" : ""}`,
     "worker-src blob:",
     `style-src ${await hash(style)}`,
     "img-src data: blob:",
