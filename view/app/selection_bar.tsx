@@ -201,6 +201,7 @@ function ThreadChoice(
   const samples = facts.threadSamples[state.event] ?? new Float64Array(facts.threads.length);
   const choices = useMemo(() => choicesOf(facts, samples), [facts, state.event]);
   const all = samples.reduce((sum, count) => sum + count, 0);
+  const cpus = facts.cpus[state.event] ?? [];
   return (
     <label>
       Of{" "}
@@ -241,9 +242,9 @@ function ThreadChoice(
             ))}
           </optgroup>
         )}
-        {facts.cpus.length > 1 && (
+        {cpus.length > 1 && (
           <optgroup label="CPUs">
-            {facts.cpus.map((cpu) => <option key={cpu} value={`c ${cpu}`}>CPU {cpu}</option>)}
+            {cpus.map((cpu) => <option key={cpu} value={`c ${cpu}`}>CPU {cpu}</option>)}
           </optgroup>
         )}
       </select>

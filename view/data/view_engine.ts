@@ -48,8 +48,8 @@ export interface ProfileFacts extends
   readonly totals: readonly { readonly samples: number; readonly period: number }[];
   /** By event: samples by thread. */
   readonly threadSamples: readonly Float64Array[];
-  /** The CPUs that were sampled. */
-  readonly cpus: readonly number[];
+  /** By event: the CPUs that were sampled. */
+  readonly cpus: readonly (readonly number[])[];
   /** Whether samples have times. */
   readonly timed: boolean;
   /** Whether any function was inlined. */
@@ -122,7 +122,7 @@ export class ViewEngine {
     const { samples } = this.profile;
     const totals = events.map(() => ({ samples: 0, period: 0 }));
     const threadSamples = events.map(() => new Float64Array(threads.length));
-    const cpus = new Set<number>();
+    const cpus = events.map(() => new Set<number>());
     for (let row = 0; row < samples.length; row++) {
       const event = intAt(samples.event, row);
       const total = totals[event];
@@ -135,7 +135,7 @@ export class ViewEngine {
       const ofEvent = threadSamples[event];
       if (ofEvent !== undefined) ofEvent[thread] = floatAt(ofEvent, thread) + count;
       const cpu = samples.cpu?.[row] ?? -1;
-      if (cpu >= 0) cpus.add(cpu);
+      if (cpu >= 0) cpus[event]?.add(cpu);
     }
     return {
       title,
@@ -151,7 +151,7 @@ export class ViewEngine {
       names: this.#names,
       totals,
       threadSamples,
-      cpus: [...cpus].sort((a, b) => a - b),
+      cpus: cpus.map((of) => [...of].sort((a, b) => a - b)),
       timed: samples.time !== undefined && duration > 0,
       hasInlined: functions.kind.some((kind) => (kind & FUNCTION_KIND.INLINED) !== 0),
     };

@@ -7,6 +7,7 @@ import {
   profileOf,
   renamedSamples,
 } from "../../packages/export/testing.ts";
+import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 import { shownEvents } from "@perfdata/profile/chosen-event";
 import { type Direction, OWN } from "./call_graph.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
@@ -197,6 +198,16 @@ Deno.test("ViewEngine.tracks: processes and threads that were renamed have the n
   assertEquals(labels("thread", 0), [["cc1plus 40", "g++"], ["worker-5 51", "app"]]);
   // They have the same names if another event is shown.
   assertEquals(labels("process", 1), [["app 50"], ["cc1plus 40", "g++"]]);
+});
+
+Deno.test("ViewEngine.facts: CPUs are those of the samples of each event, in order", () => {
+  const builder = new ProfileBuilder({
+    events: ["cycles", "faults", "none"].map((name) => ({ name, unit: "count" as const })),
+  });
+  const sample = { stack: -1, thread: builder.thread(7, 7, "demo"), period: 1, time: 5 };
+  for (const cpu of [3, 0, 3]) builder.sample({ ...sample, event: 0, cpu });
+  builder.sample({ ...sample, event: 1, cpu: -1 });
+  assertEquals(new ViewEngine(viewProfile(builder.profile())).facts().cpus, [[0, 3], [], []]);
 });
 
 Deno.test("ViewEngine.facts: samples of threads are of one event each", () => {

@@ -15,6 +15,7 @@ function linesOf(
   { title, events, totals, threads, cpus, duration }: ProfileFacts,
 ): readonly (readonly [string, string])[] {
   const processes = new Set(threads.map(({ pid }) => pid)).size;
+  const sampled = new Set(cpus.flat()).size;
   return [
     ["title", title],
     ...events.map((event, number): readonly [string, string] => [
@@ -22,7 +23,7 @@ function linesOf(
       `${eventLabel(event)}: ${grouped(totals[number]?.samples ?? 0)} samples`,
     ]),
     ["threads", `${grouped(threads.length)} of ${grouped(processes)} processes`],
-    ...cpus.length === 0 ? [] : [["CPUs", grouped(cpus.length)] as const],
+    ...sampled === 0 ? [] : [["CPUs", grouped(sampled)] as const],
     ...duration === 0 ? [] : [["time", timeText(duration)] as const],
   ];
 }

@@ -8,9 +8,9 @@ import { LEVEL_COLORS, LEVEL_NAMES } from "./time_canvas.ts";
 import { panned, zoomed } from "./time_window.ts";
 import { type Kind, Tracks } from "./tracks.tsx";
 
-/** What there are tracks of. */
-function kindsOf({ cpus }: ProfileFacts): readonly Kind[] {
-  return cpus.length > 0 ? ["process", "thread", "cpu"] : ["process", "thread"];
+/** What there are tracks of: of CPUs only if samples of the event have one. */
+function kindsOf({ cpus }: ProfileFacts, event: number): readonly Kind[] {
+  return (cpus[event]?.length ?? 0) > 0 ? ["process", "thread", "cpu"] : ["process", "thread"];
 }
 
 /** Samples over time: a track for each CPU, process or thread. */
@@ -22,7 +22,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
   // Sums by slice of time have no fractions of seconds.
   const hasHeat = facts.step === undefined;
   const isHeat = hasHeat && state.by === "heat";
-  const by = kindsOf(facts).find((kind) => kind === state.by) ?? "process";
+  const by = kindsOf(facts, state.event).find((kind) => kind === state.by) ?? "process";
   const brush = useBrush(window, (range) => {
     store.set({ from: range?.[0], to: range?.[1], zoom: [] });
   });
@@ -96,7 +96,7 @@ function KindChoice(
         value={by}
         onChange={(event) => store.set({ by: event.currentTarget.value as ViewState["by"] })}
       >
-        {kindsOf(facts).map((kind) => (
+        {kindsOf(facts, store.state.event).map((kind) => (
           <option key={kind} value={kind}>
             a track for each {kind === "cpu" ? "CPU" : kind}
           </option>
