@@ -1,82 +1,70 @@
-/** `--weight off-cpu` and `wall`: a program that measures how long its own threads wait is recorded here. */
+/** `--weight off-cpu` and `wall`, compared with times that are counted from the lines of `perf script`. */
 import { assert, assertEquals } from "@std/assert";
-import { perfRecords, perfVersion } from "../support/perf.ts";
+import { perfRecords, perfText, perfVersion, scriptSwitch } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
-/** Threads that wait for sleeps, a lock and a pipe; then the first one alone is busy. */
+/**
+ * Threads that wait for sleeps, a lock and a pipe; then the first one alone is busy. The lock and the pipe are
+ * kept from a thread until the kernel says that it sleeps.
+ */
 const PROGRAM = `
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
-static long now(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return t.tv_sec * 1000000000L + t.tv_nsec;
-}
-/* What is done under a name: its time, that with the naming, and of it the time on a CPU. */
-struct phase { const char *name; void (*run)(void); long inner, outer, cpu; };
+struct phase { const char *name; void (*run)(void); volatile int tid; };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ends[2];
-static void sleeps(void) { for (int i = 0; i < 20; i++) usleep(20000); }
+static void sleeps(void) { for (int i = 0; i < 20; i++) usleep(2000); }
 static void locks(void) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); }
 static void reads(void) { char c; if (read(ends[0], &c, 1) != 1) abort(); }
-static void spins(void) { long end = now(CLOCK_MONOTONIC) + 400000000; while (now(CLOCK_MONOTONIC) < end) {} }
+static void spins(void) {
+  struct timespec t;
+  do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); while (t.tv_sec == 0 && t.tv_nsec < 100000000);
+}
 static struct phase phases[] = {
   { "sleeper", sleeps }, { "locker", locks }, { "reader", reads }, { "serial", spins },
 };
-static void *measured(void *p) {
+static void *named(void *p) {
   struct phase *phase = p;
-  long outer = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);
   pthread_setname_np(pthread_self(), phase->name);
-  long inner = now(CLOCK_MONOTONIC);
+  phase->tid = gettid();
   phase->run();
-  phase->inner = now(CLOCK_MONOTONIC) - inner;
   pthread_setname_np(pthread_self(), "done");
-  phase->cpu = now(CLOCK_THREAD_CPUTIME_ID) - cpu;
-  phase->outer = now(CLOCK_MONOTONIC) - outer;
   return p;
+}
+static void until_sleeps(struct phase *phase) {
+  char path[64], stat[256] = "";
+  do {
+    usleep(1000);
+    sprintf(path, "/proc/self/task/%d/stat", phase->tid);
+    FILE *file = fopen(path, "r");
+    if (!file) continue;
+    if (!fgets(stat, sizeof stat, file)) abort();
+    fclose(file);
+  } while (!strstr(stat, ") S "));
 }
 int main(void) {
   pthread_t t[3];
   if (pipe(ends)) return 1;
   pthread_mutex_lock(&lock);
-  for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, measured, &phases[i]);
-  usleep(500000);
+  for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, named, &phases[i]);
+  until_sleeps(&phases[1]);
+  until_sleeps(&phases[2]);
   pthread_mutex_unlock(&lock);
-  usleep(300000);
   if (write(ends[1], "x", 1) != 1) return 1;
   for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
-  measured(&phases[3]);
+  named(&phases[3]);
   printf("%d\\n", getpid());
-  for (int i = 0; i < 4; i++) {
-    printf("%s %ld %ld %ld\\n", phases[i].name, phases[i].inner, phases[i].outer, phases[i].cpu);
-  }
 }
 `;
+const NAMES = ["sleeper", "locker", "reader", "serial"];
 
-/** What a thread measured of itself, in ns. */
-interface Measured {
-  /** What it did. */
-  readonly inner: number;
-  /** The same with what came before and after. */
-  readonly outer: number;
-  /** Of that, on a CPU. */
-  readonly cpu: number;
-}
-
-/** What a recording was made of. */
-interface Recorded {
-  /** The program, which may run more than once on this machine. */
-  readonly pid: string;
-  /** What its threads measured, by name. */
-  readonly measured: ReadonlyMap<string, Measured>;
-}
-
-/** Records the program in `folder`; nothing where that is not possible. */
-function record(folder: string, how: readonly string[]): Recorded | undefined {
+/** Records the program in `folder`; returns its process, or nothing if that is not possible. */
+function record(folder: string, how: readonly string[]): string | undefined {
   const compiled = new Deno.Command("cc", {
     args: ["-O1", "-x", "c", "-o", `${folder}/waits`, `${folder}/waits.c`, "-lpthread"],
   });
@@ -87,17 +75,122 @@ function record(folder: string, how: readonly string[]): Recorded | undefined {
     cwd: folder,
     stdin: "null",
   }).outputSync();
-  if (!success) return undefined;
-  const [pid = "", ...lines] = new TextDecoder().decode(stdout).trim().split("\n");
-  const measured = new Map(lines.map((line) => {
-    const [name = "", inner, outer, cpu] = line.split(" ");
-    return [name, { inner: Number(inner), outer: Number(outer), cpu: Number(cpu) }];
-  }));
-  return { pid, measured };
+  return success ? new TextDecoder().decode(stdout).trim() : undefined;
 }
 
-/** Time between two samples on a CPU, in ns. */
-const PERIOD = 5_000_000;
+/** Times of the threads of one name, in ns. */
+interface Times {
+  /** On a CPU, up to a sample or a switch under this name. */
+  on: number;
+  /** Without a CPU, since a switch under this name. */
+  off: number;
+  /** Between two lines of which a switch between them is missing: on a CPU or not, or either in part. */
+  unsure: number;
+}
+
+interface ScriptThread {
+  state: "on" | "off" | "unsure";
+  name: string;
+  since: number;
+  cpu: string;
+  /** The kinds of lines that told its last switch: a tracepoint and a record may, of the same one. */
+  said: string[];
+}
+
+/** Counts times by thread name from the lines of `perf script`: samples of the clock and context switches. */
+class ScriptTimes {
+  readonly #threads = new Map<string, ScriptThread>();
+  readonly #running = new Map<string, string>();
+  readonly #times = new Map<string, Times>();
+
+  constructor(lines: readonly string[]) {
+    let last = 0;
+    for (const line of lines) {
+      const [, name = "", tid = "", cpu = "", s, ns, what = ""] =
+        /^ *(.+?) +(-?\d+) (?:\[(\d+)\])? *(\d+)\.(\d{9}): +(.*)$/.exec(line) ?? [];
+      const time = Number(s) * 1e9 + Number(ns);
+      if (what === "" || time === 0) continue;
+      last = time;
+      if (what.startsWith("PERF_RECORD_LOST")) this.#lost();
+      else if (what.startsWith("PERF_RECORD_SWITCH IN")) this.#enters(tid, time, cpu, "record");
+      else if (what.startsWith("PERF_RECORD_SWITCH OUT")) this.#leaves(tid, name, time, "record");
+      else if (what.startsWith("PERF_RECORD_EXIT")) this.#ends(tid, time);
+      else if (what.startsWith("cpu-clock")) this.#sampled(tid, name, time, cpu);
+      else if (what.startsWith("sched:sched_switch:")) {
+        const { from, to } = scriptSwitch(what);
+        const before = this.#running.get(cpu);
+        const gone = this.#threads.get(before ?? "");
+        if (before !== from && gone?.state === "on" && gone.cpu === cpu) gone.state = "unsure";
+        this.#leaves(from, name, time, "tracepoint");
+        if (cpu !== "") this.#running.set(cpu, to);
+        this.#enters(to, time, cpu, "tracepoint");
+      }
+    }
+    for (const thread of this.#threads.values()) {
+      if (thread.state === "unsure") this.#add("unsure", thread.name, last - thread.since);
+    }
+  }
+
+  /** The times of a name. */
+  of(name: string): Times {
+    let times = this.#times.get(name);
+    if (times === undefined) this.#times.set(name, times = { on: 0, off: 0, unsure: 0 });
+    return times;
+  }
+
+  #add(what: keyof Times, name: string, ns: number): void {
+    this.of(name)[what] += ns;
+  }
+
+  /** Counts a time that may be either, of both names that the thread had in it. */
+  #addUnsure({ name, since }: ScriptThread, other: string, time: number): void {
+    this.#add("unsure", name, time - since);
+    if (other !== name && other !== "") this.#add("unsure", other, time - since);
+  }
+
+  #leaves(tid: string, name: string, time: number, by: string): void {
+    const thread = this.#threads.get(tid);
+    if (thread?.state === "off" && !thread.said.includes(by)) {
+      thread.said.push(by);
+      return;
+    }
+    if (thread?.state === "on") this.#add("on", name, time - thread.since);
+    else if (thread !== undefined) this.#addUnsure(thread, name, time);
+    this.#threads.set(tid, { state: "off", name, since: time, cpu: "", said: [by] });
+  }
+
+  #enters(tid: string, time: number, cpu: string, by: string): void {
+    const thread = this.#threads.get(tid);
+    if (thread?.state === "on" && !thread.said.includes(by)) {
+      thread.said.push(by);
+      return;
+    }
+    if (thread?.state === "off") this.#add("off", thread.name, time - thread.since);
+    else if (thread !== undefined) this.#addUnsure(thread, "", time);
+    const name = thread?.name ?? "";
+    this.#threads.set(tid, { state: "on", name, since: time, cpu, said: [by] });
+  }
+
+  #sampled(tid: string, name: string, time: number, cpu: string): void {
+    const thread = this.#threads.get(tid);
+    if (thread?.state === "on") this.#add("on", name, time - thread.since);
+    else if (thread !== undefined) this.#addUnsure(thread, name, time);
+    const said = ["tracepoint", "record"];
+    this.#threads.set(tid, { state: "on", name, since: time, cpu, said });
+  }
+
+  /** The last time on a CPU has the name of the switch before it: no sample or switch has another. */
+  #ends(tid: string, time: number): void {
+    const thread = this.#threads.get(tid);
+    if (thread?.state !== "on") return;
+    this.#add("on", thread.name, time - thread.since);
+    thread.since = time;
+  }
+
+  #lost(): void {
+    for (const thread of this.#threads.values()) thread.state = "unsure";
+  }
+}
 
 const SWITCHES = [
   "-g",
@@ -133,101 +226,88 @@ function sums(folded: string): Map<string, number> {
   return found;
 }
 
-/** A recording has other times than the program has measured. */
-class Differs extends Error {
-  /** `isDropped`: the kernel dropped switches, as the line of it says. */
-  constructor(message: string, readonly isDropped: boolean) {
-    super(message);
-  }
-}
-
 Deno.test({
-  name: "times without a CPU are those that a program measures itself, from each kind of recording",
+  name: "--weight off-cpu and wall: times of perf script's lines, of each kind of recording",
   ignore: !canRecord,
   async fn() {
     await inFolder(async (folder) => {
+      const path = `${folder}/data`;
       const kinds: readonly (readonly string[])[] = [
         SWITCHES,
         ["-a", "-g", "-e", "cpu-clock/period=5000000/,sched:sched_switch,sched:sched_waking"],
         ["-g", "-e", "cpu-clock/period=5000000/", "--switch-events"],
       ];
-      /** Compares a recording of a kind; how many times of threads. */
-      const compare = async (how: readonly string[]): Promise<number> => {
-        let compared = 0;
-        const recorded = record(folder, how);
-        assert(recorded !== undefined, `perf record ${how.join(" ")}`);
-        const { pid, measured } = recorded;
-        assert(measured.size === 4 && /^\d+$/.test(pid));
+      let compared = 0;
+      let exact = 0;
+      for (const how of kinds) {
+        const pid = record(folder, how);
+        assert(pid !== undefined && /^\d+$/.test(pid), `perf record ${how.join(" ")}`);
+        const fields = how[0] === "-a"
+          ? "comm,tid,cpu,time,event,trace"
+          : "comm,tid,time,event,trace";
+        const shown = [
+          "--ns",
+          "--show-switch-events",
+          "--show-task-events",
+          "--show-lost-events",
+          "-F",
+          fields,
+        ];
+        const script = await perfText(["script", ...shown], path);
+        const times = new ScriptTimes(script?.stdout.split("\n") ?? []);
         const folded = async (weight: string) => {
-          const args = ["folded", "--pid", pid, "--weight", weight, `${folder}/data`];
+          const args = ["folded", "--pid", pid, "--weight", weight, path];
           const { code, out, err } = await tool("export", args);
           assertEquals(code, 0, err);
           return { out, err, sums: sums(out) };
         };
         const off = await folded("off-cpu");
         const wall = await folded("wall");
-        // The kernel drops some events of all processors without a record of it.
-        const missing =
-          Number(/of ([\d.]+) ms of threads it is not known/.exec(off.err)?.[1] ?? 0) * 1e6;
-        const isWithin = (
-          name: string,
-          found: number,
-          least: number,
-          most: number,
-          sampled = 0,
-        ) => {
-          const text = `${
-            how.join(" ")
-          }: ${name}: ${found}, expected ${least} to ${most}; ${off.err}`;
-          const near = 0.01 * most + sampled;
-          const isSo = found >= least - missing - near && found <= most + near;
-          if (!isSo) throw new Differs(text, / context switches are missing/.test(off.err));
-          compared++;
-        };
-        for (const [name, { inner, outer, cpu }] of measured) {
-          // Time on a CPU is counted by samples: the first or last of them may be missing.
-          isWithin(name, wall.sums.get(name) ?? 0, inner, outer, PERIOD);
-          if (name === "serial") continue;
-          isWithin(name, off.sums.get(name) ?? 0, inner - cpu, outer);
+        for (const name of NAMES) {
+          const expected = times.of(name);
+          // The kernel drops some events of all processors without a record of it.
+          const compare = (found: number, least: number): void => {
+            const most = least + expected.unsure;
+            assert(
+              found >= least && found <= most,
+              `${how.join(" ")}: ${name}: ${found}, expected ${least} to ${most}; ${off.err}`,
+            );
+            compared++;
+            if (least > 0 && least === most) exact++;
+          };
+          compare(off.sums.get(name) ?? 0, expected.off);
+          compare(wall.sums.get(name) ?? 0, expected.off + expected.on);
         }
         // Functions by command have the same sums.
         for (const weight of ["off-cpu", "wall"] as const) {
           const how = ["--pid", pid, "--weight", weight, "--sort", "comm", "--json"];
-          const args = [...how, `${folder}/data`];
-          const { out } = await tool("funcs", args);
+          const { out } = await tool("funcs", [...how, path]);
           const rows = out.trim().split("\n").map((line) => JSON.parse(line));
           const found = new Map(rows.map(({ comm, period }) => [comm, period]));
-          for (const name of measured.keys()) {
+          for (const name of NAMES) {
             assertEquals(found.get(name), (weight === "wall" ? wall : off).sums.get(name), name);
           }
           assert(rows.every(({ event }) => event === weight));
         }
-        const ofLock = off.out.split("\n").filter((line) => line.startsWith("locker;"));
         const hasChains = how.join().includes("sched_switch");
-        assertEquals(ofLock.some((line) => line.includes("futex")), hasChains, ofLock.join("\n"));
+        if (times.of("locker").unsure === 0) {
+          const ofLock = off.out.split("\n").filter((line) => line.startsWith("locker;"));
+          const isSeen = ofLock.some((line) => line.includes("futex"));
+          assertEquals(isSeen, hasChains, ofLock.join("\n"));
+        }
         assertEquals(
           /call chains of context switches were not recorded: perf record/.test(off.err),
           !hasChains,
         );
-        assert(wall.out.split("\n").some((line) => /^reader;.*\[waiting\] \d+$/.test(line)));
-        return compared;
-      };
-      let compared = 0;
-      for (const how of kinds) {
-        // On a busy machine the kernel drops switches, and those of a wait may be among them, or threads run
-        // where the program does not measure: one of some recordings has to agree, where nothing was dropped.
-        for (let attempt = 1; attempt <= 5; attempt++) {
-          try {
-            compared += await compare(how);
-            break;
-          } catch (error) {
-            if (!(error instanceof Differs) || (attempt === 5 && !error.isDropped)) throw error;
-            console.log(`recording ${attempt} is not compared: ${error.message}`);
-          }
+        if (times.of("reader").unsure === 0) {
+          assert(wall.out.split("\n").some((line) => /^reader;.*\[waiting\] \d+$/.test(line)));
         }
       }
-      console.log(`${compared} times of threads compared`);
-      assert(compared >= 14);
+      console.log(
+        `${compared} times of threads compared, ${exact} of them without a missing switch`,
+      );
+      assertEquals(compared, kinds.length * 2 * NAMES.length);
+      assert(exact > 0, "each thread misses a switch in each recording");
     });
   },
 });
