@@ -1,8 +1,20 @@
 import { enlarge } from "@perfdata/format/enlarge";
-import type { CallBlocks } from "./pt_call_blocks.ts";
+import type { BlockCache, PathTable } from "@perfdata/intel-pt";
 import type { CallStack } from "./pt_call_stack.ts";
 import type { CallTree } from "./pt_call_tree.ts";
 import type { PlaceSums } from "./pt_place_sums.ts";
+
+/** The paths of a decoder, and the places of their blocks: see `CallBlocks`. */
+export interface PathBlocks {
+  /** The place of each block. */
+  readonly place: Int32Array;
+  /** How many places there are. */
+  readonly places: number;
+  /** The blocks of each path, and its instructions. */
+  readonly paths: Pick<PathTable, "start" | "blocks" | "insns">;
+  /** The instructions of each block. */
+  readonly blocks: Pick<BlockCache, "insns">;
+}
 
 /**
  * Threads may count the instructions of one stack in several parts, so the time of each instruction is rounded to a
@@ -56,7 +68,7 @@ export class OpenPaths {
   }
 
   /** The numbers of paths are about to be reused: keeps instructions by place. */
-  forget({ place, paths, blocks: { insns } }: CallBlocks): void {
+  forget({ place, paths, blocks: { insns } }: PathBlocks): void {
     const { start, blocks } = paths;
     for (const path of this.#touched) {
       const times = this.#count[path] as number;
@@ -69,7 +81,13 @@ export class OpenPaths {
   }
 
   /** Divides ns and core clocks among the paths, by their instructions, and counts both. */
-  fold(ns: number, cycles: number, of: CallBlocks, sums: PlaceSums, tree?: CallTree): void {
+  fold(
+    ns: number,
+    cycles: number,
+    of: PathBlocks,
+    sums: PlaceSums,
+    tree?: Pick<CallTree, "addTo">,
+  ): void {
     if (!this.isWaiting) return;
     const { paths, blocks, place } = of;
     let total = 0;
