@@ -1174,6 +1174,8 @@ Deno.test({
       const made = await tool("export", ["parquet", "--names", "-o", tables, FILES[1] as string]);
       assertEquals(made.code, 0, made.err);
       await viewed([tables, tables], "#view=tree", async (page) => {
+        // The page knows that only with its first answer.
+        await page.waitForSelector('nav a:text-is("Source")', { state: "detached" });
         for (const [key, view] of [["6", "tree"], ["9", "tree"], ["p", "tree"], ["8", "compare"]]) {
           await page.keyboard.press(key as string);
           await page.waitForTimeout(50);
