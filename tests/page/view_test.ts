@@ -903,7 +903,7 @@ Deno.test({
       await viewed([file], "#view=pt", async (page) => {
         const { start } = await factsOf(page);
         // Little enough to be decoded at once, with the boxes of a thread.
-        await page.waitForSelector(".pt-parts .flame-canvas");
+        await page.waitForSelector(".pt-parts:not(.stale) .flame-canvas");
         assertEquals(await faultsOf(page), []);
         await compare(page, windowAt(0.35, start), start);
         // A box that is zoomed to becomes the part that is in view.
