@@ -187,3 +187,38 @@ export async function small(recording: Small): Promise<OpenedSmall> {
   );
   return { trace, source, sideband, code: opened, clock: new PtClock(trace), names };
 }
+
+/** Core clocks between branches. */
+export const CYCLES: readonly Packet[] = [
+  ...psb(0, BASE),
+  tsc(1000),
+  { type: "CYC", cycles: 7n },
+  tnt("1"),
+  { type: "CYC", cycles: 5n },
+  tnt("1"),
+  { type: "CYC", cycles: 30n },
+  ip("TIP", BASE),
+  tnt("1"),
+  tnt("1"),
+  { type: "CYC", cycles: 4n },
+  ip("TIP", BASE),
+  { type: "CYC", cycles: 6n },
+  tnt("1"),
+  ip("FUP", 0x1005n),
+  { type: "CYC", cycles: 9n },
+  ip("TIP.PGD"),
+];
+
+/** A conditional branch that is not taken, then taken: 1000: je 1004; 1002: nop; 1003: nop; 1004: jmp rax. */
+export const CONDITIONAL: Small = {
+  code: Uint8Array.fromHex("7402" + "9090" + "ffe0"),
+  cpus: [[
+    ...psb(0, BASE),
+    tsc(1000),
+    tnt("0"),
+    ip("TIP", BASE),
+    tsc(2000),
+    tnt("1"),
+    ip("TIP", BASE),
+  ]],
+};

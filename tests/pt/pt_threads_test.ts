@@ -160,6 +160,15 @@ Deno.test({
   },
 });
 
+/** Steps the program `family`: threads and forks, one of which executes the program `calls`. */
+const stepFamily = (folder: string) =>
+  stepProgram(folder, {
+    program: "family",
+    flags: ["-O1", "-static"],
+    executes: ["calls"],
+    limit: 80_000,
+  });
+
 Deno.test({
   name:
     "pt: threads of a trace with times in PSB+ alone are told apart by where they left user space",
@@ -167,12 +176,7 @@ Deno.test({
   fn: async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-sparse-" });
     try {
-      const program = stepProgram(folder, {
-        program: "family",
-        flags: ["-O1", "-static"],
-        executes: ["calls"],
-        limit: 80_000,
-      });
+      const program = stepFamily(folder);
       const tids = new Set(program.steps.tid);
       assert(tids.size >= 5, `${tids.size} threads`);
       // Up to three turns of threads fall between two times.
@@ -239,12 +243,7 @@ Deno.test({
   fn: async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-calls-" });
     try {
-      const program = stepProgram(folder, {
-        program: "family",
-        flags: ["-O1", "-static"],
-        executes: ["calls"],
-        limit: 80_000,
-      });
+      const program = stepFamily(folder);
       let found = 0;
       for (const psbEvery of [300, 2000]) {
         const options = { psbEvery, compressReturns: true, tsc: true, sparse: true };

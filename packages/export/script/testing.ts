@@ -1,7 +1,7 @@
 // Recordings of Intel PT whose samples perf has printed: fixtures/printed/pt.
 import type { Packet } from "@perfdata/intel-pt";
 import type { Item } from "../../../fixtures/synthesize/recording.ts";
-import { at, BASE, ip, psb, type Small, tnt, tsc } from "../../pt/testing.ts";
+import { at, BASE, CYCLES, ip, psb, type Small, tnt, tsc } from "../../pt/testing.ts";
 
 /** Both calls twice, the second time by a jump; then a system call at 100c. */
 const CALLS: readonly Packet[] = [
@@ -67,27 +67,6 @@ const EVENTS: readonly Packet[] = [
   ip("TIP", 0x1010n),
   tsc(9500),
   ip("TIP", 0x1005n),
-];
-
-/** Core clocks between branches. */
-const CYCLES: readonly Packet[] = [
-  ...psb(0, BASE),
-  tsc(1000),
-  { type: "CYC", cycles: 7n },
-  tnt("1"),
-  { type: "CYC", cycles: 5n },
-  tnt("1"),
-  { type: "CYC", cycles: 30n },
-  ip("TIP", BASE),
-  tnt("1"),
-  tnt("1"),
-  { type: "CYC", cycles: 4n },
-  ip("TIP", BASE),
-  { type: "CYC", cycles: 6n },
-  tnt("1"),
-  ip("FUP", 0x1005n),
-  { type: "CYC", cycles: 9n },
-  ip("TIP.PGD"),
 ];
 
 function comm(tid: number, name: string): Item {

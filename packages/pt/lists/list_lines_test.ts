@@ -5,7 +5,7 @@ import { PlaceSums } from "../calls/pt_place_sums.ts";
 import { insnBytes } from "../decode/pt_block_insns.ts";
 import { decodePt } from "../decode/pt_run.ts";
 import { TimeOrigin } from "../decode/pt_time.ts";
-import { at, BASE, ip, psb, type Small, small, tnt, tsc } from "../testing.ts";
+import { at, BASE, CONDITIONAL, ip, psb, type Small, small, tnt, tsc } from "../testing.ts";
 import { PtEntries } from "./pt_entries.ts";
 import { entryPoints, threadObjects } from "./pt_entries_text.ts";
 import { type ListOptions, PtList } from "./pt_list.ts";
@@ -432,20 +432,7 @@ Deno.test("PtEntries: each thread has the time and entries of its objects, witho
 });
 
 Deno.test("PtList: a conditional branch is listed where it is taken", async () => {
-  // 1000: je 1004; 1002: nop; 1003: nop; 1004: jmp rax
-  const recording = {
-    code: Uint8Array.fromHex("7402" + "9090" + "ffe0"),
-    cpus: [[
-      ...psb(0, BASE),
-      tsc(1000),
-      tnt("0"),
-      ip("TIP", BASE),
-      tsc(2000),
-      tnt("1"),
-      ip("TIP", BASE),
-    ]],
-  };
-  const lines = short(await listed({ branches: true }, {}, recording));
+  const lines = short(await listed({ branches: true }, {}, CONDITIONAL));
   assertEquals(
     lines.filter((line) => !line.includes("tr strt")).map((line) => line.replace(/^\d+ /, "")),
     [

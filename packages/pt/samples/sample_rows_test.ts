@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Packet } from "@perfdata/intel-pt";
-import { BASE, ip, psb, tnt, TSC, tsc } from "../testing.ts";
+import { BASE, CONDITIONAL, CYCLES, ip, psb, tnt, TSC, tsc } from "../testing.ts";
 import type { PtSamples } from "./pt_samples.ts";
 import { sampleRows, type SampleRowsOptions } from "./testing.ts";
 
@@ -213,26 +213,6 @@ Deno.test("sampleRows: depths count calls and interrupts that are open; a return
   const two = short(await rows(DEEP, "i1ig2"), "instructions 7/7/0 ");
   assertEquals(/callers ([^);,]*)/.exec(two[3] ?? "")?.[1], "100a");
 });
-
-const CYCLES: readonly Packet[] = [
-  ...psb(0, BASE),
-  tsc(1000),
-  { type: "CYC", cycles: 7n },
-  tnt("1"),
-  { type: "CYC", cycles: 5n },
-  tnt("1"),
-  { type: "CYC", cycles: 30n },
-  ip("TIP", BASE),
-  tnt("1"),
-  tnt("1"),
-  { type: "CYC", cycles: 4n },
-  ip("TIP", BASE),
-  { type: "CYC", cycles: 6n },
-  tnt("1"),
-  ip("FUP", 0x1005n),
-  { type: "CYC", cycles: 9n },
-  ip("TIP.PGD"),
-];
 
 Deno.test("sampleRows: ipc has instructions and core clocks since the last row of the kind that has them", async () => {
   const of = async (letters: string, kind: string) =>
@@ -489,20 +469,7 @@ Deno.test("sampleRows: of packets alone, instructions are where packets have add
 });
 
 Deno.test("sampleRows: conditional branches are samples where they are taken, with what is counted at each", async () => {
-  // 1000: je 1004; 1002: nop; 1003: nop; 1004: jmp rax
-  const recording = {
-    code: Uint8Array.fromHex("7402" + "9090" + "ffe0"),
-    cpus: [[
-      ...psb(0, BASE),
-      tsc(1000),
-      tnt("0"),
-      ip("TIP", BASE),
-      tsc(2000),
-      tnt("1"),
-      ip("TIP", BASE),
-    ]],
-  };
-  const branches = short(await sampleRows(recording, "b"), "branches 7/7/0 ");
+  const branches = short(await sampleRows(CONDITIONAL, "b"), "branches 7/7/0 ");
   assertEquals(branches, [
     "372 1004>1000 1 1 (at 4; to 0)",
     // Branch, conditional.
@@ -510,7 +477,7 @@ Deno.test("sampleRows: conditional branches are samples where they are taken, wi
     "744 1004>1000 1 1 (at 4; to 0)",
   ]);
   // Not taken, it has no target.
-  const insns = short(await sampleRows(recording, "i1i"), "instructions 7/7/0 ");
+  const insns = short(await sampleRows(CONDITIONAL, "i1i"), "instructions 7/7/0 ");
   assertEquals(insns.map((line) => line.split(" ").slice(0, 3).join(" ")), [
     "372 1000 9",
     "372 1002 0",
