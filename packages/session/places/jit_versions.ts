@@ -1,6 +1,7 @@
 import type { PerfDataReader } from "@perfdata/format";
 import type { SymbolObject } from "@perfdata/symbols";
 import { addressFromHalves } from "@perfdata/symbols/address";
+import { perfMapPid } from "@perfdata/symbols/map-name";
 import type { JitFiles, JitSymbols } from "@perfdata/symbols/jit";
 import type { RecordedObjects } from "./recorded_objects.ts";
 
@@ -67,7 +68,7 @@ export class JitRecorded {
     if (file === undefined) return undefined;
     const { header: { flags }, symbols } = file;
     // The map of an address space that a fork copied has the name of the process that made it.
-    const owner = Number(/^\/tmp\/perf-(\d+)\.map$/.exec(path)?.[1] ?? -1);
+    const owner = perfMapPid(path) ?? -1;
     const untilOf = (pid: number): number => this.#recorded.forkedAt(owner, pid);
     if ((flags & ARCH_TIMESTAMP) === 0n) {
       return isMonotonic(this.#reader) ? new JitVersions(symbols, untilOf) : undefined;

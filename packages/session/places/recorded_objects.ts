@@ -32,7 +32,7 @@ import type { RecordedSymbolsOf } from "@perfdata/symbols/resolver-options";
 import type { SymbolObject } from "@perfdata/symbols";
 import { type Address, addressFromHalves } from "@perfdata/symbols/address";
 import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
-import { mapKind } from "@perfdata/symbols/map-name";
+import { mapKind, perfMapPid } from "@perfdata/symbols/map-name";
 import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
 import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
 import type { RecordedFile } from "../names/recorded_symbols.ts";
@@ -333,9 +333,9 @@ export class RecordedObjects {
       const size = start === undefined || end === undefined ? {} : { size: end - start };
       return { path: name === "" ? "bpf_image" : name, kind: "bpf", ...size };
     }
-    const jit = /^\/tmp\/perf-(\d+)\.map$/.exec(name)?.[1];
-    if (jit !== undefined || kind === "anonymous") {
-      const jitdump = this.#jitdumps.get(Number(jit));
+    // Perf maps included.
+    if (kind === "anonymous") {
+      const jitdump = this.#jitdumps.get(perfMapPid(name) ?? NaN);
       return { path: name, kind: "jit", ...(jitdump === undefined ? {} : { jitdump }) };
     }
     // The table at the end of a file knows one build of each path; the mapping knows its own.

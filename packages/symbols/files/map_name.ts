@@ -18,6 +18,23 @@ export type MapKind =
   | "anonymous";
 
 /**
+ * The process of a mapping or file `/tmp/perf-PID.map`, which names code of a JIT compiler; `undefined` for other names.
+ *
+ * @example
+ * ```ts
+ * import { perfMapPid } from "@perfdata/symbols/map-name";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(perfMapPid("/tmp/perf-7.map"), 7);
+ * assertEquals(perfMapPid("/tmp/perf.map"), undefined);
+ * ```
+ */
+export function perfMapPid(name: string): number | undefined {
+  const pid = /^\/tmp\/perf-(\d+)\.map$/.exec(name)?.[1];
+  return pid === undefined ? undefined : Number(pid);
+}
+
+/**
  * What the name of a mapping stands for, by the rules of `perf` (tools/perf/util/map.c,
  * vdso.c, machine.c and bpf-event.c).
  *
@@ -37,7 +54,7 @@ export function mapKind(name: string): MapKind {
     if (/\.ko(\.(gz|xz|zst))?$/.test(name)) return "module";
     const anonymous = name === "//anon" || name.startsWith("/dev/zero") ||
       name.startsWith("/anon_hugepage") || name.startsWith("/SYSV") ||
-      /^\/tmp\/perf-\d+\.map$/.test(name);
+      perfMapPid(name) !== undefined;
     return anonymous ? "anonymous" : "file";
   }
   if (name === "[vdso]" || name === "[vdso32]" || name === "[vdsox32]") return "vdso";
