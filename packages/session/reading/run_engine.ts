@@ -5,6 +5,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/engine_options.ts";
 import { EventNames } from "../events/event_names.ts";
 import { RecordedObjects } from "../places/recorded_objects.ts";
+import { isShareable } from "../workers/part.ts";
 import { readAnyOrder } from "./any_order.ts";
 import { readStream } from "./stream.ts";
 import type { Reading, Strategy } from "./strategy.ts";
@@ -69,9 +70,11 @@ async function strategyFor({ reader, consumers, options }: Reading): Promise<Str
   const { workers, filter } = options;
   if (!isFree(reader, consumers, options)) return readStream;
   if (consumers.every(({ needs }) => needs.order === "any")) {
-    if (workers === undefined || workers.jobs === 1) return readAnyOrder;
+    const [first, ...others] = consumers;
+    const isShared = first !== undefined && others.length === 0 && isShareable(first);
+    if (workers === undefined || workers.jobs === 1 || !isShared) return readAnyOrder;
     const { readWithWorkers } = await import("../workers/run_workers.ts");
-    return async (reading) => await readWithWorkers(reading) ?? await readAnyOrder(reading);
+    return (reading) => readWithWorkers(reading, first, workers);
   }
   const hasTime = filter?.time !== undefined;
   const samplesOnly = consumers.every(({ needs }) =>

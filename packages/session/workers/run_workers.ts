@@ -10,13 +10,7 @@ import {
 } from "../index/recording_index.ts";
 import { BlockReader, readIndex, wantedBlocks } from "../reading/blocks.ts";
 import type { Reading } from "../reading/strategy.ts";
-import {
-  isShareable,
-  Joiner,
-  type Shareable,
-  type StretchPart,
-  type ThreadTotals,
-} from "./part.ts";
+import { Joiner, type Shareable, type StretchPart, type ThreadTotals } from "./part.ts";
 import { Pool, type PoolQueue } from "./pool.ts";
 import type { Stretch } from "./block_taker.ts";
 import type { ThreadTask } from "./serve_blocks.ts";
@@ -41,18 +35,14 @@ type BlockPool = Pool<ThreadTask, Stretch, StretchPart, ThreadTotals>;
  * this thread   │ take 0 │join 1│ take 2 │join 3│ take 4 …
  * another one   │ take 1   │ take 3     │ take 5 …
  * ```
- *
- * @returns `undefined` if there is no consumer that can be shared, or there are several consumers.
  */
 export async function readWithWorkers(
-  { reader, recorded, described, consumers, options }: Reading,
-): Promise<Engine | undefined> {
-  const { workers } = options;
-  const [consumer, ...others] = consumers;
-  const isShared = consumer !== undefined && others.length === 0 && isShareable(consumer);
-  if (workers === undefined || !isShared) return undefined;
+  { reader, recorded, described, options }: Reading,
+  consumer: Shareable & Consumer,
+  workers: Workers,
+): Promise<Engine> {
   using pool: BlockPool = new Pool(workers.jobs - 1, workers.start);
-  const index = await readIndex(reader, consumers, options);
+  const index = await readIndex(reader, [consumer], options);
   const engine = engineOf(reader, recorded, described, index);
   await takeStretches(engine, index, consumer, workers, pool, options);
   return engine;
