@@ -6,11 +6,16 @@
  * as the system does for a process.
  */
 
-// Modules of Node that commands import when they need them are evaluated here, before any command runs: Deno 2.9.6
-// panics ("RefCell already borrowed") if such an import meets another one that has not evaluated the module yet.
+// Modules of Node that commands, or packages of npm in CommonJS, import when they need them are evaluated here, before
+// any command runs. Deno 2.9.6 panics ("RefCell already borrowed") in a microtask that calls `import()` while an import
+// of a module that is being evaluated is resolved for a second time, and evaluation of a module of Node runs microtasks.
+import "node:buffer";
 import "node:fs";
+import "node:module";
+import "node:path";
 import "node:process";
 import "node:readline";
+import "node:util";
 import "node:v8";
 import "node:vm";
 import "node:zlib";
