@@ -16,8 +16,8 @@ import {
   main,
   UsageError,
   writeOut,
-} from "./_cli.ts";
-import { notBundle } from "./_not_bundle.ts";
+} from "./shared/cli.ts";
+import { notBundle } from "./shared/not_bundle.ts";
 
 // What few calls need is imported where they do: to start takes as long as 1,000 addresses.
 

@@ -15,11 +15,11 @@ import {
   UsageError,
   writeLine,
   writeOut,
-} from "./_cli.ts";
-import { disassembler } from "./_disassembler.ts";
-import { codeJson, codeLines } from "./_insns.ts";
-import { KERNEL_FILE_NOTE, objectCode } from "./_pt.ts";
-import type { TraceCounts } from "./_branches_pt.ts";
+} from "./shared/cli.ts";
+import { disassembler } from "./shared/disassembler.ts";
+import { codeJson, codeLines } from "./shared/insns.ts";
+import { KERNEL_FILE_NOTE, objectCode } from "./shared/pt_input.ts";
+import type { TraceCounts } from "./shared/branches_pt.ts";
 import {
   chosenEvent,
   hasOnlyPt,
@@ -28,10 +28,10 @@ import {
   type ReadProfile,
   readProfile,
   titleOf,
-} from "./_profile.ts";
-import { sourceLines, Sources } from "./_source_lines.ts";
-import { findFunctions, noSuchFunction, parseWanted } from "./_wanted_function.ts";
-import { writeStyled } from "./_styled.ts";
+} from "./shared/open_profile.ts";
+import { sourceLines, Sources } from "./shared/source_lines.ts";
+import { findFunctions, noSuchFunction, parseWanted } from "./shared/wanted_function.ts";
+import { writeStyled } from "./shared/styled.ts";
 
 const HELP = `annotate: prints a function with the shares of its instructions and source lines
 
@@ -105,7 +105,7 @@ async function run(flags: AnnotateFlags): Promise<number> {
   const name = oneFile(files);
   return await aboutAsync(name, async () => {
     const traced = on.pt || (name !== "-" && await hasOnlyPt(name))
-      ? await (await import("./_annotate_pt.ts")).readTracedInsns(
+      ? await (await import("./shared/annotate_pt.ts")).readTracedInsns(
         ...["annotate", name, flags, titleOf(name)] as const,
       )
       : undefined;
@@ -166,7 +166,7 @@ async function dataTypes(flags: AnnotateFlags): Promise<number> {
       debugInformation: true,
     });
     const { profile, event } = chosenEvent("annotate", name, { profile: all, wanted: value.event });
-    const { printTypes } = await import("./_data_types.ts");
+    const { printTypes } = await import("./shared/printed_types.ts");
     const wanted = isType ? first : second;
     await printTypes({ name, profile, event, source, files: value, wanted, json: on.json });
     return isWhole ? 0 : 1;
@@ -211,7 +211,7 @@ async function codeOf(
   }
   const read = pieces.filter(({ missing }) => missing === undefined);
   if (read.length === 0 && !on.insns) return undefined;
-  const { recordedRuns, runsOf } = await import("./_recorded_runs.ts");
+  const { recordedRuns, runsOf } = await import("./shared/recorded_runs.ts");
   const runsIn = traced === undefined
     ? await recordedRuns(name, source.engine.reader, flags, "annotate")
     : runsOf(traced);

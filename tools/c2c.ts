@@ -20,9 +20,9 @@ import {
   parseWord,
   Progress,
   writeOut,
-} from "./_cli.ts";
-import { whyNoAccesses, whyNothing } from "./_nothing.ts";
-import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
+} from "./shared/cli.ts";
+import { whyNoAccesses, whyNothing } from "./shared/nothing.ts";
+import { parseCount, parsePercent, sampleJobs } from "./shared/record_flags.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -30,15 +30,15 @@ import {
   NUMBER_FLAGS,
   NUMBER_HELP,
   sampleFilter,
-} from "./_sample_flags.ts";
-import { writeTable } from "./_styled.ts";
+} from "./shared/sample_flags.ts";
+import { writeTable } from "./shared/styled.ts";
 import {
   reportTrust,
   resolverOf,
   SYMBOL_FLAGS,
   SYMBOL_HELP,
   symbolOptions,
-} from "./_symbol_flags.ts";
+} from "./shared/symbol_flags.ts";
 
 const HELP = `c2c: prints cache lines that CPUs contend for, with their code and data
 

@@ -25,9 +25,9 @@ import {
   parseWord,
   Progress,
   UsageError,
-} from "./_cli.ts";
-import { injectJit } from "./_jit.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, summary, writeRecording } from "./_edit.ts";
+} from "./shared/cli.ts";
+import { injectJit } from "./shared/jit_elf_files.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, summary, writeRecording } from "./shared/edited_file.ts";
 
 const HELP = `convert: writes a recording in another form
 

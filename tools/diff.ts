@@ -17,11 +17,17 @@ import {
   UsageError,
   writeLine,
   writeOut,
-} from "./_cli.ts";
-import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
-import { writeRow } from "./_styled.ts";
-import { parseCount } from "./_record_flags.ts";
+} from "./shared/cli.ts";
+import {
+  chosenEvent,
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  writeChunks,
+} from "./shared/open_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
+import { writeRow } from "./shared/styled.ts";
+import { parseCount } from "./shared/record_flags.ts";
 
 const HELP = `diff: compares recordings, and says which changes are more than chance
 

@@ -7,7 +7,7 @@ import { dumpFile } from "@perfdata/dump/parallel";
 import { recordNames, recordTypeOfName } from "@perfdata/dump/record-names";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { bundledSymbols, reportUnnamed } from "./_bundle_flag.ts";
+import { bundledSymbols, reportUnnamed } from "./shared/bundle_flag.ts";
 import {
   about,
   aboutAsync,
@@ -22,10 +22,10 @@ import {
   parseWord,
   progressOf,
   UsageError,
-} from "./_cli.ts";
-import { whyNothing } from "./_nothing.ts";
-import { given, parseCount, parseJobs, parseOffset, textJobs } from "./_record_flags.ts";
-import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./_time.ts";
+} from "./shared/cli.ts";
+import { whyNothing } from "./shared/nothing.ts";
+import { given, parseCount, parseJobs, parseOffset, textJobs } from "./shared/record_flags.ts";
+import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./shared/time_flag.ts";
 
 const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
 

@@ -15,10 +15,10 @@ import {
   oneFile,
   UsageError,
   writeOut,
-} from "./_cli.ts";
-import { BRANCH_FORMATS, exportBranches } from "./_branches.ts";
-import type { CallFormat } from "./_pt_profile.ts";
-import { parseJobs } from "./_record_flags.ts";
+} from "./shared/cli.ts";
+import { BRANCH_FORMATS, exportBranches } from "./shared/branch_exports.ts";
+import type { CallFormat } from "./shared/pt_stack_profile.ts";
+import { parseJobs } from "./shared/record_flags.ts";
 import {
   chosenEvent,
   hasOnlyPt,
@@ -27,8 +27,8 @@ import {
   readProfile,
   titleOf,
   writeChunks,
-} from "./_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
+} from "./shared/open_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
 
 const FLAGS = {
   boolean: [
@@ -206,7 +206,7 @@ async function writeTables(
     throw new UsageError(`--partition has ${part}, expected date or KEY=VALUE`);
   }
   const names = files.length > 1 ? files : [oneFile(files)];
-  const { writeAllTables } = await import("./_tables.ts");
+  const { writeAllTables } = await import("./shared/written_tables.ts");
   const done = await writeAllTables(
     names.map((name) => ({
       ...{ tool: "export", name, folder, format, partition, flags },
@@ -227,7 +227,7 @@ async function writeCalls(
   output: string,
   format: CallFormat,
 ): Promise<number> {
-  const { writeCallSlices } = await import("./_pt_profile.ts");
+  const { writeCallSlices } = await import("./shared/pt_stack_profile.ts");
   let bytes = 0;
   using file = output === "-"
     ? undefined

@@ -33,8 +33,8 @@ import {
   UsageError,
   writeOut,
   writeOutput,
-} from "./_cli.ts";
-import { writePtxedFiles } from "./_ptxed.ts";
+} from "./shared/cli.ts";
+import { writePtxedFiles } from "./shared/ptxed.ts";
 
 const HELP = `extract-pt: writes the raw Intel PT data of a perf.data file, a file for each CPU
 

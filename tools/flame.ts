@@ -13,9 +13,15 @@ import {
   oneFile,
   parseWord,
   UsageError,
-} from "./_cli.ts";
-import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile, writeChunks } from "./_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
+} from "./shared/cli.ts";
+import {
+  chosenEvent,
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  writeChunks,
+} from "./shared/open_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
 
 const HELP = `flame: writes a flame graph of a recording: one HTML file that needs no network
 

@@ -40,15 +40,15 @@ import {
   Progress,
   UsageError,
   writeOut,
-} from "./_cli.ts";
+} from "./shared/cli.ts";
 import { isTimeWeight, type ProfileWeight } from "@perfdata/profile/profile";
-import { parseWeight, reportSwitches, WEIGHT_HELP } from "./_weight.ts";
-import { writeTable } from "./_styled.ts";
-import { complainRounded } from "./_periods.ts";
-import { parseLength } from "./_time.ts";
-import { tableFolders } from "./_table_folders.ts";
-import { whyNoAccesses, whyNoSamples, whyNothing } from "./_nothing.ts";
-import { parseCount, parsePercent, sampleJobs } from "./_record_flags.ts";
+import { parseWeight, reportSwitches, WEIGHT_HELP } from "./shared/weight.ts";
+import { writeTable } from "./shared/styled.ts";
+import { complainRounded } from "./shared/periods.ts";
+import { parseLength } from "./shared/time_flag.ts";
+import { tableFolders } from "./shared/table_folders.ts";
+import { whyNoAccesses, whyNoSamples, whyNothing } from "./shared/nothing.ts";
+import { parseCount, parsePercent, sampleJobs } from "./shared/record_flags.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -57,7 +57,7 @@ import {
   SAMPLE_HELP,
   sampleFilter,
   splitEvents,
-} from "./_sample_flags.ts";
+} from "./shared/sample_flags.ts";
 import {
   reportTrust,
   resolverOf,
@@ -65,7 +65,7 @@ import {
   SYMBOL_FLAGS,
   SYMBOL_HELP,
   symbolOptions,
-} from "./_symbol_flags.ts";
+} from "./shared/symbol_flags.ts";
 
 /** The keys of `--branches`. */
 const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
@@ -364,7 +364,7 @@ async function print(
     ? {}
     : await import("@perfdata/report/function-chains");
   const chains = order && FunctionChains && new FunctionChains(code, counts, table, order);
-  const { csvText } = on.csv ? await import("./_csv.ts") : {};
+  const { csvText } = on.csv ? await import("./shared/csv.ts") : {};
   for (
     const text of functionText(table, {
       format: on.json ? "json" : on.csv ? "csv" : "table",
@@ -386,7 +386,7 @@ async function print(
 /** Counts branches of Intel PT. */
 async function ofTrace(question: Question): Promise<number> {
   const { name, sort, inline, limit, flags } = question;
-  const { decodeBranches } = await import("./_branches_pt.ts");
+  const { decodeBranches } = await import("./shared/branches_pt.ts");
   const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report/trace-branches");
   let counts: CountedSamples | undefined;
   const { code, sideband, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
@@ -417,7 +417,7 @@ async function ofTrace(question: Question): Promise<number> {
 /** Counts samples of tables that `export parquet` wrote. */
 async function ofTables(question: Question): Promise<number> {
   const { name, sort, limit, flags } = question;
-  const { tablesProfile } = await import("./_tables_profile.ts");
+  const { tablesProfile } = await import("./shared/profile_of_tables.ts");
   const { profileFunctions } = await import("@perfdata/report/profile-functions");
   const profile = await tablesProfile(name, flags, { timed: sort.includes("cpu") });
   const lacking = sort.find((key) =>
@@ -462,7 +462,7 @@ async function ofSamples(question: Question): Promise<number> {
   const isParallel = weight === "latency" || parallelism !== undefined ||
     keys.details?.columns.includes("parallelism") === true;
   const source = isTime || isParallel
-    ? await (await import("./_spool.ts")).featuresFirst(opened)
+    ? await (await import("./shared/spool.ts")).featuresFirst(opened)
     : opened;
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
@@ -512,7 +512,9 @@ async function ofSamples(question: Question): Promise<number> {
   await reportSwitches("funcs", name, counts);
   const eventNames = isTime ? [weight] : engine.eventNames;
   const resolver = await resolverFor(engine);
-  const { dataTypesOf, reportUnknownTypes } = types ? await import("./_data_types.ts") : {};
+  const { dataTypesOf, reportUnknownTypes } = types
+    ? await import("./shared/printed_types.ts")
+    : {};
   const dataTypes = await dataTypesOf?.(name, { engine, resolver }, value);
   const table = await functionTable(engine, counts, resolver, {
     ...wantedOf(question, eventNames),
@@ -621,7 +623,7 @@ async function run(flags: Flags): Promise<number> {
     return await aboutAsync(name, () => ofTables(question));
   }
   return await aboutAsync(name, async () => {
-    const { hasOnlyTracedBranches } = branches ? await import("./_branches.ts") : {};
+    const { hasOnlyTracedBranches } = branches ? await import("./shared/branch_exports.ts") : {};
     const isTraced = hasOnlyTracedBranches !== undefined &&
       (flags.on.pt || await hasOnlyTracedBranches(name));
     return await (isTraced ? ofTrace(question) : ofSamples(question));

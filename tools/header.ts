@@ -13,7 +13,7 @@ import {
   main,
   oneFile,
   writeOut,
-} from "./_cli.ts";
+} from "./shared/cli.ts";
 
 const HELP =
   `header: prints what a perf.data file says about itself and the machine that recorded it

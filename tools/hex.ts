@@ -17,10 +17,10 @@ import {
   parseWord,
   progressOf,
   writeOut,
-} from "./_cli.ts";
-import { whyNothing } from "./_nothing.ts";
-import { given, parseOffset } from "./_record_flags.ts";
-import { parseTypes } from "./_record_types.ts";
+} from "./shared/cli.ts";
+import { whyNothing } from "./shared/nothing.ts";
+import { given, parseOffset } from "./shared/record_flags.ts";
+import { parseTypes } from "./shared/type_flag.ts";
 
 const HELP = `hex: prints every byte of a perf.data file with the field that it belongs to
 

@@ -16,9 +16,9 @@ import {
   Progress,
   writeLines,
   writeOut,
-} from "./_cli.ts";
-import { complainRounded } from "./_periods.ts";
-import { sampleJobs } from "./_record_flags.ts";
+} from "./shared/cli.ts";
+import { complainRounded } from "./shared/periods.ts";
+import { sampleJobs } from "./shared/record_flags.ts";
 
 const HELP = `info: prints a summary of a recording
 

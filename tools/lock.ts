@@ -22,9 +22,9 @@ import {
   Progress,
   UsageError,
   writeOut,
-} from "./_cli.ts";
-import { whyNothing } from "./_nothing.ts";
-import { parseCount } from "./_record_flags.ts";
+} from "./shared/cli.ts";
+import { whyNothing } from "./shared/nothing.ts";
+import { parseCount } from "./shared/record_flags.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -33,16 +33,16 @@ import {
   NUMBER_HELP,
   sampleFilter,
   type SampleFlags,
-} from "./_sample_flags.ts";
-import { featuresFirst } from "./_spool.ts";
-import { writeTable } from "./_styled.ts";
+} from "./shared/sample_flags.ts";
+import { featuresFirst } from "./shared/spool.ts";
+import { writeTable } from "./shared/styled.ts";
 import {
   reportTrust,
   resolverOf,
   SYMBOL_FLAGS,
   SYMBOL_HELP,
   symbolOptions,
-} from "./_symbol_flags.ts";
+} from "./shared/symbol_flags.ts";
 
 const HELP = `lock: prints who waited for locks of the kernel, and how long
 

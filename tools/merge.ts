@@ -15,8 +15,8 @@ import {
   Progress,
   UsageError,
   writeLine,
-} from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
+} from "./shared/cli.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./shared/edited_file.ts";
 
 const HELP = `merge: several recordings become one
 

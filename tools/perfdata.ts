@@ -4,7 +4,7 @@
  * A new command is a file `tools/NAME.ts` that exports `tool`, an entry in {@link COMMANDS}, a task of
  * the same name in `deno.json`, and `docs/NAME.md`.
  */
-import { type Command, complain, listed, main, UsageError, writeOut } from "./_cli.ts";
+import { type Command, complain, listed, main, UsageError, writeOut } from "./shared/cli.ts";
 
 /** What a command may do besides reading files. The others of `perfdata`'s permissions are given up. */
 export type Need =
@@ -278,7 +278,7 @@ async function version(): Promise<number> {
 async function man(args: readonly string[]): Promise<number> {
   const [name, more] = args;
   if (more !== undefined) throw new UsageError("man takes the name of one command");
-  const { manPage } = await import("./_man.ts");
+  const { manPage } = await import("./shared/man.ts");
   const help = name === undefined ? overview() : (await entryOf(name).load()).tool.help;
   writeOut(manPage({
     name: name === undefined ? "perfdata" : `perfdata-${name}`,
@@ -319,7 +319,7 @@ function answerForPerf(name: string, args: readonly string[]): number {
 }
 
 async function completion([shell, more]: readonly string[]): Promise<number> {
-  const { completionScript, SHELLS } = await import("./_completion.ts");
+  const { completionScript, SHELLS } = await import("./shared/completion.ts");
   const found = SHELLS.find((known) => known === shell);
   if (found === undefined || more !== undefined) {
     throw new UsageError(

@@ -29,16 +29,23 @@ import {
   Progress,
   UsageError,
   writeOut,
-} from "./_cli.ts";
-import { writeTable } from "./_styled.ts";
+} from "./shared/cli.ts";
+import { writeTable } from "./shared/styled.ts";
 import { markedName } from "@perfdata/profile/profile";
-import { whyNothing } from "./_nothing.ts";
-import { parseCount, parseJobs } from "./_record_flags.ts";
-import { insnText } from "./_insn_text.ts";
-import { codeOf, imagesOf, namedImages, type OpenedPt, openPt, reportLoss } from "./_pt.ts";
-import { ofCpus, type PtAbout, ptJobs, ptRows, ptWorkers } from "./_pt_workers.ts";
-import { EventTimes, partOf, partWish, snapshotsText } from "./_pt_window.ts";
-import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+import { whyNothing } from "./shared/nothing.ts";
+import { parseCount, parseJobs } from "./shared/record_flags.ts";
+import { insnText } from "./shared/insn_text.ts";
+import {
+  codeOf,
+  imagesOf,
+  namedImages,
+  type OpenedPt,
+  openPt,
+  reportLoss,
+} from "./shared/pt_input.ts";
+import { ofCpus, type PtAbout, ptJobs, ptRows, ptWorkers } from "./shared/pt_workers.ts";
+import { EventTimes, partOf, partWish, snapshotsText } from "./shared/pt_window.ts";
+import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
 const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
 
@@ -279,7 +286,7 @@ async function ofPackets(
   { flags: { on }, limit }: Question,
   { trace, source, sideband, code, names, clock, part, options, lines }: Trace,
 ): Promise<Answer> {
-  const { packetLines } = await import("./_pt_packets.ts");
+  const { packetLines } = await import("./shared/pt_packets.ts");
   const found = await packetLines({
     ...{ trace, source, sideband, code, names, clock, options, limit },
     ...{ filter: part, json: on.json },

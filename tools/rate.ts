@@ -28,19 +28,19 @@ import {
   Progress,
   UsageError,
   writeOut,
-} from "./_cli.ts";
-import { writeRow } from "./_styled.ts";
-import { complainRounded } from "./_periods.ts";
-import { csvText } from "./_csv.ts";
-import { whyNoSamples, whyNothing } from "./_nothing.ts";
+} from "./shared/cli.ts";
+import { writeRow } from "./shared/styled.ts";
+import { complainRounded } from "./shared/periods.ts";
+import { csvText } from "./shared/csv.ts";
+import { whyNoSamples, whyNothing } from "./shared/nothing.ts";
 import {
   choosesSamples,
   givenFilters,
   nameFilters,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
-} from "./_sample_flags.ts";
-import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+} from "./shared/sample_flags.ts";
+import { SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
 const HELP = `rate: prints how fast the events of a perf.data file occurred and were sampled
 
@@ -126,7 +126,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const interruptible = svg !== undefined;
     // Loaded where it is needed: it takes a part of the start of the command.
     using chosen = isChosen
-      ? await (await import("./_chosen.ts"))
+      ? await (await import("./shared/chosen.ts"))
         .openChosen(flags, name, named, complaints, interruptible)
       : undefined;
     const { filter, reader } = chosen ?? {

@@ -22,18 +22,18 @@ import {
   Progress,
   UsageError,
   writeLines,
-} from "./_cli.ts";
-import { complainRounded } from "./_periods.ts";
-import { csvText } from "./_csv.ts";
-import { whyNothing } from "./_nothing.ts";
+} from "./shared/cli.ts";
+import { complainRounded } from "./shared/periods.ts";
+import { csvText } from "./shared/csv.ts";
+import { whyNothing } from "./shared/nothing.ts";
 import {
   choosesSamples,
   givenFilters,
   nameFilters,
   SAMPLE_FLAGS,
   SAMPLE_HELP,
-} from "./_sample_flags.ts";
-import { reportTrust, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+} from "./shared/sample_flags.ts";
+import { reportTrust, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
 const HELP =
   `readperf: summarizes a perf.data file, and writes its records, processes and functions as CSV
@@ -228,7 +228,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const complaints = new Complaints(`readperf: ${name}`);
     // Loaded where it is needed: it takes a part of the start of the command.
     using chosen = isChosen
-      ? await (await import("./_chosen.ts")).openChosen(flags, name, named, complaints)
+      ? await (await import("./shared/chosen.ts")).openChosen(flags, name, named, complaints)
       : undefined;
     const { filter, reader } = chosen ?? {
       filter: {},

@@ -2,7 +2,7 @@
 import { recordsFile } from "@perfdata/dump/records-parallel";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { bundledSymbols, isRecording, reportUnnamed } from "./_bundle_flag.ts";
+import { bundledSymbols, isRecording, reportUnnamed } from "./shared/bundle_flag.ts";
 import {
   about,
   aboutAsync,
@@ -16,8 +16,8 @@ import {
   parseWord,
   progressOf,
   UsageError,
-} from "./_cli.ts";
-import { whyNothing } from "./_nothing.ts";
+} from "./shared/cli.ts";
+import { whyNothing } from "./shared/nothing.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -25,10 +25,10 @@ import {
   parseNames,
   SAMPLE_FLAGS,
   sampleFilter,
-} from "./_sample_flags.ts";
-import { given, parseCount, parseJobs, parseOffset, textJobs } from "./_record_flags.ts";
-import { parseTypes } from "./_record_types.ts";
-import { SYMBOL_FLAGS } from "./_symbol_flags.ts";
+} from "./shared/sample_flags.ts";
+import { given, parseCount, parseJobs, parseOffset, textJobs } from "./shared/record_flags.ts";
+import { parseTypes } from "./shared/type_flag.ts";
+import { SYMBOL_FLAGS } from "./shared/symbol_flags.ts";
 
 const HELP =
   `records: prints the records of a perf.data file in file order, one JSON object per line
@@ -164,7 +164,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     ? undefined
     : await bundledSymbols(symbols, !on["no-demangle"]);
   const lookUps = symbols === "" || on.unwind
-    ? new (await import("./_record_symbols.ts")).RecordLookUps(
+    ? new (await import("./shared/record_symbols.ts")).RecordLookUps(
       { ...flags, value: { ...value, symbols } },
       file,
     )

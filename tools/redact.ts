@@ -19,8 +19,8 @@ import {
   Progress,
   UsageError,
   writeLine,
-} from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./_edit.ts";
+} from "./shared/cli.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./shared/edited_file.ts";
 
 const HELP = `redact: removes private texts and data from a recording, so that it can be shared
 

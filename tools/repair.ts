@@ -11,8 +11,8 @@ import {
   oneFile,
   Progress,
   writeLine,
-} from "./_cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./_edit.ts";
+} from "./shared/cli.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./shared/edited_file.ts";
 
 const HELP = `repair: makes a sound recording from a damaged one
 

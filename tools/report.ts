@@ -11,10 +11,10 @@ import {
   main,
   oneFile,
   writeLine,
-} from "./_cli.ts";
-import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
-import type { AnnotatedPages } from "./_annotate_page.ts";
-import { parseTime, resolveTime } from "./_time.ts";
+} from "./shared/cli.ts";
+import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./shared/open_profile.ts";
+import type { AnnotatedPages } from "./shared/annotate_page.ts";
+import { parseTime, resolveTime } from "./shared/time_flag.ts";
 
 const HELP = `report: a browser in the terminal: functions, who called them, their code
 
@@ -66,7 +66,7 @@ async function run(flags: ReportFlags): Promise<number> {
     let pages: AnnotatedPages | undefined;
     const host: BrowserHost = {
       async annotate(fn, shown) {
-        const { AnnotatedPages } = await import("./_annotate_page.ts");
+        const { AnnotatedPages } = await import("./shared/annotate_page.ts");
         const fullNames = on["full-names"];
         pages ??= new AnnotatedPages({ name, profile, source, engine, flags, fullNames });
         return await pages.page(fn, shown);

@@ -20,9 +20,9 @@ import {
   UsageError,
   writeLines,
   writeOut,
-} from "./_cli.ts";
-import { writeRow } from "./_styled.ts";
-import { featuresFirst } from "./_spool.ts";
+} from "./shared/cli.ts";
+import { writeRow } from "./shared/styled.ts";
+import { featuresFirst } from "./shared/spool.ts";
 
 const HELP = `sched: prints when threads had a CPU, and how long they waited for one
 

@@ -23,18 +23,18 @@ import {
   Progress,
   UsageError,
   writeOut,
-} from "./_cli.ts";
-import { PROFILE_FLAGS, PROFILE_HELP } from "./_profile.ts";
-import { remedyText } from "./_remedies.ts";
-import { whyNoSamples, whyNothing } from "./_nothing.ts";
-import { parseJobs, textJobs } from "./_record_flags.ts";
+} from "./shared/cli.ts";
+import { PROFILE_FLAGS, PROFILE_HELP } from "./shared/open_profile.ts";
+import { remedyText } from "./shared/remedies.ts";
+import { whyNoSamples, whyNothing } from "./shared/nothing.ts";
+import { parseJobs, textJobs } from "./shared/record_flags.ts";
 import {
   choosesSamples,
   givenFilters,
   type NameFilters,
   nameFilters,
   sampleFilter,
-} from "./_sample_flags.ts";
+} from "./shared/sample_flags.ts";
 import {
   fieldError,
   makeScript,
@@ -43,9 +43,9 @@ import {
   scriptByWindows,
   type ScriptMade,
   wrongField,
-} from "./_script_text.ts";
-import { SHOW_FLAGS, shownRecords } from "./_shown_records.ts";
-import { reportMisleading, reportTrust, reportUnverified } from "./_symbol_flags.ts";
+} from "./shared/script_by_windows.ts";
+import { SHOW_FLAGS, shownRecords } from "./shared/shown_records.ts";
+import { reportMisleading, reportTrust, reportUnverified } from "./shared/symbol_flags.ts";
 
 /** Columns of an object in a call trace, as perf has them. */
 const OBJECT_WIDTH = 50;
@@ -125,16 +125,16 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);
   const shown = shownRecords(on);
   if (traced !== undefined) {
-    const { ptScript } = await import("./_pt_script.ts");
+    const { ptScript } = await import("./shared/pt_script.ts");
     return await aboutAsync(name, () => ptScript(name, flags, { ...traced, wish, shown }));
   }
   const names = nameFilters(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`script: ${name}`);
-    const { lookAhead } = await import("./_pt.ts");
+    const { lookAhead } = await import("./shared/pt_input.ts");
     const { source, hasIntelPt } = await lookAhead(openSource(name));
     if (hasIntelPt) {
-      const { ptScript } = await import("./_pt_script.ts");
+      const { ptScript } = await import("./shared/pt_script.ts");
       const wanted = {
         ...{ itrace: DEFAULT_ITRACE, wish, shown },
         ...{ nanoseconds: on.ns, objectWidth: 0 },

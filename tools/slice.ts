@@ -18,11 +18,11 @@ import {
   oneFile,
   Progress,
   UsageError,
-} from "./_cli.ts";
-import { chosenSamples, looks, type Opened, openTwice } from "./_chosen.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./_edit.ts";
-import { given } from "./_record_flags.ts";
-import { whyNothing } from "./_nothing.ts";
+} from "./shared/cli.ts";
+import { chosenSamples, looks, type Opened, openTwice } from "./shared/chosen.ts";
+import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./shared/edited_file.ts";
+import { given } from "./shared/record_flags.ts";
+import { whyNothing } from "./shared/nothing.ts";
 import {
   givenFilters,
   nameFilters,
@@ -30,8 +30,8 @@ import {
   SAMPLE_FLAGS,
   SAMPLE_HELP,
   splitEvents,
-} from "./_sample_flags.ts";
-import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+} from "./shared/sample_flags.ts";
+import { SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
 const HELP = `slice: keeps a part of a recording
 

@@ -10,12 +10,12 @@ import {
   main,
   oneFile,
   UsageError,
-} from "./_cli.ts";
-import { onSignals } from "./_on_signals.ts";
-import { parseJobs } from "./_record_flags.ts";
-import type { SqlJob } from "./_sql_engine.ts";
-import { parquetPaths } from "./_table_folders.ts";
-import { SYMBOL_FLAGS, SYMBOL_HELP } from "./_symbol_flags.ts";
+} from "./shared/cli.ts";
+import { onSignals } from "./shared/on_signals.ts";
+import { parseJobs } from "./shared/record_flags.ts";
+import type { SqlJob } from "./shared/sql_engine.ts";
+import { parquetPaths } from "./shared/table_folders.ts";
+import { SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
 const HELP = `sql: answers a question about recordings, in SQL
 
@@ -109,7 +109,7 @@ async function writeTablesOf(
   folder: string,
   flags: FlagsOf<typeof FLAGS>,
 ): Promise<boolean> {
-  const { writeAllTables } = await import("./_tables.ts");
+  const { writeAllTables } = await import("./shared/written_tables.ts");
   const { on, value } = flags;
   // Which rows count, the question says.
   const none = { comm: undefined, dso: undefined, symbol: undefined, time: undefined };
@@ -167,7 +167,7 @@ async function engine(job: SqlJob): Promise<number> {
     args: [
       ...["-c", 'exec "$0" "$@"', Deno.execPath()],
       ...["run", ...flags, "--allow-read", "--allow-ffi", "--allow-env"],
-      ...[path("_sql_engine.ts"), JSON.stringify(job)],
+      ...[path("shared/sql_engine.ts"), JSON.stringify(job)],
     ],
     stdin: job.query === undefined ? "inherit" : "null",
     stdout: "inherit",

@@ -20,10 +20,10 @@ import {
   Progress,
   UsageError,
   writeOut,
-} from "./_cli.ts";
-import { csvText } from "./_csv.ts";
-import { featuresFirst } from "./_spool.ts";
-import { writeRow } from "./_styled.ts";
+} from "./shared/cli.ts";
+import { csvText } from "./shared/csv.ts";
+import { featuresFirst } from "./shared/spool.ts";
+import { writeRow } from "./shared/styled.ts";
 
 const HELP = `stat: prints the counts of perf stat record, as perf stat report does
 

@@ -41,16 +41,16 @@ import {
   UsageError,
   writeLine,
   writeOut,
-} from "./_cli.ts";
-import { isRecording, notBundle } from "./_not_bundle.ts";
-import { FETCH, mapsOf, remediesOf, remedyOf } from "./_remedies.ts";
+} from "./shared/cli.ts";
+import { isRecording, notBundle } from "./shared/not_bundle.ts";
+import { FETCH, mapsOf, remediesOf, remedyOf } from "./shared/remedies.ts";
 import {
   causesText,
   reportRefused,
   resolverOf,
   SYMBOL_FLAGS,
   SYMBOL_HELP,
-} from "./_symbol_flags.ts";
+} from "./shared/symbol_flags.ts";
 
 const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
 
@@ -363,7 +363,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
   const { source } = flags.value;
   const isWithCode = flags.on.code || source !== undefined;
-  const code = isWithCode ? await import("./_code_bundle.ts") : undefined;
+  const code = isWithCode ? await import("./shared/code_bundle.ts") : undefined;
   const progress = new Progress("symbols", undefined);
   const { bytes, trust } = await bundleSymbols(
     recorded,
@@ -409,7 +409,7 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
 
 /** Downloads files that would give more names. */
 async function fetchMissing(file: string, flags: SymbolsFlags): Promise<number> {
-  const { downloadMissing, missingFiles, serversOf } = await import("./_debuginfod_job.ts");
+  const { downloadMissing, missingFiles, serversOf } = await import("./shared/debuginfod_job.ts");
   const { state } = Deno.permissions.querySync({ name: "env", variable: "DEBUGINFOD_URLS" });
   if (state !== "granted") {
     throw new InputError(
@@ -526,7 +526,7 @@ function jsonEntry(entry: BundleEntry, shown: (name: string) => string): Record<
 
 /** Names frames of tables. */
 async function table(folder: string, flags: SymbolsFlags): Promise<number> {
-  const { symbolsTable } = await import("./_symbols_table.ts");
+  const { symbolsTable } = await import("./shared/symbols_table.ts");
   return await symbolsTable(folder, { flags, output: flags.value.output, force: flags.on.force });
 }
 

@@ -15,12 +15,12 @@ import {
   UsageError,
   writeLine,
   writeOut,
-} from "./_cli.ts";
-import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
-import { writeTable } from "./_styled.ts";
-import { parseCount, parsePercent } from "./_record_flags.ts";
-import { parseNames } from "./_sample_flags.ts";
+} from "./shared/cli.ts";
+import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./shared/open_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
+import { writeTable } from "./shared/styled.ts";
+import { parseCount, parsePercent } from "./shared/record_flags.ts";
+import { parseNames } from "./shared/sample_flags.ts";
 
 const HELP = `tree: prints callers and callees, with their shares of the samples
 

@@ -23,15 +23,21 @@ import {
   oneFile,
   UsageError,
   writeLine,
-} from "./_cli.ts";
-import { disassembler } from "./_disassembler.ts";
-import { codeOf, imagesOf, objectCode } from "./_pt.ts";
-import { insnText } from "./_insn_text.ts";
-import { resolverOf } from "./_symbol_flags.ts";
-import { Sources } from "./_source_lines.ts";
-import { tableFolders } from "./_table_folders.ts";
-import { PROFILE_FLAGS, PROFILE_HELP, readProfile, titleOf, writeChunks } from "./_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./_weight.ts";
+} from "./shared/cli.ts";
+import { disassembler } from "./shared/disassembler.ts";
+import { codeOf, imagesOf, objectCode } from "./shared/pt_input.ts";
+import { insnText } from "./shared/insn_text.ts";
+import { resolverOf } from "./shared/symbol_flags.ts";
+import { Sources } from "./shared/source_lines.ts";
+import { tableFolders } from "./shared/table_folders.ts";
+import {
+  PROFILE_FLAGS,
+  PROFILE_HELP,
+  readProfile,
+  titleOf,
+  writeChunks,
+} from "./shared/open_profile.ts";
+import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
 
 const HELP = `view: shows a recording in a browser: timeline, flame graph, functions, tree, records
 

@@ -37,13 +37,15 @@ export function badNames(paths: readonly string[]): string[] {
 /** File names that each folder may have: its door, and what its tests share. */
 const IN_EACH_FOLDER = /^(mod|testing|deno|README|LICENSE)\.|_test\.tsx?$/;
 
-/** Names that two files of the packages or the page have: who looks for one would find the other. */
+/** Names that two files of the packages, of what commands share or of the page have: who looks for one would find the other. */
 export function sameNames(paths: readonly string[]): string[] {
   const seen = new Map<string, string>();
   const problems: string[] = [];
   for (const path of paths) {
     const name = path.slice(path.lastIndexOf("/") + 1);
-    if (!/^(packages|view)\/.*\.tsx?$/.test(path) || IN_EACH_FOLDER.test(name)) continue;
+    if (!/^(packages|tools\/shared|view)\/.*\.tsx?$/.test(path) || IN_EACH_FOLDER.test(name)) {
+      continue;
+    }
     const other = seen.get(name);
     if (other !== undefined) problems.push(`${path}: has the same name as ${other}`);
     seen.set(name, path);

@@ -1,7 +1,7 @@
 /** Colors of tables: those of perf, on a terminal alone. */
 import { assert, assertEquals } from "@std/assert";
 import { painted, shareStyle } from "@perfdata/profile/colors";
-import { paintedRow } from "../../tools/_styled.ts";
+import { paintedRow } from "../../tools/shared/styled.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { kernelNames } from "../support/kernel_names.ts";
 import { noPerf, perfText } from "../support/perf.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { gzipSync } from "node:zlib";
 import { ElfFile } from "@perfdata/symbols";
 import { openBinaryFile } from "@perfdata/symbols/binary-file";
-import { netPermission, serversOf } from "../../tools/_debuginfod_job.ts";
+import { netPermission, serversOf } from "../../tools/shared/debuginfod_job.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { mappedRecording, oneFunction } from "../support/mapped_recording.ts";
 import {

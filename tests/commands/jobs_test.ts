@@ -2,8 +2,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { encodeFeature, type PerfDataReader } from "@perfdata/format";
 import { HEADER_COMPRESSED } from "@perfdata/format/feature-names";
-import { ptJobs } from "../../tools/_pt_workers.ts";
-import { sampleJobs, textJobs } from "../../tools/_record_flags.ts";
+import { ptJobs } from "../../tools/shared/pt_workers.ts";
+import { sampleJobs, textJobs } from "../../tools/shared/record_flags.ts";
 
 const MEGABYTE = 1 << 20;
 

@@ -1,7 +1,7 @@
 /** Standard error of every command on every fixture: short lines, and no message twice. */
 import { assert, assertEquals } from "@std/assert";
 import { inFolder, tool, unwrapped } from "../support/tool.ts";
-import { MOST_COLUMNS, wrapped } from "../../tools/_wrapped.ts";
+import { MOST_COLUMNS, wrapped } from "../../tools/shared/wrapped.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 

@@ -1,8 +1,8 @@
 /** The command `perfdata`: its table, help, suggestions, permissions and completion. */
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { helpFlags, SHELLS } from "../../tools/_completion.ts";
-import { parseFlags, UsageError } from "../../tools/_cli.ts";
-import { parseNames } from "../../tools/_sample_flags.ts";
+import { helpFlags, SHELLS } from "../../tools/shared/completion.ts";
+import { parseFlags, UsageError } from "../../tools/shared/cli.ts";
+import { parseNames } from "../../tools/shared/sample_flags.ts";
 import { entries } from "../../tools/perfdata.ts";
 import { inFolder, runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
 import { notInstalled, skipped } from "../support/ignored.ts";

@@ -1,6 +1,6 @@
 /** What commands say of work that takes long, and what they leave when it is ended. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { progressText } from "../../tools/_cli.ts";
+import { progressText } from "../../tools/shared/cli.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { denoFolder, inFolder, tool, toolArguments } from "../support/tool.ts";
 

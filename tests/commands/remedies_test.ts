@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { ObjectTrust } from "@perfdata/session/symbols";
 import { UNRESOLVED_CAUSES } from "@perfdata/symbols/trust-report";
-import { remediesOf, remedyOf } from "../../tools/_remedies.ts";
+import { remediesOf, remedyOf } from "../../tools/shared/remedies.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { noRecording, runIn } from "../support/recorded_program.ts";
 import { denoFolder, inFolder, tool } from "../support/tool.ts";

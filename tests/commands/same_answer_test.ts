@@ -25,7 +25,7 @@ import { runEngine } from "@perfdata/session/engine";
 import { AddressConsumer, symbolTrust } from "@perfdata/session/symbols";
 import { openResolver } from "@perfdata/symbols/open-resolver";
 import { type Happening, schedulerRecording } from "../../packages/session/intervals/testing.ts";
-import { type ScriptAbout, scriptByWindows } from "../../tools/_script_text.ts";
+import { type ScriptAbout, scriptByWindows } from "../../tools/shared/script_by_windows.ts";
 import { COMMANDS } from "../../tools/perfdata.ts";
 import { busyRecording } from "../support/busy_recording.ts";
 import { corpusFiles } from "../support/corpus.ts";

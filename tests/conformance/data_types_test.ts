@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fieldAt } from "@perfdata/report/data-field";
 import { type DataAccess, DataTypes } from "@perfdata/report/data-types";
 import { openResolver } from "@perfdata/symbols/open-resolver";
-import { dataDecoder } from "../../tools/_data_decoder.ts";
+import { dataDecoder } from "../../tools/shared/data_decoder.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { newerPerfText, noNewerPerf } from "../support/perf.ts";
 import { mappedRecording } from "../support/mapped_recording.ts";

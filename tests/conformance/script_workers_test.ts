@@ -5,7 +5,11 @@ import { openSource } from "@perfdata/format/file-source";
 import { runEngine } from "@perfdata/session/engine";
 import { unwoundText } from "@perfdata/session/unwind-text";
 import type { ScriptText } from "@perfdata/export/script-text";
-import { makeScript, type ScriptAbout, scriptByWindows } from "../../tools/_script_text.ts";
+import {
+  makeScript,
+  type ScriptAbout,
+  scriptByWindows,
+} from "../../tools/shared/script_by_windows.ts";
 import { corpusFiles } from "../support/corpus.ts";
 
 const root = new URL("../../", import.meta.url).pathname;

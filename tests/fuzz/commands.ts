@@ -3,7 +3,7 @@ import { PerfDataError } from "@perfdata/format";
 import { OutputError } from "@perfdata/format/file-sink";
 import { SymbolsError } from "@perfdata/symbols";
 import { DwarfError } from "@perfdata/symbols/dwarf";
-import { InputError, UsageError } from "../../tools/_cli.ts";
+import { InputError, UsageError } from "../../tools/shared/cli.ts";
 import { tool, type ToolResult } from "../support/tool.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;

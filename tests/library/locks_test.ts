@@ -30,7 +30,9 @@ Deno.test("locks: the SQL engine is in the lock of sql alone", () => {
     read("deno.dev.lock"),
     read("deno.sql.lock"),
   ];
-  const source = Deno.readTextFileSync(new URL("../../tools/_sql_engine.ts", import.meta.url));
+  const source = Deno.readTextFileSync(
+    new URL("../../tools/shared/sql_engine.ts", import.meta.url),
+  );
   const imported = [...source.matchAll(/"(npm:[^"]+)"/g)].map(([, name]) => name);
   assertEquals(imported, Object.keys(engine.specifiers));
   for (const [name, { integrity }] of Object.entries(engine.npm)) {

@@ -1,8 +1,8 @@
 /** Manual pages, read by groff; and what is answered to commands of perf. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { helpFlags } from "../../tools/_completion.ts";
+import { helpFlags } from "../../tools/shared/completion.ts";
 import { entries } from "../../tools/perfdata.ts";
-import { manPage } from "../../tools/_man.ts";
+import { manPage } from "../../tools/shared/man.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { tool } from "../support/tool.ts";
 

@@ -16,7 +16,7 @@ import { viewAsset, viewParts } from "../../view/build.ts";
 import { viewProfile } from "@perfdata/export/view-profile";
 import { RecordingService } from "../../view/recording/recording_service.ts";
 import { newToken, viewHandler } from "../../view/server/server.ts";
-import { tableFolders } from "../../tools/_table_folders.ts";
+import { tableFolders } from "../../tools/shared/table_folders.ts";
 import { cannotStep } from "../../fixtures/stepped/program.ts";
 import { repeatStepped } from "../../fixtures/stepped/repeat.ts";
 import { ignored, skipped } from "../support/ignored.ts";

@@ -1,7 +1,0 @@
-// Makes the samples of parts of a trace for `script` (see _pt_script.ts).
-import { guardHeap } from "@perfdata/format/heap-guard";
-import { servePt } from "@perfdata/pt/parallel";
-import { openPtScript, type PtScriptAbout } from "./_pt_script.ts";
-
-guardHeap();
-servePt<PtScriptAbout>(openPtScript);

@@ -1,8 +1,0 @@
-// Makes the text of windows of a recording for `script` (see script.ts).
-import { openSource } from "@perfdata/format/file-source";
-import { guardHeap } from "@perfdata/format/heap-guard";
-import { serveText } from "@perfdata/session/workers";
-import { makeScript, type ScriptAbout } from "./_script_text.ts";
-
-guardHeap();
-serveText<ScriptAbout>({ open: (path) => openSource(path), make: makeScript });

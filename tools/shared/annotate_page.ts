@@ -1,0 +1,136 @@
+/** A function with its code and source, in the browser in the terminal. */
+import { annotate, codeCounts, type FunctionTest } from "@perfdata/export/annotate";
+import { type CodeOptions, readCode } from "@perfdata/export/function-code";
+import { pickSamples } from "@perfdata/profile/filter-profile";
+import { functionName, type Profile, totals } from "@perfdata/profile/profile";
+import { rowsIn, rowTest } from "../../view/data/selection.ts";
+import type { Shown, ViewEngine } from "../../view/data/view_engine.ts";
+import type { TextPage } from "../../view/terminal/browser.ts";
+import { type Line, textOf } from "../../view/terminal/lines.ts";
+import { disassembler } from "./disassembler.ts";
+import { codeLines } from "./insns.ts";
+import type { ReadProfile } from "./open_profile.ts";
+import { type codeFiles, objectCode } from "./pt_input.ts";
+import { type RecordedRuns, recordedRuns } from "./recorded_runs.ts";
+import { sourceLines, Sources } from "./source_lines.ts";
+
+/** What pages are made of; the code is opened at the first of them. */
+export interface AnnotatedSource {
+  /** Name of the recording. */
+  readonly name: string;
+  /** The profile, whose samples are those of the engine, row by row. */
+  readonly profile: Profile;
+  readonly source: ReadProfile["source"];
+  readonly engine: ViewEngine;
+  /** Flags: which samples were read; where source files are, and the kernel. */
+  readonly flags: Parameters<typeof recordedRuns>[2] & {
+    readonly value: { readonly source: string | undefined } & Parameters<typeof codeFiles>[1];
+  };
+  readonly fullNames: boolean;
+}
+
+/** Columns for the name of what is called. */
+const NAME_ROOM = 30;
+
+const NOT_NARROWED = "EXECUTED and CYCLES are of all samples that were read, not of these alone";
+
+/** Makes pages of functions, of the samples that are selected. */
+export class AnnotatedPages {
+  readonly #about: AnnotatedSource;
+  readonly #sources: Sources;
+  #code: Promise<CodeOptions | string> | undefined;
+  #runs: Promise<RecordedRuns | undefined> | undefined;
+
+  constructor(about: AnnotatedSource) {
+    this.#about = about;
+    this.#sources = new Sources(about.flags.value.source, about.flags.value.symbols);
+  }
+
+  /** The function; its code, or its source lines if there is no code. */
+  async page(fn: number, shown: Shown): Promise<TextPage> {
+    const { profile, fullNames } = this.#about;
+    const selected = this.#selected(shown);
+    const { functions } = profile;
+    const [name, object] = [functions.name[fn] ?? "", functions.object[fn]];
+    if (name === "") throw new Error(`nothing names the code of ${functionName(profile, fn)}`);
+    const test: FunctionTest = (other, number) =>
+      other === name && functions.object[number] === object;
+    const whole = totals(selected)[shown.event]?.period ?? 0;
+    const event = profile.events[shown.event]?.name ?? "";
+    const options = { event, whole, sources: this.#sources };
+    const [counts] = codeCounts(selected, shown.event, test);
+    const code = await (this.#code ??= this.#open());
+    let why = counts === undefined ? "it is always inlined" : typeof code === "string" ? code : "";
+    if (counts !== undefined && typeof code !== "string") {
+      const lines: Line[] = [];
+      let hot = 0;
+      const runsOf = await (this.#runs ??= this.#readRuns());
+      for (const piece of await readCode(selected, counts, code)) {
+        if (piece.missing !== undefined) {
+          why = piece.missing;
+          continue;
+        }
+        const room = fullNames ? Infinity : NAME_ROOM;
+        const runs = runsOf?.(piece);
+        const own = codeLines(piece, { ...options, context: Infinity, room, runs });
+        if (lines.length === 0) hot = own.hottest;
+        else lines.push([]);
+        lines.push(...own.lines);
+      }
+      if (lines.length > 0) {
+        if (runsOf !== undefined && selected.samples.length < profile.samples.length) {
+          lines.splice(1, 0, [{ text: NOT_NARROWED, style: "dim" }]);
+          hot++;
+        }
+        return paged(lines, hot);
+      }
+    }
+    const [found] = annotate(selected, shown.event, test);
+    if (found === undefined) throw new Error(`no samples in ${name}`);
+    const lines = sourceLines(found, { ...options, context: 5 });
+    lines.splice(1, 0, [{ text: `source lines alone: ${why}`, style: "dim" }]);
+    return paged(lines, hottest(lines));
+  }
+
+  /** What reads code; or why there is none. */
+  async #open(): Promise<CodeOptions | string> {
+    const { source, name, flags } = this.#about;
+    if (source === undefined) return "nothing was sampled; pt --insns shows what was traced";
+    const { arch } = source.engine.reader;
+    const decode = await disassembler("report", arch);
+    if (decode === undefined) return `instructions of ${arch} are not decoded`;
+    const code = await objectCode(source.engine.recorded, flags.value, name);
+    return { ...source, disassembler: decode, code };
+  }
+
+  /** How often code ran in what was read: branches are not narrowed to threads and times of the screen. */
+  async #readRuns(): Promise<RecordedRuns | undefined> {
+    const { source, name, flags } = this.#about;
+    return source && await recordedRuns(name, source.engine.reader, flags);
+  }
+
+  /** The profile with the samples that are selected. */
+  #selected(shown: Shown): Profile {
+    const { profile, engine } = this.#about;
+    const [first, last] = rowsIn(engine.profile, shown);
+    const isSelected = rowTest(engine.profile, shown);
+    const rows: number[] = [];
+    for (let row = first; row < last; row++) if (isSelected(row)) rows.push(row);
+    return { ...profile, samples: pickSamples(profile.samples, Int32Array.from(rows)) };
+  }
+}
+
+/** A page whose first line is its title. */
+function paged(lines: readonly Line[], hot: number): TextPage {
+  return { title: textOf(lines[0] ?? []), lines: lines.slice(1), hot: hot - 1 };
+}
+
+/** The line with the largest share of its own. */
+function hottest(lines: readonly Line[]): number {
+  let [best, most] = [0, -1];
+  for (const [i, [self]] of lines.entries()) {
+    const share = /^ *([\d.]+)%$/.exec(self?.text ?? "");
+    if (share !== null && Number(share[1]) > most) [best, most] = [i, Number(share[1])];
+  }
+  return best;
+}

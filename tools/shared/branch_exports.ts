@@ -1,0 +1,296 @@
+/** `export bolt`, `export profgen` and `export autofdo`: branches of one binary, for optimisers. */
+import {
+  autofdoBinary,
+  autofdoText,
+  type BinaryBranches,
+  binaryBranches,
+  binarySamples,
+  bolt,
+  boltSamples,
+  BranchCounts,
+  type BranchPlaces,
+  profgen,
+  sampleProfile,
+} from "@perfdata/export/branches";
+import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/perf-event";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import { runEngine } from "@perfdata/session/engine";
+import { ElfFile, type SymbolObject, SymbolsError } from "@perfdata/symbols";
+import { openBinaryFile } from "@perfdata/symbols/binary-file";
+import { openDwarf } from "@perfdata/symbols/open-dwarf";
+import {
+  about,
+  complain,
+  Complaints,
+  type Flags,
+  InputError,
+  parseWord,
+  Progress,
+  UsageError,
+} from "./cli.ts";
+import { hasIntelPt, type PROFILE_FLAGS, writeChunks } from "./open_profile.ts";
+import { sampleJobs } from "./record_flags.ts";
+import { sampleFilter } from "./sample_flags.ts";
+import { symbolOptions } from "./symbol_flags.ts";
+
+/** The formats, and the programs that read them. */
+export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
+  bolt: "branches of --binary, for perf2bolt -pa",
+  profgen: "branches of --binary, for llvm-profgen, which makes profiles for clang",
+  autofdo: "a profile by functions and lines, for clang -fprofile-sample-use",
+};
+
+/** What one of them can be written as, the default first. */
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  bolt: ["branches", "samples"],
+  autofdo: ["text", "extbinary"],
+};
+
+/** Names the branches of a recording that are of one binary, and writes them. */
+export async function exportBranches(
+  format: string,
+  name: string,
+  flags: Flags<
+    typeof PROFILE_FLAGS.boolean[number] | "force" | "pt",
+    typeof PROFILE_FLAGS.string[number] | "binary" | "form"
+  >,
+  output: string,
+): Promise<number> {
+  const { on, value } = flags;
+  const { binary } = value;
+  const forms = FORMS[format];
+  if (value.form !== undefined && forms === undefined) {
+    throw new UsageError(`--form is not for ${format}, which has one`);
+  }
+  const form = forms === undefined ? undefined : parseWord("form", value.form, forms) ?? forms[0];
+  if (binary === undefined) throw new UsageError(`export ${format}: --binary FILE is missing`);
+  using source = about(binary, () => openBinaryFile(binary));
+  const elf = about(binary, () => {
+    try {
+      return ElfFile.open(source);
+    } catch (error) {
+      throw error instanceof SymbolsError ? new InputError(error.message) : error;
+    }
+  });
+  if (form === "samples") return await exportSamples(name, flags, binary, elf, output);
+  const { counts, places, of, report } = await countedBranches(format, name, flags);
+  const { isBinary, how, why } = theBinary(places, elf, binary);
+  const found = binaryBranches(counts, places, elf, isBinary);
+  if (found.branches.length === 0) throw new InputError(`${name}: no branches of ${binary}${why}`);
+  const chunks = format === "bolt"
+    ? bolt(found)
+    : format === "profgen"
+    ? profgen(found)
+    : compilerProfile(binary, found, form === "extbinary");
+  const bytes = await writeChunks(output, on.force, chunks);
+  complain(
+    `export: ${name}: ${of}; ${(100 * found.share).toFixed(1)}% of their branches ` +
+      `are of ${binary}${how}`,
+  );
+  if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${BRANCH_FORMATS[format]}`);
+  return report();
+}
+
+/** Which objects are the binary, how that is known, and why there may be none. */
+function theBinary(
+  { objects }: Pick<BranchPlaces, "objects">,
+  elf: ElfFile,
+  binary: string,
+): { isBinary: (object: number) => boolean; how: string; why: string } {
+  const ids = objects.map((object) => isOfFile(object, elf, binary));
+  const isUnverified = ids.includes("name") && !ids.includes("build id");
+  const wanted = isUnverified ? "name" : "build id";
+  const same = objects.find(({ path }) => baseName(path) === baseName(binary));
+  return {
+    isBinary: (object) => ids[object] === wanted,
+    how: isUnverified ? ", known by its name only: no build id was recorded" : "",
+    why: same?.buildId === undefined ? "" : `; ${same.path} there has build id ${same.buildId}`,
+  };
+}
+
+/** Writes the samples of a binary, without their branches. */
+async function exportSamples(
+  name: string,
+  flags: Parameters<typeof exportBranches>[2],
+  binary: string,
+  elf: ElfFile,
+  output: string,
+): Promise<number> {
+  const complaints = new Complaints(`export: ${name}`);
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+  const { SampleCounts } = await import("@perfdata/report/sample-counts");
+  const counts = new SampleCounts();
+  const progress = new Progress("export", reader.fileSize);
+  const threads = await sampleJobs(flags.value.jobs, reader);
+  const { places, eventNames } = await runEngine(reader, [counts], {
+    workers: threads === 1
+      ? undefined
+      : (await import("@perfdata/report/count-workers")).countWorkers(name, threads, {
+        counts: {},
+        symbols: symbolOptions(flags),
+      }),
+    filter: await sampleFilter(flags, reader),
+    progress: progress.add,
+    diagnostics: complaints.take,
+  });
+  progress.finish();
+  const { histogram, totals } = counts;
+  const all = totals.reduce((sum, { samples }) => sum + samples, 0);
+  if (all === 0) throw new InputError(`${name}: no samples`);
+  const { isBinary, how, why } = theBinary(places, elf, binary);
+  const found = binarySamples(
+    (function* () {
+      for (let i = 0; i < histogram.size; i++) {
+        yield { place: histogram.node(i), samples: histogram.samples(i) };
+      }
+    })(),
+    places,
+    elf,
+    isBinary,
+  );
+  if (found.functions.length === 0) {
+    throw new InputError(`${name}: no samples in functions of ${binary}${why}`);
+  }
+  const events = eventNames.filter((_, event) => (totals[event]?.samples ?? 0) > 0);
+  const bytes = await writeChunks(output, flags.on.force, boltSamples(found, events));
+  complain(
+    `export: ${name}: ${all} samples; ${(100 * found.share).toFixed(1)}% of them are in ` +
+      `functions of ${binary}${how}`,
+  );
+  if (output !== "-") complain(`export: ${output}: ${bytes} bytes, samples for llvm-bolt`);
+  complaints.finish();
+  return complaints.count === 0 ? 0 : 1;
+}
+
+/** A profile for compilers, by the debug information of a binary. */
+function* compilerProfile(
+  binary: string,
+  found: BinaryBranches,
+  isBinary: boolean,
+): Generator<Uint8Array> {
+  let faults = 0;
+  using opened = openDwarf(binary, {
+    diagnostics: (error) => {
+      if (faults++ === 0) complain(`export: ${binary}: ${error.message}`);
+    },
+  });
+  if (opened.debug.debugSection(".debug_info") === undefined) {
+    throw new InputError(`${binary}: no debug information; compile it with -g`);
+  }
+  const profile = sampleProfile(found, opened.elf, opened.dwarf, opened.debug);
+  if (profile.functions.length === 0) {
+    throw new InputError(`${binary}: no debug information of what ran; compile all of it with -g`);
+  }
+  yield* isBinary ? autofdoBinary(profile) : autofdoText(profile);
+  const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
+  const functions = profile.functions.length;
+  complain(
+    `export: ${binary}: ${functions} functions; ${percent(profile.named)} of what ran there has ` +
+      "debug information",
+  );
+  if (faults > 1) complain(`export: ${binary}: and ${faults - 1} more faults in it`);
+  if (profile.impossible > 0) {
+    complain(
+      `export: ${binary}: ${percent(profile.impossible)} of what ran goes over a jump, a call or ` +
+        "a return, and is left out",
+    );
+  }
+}
+
+/** What was counted, what it is of, and what says at the end what could not be read. */
+interface Counted {
+  readonly counts: BranchCounts;
+  readonly places: BranchPlaces;
+  readonly of: string;
+  readonly report: () => number;
+}
+
+/** Whether samples of a recording may have branches. */
+export function hasBranches(reader: PerfDataReader): boolean {
+  return reader.events.all.some(({ layout }) =>
+    (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
+  );
+}
+
+/** Whether a file has Intel PT and no branch stacks. */
+export async function hasOnlyTracedBranches(name: string): Promise<boolean> {
+  return name !== "-" && await hasIntelPt(name) &&
+    !hasBranches(await PerfDataReader.open(openSource(name), { diagnostics: () => {} }));
+}
+
+/** The branches of branch stacks; of a recording that has Intel PT instead, or with `--pt`, those of the trace. */
+async function countedBranches(
+  format: string,
+  name: string,
+  flags: Parameters<typeof exportBranches>[2],
+): Promise<Counted> {
+  if (flags.on.pt || await hasOnlyTracedBranches(name)) {
+    const { traceBranches } = await import("./branches_pt.ts");
+    return { ...await traceBranches("export", name, flags), of: "all of its Intel PT" };
+  }
+  const complaints = new Complaints(`export: ${name}`);
+  const counted = await countStacks(name, flags, complaints, "export", flags.value.jobs);
+  if (counted.counts.samples === 0) {
+    counted.report();
+    const instead = format === "bolt" ? "; --form samples does without" : "";
+    throw new InputError(
+      `${name}: no samples with branches; perf record -b records them${instead}`,
+    );
+  }
+  return counted;
+}
+
+/**
+ * Counts the branches of branch stacks.
+ *
+ * @param complaints Takes what cannot be read.
+ * @param tool The command, whose progress is shown; without it nothing is shown.
+ * @param jobs What the user said of threads.
+ */
+export async function countStacks(
+  name: string,
+  flags: Parameters<typeof sampleFilter>[0],
+  complaints: Complaints,
+  tool?: string,
+  jobs?: string,
+): Promise<Counted> {
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
+  const counts = new BranchCounts();
+  const progress = tool === undefined ? undefined : new Progress(tool, reader.fileSize);
+  const threads = await sampleJobs(jobs, reader);
+  const { places } = await runEngine(reader, [counts], {
+    workers: threads === 1
+      ? undefined
+      : (await import("@perfdata/export/branch-workers")).branchWorkers(name, threads),
+    filter: await sampleFilter(flags, reader),
+    ...(progress === undefined ? {} : { progress: progress.add }),
+    diagnostics: complaints.take,
+  });
+  progress?.finish();
+  return {
+    counts,
+    places,
+    of: `${counts.samples} samples`,
+    report: () => {
+      complaints.finish();
+      return complaints.count === 0 ? 0 : 1;
+    },
+  };
+}
+
+/** By what an object is the file: its build id, or where one of both has none its name. */
+function isOfFile(
+  { kind, path, buildId }: SymbolObject,
+  elf: ElfFile,
+  file: string,
+): "build id" | "name" | undefined {
+  if (kind !== "elf") return undefined;
+  const own = elf.buildId();
+  if (buildId !== undefined && own !== undefined) return buildId === own ? "build id" : undefined;
+  return baseName(path) === baseName(file) ? "name" : undefined;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,130 @@
+/** Branches of Intel PT, for exports of branches and for commands that count them. */
+import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
+import { floatAt, intAt } from "@perfdata/format/elements";
+import type { Engine } from "@perfdata/session/engine";
+import { type PtCode, type PtHistory, PtNames, type PtSideband } from "@perfdata/pt/code";
+import { clockRatios, decodePt, PtClock } from "@perfdata/pt/decode";
+import { type PtSampleRows, PtSamples } from "@perfdata/pt/samples";
+import { InputError, Progress } from "./cli.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
+import { sampleFilter } from "./sample_flags.ts";
+import { resolverOf } from "./symbol_flags.ts";
+
+type TraceFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
+
+/** A trace that was decoded. */
+export interface DecodedBranches {
+  readonly engine: Engine;
+  readonly code: PtCode;
+  readonly sideband: PtSideband;
+  /** Says what is missing; returns the exit code. */
+  readonly report: () => number;
+}
+
+/**
+ * Goes through all branches of the Intel PT of a recording, buffer by buffer.
+ *
+ * @param open Gets the names of threads; returns what takes samples of branches and errors in their order.
+ */
+export async function decodeBranches(
+  tool: string,
+  name: string,
+  flags: TraceFlags,
+  open: (history: PtHistory) => (rows: PtSampleRows) => void,
+): Promise<DecodedBranches> {
+  let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
+  const { trace, source, sideband, complaints, engine } = await openPt(
+    tool,
+    name,
+    [],
+    async (reader) => chosen = await sampleFilter(flags, reader),
+  );
+  const code = await codeOf(sideband, flags.value, imagesOf(undefined, name));
+  const names = new PtNames(code, await resolverOf(flags, name, { debugInformation: false }));
+  const clock = new PtClock(trace);
+  const { maxNonTurboRatio = 0 } = clockRatios(trace);
+  const event = engine.reader.events.all.find(({ attr }) =>
+    BigInt(attr.type) === trace.intelPt?.pmu_type
+  );
+  if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
+  const taker = open(sideband.history);
+  const { time, tids, cpus } = chosen ?? {};
+  const take = () => {
+    taker(samples.rows);
+    samples.clear();
+  };
+  const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
+    itrace: {
+      ...{ branches: true, calls: false, returns: false, transactions: false, ptwrites: false },
+      ...{ power: false, interrupts: false, pebs: false, errors: true, skip: 0 },
+    },
+    maxNonTurboRatio,
+    ipc: trace.intelPtConfig?.cyc === true,
+    // What ran between two branches is known buffer by buffer.
+    merge: false,
+    hasKernel: !event.attr.flags.exclude_kernel,
+    snapshots: trace.mayOverlap,
+    filter: {
+      tids,
+      ...(time === undefined
+        ? {}
+        : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
+    },
+    idle: take,
+  });
+  const progress = new Progress(
+    tool,
+    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
+  );
+  const found = await decodePt(trace, source, sideband, code, samples, {
+    progress: progress.add,
+    wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
+  });
+  samples.finish();
+  take();
+  progress.finish();
+  names.close();
+  return {
+    engine,
+    code,
+    sideband,
+    report: () => reportLoss(tool, name, { counts: found, code, names, complaints, clock }),
+  };
+}
+
+/** What was counted, and the places that it is of. */
+export interface TraceCounts {
+  readonly counts: BranchCounts;
+  readonly places: BranchPlaces;
+  /** What it was counted in. */
+  readonly decoded: DecodedBranches;
+  /** Says what is missing; returns the exit code. */
+  readonly report: () => number;
+}
+
+/** Counts all branches of the Intel PT of a recording, and what ran between them. */
+export async function traceBranches(
+  tool: string,
+  name: string,
+  flags: TraceFlags,
+): Promise<TraceCounts> {
+  const counts = new BranchCounts();
+  const branches = new TraceBranches(counts);
+  const decoded = await decodeBranches(
+    tool,
+    name,
+    flags,
+    () => (rows) => branches.take(rows),
+  );
+  const { code: { table, objects }, report } = decoded;
+  return {
+    counts,
+    decoded,
+    places: {
+      objects,
+      object: (place) => intAt(table.object, place),
+      address: (place) => floatAt(table.address, place),
+    },
+    report,
+  };
+}

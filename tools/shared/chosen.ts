@@ -1,0 +1,125 @@
+/** Chooses samples by names and relative times, which takes a first pass over the whole recording. */
+import { chooseSamples } from "@perfdata/edit/choose";
+import { copyRecording, FileOutput } from "@perfdata/edit";
+import { isRandomAccess, type RandomAccessSink, type RandomAccessSource } from "@perfdata/format";
+import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/record-types";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import type { SampleFilter } from "@perfdata/session";
+import type { RecordedMachine } from "@perfdata/symbols";
+import type { Complaints } from "./cli.ts";
+import { nameless } from "./edited_file.ts";
+import { type NameFilters, sampleFilter, type SampleFlags } from "./sample_flags.ts";
+import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";
+
+/** How a recording is looked at before its samples are taken. */
+export interface Looks {
+  /** At all: a stream has to go through a file then. */
+  readonly first: boolean;
+  /** At the places of samples, which those in compressed records do not have. */
+  readonly atPlaces: boolean;
+}
+
+/** What the flags need. */
+export function looks(
+  { value }: SampleFlags & { readonly value: { readonly event?: string | undefined } },
+): Looks {
+  const isRelative = value.time !== undefined && !value.time.includes(",");
+  const atPlaces = [value.comm, value.dso, value.symbol].some((names) => names !== undefined);
+  return { first: isRelative || value.event !== undefined || atPlaces, atPlaces };
+}
+
+/** A recording, and what is to be removed when it is read. */
+export interface Opened extends Disposable {
+  readonly reader: PerfDataReader;
+  /** Its bytes, where they can be read at any place. */
+  readonly source: RandomAccessSource | undefined;
+}
+
+/**
+ * Opens a recording. Where it is to be looked at before its samples are taken and cannot be, since it is a
+ * stream or its samples have no places of their own, it goes through a temporary file.
+ *
+ * @param interruptible As for `openSource`: where an output is to be removed.
+ */
+export async function openTwice(
+  name: string,
+  look: Looks,
+  complaints: Pick<Complaints, "take">,
+  interruptible = true,
+): Promise<Opened> {
+  const source = openSource(name, { interruptible });
+  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const close = () => source.close?.();
+  const isStream = !isRandomAccess(source);
+  const spools = isStream ? look.first : look.atPlaces && await isCompressed(reader);
+  if (!spools) {
+    return { reader, source: isStream ? undefined : source, [Symbol.dispose]: close };
+  }
+  const file = nameless();
+  let size = 0;
+  const sink: RandomAccessSink = {
+    write(bytes) {
+      file.writeAt(bytes, size);
+      size += bytes.length;
+    },
+    writeAt: (bytes, position) => file.writeAt(bytes, position),
+  };
+  await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
+  close();
+  const plain = { size, readAt: (into: Uint8Array, at: number) => file.readAt(into, at) };
+  return {
+    reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
+    source: plain,
+    [Symbol.dispose]: () => file.close(),
+  };
+}
+
+async function isCompressed(reader: PerfDataReader): Promise<boolean> {
+  for await (const batch of reader.batches({ inflate: false, quiet: true })) {
+    const type = batch.count > 0 ? batch.type(batch.count - 1) : 0;
+    if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) return true;
+  }
+  return false;
+}
+
+/**
+ * The samples that flags choose: by number and time, and by name as file offsets.
+ *
+ * @param name The recording, for its symbols.
+ * @param reader The same, opened by {@link openTwice}.
+ * @param names The filters by name.
+ * @param anywhere Whether object and function may be anywhere in the stack.
+ */
+export async function chosenSamples(
+  flags: SampleFlags & SymbolFlags,
+  name: string,
+  reader: PerfDataReader,
+  names: NameFilters,
+  anywhere = false,
+): Promise<SampleFilter> {
+  const numbers = await sampleFilter(flags, reader);
+  if ((names.comm ?? names.dso ?? names.symbol) === undefined) return numbers;
+  const resolver = (machine: RecordedMachine) =>
+    resolverOf(flags, name, { machine, parameters: false, debugInformation: false });
+  const { records } = await chooseSamples(reader, { ...names, anywhere }, resolver, {
+    filter: numbers,
+  });
+  return { ...numbers, records };
+}
+
+/** Opens a recording, and chooses its samples by flags before they are taken. */
+export async function openChosen(
+  flags: SampleFlags & SymbolFlags,
+  name: string,
+  names: NameFilters,
+  complaints: Complaints,
+  interruptible = true,
+): Promise<Opened & { readonly filter: SampleFilter }> {
+  const opened = await openTwice(name, looks(flags), complaints, interruptible);
+  // What is looked at before is reported by the pass that takes the samples.
+  complaints.muted = true;
+  const filter = await chosenSamples(flags, name, opened.reader, names);
+  complaints.muted = false;
+  return { ...opened, filter };
+}

@@ -1,0 +1,688 @@
+/**
+ * Shared by all commands: flags, errors, exit codes, standard output.
+ *
+ * Exit codes: 0 the job is done, 1 the input is not what it should be, 2 wrong usage. A closed pipe
+ * is 0.
+ */
+import { parseArgs } from "@std/cli";
+import { PerfDataError } from "@perfdata/format/error";
+import { guardHeap } from "@perfdata/format/heap-guard";
+import { OutOfMemory } from "@perfdata/format/memory";
+import { setTempFolder } from "@perfdata/format/file-source";
+import {
+  type NewFile,
+  newFile,
+  NOT_A_FILE,
+  OutputError,
+  writeStdout,
+} from "@perfdata/format/file-sink";
+import { visible } from "@perfdata/format/visible";
+import { wrapped } from "./wrapped.ts";
+
+/** Wrong usage: one message, exit code 2. */
+export class UsageError extends Error {
+  /** The word that is not known, and those that are: the nearest of them is suggested. */
+  readonly near: Near | undefined;
+
+  /**
+   * @param message What is wrong.
+   * @param near The word that is not known, and those that are.
+   */
+  constructor(message: string, near?: Near) {
+    super(message);
+    this.near = near;
+  }
+}
+
+/** A word that is not known, and those that are. */
+export interface Near {
+  /** What the user wrote. */
+  readonly word: string;
+  /** What is known. */
+  readonly known: readonly string[];
+}
+
+/** The input, or the machine, does not allow what was asked for: one message, exit code 1. */
+export class InputError extends Error {}
+
+/** A sound recording without what was asked for: one message, exit code 0. */
+export class NothingToShow extends InputError {}
+
+/** The flags of a command. */
+export interface FlagSpec<B extends string, S extends string> {
+  /** Flags without a value. */
+  readonly boolean: readonly B[];
+  /** Flags with a value. */
+  readonly string: readonly S[];
+  /** Those of them that may stand without a value, which is an empty text then. */
+  readonly optional?: readonly S[];
+  /**
+   * Those besides {@link LISTS} that may be given more than once, and what is put between their values.
+   * All others with a value are refused then: which one was meant is not known.
+   */
+  readonly repeated?: Readonly<Partial<Record<S, string>>>;
+  /** Short names. */
+  readonly alias?: Readonly<Record<string, B | S | "help">>;
+}
+
+/** Flags that are lists with commas in each command that has them: several are one longer list. */
+export const LISTS: ReadonlySet<string> = new Set([
+  "comm",
+  "cpu",
+  "dso",
+  "function",
+  "image",
+  "guest-image",
+  "only",
+  "pid",
+  "sort",
+  "symbol",
+  "tid",
+  "type",
+]);
+
+/** What {@link parseFlags} makes of a {@link FlagSpec}. */
+export type FlagsOf<F> = F extends FlagSpec<infer B, infer S> ? Flags<B, S> : never;
+
+/** What the user gave. */
+export interface Flags<B extends string, S extends string> {
+  /** Which flags without a value are there. */
+  readonly on: Readonly<Record<B | "debug" | "help", boolean>>;
+  /** The values of the others, where they are there. */
+  readonly value: Readonly<Record<S, string | undefined>>;
+  /** What is no flag. */
+  readonly operands: readonly string[];
+}
+
+/** When standard output gets colors: `--color`. */
+let color: "auto" | "always" | "never" = "auto";
+
+/** The line of `--color` in help texts of commands that have it. */
+export const COLOR_HELP = `\
+      --color WHEN       color tables: auto, on a terminal (default), always, never
+`;
+
+/** How standard output shows what stands out; `NO_COLOR` leaves a terminal bold text. */
+export function colorMode(): "colors" | "attributes" | "none" {
+  if (color === "never" || (color === "auto" && !Deno.stdout.isTerminal())) return "none";
+  return color === "auto" && Deno.noColor ? "attributes" : "colors";
+}
+
+/**
+ * Reads the command line. `--help`, `-h` and `--debug` are known everywhere. `--temp` and `--color` take
+ * effect here: a command that has them does nothing else for them.
+ *
+ * @throws {UsageError} If a flag is not known, has no value but needs one, or has several.
+ * @throws {InputError} If there may be no temporary files.
+ */
+export function parseFlags<const B extends string, const S extends string>(
+  args: readonly string[],
+  spec: FlagSpec<B, S>,
+): Flags<B, S> {
+  const boolean: readonly string[] = [...spec.boolean, "debug", "help"];
+  const parsed = parseArgs(separated(args, spec), {
+    boolean,
+    // `_` keeps a file name that looks like a number as it was written.
+    string: [...spec.string, "_"],
+    collect: spec.string,
+    alias: { ...spec.alias, h: "help" },
+    unknown(arg, key) {
+      if (key === undefined) return;
+      const word = arg.replace(/=.*/s, "");
+      const known = [...boolean, ...spec.string].map((name) => `--${name}`);
+      throw new UsageError(`unknown flag ${word}`, { word, known });
+    },
+  });
+  const end = args.indexOf("--");
+  for (const arg of end < 0 ? args : args.slice(0, end)) {
+    const [, name = "", given = ""] = /^--([^=]+)=(.*)$/s.exec(arg) ?? [];
+    // It would be taken for the flag alone.
+    if (boolean.includes(name)) {
+      throw new UsageError(`--${name} takes no value, and "${visible(given)}" is one`);
+    }
+  }
+  const on: Record<string, boolean> = {};
+  const value: Record<string, string | undefined> = {};
+  for (const name of boolean) on[name] = parsed[name] === true;
+  for (const name of spec.string) {
+    const given = parsed[name] as readonly string[];
+    if (given.includes("") && spec.optional?.includes(name) !== true) {
+      throw new UsageError(`--${name} needs a value`);
+    }
+    const between = spec.repeated?.[name] ?? (LISTS.has(name) ? "," : undefined);
+    if (given.length > 1 && between === undefined) {
+      throw new UsageError(`--${name} is given ${given.length} times, expected once`);
+    }
+    const found = given.length === 0 ? undefined : given.join(between);
+    value[name] = found;
+  }
+  useTempFolder(value.temp);
+  color = parseWord("color", value.color, ["auto", "always", "never"]) ?? "auto";
+  // As of standard input: Deno lets nobody open what is in /dev without all permissions.
+  if (value.output === "/dev/stdout") value.output = "-";
+  const operands = parsed._.map(String);
+  return { on, value, operands } as unknown as Flags<B, S>;
+}
+
+/**
+ * The same command line with each value apart from its flag, as in other programs: `-ofile` is `-o file`;
+ * a negative number after a flag with a value is that, and no flag.
+ */
+function separated(args: readonly string[], spec: FlagSpec<string, string>): string[] {
+  const end = args.indexOf("--");
+  const apart: string[] = [];
+  for (const [i, arg] of args.entries()) {
+    const [, letter = "", value = ""] = /^-([A-Za-z])([^=].*)$/s.exec(arg) ?? [];
+    const flag = end < 0 || i < end ? spec.alias?.[letter] : undefined;
+    const before = apart.at(-1) ?? "";
+    if (flag !== undefined && spec.string.includes(flag)) apart.push(`-${letter}`, value);
+    else if (/^-\d/.test(arg) && spec.string.some((name) => before === `--${name}`)) {
+      apart[apart.length - 1] = `${before}=${arg}`;
+    } else apart.push(arg);
+  }
+  return apart;
+}
+
+/**
+ * Gives up the permission to write, where there is nothing to be written: each path is absent, or `-` for
+ * standard output.
+ */
+export function giveUpWriting(...paths: readonly (string | undefined)[]): void {
+  if (paths.every((path) => path === undefined || path === "-")) {
+    Deno.permissions.revokeSync({ name: "write" });
+  }
+}
+
+/** Lets temporary files be made in a directory, which has to be there; without one there are none. */
+function useTempFolder(folder: string | undefined): void {
+  setTempFolder(folder);
+  if (folder === undefined) return;
+  if (Deno.permissions.querySync({ name: "write", path: folder }).state !== "granted") {
+    throw new InputError(
+      "--temp needs the permission to write: perfdata NAME has it, or deno run --allow-write",
+    );
+  }
+  about(folder, () => {
+    if (!Deno.statSync(folder).isDirectory) throw new Deno.errors.NotADirectory();
+  });
+}
+
+/** Words as a message lists them: `bash, zsh or fish`. */
+export function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+/**
+ * Reads one of several words.
+ *
+ * @throws {UsageError} If it is none of them.
+ */
+export function parseWord<W extends string>(flag: string, text: string, words: readonly W[]): W;
+export function parseWord<W extends string>(
+  flag: string,
+  text: string | undefined,
+  words: readonly W[],
+): W | undefined;
+export function parseWord<W extends string>(
+  flag: string,
+  text: string | undefined,
+  words: readonly W[],
+): W | undefined {
+  if (text === undefined) return undefined;
+  const found = words.find((word) => word === text);
+  if (found === undefined) {
+    throw new UsageError(
+      `--${flag} is ${text}, expected ${listed(words)}`,
+      { word: text, known: words },
+    );
+  }
+  return found;
+}
+
+/**
+ * Reads a list of numbers and ranges: `0,3` or `0-3,8`.
+ *
+ * @throws {UsageError} If it is none.
+ */
+export function parseNumbers(flag: string, text: string): Set<number> {
+  const numbers = new Set<number>();
+  for (const part of text.split(",")) {
+    const match = /^(\d+)(?:-(\d+))?$/.exec(part);
+    const first = Number(match?.[1]);
+    const last = Number(match?.[2] ?? first);
+    if (match === null || last < first || last - first > 1 << 20) {
+      throw new UsageError(`--${flag} is ${text}, expected numbers such as 0,3 or 0-3`);
+    }
+    for (let n = first; n <= last; n++) numbers.add(n);
+  }
+  return numbers;
+}
+
+/**
+ * The one file that a command is about. Where none is named it is `perf.data`, as with perf; or a pipe to
+ * standard input, if there is no such file.
+ *
+ * @returns `-` for standard input.
+ * @throws {UsageError} If there are more, or a flag took it for its value.
+ */
+export function oneFile(operands: readonly string[]): string {
+  if (operands.length > 1) {
+    throw new UsageError(`${operands.length} files are given, expected one`);
+  }
+  const isThere = operands.length > 0 || exists("perf.data");
+  const [file = !isThere && isPiped() ? "-" : "perf.data"] = operands;
+  if (file === "") throw new UsageError("FILE is empty, expected the name of a file");
+  if (!isThere && file !== "-") checkFlagsTookNoFile();
+  // Deno lets nobody open what is in /dev without all permissions.
+  return file === "/dev/stdin" ? "-" : file;
+}
+
+/** Says so where a flag that wants a value was given none, and took the file for it. */
+function checkFlagsTookNoFile(): void {
+  const at = Deno.args.findIndex((word, i) =>
+    Deno.args[i - 1]?.startsWith("--") === true && !word.startsWith("-") && exists(word)
+  );
+  if (at < 0) return;
+  const [flag, file] = Deno.args.slice(at - 1);
+  throw new UsageError(`no FILE is given: ${file} was taken as the value of ${flag}`);
+}
+
+/** Whether standard input is a pipe or a file; a terminal or another device is not meant to be read. */
+function isPiped(): boolean {
+  // Deno itself does not say. Not imported, since that takes its time at the start of each command.
+  const stat = globalThis.process.getBuiltinModule("node:fs").fstatSync(0);
+  return stat.isFIFO() || stat.isFile() || stat.isSocket();
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch (error) {
+    return !(error instanceof Deno.errors.NotFound);
+  }
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Writes all of `bytes` to standard output.
+ *
+ * @param own Whether what acts on a terminal in it is ours: colors.
+ */
+export function writeOut(bytes: Uint8Array | string, own = false): void {
+  writeStdout(typeof bytes === "string" ? encoder.encode(bytes) : bytes, own);
+}
+
+/** Writes lines of text to standard output; each stays one line, and acts on no terminal, whatever names are in it. */
+export function writeLines(lines: readonly string[]): void {
+  if (lines.length > 0) writeOut(`${lines.map(visible).join("\n")}\n`);
+}
+
+/** Writes one such line. */
+export function writeLine(line: string): void {
+  writeLines([line]);
+}
+
+/** Messages of this run. */
+const said = new Set<string>();
+
+/** Functions that are called when a run begins: another one may follow in the same process. */
+const beginnings: (() => void)[] = [() => said.clear()];
+
+/** Registers what forgets a run, for a module that keeps something during one. */
+export function atStart(forget: () => void): void {
+  beginnings.push(forget);
+}
+
+/**
+ * Writes a message to standard error. Names in it are shown without control characters, and a long message is
+ * wrapped. The same message is written once in a run.
+ *
+ * @param again Write the message even if it was written before: an answer to another question.
+ */
+export function complain(message: string, again = false): void {
+  if (said.has(message) && !again) return;
+  said.add(message);
+  const all = encoder.encode(`${wrapped(visible(message)).join("\n")}\n`);
+  try {
+    for (let n = 0; n < all.length;) n += Deno.stderr.writeSync(all.subarray(n));
+  } catch {
+    // Nobody is listening.
+  }
+}
+
+/** A damaged file has many faults of the same kind: so many are reported one by one. */
+const MOST_REPORTED = 20;
+
+/** Reports what a tolerant reader found wrong, a line each, and how many there were beyond that. */
+export class Complaints {
+  /** How many there were. */
+  count = 0;
+  /** Set while what was read before is read once more. */
+  muted = false;
+  readonly #prefix: string;
+
+  /** @param prefix What each line begins with: the command and the file. */
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** Takes one; made to be handed on as `diagnostics`. */
+  readonly take = (error: PerfDataError): void => {
+    if (this.muted) return;
+    if (this.count++ < MOST_REPORTED) complain(`${this.#prefix}: ${error.located()}`);
+  };
+
+  /** Reports how many were not reported one by one. */
+  finish(): void {
+    if (this.count > MOST_REPORTED) {
+      complain(`${this.#prefix}: and ${this.count - MOST_REPORTED} more of this kind`);
+    }
+  }
+}
+
+/** A command, as `perfdata NAME` and `deno run NAME` run it. */
+export interface Command {
+  /** Its name, which messages begin with. */
+  readonly name: string;
+  /** What `--help` prints. */
+  readonly help: string;
+  /** Its flags. */
+  readonly flags: FlagSpec<string, string>;
+  /** Words that follow the name, if it has commands of its own. */
+  readonly verbs?: readonly string[];
+  /** Reads the command line, does the job and returns the exit code. */
+  run(args: readonly string[]): number | Promise<number>;
+}
+
+/**
+ * Makes a command of its parts; `--help` is answered here.
+ *
+ * @param parts Name, help text, flags, and what does the job and returns the exit code.
+ */
+export function command<const B extends string, const S extends string>(parts: {
+  readonly name: string;
+  readonly help: string;
+  readonly flags: FlagSpec<B, S>;
+  readonly verbs?: readonly string[];
+  readonly run: (flags: Flags<B, S>) => number | Promise<number>;
+}): Command {
+  return {
+    ...parts,
+    run(args) {
+      const flags = parseFlags(args, parts.flags);
+      if (!flags.on.help) return parts.run(flags);
+      writeOut(parts.help);
+      return 0;
+    },
+  };
+}
+
+/**
+ * Runs a command and ends the process with its exit code: the caller has nothing else to do.
+ *
+ * `deno task` changes to the repository's directory; the directory that the user is in comes as
+ * `PERFDATA_CWD`, and file names are those of that directory.
+ *
+ * @param tool The command.
+ * @param args What follows its name.
+ * @param program What it was called by: `perfdata`, or nothing for a command of its own.
+ */
+export async function main(
+  tool: Pick<Command, "name" | "run"> & Partial<Pick<Command, "flags">>,
+  args: readonly string[] = Deno.args,
+  program = "",
+): Promise<void> {
+  let code: number;
+  for (const begin of beginnings) begin();
+  guardHeap();
+  try {
+    const cwd = environment("PERFDATA_CWD");
+    if (cwd !== undefined && cwd !== "") Deno.chdir(cwd);
+    code = await tool.run(args);
+  } catch (error) {
+    code = await exitCode(tool, program, error);
+    if (code !== 0 && args.includes("--debug") && error instanceof Error) {
+      for (const line of (error.stack ?? "").split("\n")) complain(line, true);
+    }
+  }
+  // A process that comes to its end leaves its compiled code to the next one, which starts the sooner
+  // for it; one that exits does not.
+  if (code !== 0) Deno.exit(code);
+}
+
+function environment(variable: string): string | undefined {
+  // Asked for first, since a command may also be run without that permission.
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
+}
+
+async function exitCode(
+  { name, flags }: Parameters<typeof main>[0],
+  program: string,
+  error: unknown,
+): Promise<number> {
+  if (error instanceof Deno.errors.BrokenPipe) return 0;
+  if (error instanceof UsageError) {
+    const call = program === "" || program === name ? name : `${program} ${name}`;
+    complain(`${name}: ${error.message}; ${await didYouMean(error.near)}see ${call} --help`);
+    return 2;
+  }
+  if (error instanceof NothingToShow) {
+    complain(`${name}: ${error.message}`);
+    return 0;
+  }
+  const message = error instanceof PerfDataError
+    ? error.located()
+    : error instanceof Error
+    ? error.message
+    : String(error);
+  const help = isMemory(error) ? memoryHelp(flags) : "";
+  complain(`${name}: ${message.replaceAll("\n", " ")}${help}`);
+  return 1;
+}
+
+/** Whether memory came to its end: V8's, before it ends the process, or that of the machine. */
+function isMemory(error: unknown): boolean {
+  return error instanceof OutOfMemory ||
+    (error instanceof RangeError &&
+      /allocation failed|maximum size exceeded/i.test(error.message)) ||
+    (error instanceof InputError && isMemory(error.cause));
+}
+
+/** What else helps then. */
+function memoryHelp(flags: Command["flags"] | undefined): string {
+  const chooses = ["time", "pid", "event"].filter((name) => flags?.string.includes(name) === true)
+    .map((name) => `--${name}`);
+  return chooses.length === 0 ? "" : `, ${chooses.join(", ")} need less`;
+}
+
+/** The known word that is nearest to an unknown one, as a part of a message; nothing if none is. */
+async function didYouMean(near: Near | undefined): Promise<string> {
+  // A word that is known was no mistake of typing.
+  if (near === undefined || near.known.includes(near.word)) return "";
+  // Imported here, since only a wrong word needs it.
+  const { levenshteinDistance } = await import("@std/text");
+  const word = near.word.toLowerCase();
+  const letters = word.replace(/^-+/, "").length;
+  let best: string | undefined;
+  // Two letters that changed places are two mistakes; a word with many mistakes is another word.
+  let least = 1 + (letters < 4 ? 1 : Math.max(2, Math.floor(letters / 3)));
+  for (const known of near.known) {
+    const distance = levenshteinDistance(word, known.toLowerCase());
+    if (distance < least) [best, least] = [known, distance];
+  }
+  // A beginning that only one word has is as good.
+  const longer = near.known.filter((known) => known.toLowerCase().startsWith(word));
+  if (best === undefined && longer.length === 1) [best] = longer;
+  return best === undefined ? "" : `did you mean ${best}? `;
+}
+
+/**
+ * Runs `action` and puts what it is about before the message of what it throws.
+ *
+ * @param what The file, as the user named it.
+ */
+export function about<T>(what: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw explained(what, error);
+  }
+}
+
+/** {@link about} for an action that takes time. */
+export async function aboutAsync<T>(what: string, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw explained(what, error);
+  }
+}
+
+function explained(what: string, error: unknown): unknown {
+  if (error instanceof OutputError) return new InputError(error.message, { cause: error });
+  if (isMemory(error)) {
+    return new InputError(`${what}: ${(error as Error).message}`, { cause: error });
+  }
+  const reason = error instanceof PerfDataError
+    ? error.located()
+    : error instanceof Deno.errors.NotFound && what.includes("\uFFFD")
+    ? "its name is not UTF-8; give its content on standard input: - < FILE"
+    : systemReason(error);
+  return reason === undefined ? error : new InputError(`${what}: ${reason}`, { cause: error });
+}
+
+/**
+ * Creates an output that takes its name when it is whole: see `newFile`. Where it is not committed, what
+ * was there before stays.
+ *
+ * @throws {InputError} If the name is taken and `force` is not set.
+ */
+export function openOutput(path: string, force: boolean): NewFile {
+  return about(path, () => newFile(path, { force }));
+}
+
+/** Writes a whole file under a name: all of it, or nothing. */
+export function writeOutput(path: string, bytes: Uint8Array | string, force: boolean): void {
+  using file = openOutput(path, force);
+  file.write(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
+  about(path, () => file.commit());
+}
+
+/** What the operating system has against a file, in a few words. */
+function systemReason(error: unknown): string | undefined {
+  if (error instanceof Deno.errors.NotFound) return "no such file or directory";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (error instanceof Deno.errors.IsADirectory) return "is a directory";
+  if (error instanceof Deno.errors.NotADirectory) return "is not a directory";
+  if (error instanceof Deno.errors.AlreadyExists) {
+    return error.message.endsWith(NOT_A_FILE)
+      ? "is not a regular file, and stays as it is"
+      : "exists; --force overwrites it";
+  }
+  if (error instanceof Deno.errors.NotCapable) {
+    // Without what Deno says of its flags, which are not those of the command.
+    return `not allowed: ${error.message.replace(/^R/, "r").replace(/, run again .*/s, "")}`;
+  }
+  if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;
+  const match = /^(.*) \(os error \d+\)/.exec(error.message);
+  return match?.[1]?.toLowerCase();
+}
+
+/**
+ * How far work is: share, speed, time left.
+ *
+ * @param done Bytes done.
+ * @param total Bytes that there are, where that is known; what is read more than once may be more.
+ * @param seconds Since the start.
+ */
+export function progressText(done: number, total: number | undefined, seconds: number): string {
+  const rate = done / seconds;
+  const speed = rate < 1e9 ? `${(rate / 1e6).toFixed(0)} MB/s` : `${(rate / 1e9).toFixed(1)} GB/s`;
+  if (!total) return `${(done / 1e6).toFixed(0)} MB, ${speed}`;
+  const left = Math.ceil(Math.max(0, total - done) / rate);
+  const text = left < 100 ? `${left} s` : `${Math.round(left / 60)} min`;
+  return `${Math.min(100, Math.floor(100 * done / total))}%, ${speed}, ${text} left`;
+}
+
+/** Shows on standard error how far long work is; only if that is a terminal. */
+export class Progress {
+  readonly #what: string;
+  #total: number | undefined;
+  readonly #shown = Deno.stderr.isTerminal();
+  readonly #start = performance.now();
+  #last = 0;
+  #done = 0;
+  #visible = false;
+
+  /**
+   * @param what What is going on.
+   * @param total Bytes that there are to do, where that is known.
+   */
+  constructor(what: string, total: number | undefined) {
+    this.#what = what;
+    this.#total = total;
+  }
+
+  /** Notes how many more bytes are done, and how many more there are to do than was known. */
+  readonly add = (bytes: number, more: number = 0): void => {
+    this.#done += bytes;
+    if (this.#total !== undefined) this.#total += more;
+    if (!this.#shown) return;
+    const now = performance.now();
+    if (!this.#isDue(now)) return;
+    const text = progressText(this.#done, this.#total, (now - this.#start) / 1000);
+    this.#put(`\r\x1b[K${this.#what}: ${text}`);
+  };
+
+  /** Says what is going on now, and how much of it is done. */
+  readonly step = (what: string, done: number, all: number): void => {
+    if (!this.#shown) return;
+    if (!this.#isDue(performance.now(), done === 0)) return;
+    const share = all === 0 ? 100 : Math.floor(100 * done / all);
+    this.#put(`\r\x1b[K${this.#what}: ${what}: ${share}%`);
+  };
+
+  /** The same for the names of a recording. */
+  readonly names = (done: number, all: number): void => this.step("names", done, all);
+
+  /** Nothing for a command that is over at once, and no more often than can be read. */
+  #isDue(now: number, isFirst = false): boolean {
+    // The clock begins with the process.
+    if (now < 500 || (now - this.#last < 100 && !isFirst)) return false;
+    this.#last = now;
+    this.#visible = true;
+    return true;
+  }
+
+  /** Removes what is shown. */
+  finish(): void {
+    if (this.#visible) this.#put("\r\x1b[K");
+  }
+
+  #put(text: string): void {
+    try {
+      Deno.stderr.writeSync(encoder.encode(text));
+    } catch {
+      // The terminal is gone.
+    }
+  }
+}
+
+/**
+ * {@link Progress} of a command that prints to standard output: none if that is a terminal as
+ * well, whose lines it would run into.
+ */
+export function progressOf(
+  what: string,
+  total: number | undefined,
+): Pick<Progress, "add" | "finish"> {
+  if (Deno.stdout.isTerminal()) return { add: () => {}, finish: () => {} };
+  const progress = new Progress(what, total);
+  return { add: progress.add, finish: () => progress.finish() };
+}
+
+/** A single-quoted string, for sh and zsh. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

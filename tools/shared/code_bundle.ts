@@ -1,0 +1,117 @@
+/** `symbols bundle --code`: the code of sampled functions and of what Intel PT ran through, with its symbols. */
+import { bundleFunctions, keptLines } from "@perfdata/export/bundle-functions";
+import { bundlePlaces, CodeRecorder, PtCode } from "@perfdata/pt/code";
+import { decodePt, PtClock } from "@perfdata/pt/decode";
+import { lossText, PtList } from "@perfdata/pt/lists";
+import { ObjectCodeReader } from "@perfdata/session/object-code";
+import type { RecordedAddresses } from "@perfdata/session/symbols";
+import type { SymbolBundleWriter, SymbolResolver } from "@perfdata/symbols";
+import { complain, type Flags, Progress } from "./cli.ts";
+import { disassembler } from "./disassembler.ts";
+import { hasIntelPt } from "./open_profile.ts";
+import { codeFiles, imagesOf, openPt } from "./pt_input.ts";
+import { Sources } from "./source_lines.ts";
+
+/** What `--code` adds to a bundle. */
+export interface CodeToBundle {
+  /** Name of the recording. */
+  readonly name: string;
+  /** Where files are looked for. */
+  readonly flags: Flags<never, "symfs" | "vmlinux">;
+  /** Folder of source files, `""` for their own paths; `undefined` for no text of lines. */
+  readonly source: string | undefined;
+  /** The addresses of the recording. */
+  readonly recorded: RecordedAddresses;
+  /** Finds symbols. */
+  readonly resolver: SymbolResolver;
+}
+
+/** Adds code, symbols of its instructions, and lines to a bundle. */
+export async function bundleCode(what: CodeToBundle, writer: SymbolBundleWriter): Promise<void> {
+  const { name, flags, recorded } = what;
+  const files = new CodeRecorder(await codeFiles(recorded, flags.value));
+  const lines = await addFunctions(what, files, writer);
+  if (name !== "-" && await hasIntelPt(name)) await addTrace(what, files, writer);
+  let bytes = 0;
+  for (const file of files.bundled()) {
+    writer.addCode(file);
+    for (const part of file.parts) bytes += part.bytes.length;
+  }
+  complain(`symbols: ${name}: ${bytes} bytes of code`);
+  if (what.source !== undefined) addSources(name, what.source, lines, writer);
+}
+
+/** Adds the functions that were sampled; returns their lines. */
+async function addFunctions(
+  { name, recorded, resolver }: CodeToBundle,
+  files: CodeRecorder,
+  writer: SymbolBundleWriter,
+): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
+  const decode = await disassembler("symbols", recorded.arch, false);
+  if (decode === undefined) {
+    complain(`symbols: ${name}: no code of sampled functions: ${recorded.arch} is not decoded`);
+    return new Map();
+  }
+  const code = new ObjectCodeReader(files, imagesOf(undefined, name, files));
+  const reading = { resolver, code, disassembler: decode };
+  const { functions, missing, lines } = await bundleFunctions(recorded, reading, writer);
+  const without = [...missing.values()].reduce((sum, count) => sum + count, 0);
+  complain(`symbols: ${name}: code of ${functions} of ${functions + without} sampled functions`);
+  const [first, ...others] = [...missing].sort(([, a], [, b]) => b - a);
+  if (first !== undefined) {
+    const more = others.length > 0 ? `; and ${others.length} more reasons` : "";
+    complain(`symbols: ${name}: no code of ${first[1]} functions: ${first[0]}${more}`);
+  }
+  return lines;
+}
+
+/** Adds the code that Intel PT ran through, and the symbols of its instructions. */
+async function addTrace(
+  { name, resolver }: CodeToBundle,
+  files: CodeRecorder,
+  writer: SymbolBundleWriter,
+): Promise<void> {
+  const { trace, source, sideband } = await openPt("symbols", name);
+  const code = new PtCode(sideband, files, imagesOf(undefined, name, files));
+  const clock = new PtClock(trace);
+  const list: PtList = new PtList(code, clock, {
+    insns: true,
+    branches: true,
+    events: true,
+    idle: () => list.rows.clear(),
+  });
+  const progress = new Progress(
+    "symbols",
+    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
+  );
+  const counts = await decodePt(trace, source, sideband, code, list, { progress: progress.add });
+  progress.finish();
+  const places = await bundlePlaces(code, resolver, writer);
+  complain(`symbols: ${name}: code of ${places} instructions of the trace`);
+  const loss = lossText(counts);
+  if (loss !== undefined) complain(`symbols: ${name}: ${loss}`);
+}
+
+/** Adds lines of source files. */
+function addSources(
+  name: string,
+  folder: string,
+  lines: ReadonlyMap<string, ReadonlySet<number>>,
+  writer: SymbolBundleWriter,
+): void {
+  const sources = new Sources(folder === "" ? undefined : folder);
+  const encoder = new TextEncoder();
+  for (const [path, kept] of lines) {
+    const text = sources.text(path);
+    if (text === undefined) continue;
+    const bytes = encoder.encode(keptLines(text, kept));
+    writer.addCode({ path, buildId: "", size: bytes.length, parts: [{ offset: 0, bytes }] });
+  }
+  const [absent, ...others] = sources.absent();
+  const found = lines.size - sources.absent().length;
+  const more = others.length > 0 ? ` and ${others.length} more` : "";
+  complain(
+    `symbols: ${name}: lines of ${found} of ${lines.size} source files` +
+      (absent === undefined ? "" : `; not found: ${absent}${more}`),
+  );
+}

@@ -1,0 +1,157 @@
+/** Completion scripts for shells, made of the table of commands and their help texts. */
+
+import { type Command, quoted } from "./cli.ts";
+
+/** The shells that there are scripts for. */
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** What a script has to know of a command. */
+export interface Completed {
+  /** Its name. */
+  readonly name: string;
+  /** What it does, in a line. */
+  readonly about: string;
+  /** Loads the command, which has the words that follow its name, and help that names its flags. */
+  load?(): Promise<{ readonly tool: Command }>;
+}
+
+/** A flag, as a help text describes it. */
+export interface HelpFlag {
+  /** The letter, without its hyphen. */
+  readonly short: string | undefined;
+  /** The name, without hyphens. */
+  readonly long: string;
+  /** What the value is called, if there is one. */
+  readonly value: string | undefined;
+  /** What the flag does: the first line of it. */
+  readonly about: string;
+}
+
+/** Reads the flags out of a help text: lines such as `  -o, --output DIR   write there`. */
+export function helpFlags(help: string): HelpFlag[] {
+  const flags: HelpFlag[] = [];
+  const line =
+    /^ {2,}(?:-(\w), )?--([\w-]+)(?:[ =](\[?[A-Z]\S*|\w+\|\S+))?(?:(?: {2,}| (?=[a-z]))(.*))?$/gm;
+  for (const [, short, long = "", value, about = ""] of help.matchAll(line)) {
+    flags.push({ short, long, value, about });
+  }
+  return flags;
+}
+
+interface Row {
+  readonly entry: Completed;
+  readonly words: readonly string[];
+  readonly flags: readonly HelpFlag[];
+}
+
+/**
+ * The script that makes a shell complete `perfdata`.
+ *
+ * @param shell Whose language it is in.
+ * @param entries The commands.
+ */
+export async function completionScript(
+  shell: typeof SHELLS[number],
+  entries: readonly Completed[],
+): Promise<string> {
+  const rows: Row[] = [];
+  for (const entry of entries) {
+    const tool = (await entry.load?.())?.tool;
+    const words = entry.name === "help" || entry.name === "man"
+      ? entries.map(({ name }) => name)
+      : entry.name === "completion"
+      ? SHELLS
+      : tool?.verbs ?? [];
+    rows.push({ entry, words, flags: tool === undefined ? [] : helpFlags(tool.help) });
+  }
+  return shell === "bash" ? bash(rows) : shell === "zsh" ? zsh(rows) : fish(rows);
+}
+
+const names = (rows: readonly Row[]): string => rows.map(({ entry }) => entry.name).join(" ");
+
+function bash(rows: readonly Row[]): string {
+  const cases = rows.map(({ entry, words, flags }) =>
+    `    ${entry.name}) words=${quoted(words.join(" "))} flags=${
+      quoted(flags.map(({ long }) => `--${long}`).join(" "))
+    } ;;`
+  );
+  return `# Completion of perfdata for bash: eval "$(perfdata completion bash)"
+_perfdata() {
+  local cur="\${COMP_WORDS[COMP_CWORD]}" words= flags=
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W '${names(rows)} --help --version' -- "$cur"))
+    return
+  fi
+  case "\${COMP_WORDS[1]}" in
+${cases.join("\n")}
+  esac
+  if [ "\${cur#-}" != "$cur" ]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+  elif [ -n "$words" ] && [ "$COMP_CWORD" -eq 2 ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  fi
+}
+complete -o default -o bashdefault -F _perfdata perfdata
+`;
+}
+
+function zsh(rows: readonly Row[]): string {
+  // In a description of _arguments, brackets and colons have a meaning of their own.
+  const plain = (text: string): string => text.replace(/[[\]:\\]/g, "\\$&");
+  const commands = rows.map(({ entry }) => `    ${quoted(`${entry.name}:${plain(entry.about)}`)}`);
+  const cases = rows.map(({ entry, words, flags }) => {
+    const specs = flags.flatMap(({ short, long, value, about }) => {
+      const tail = `[${plain(about)}]${value === undefined ? "" : `:${plain(value)}:_files`}`;
+      const specs = [`--${long}${value === undefined ? "" : "="}${tail}`];
+      if (short !== undefined) specs.push(`-${short}${tail}`);
+      return specs;
+    });
+    if (words.length > 0) specs.push(`1:word:(${words.join(" ")})`);
+    specs.push("*:file:_files");
+    return `      ${entry.name}) _arguments ${specs.map(quoted).join(" ")} ;;`;
+  });
+  return `#compdef perfdata
+# Completion of perfdata for zsh: eval "$(perfdata completion zsh)", after compinit
+_perfdata() {
+  local -a commands
+  commands=(
+${commands.join("\n")}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    _arguments '--help[print help]' '--version[print the version]'
+  else
+    local name=$words[2]
+    shift words
+    (( CURRENT-- ))
+    case $name in
+${cases.join("\n")}
+    esac
+  fi
+}
+compdef _perfdata perfdata
+`;
+}
+
+function fish(rows: readonly Row[]): string {
+  const text = (about: string): string => `'${about.replace(/['\\]/g, "\\$&")}'`;
+  const lines = [
+    "# Completion of perfdata for fish: perfdata completion fish | source",
+    "complete -c perfdata -n __fish_use_subcommand -f",
+    "complete -c perfdata -n __fish_use_subcommand -l help -s h -d 'Print help'",
+    "complete -c perfdata -n __fish_use_subcommand -l version -d 'Print the version'",
+  ];
+  for (const { entry, words, flags } of rows) {
+    const { name, about } = entry;
+    const within = `complete -c perfdata -n '__fish_seen_subcommand_from ${name}'`;
+    lines.push(`complete -c perfdata -n __fish_use_subcommand -a ${name} -d ${text(about)}`);
+    if (words.length > 0) lines.push(`${within} -a '${words.join(" ")}'`);
+    for (const { short, long, value, about } of flags) {
+      const letter = short === undefined ? "" : ` -s ${short}`;
+      const argument = value === undefined ? "" : " -r";
+      lines.push(`${within} -l ${long}${letter}${argument} -d ${text(about)}`);
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}

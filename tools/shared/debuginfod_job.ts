@@ -1,0 +1,129 @@
+/** `symbols fetch`: which files of a recording are missing, and the process that downloads them. */
+import type { SymbolTrust } from "@perfdata/session/symbols";
+import { defaultPlaces } from "@perfdata/symbols/local-files";
+import type { DownloadJob, WantedObject } from "./debuginfod.ts";
+import { InputError } from "./cli.ts";
+
+const SHELL = "/bin/sh";
+/** Seconds in which 100 KB have to come, as debuginfod's client has it. */
+const SECONDS = 90;
+const MOST_BYTES = 2 ** 31;
+
+/** What came. */
+export interface Downloaded {
+  /** How many files. */
+  readonly came: number;
+  /** How many could not be had though a server may have them. */
+  readonly failed: number;
+}
+
+/**
+ * The servers that `DEBUGINFOD_URLS` names.
+ *
+ * @throws {InputError} If there is none, or a word is no URL of a server.
+ */
+export function serversOf(text: string | undefined): readonly string[] {
+  const urls = (text ?? "").split(/\s+/).filter((word) => word !== "" && !word.startsWith("ima:"));
+  if (urls.length === 0) {
+    throw new InputError(
+      'DEBUGINFOD_URLS names no server: export DEBUGINFOD_URLS="https://debuginfod.elfutils.org/"',
+    );
+  }
+  for (const url of urls) {
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+      throw new InputError(`DEBUGINFOD_URLS has ${url}, expected https://HOST/`);
+    }
+  }
+  return urls;
+}
+
+/** A host and its port, as `--allow-net` takes them. */
+export function netPermission(url: string): string {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+}
+
+/**
+ * The files that would give more names, those of objects with the most samples first.
+ *
+ * @param lines Whether those of objects that only lack source lines are wanted, too.
+ */
+export function missingFiles({ objects }: SymbolTrust, lines: boolean): WantedObject[] {
+  return objects.toSorted((a, b) => b.all.samples - a.all.samples).flatMap((of) => {
+    const { object, all, resolved, origin } = of;
+    const buildId = object?.buildId;
+    if (object === undefined || buildId === undefined) return [];
+    if (object.kind === "jit" || object.kind === "bpf") return [];
+    const lacks = resolved.addresses < all.addresses ||
+      (lines && of.lines.addresses < all.addresses);
+    if (!lacks) return [];
+    const isMapped = origin === undefined && object.kind === "elf";
+    const kinds = isMapped ? ["debuginfo", "executable"] as const : ["debuginfo"] as const;
+    return [{ name: object.path, buildId: buildId.toLowerCase(), kinds }];
+  });
+}
+
+/** Downloads them, in a process that may reach those servers and write to the cache, and nothing else. */
+export async function downloadMissing(
+  urls: readonly string[],
+  wanted: readonly WantedObject[],
+): Promise<Downloaded> {
+  const { debuginfodCache: cache } = defaultPlaces();
+  if (cache === undefined) throw new InputError("DEBUGINFOD_CACHE_PATH and HOME are not set");
+  const { state } = Deno.permissions.querySync({ name: "run", command: SHELL });
+  if (state !== "granted") {
+    throw new InputError(
+      `it starts what downloads: install perfdata with --allow-run=cat,${SHELL}`,
+    );
+  }
+  Deno.mkdirSync(cache, { recursive: true, mode: 0o700 });
+  const job: DownloadJob = {
+    urls,
+    cache: Deno.realPathSync(cache),
+    wanted,
+    seconds: numberOf("DEBUGINFOD_TIMEOUT", SECONDS),
+    mostBytes: numberOf("DEBUGINFOD_MAXSIZE", MOST_BYTES),
+  };
+  const path = (name: string) => new URL(name, import.meta.url).pathname;
+  const child = new Deno.Command(SHELL, {
+    args: [
+      // By the shell, which is always there: the one that runs this has no name that a permission could say.
+      ...["-c", 'exec "$0" "$@"', Deno.execPath()],
+      ...["run", "--no-prompt", `--config=${path("../../deno.json")}`, "--frozen"],
+      `--allow-net=${urls.map(netPermission).join(",")}`,
+      `--allow-read=${job.cache}`,
+      `--allow-write=${job.cache}`,
+      path("debuginfod.ts"),
+    ],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  // A signal that is sent to this process alone ends the other one, too.
+  const listeners = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) =>
+    [signal, () => endChild(child, signal)] as const
+  );
+  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
+  const output = child.output();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(JSON.stringify(job)));
+  await writer.close();
+  const { success, stdout } = await output;
+  for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
+  if (!success) throw new InputError("the download was ended; what came is continued next time");
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+function endChild(child: Deno.ChildProcess, signal: Deno.Signal): void {
+  try {
+    child.kill(signal);
+  } catch {
+    // It has ended.
+  }
+}
+
+function numberOf(variable: string, otherwise: number): number {
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  const value = state === "granted" ? Number(Deno.env.get(variable)) : 0;
+  return value > 0 ? value : otherwise;
+}

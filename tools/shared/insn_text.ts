@@ -1,0 +1,37 @@
+/** The text of x86 instructions, by iced-x86. */
+import type { InsnText } from "@perfdata/pt/decode";
+import { complain } from "./cli.ts";
+
+/**
+ * Texts of instructions in the syntax of objdump; without them where the disassembler cannot be loaded.
+ *
+ * @param tool Who says so; another thread does without it.
+ */
+export async function insnText(tool?: string): Promise<InsnText | undefined> {
+  try {
+    const { Decoder, Formatter, FormatterSyntax, Instruction } = await import("iced-x86");
+    const formatter = new Formatter(FormatterSyntax.Gas);
+    formatter.branchLeadingZeros = false;
+    formatter.firstOperandCharIndex = 7;
+    formatter.ripRelativeAddresses = true;
+    formatter.smallHexNumbersInDecimal = false;
+    formatter.uppercaseHex = false;
+    const insn = new Instruction();
+    return (bytes, ip, mode) => {
+      const decoder = new Decoder(mode, bytes, 0);
+      decoder.ip = ip;
+      decoder.decodeOut(insn);
+      const text = formatter.format(insn);
+      const target = insn.isIpRelMemoryOperand
+        ? `  # 0x${insn.ipRelMemoryAddress.toString(16)}`
+        : "";
+      decoder.free();
+      return text + target;
+    };
+  } catch (error) {
+    const [why] = (error as Error).message.split("\n");
+    if (tool === undefined) return undefined;
+    complain(`${tool}: instructions have no text: iced-x86 cannot be loaded: ${why}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+/** The error for a file that was given as a symbol bundle and is not one. */
+import { type FileKind, fileKind, KIND_BYTES } from "@perfdata/format/file-kind";
+import { InputError } from "./cli.ts";
+
+/** The kind of a file by its first bytes; `undefined` if it cannot be read, which its reader reports. */
+function kindOf(path: string): FileKind | undefined {
+  const start = new Uint8Array(KIND_BYTES);
+  try {
+    using file = Deno.openSync(path);
+    return fileKind(start.subarray(0, file.readSync(start) ?? 0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a file is a recording, or is a directory, as `perf record --kcore` makes it. */
+export function isRecording(path: string): boolean {
+  try {
+    if (Deno.statSync(path).isDirectory) return true;
+  } catch {
+    return false;
+  }
+  return kindOf(path) === "recording";
+}
+
+/** Whether a file is an archive, as perf archive makes it: tar, perhaps compressed. */
+export function isArchive(path: string): boolean {
+  const kind = kindOf(path);
+  // Of compressed files, the name says whether they are archives.
+  return kind === "tar" ||
+    (isCompression(kind) && /\.(tar\.\w+|t[bgx]z2?)$/.test(path));
+}
+
+const isCompression = (kind: FileKind | undefined): boolean =>
+  kind === "gzip" || kind === "bzip2" || kind === "xz" || kind === "zstd";
+
+/** What is wrong with a file that was named as a bundle: it may be a recording, or an archive. */
+export function notBundle(path: string, error: Error): InputError {
+  const message = isArchive(path)
+    ? `${path}: is an archive, as perf archive makes it, not a symbol bundle: commands that have ` +
+      `--symfs take it: --symfs ${path}`
+    : isRecording(path)
+    ? `${path}: is a recording, not a symbol bundle; make one: perfdata symbols bundle ${path}`
+    : error.message.startsWith(path)
+    ? error.message
+    : `${path}: ${error.message}`;
+  return new InputError(message, { cause: error });
+}

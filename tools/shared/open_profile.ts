@@ -1,0 +1,335 @@
+/** Shared by commands that show stacks: the choice of samples, names, and the line about trust. */
+import { chooseEvent, type ChosenEvent, eventCounts } from "@perfdata/profile/chosen-event";
+import { filterProfile } from "@perfdata/profile/filter-profile";
+import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
+import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
+import { newFile } from "@perfdata/format/file-sink";
+import { isRandomAccess } from "@perfdata/format";
+import { floatAt } from "@perfdata/format/elements";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { openSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/reader";
+import type { AddressedPlaces } from "@perfdata/session/address-table";
+import { type Engine, runEngine } from "@perfdata/session/engine";
+import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
+import type { SymbolResolver } from "@perfdata/symbols";
+import {
+  about,
+  complain,
+  Complaints,
+  type Flags,
+  InputError,
+  NothingToShow,
+  Progress,
+  progressOf,
+  UsageError,
+  writeOut,
+} from "./cli.ts";
+import { parseJobs, sampleJobs } from "./record_flags.ts";
+import { remedyText } from "./remedies.ts";
+import { reportSwitches } from "./weight.ts";
+import { whyNoSamples, whyNothing } from "./nothing.ts";
+import { tableFolders } from "./table_folders.ts";
+import {
+  choosesSamples,
+  givenFilters,
+  nameFilters,
+  SAMPLE_FLAGS,
+  SAMPLE_HELP,
+  sampleFilter,
+} from "./sample_flags.ts";
+import {
+  reportMisleading,
+  reportTrust,
+  resolverOf,
+  STITCH_HELP,
+  SYMBOL_FLAGS,
+  SYMBOL_HELP,
+  symbolOptions,
+} from "./symbol_flags.ts";
+
+/** To be spread into the flags of a command. */
+export const PROFILE_FLAGS = {
+  boolean: ["verbose", "stitch-lbr", ...SAMPLE_FLAGS.boolean, ...SYMBOL_FLAGS.boolean],
+  string: ["jobs", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
+} as const;
+
+/** What they mean. */
+export const PROFILE_HELP = `\
+${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
+      --jobs N           threads that read samples (default: all processors for large files)
+      --verbose          say which addresses have no function, and which files were not used
+      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
+      --debug            print the stack trace of an error
+  -h, --help             print this help
+`;
+
+type ProfileFlags = Flags<
+  typeof PROFILE_FLAGS.boolean[number],
+  typeof PROFILE_FLAGS.string[number]
+>;
+
+/** A profile that was read, and what is left to say. */
+export interface ReadProfile {
+  /** The profile. */
+  readonly profile: Profile;
+  /** Whether all of the recording could be read. */
+  readonly isWhole: boolean;
+  /** Whether it is of Intel PT: what ran, with durations, instead of samples. */
+  readonly isPt: boolean;
+  /** What it was made of, where it is not of calls of Intel PT: objects have the same numbers in both. */
+  readonly source?: {
+    readonly engine: Pick<Engine, "reader" | "recorded"> & { readonly places: AddressedPlaces };
+    readonly resolver: SymbolResolver;
+  };
+}
+
+/** What of a recording is read into a profile. */
+interface ReadProfileOptions extends ProfileOptions {
+  /** Whether lines and inlined calls are wanted. */
+  readonly debugInformation: boolean;
+  /** Whether Intel PT is asked for; it is taken as well where a file has no samples. */
+  readonly pt?: boolean;
+  /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
+  readonly timeline?: boolean;
+  /** Called with the bytes of the recording that were read since the call before; Intel PT waits for it. */
+  readonly progress?: (bytes: number) => Promise<void> | void;
+}
+
+/**
+ * Reads the samples of a recording with their stacks, and names them. What could not be resolved or
+ * read is reported.
+ *
+ * @param tool Name of the command, for messages.
+ * @throws {InputError} If no sample is left.
+ */
+export async function readProfile(
+  tool: string,
+  name: string,
+  flags: ProfileFlags,
+  options: ReadProfileOptions,
+): Promise<ReadProfile> {
+  const { weight = "period" } = options;
+  const names = nameFilters(flags);
+  if (tableFolders(name).length > 0) {
+    if (options.pt === true || weight !== "period") {
+      throw new UsageError(`${name} has tables: only periods of samples are read from them`);
+    }
+    const { readTablesProfile } = await import("./profile_of_tables.ts");
+    return await readTablesProfile(tool, name, flags, options);
+  }
+  if (options.pt === true) return await ptProfileOf(tool, name, flags, options);
+  const complaints = new Complaints(`${tool}: ${name}`);
+  const collected = await collectSamples(tool, name, flags, options, complaints);
+  const { engine, consumer, progress } = collected;
+  await reportSwitches(tool, name, consumer);
+  if (consumer.samples === 0) {
+    if (!isTimeWeight(weight) && name !== "-" && await hasIntelPt(name)) {
+      return await ptProfileOf(tool, name, flags, options);
+    }
+    complaints.finish();
+    throw await noSamples(name, flags, complaints.count === 0);
+  }
+  const resolver = await collected.resolver();
+  const named = await consumer.profile({
+    resolver,
+    title: titleOf(name),
+    progress: progress.names,
+  });
+  progress.finish();
+  const profile = filterProfile(named.profile, names);
+  if (profile.samples.length === 0) {
+    complaints.finish();
+    const why = await whyNothing(name, givenFilters(flags), names);
+    throw new InputError(`${name}: no samples: ${why}`);
+  }
+  const { verbose } = flags.on;
+  const stacks = unwoundText(engine, verbose) ?? noStacksText(engine);
+  if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
+  if (verbose) reportTrust(tool, named.trust, true);
+  else reportMisleading(tool, named.trust);
+  const lost = /callers where nothing was mapped/.test(profile.trust);
+  complain(`${tool}: ${name}: ${profile.trust}${remedyText(named.trust, lost)}`);
+  complaints.finish();
+  return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };
+}
+
+/** The samples of a recording, without names. */
+interface CollectedSamples {
+  readonly engine: Engine;
+  readonly consumer: ProfileConsumer;
+  /** The symbols to name them with: those that stacks were unwound with, or opened now. */
+  readonly resolver: () => Promise<SymbolResolver>;
+  readonly progress: Progress;
+}
+
+/** Goes through a recording. */
+async function collectSamples(
+  tool: string,
+  name: string,
+  flags: ProfileFlags,
+  options: ReadProfileOptions,
+  complaints: Complaints,
+): Promise<CollectedSamples> {
+  const { debugInformation, timed, switches, threads, weight = "period" } = options;
+  const isTime = isTimeWeight(weight);
+  const opened = openSource(name);
+  // What context switches look like is said at the end of a file.
+  const source = weight !== "period"
+    ? await (await import("./spool.ts")).featuresFirst(opened)
+    : opened;
+  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
+  const filter = await sampleFilter(flags, reader);
+  const progress = new Progress(tool, reader.fileSize);
+  const how: ProfileOptions = {
+    ...(timed === undefined ? {} : { timed }),
+    ...(switches === undefined ? {} : { switches }),
+    ...(threads === undefined ? {} : { threads }),
+    weight,
+    ...(isTime ? { filter } : {}),
+    lines: debugInformation,
+    // The report counts addresses.
+    unmapped: options.unmapped === true || flags.on.verbose,
+  };
+  const consumer = new ProfileConsumer(how);
+  const jobs = weight !== "period" ? 1 : await sampleJobs(flags.value.jobs, reader);
+  const workers = jobs === 1
+    ? undefined
+    : (await import("@perfdata/profile/profile-workers")).profileWorkers(name, jobs, {
+      profile: how,
+      symbols: { ...symbolOptions(flags), parameters: false },
+    });
+  let known: Promise<SymbolResolver> | undefined;
+  const resolverFor = ({ recorded }: Engine) =>
+    known ??= resolverOf(flags, name, { machine: recorded, parameters: false, debugInformation });
+  const engine = await runEngine(reader, [consumer], {
+    // Of times without a CPU both ends count: they are chosen when they are known.
+    ...(isTime ? {} : { filter }),
+    unwind: resolverFor,
+    stitchLbr: flags.on["stitch-lbr"],
+    workers,
+    progress(bytes) {
+      progress.add(bytes);
+      options.progress?.(bytes);
+    },
+    diagnostics: complaints.take,
+  });
+  progress.finish();
+  return { engine, consumer, resolver: () => resolverFor(engine), progress };
+}
+
+/** What is said of a recording that has no samples, or none that were asked for. */
+async function noSamples(name: string, flags: ProfileFlags, isSound: boolean): Promise<Error> {
+  const chooses = choosesSamples(flags);
+  if (!chooses && isSound) {
+    return new NothingToShow(`${name}: no samples${await whyNoSamples(name)}`);
+  }
+  const why = chooses ? `: ${await whyNothing(name, givenFilters(flags))}` : "";
+  return new InputError(`${name}: no samples${why}`);
+}
+
+/** A profile of the Intel PT of a recording. */
+async function ptProfileOf(
+  tool: string,
+  name: string,
+  flags: ProfileFlags,
+  { timeline = false, progress }: Pick<ReadProfileOptions, "timeline" | "progress">,
+): Promise<ReadProfile> {
+  const { readPtProfile } = await import("./pt_stack_profile.ts");
+  const jobs = parseJobs(flags.value.jobs);
+  const title = titleOf(name);
+  const read = await readPtProfile(tool, name, flags, { title, timeline, jobs, progress });
+  const profile = filterProfile(read.profile, nameFilters(flags));
+  if (profile.samples.length === 0) throw new InputError("nothing passes the filters");
+  return { profile, isWhole: read.isWhole, isPt: true };
+}
+
+/** Whether a file has Intel PT. */
+export async function hasIntelPt(name: string): Promise<boolean> {
+  const { isIntelPt } = await import("./pt_input.ts");
+  const source = openSource(name);
+  return isRandomAccess(source) && await isIntelPt(source);
+}
+
+/** Whether a file has Intel PT and no samples. */
+export async function hasOnlyPt(name: string): Promise<boolean> {
+  if (name === "-" || !await hasIntelPt(name)) return false;
+  const reader = await PerfDataReader.open(openSource(name), { diagnostics: () => {} });
+  for await (const batch of reader.batches({ quiet: true })) {
+    for (let i = 0; i < batch.count; i++) {
+      if (batch.type(i) === PERF_RECORD_SAMPLE) return false;
+    }
+  }
+  return true;
+}
+
+/** The recording as its profile calls it: the name of the file without its directories. */
+export function titleOf(name: string): string {
+  return name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1);
+}
+
+/**
+ * Chooses the event that a command shows which has room for one, and says which events are left out if
+ * nobody has chosen it.
+ *
+ * @param tool Name of the command.
+ * @param name The recording.
+ * @param choice `wanted`: what `--event` says. `hasAll`: other events can be chosen in what is shown.
+ * @throws {InputError} If there is no event of that name.
+ */
+export function chosenEvent(
+  tool: string,
+  name: string,
+  { profile, wanted, hasAll = false }: {
+    readonly profile: Profile;
+    readonly wanted: string | undefined;
+    readonly hasAll?: boolean;
+  },
+): ChosenEvent {
+  const { events } = profile;
+  const chosen = chooseEvent(profile, wanted);
+  if (chosen === undefined) {
+    throw new InputError(
+      `no event ${wanted}; there ${events.length > 1 ? "are" : "is"} ${
+        events.map((event) => event.name).join(", ")
+      }`,
+    );
+  }
+  if (wanted === undefined && !hasAll) reportOtherEvents(tool, name, chosen);
+  return chosen;
+}
+
+function reportOtherEvents(tool: string, name: string, { profile, event }: ChosenEvent): void {
+  const { events } = profile;
+  const counts = eventCounts(profile);
+  const others = events.filter((_, number) => number !== event && floatAt(counts, number) > 0);
+  if (others.length === 0) return;
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  const left = (100 * (all - floatAt(counts, event)) / all).toFixed(2);
+  complain(
+    `${tool}: ${name}: only samples of ${events[event]?.name}; ${left}% are of ` +
+      `${others.map(({ name }) => name).join(", ")}: --event NAME`,
+  );
+}
+
+/** Writes to a file, which gets its name when all is written, or to standard output for `-`. */
+export async function writeChunks(
+  path: string,
+  force: boolean,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<number> {
+  let bytes = 0;
+  const progress = progressOf(path === "-" ? "writing" : path, undefined);
+  using file = path === "-" ? undefined : about(path, () => newFile(path, { force }));
+  // Some formats have nothing to write before all is made.
+  progress.add(0);
+  for await (const chunk of chunks) {
+    if (file === undefined) writeOut(chunk);
+    else file.write(chunk);
+    bytes += chunk.length;
+    progress.add(chunk.length);
+  }
+  progress.finish();
+  about(path, () => file?.commit());
+  return bytes;
+}

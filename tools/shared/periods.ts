@@ -1,0 +1,13 @@
+/** Messages of several commands about sums of periods. */
+import { roundedPeriods } from "@perfdata/session/period-sums";
+import { complain } from "./cli.ts";
+
+/** Says where periods are too large to be exact. */
+export function complainRounded(
+  tool: string,
+  name: string,
+  totals: Iterable<{ readonly period: number }>,
+): void {
+  const rounded = roundedPeriods(Math.max(0, ...Array.from(totals, ({ period }) => period)));
+  if (rounded !== undefined) complain(`${tool}: ${name}: ${rounded}`);
+}

@@ -1,0 +1,357 @@
+/** `script --itrace`: samples made from Intel PT, together with the recorded ones. */
+import { type AddedText, ScriptWriter } from "@perfdata/export/script";
+import type { ByteSource } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
+import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
+import {
+  asksFor,
+  CODE_FIELDS,
+  eventFields,
+  type FieldWish,
+  rowNeeds,
+} from "@perfdata/export/script-fields";
+import { ScriptPlaces } from "@perfdata/export/script-places";
+import { ROW, ROW_WORDS, ScriptRows, type ShownRecords } from "@perfdata/export/script-rows";
+import { PtScriptWriter } from "@perfdata/export/script-pt";
+import {
+  hasManyLines,
+  type PtScriptOrder,
+  type PtScriptWhole,
+  scriptWhole,
+  writePtScript,
+  type WrittenPtScript,
+} from "@perfdata/export/script-pt-join";
+import { PtNames } from "@perfdata/pt/code";
+import { clockRatios, PtClock, type TimeOrigin } from "@perfdata/pt/decode";
+import { packetsText } from "@perfdata/pt/lists";
+import type { PtWhole } from "@perfdata/pt/parallel";
+import type {
+  AddedLists,
+  ItraceOptions,
+  PtSamples,
+  RecordedSamples,
+  SamplesOptions,
+} from "@perfdata/pt/samples";
+import type { AuxTrace } from "@perfdata/session";
+import type { Engine } from "@perfdata/session/engine";
+import { complain, InputError, Progress, UsageError, writeOut } from "./cli.ts";
+import { codeOf, imagesOf, type OpenedPt, openPt, openPtAgain, reportLoss } from "./pt_input.ts";
+import { ofCpus, ptJobs } from "./pt_workers.ts";
+import { parseJobs } from "./record_flags.ts";
+import { sampleFilter } from "./sample_flags.ts";
+import { codeReader, reportCode } from "./script_by_windows.ts";
+import { resolverOf } from "./symbol_flags.ts";
+
+const MODULE = { type: "module" } as const;
+
+/** What `script` was asked for. */
+export interface PtScriptWish {
+  /** What samples are made. */
+  readonly itrace: ItraceOptions;
+  /** The fields. */
+  readonly wish: FieldWish | undefined;
+  /** Whether times have nanoseconds. */
+  readonly nanoseconds: boolean;
+  /** Width of objects in a call trace, or 0. */
+  readonly objectWidth: number;
+  /** Records that are not samples, to be printed as well. */
+  readonly shown: ShownRecords | undefined;
+}
+
+type ScriptFlags =
+  & Parameters<typeof sampleFilter>[0]
+  & Parameters<typeof resolverOf>[0]
+  & {
+    readonly on: Readonly<Record<"hide-call-graph", boolean>>;
+    readonly value: Readonly<Record<"jobs", string | undefined>>;
+  };
+
+/** Which threads, times and CPUs are wanted; all if nothing is said. */
+type Chosen = Awaited<ReturnType<typeof sampleFilter>> | undefined;
+
+/** What another thread is told of what is printed. */
+export interface PtScriptAbout extends Omit<PtScriptWish, "shown"> {
+  /** The recording. */
+  readonly name: string;
+  /** The flags. */
+  readonly flags: ScriptFlags;
+  /** Which samples are printed. */
+  readonly chosen: Chosen;
+}
+
+/** What samples of a trace are made and printed with. */
+interface PtScript extends PtScriptWhole {
+  readonly resolver: Awaited<ReturnType<typeof resolverOf>>;
+  readonly clock: PtClock;
+  /** How many events write records of PEBS into the trace. */
+  readonly outputs: number;
+}
+
+/**
+ * Prepares what samples are made and printed with.
+ *
+ * @throws {InputError} If the recording has not what was asked for.
+ */
+async function ptScriptOf(
+  { name, flags, itrace, wish, nanoseconds, objectWidth, chosen }: PtScriptAbout,
+  opened: Pick<OpenedPt, "trace" | "source" | "sideband" | "engine">,
+): Promise<PtScript> {
+  const { on, value } = flags;
+  const { source, sideband, engine } = opened;
+  const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;
+  const withoutCycles = trace.intelPtConfig?.cyc === false;
+  const needsCycles = itrace.cycles !== undefined
+    ? "--itrace: y"
+    : asksFor(wish, "ipc")
+    ? "--fields: ipc"
+    : undefined;
+  if (withoutCycles && needsCycles !== undefined) {
+    throw new InputError(
+      `${name}: ${needsCycles} needs CYC packets, which perf record -e intel_pt/cyc/ records`,
+    );
+  }
+  const code = await codeOf(sideband, value, imagesOf(undefined, name));
+  const resolver = await resolverOf(flags, name, {
+    ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+    parameters: false,
+    debugInformation: wish?.add.has("srcline") === true,
+  });
+  const names = new PtNames(code, resolver);
+  const clock = new PtClock(trace);
+  const { maxNonTurboRatio = 0 } = clockRatios(trace);
+  const events = engine.reader.events.all;
+  const event = events.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
+    events[0];
+  if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
+  // The events that write records of PEBS into the trace.
+  const outputs = [...events.entries()]
+    .filter(([, { attr, ids }]) => attr.flags.aux_output && ids.length > 0);
+  const ofCode = CODE_FIELDS.some((field) => asksFor(wish, field));
+  const writer = new PtScriptWriter(code, names, sideband.history, {
+    eventNames: engine.eventNames,
+    blockCode: ofCode ? await codeReader(engine, name, value) : undefined,
+    arch: engine.reader.arch,
+    itrace,
+    event,
+    periods: events.map(({ attr }) => attr.flags.freq ? 0n : attr.sample_period),
+    wish,
+    nanoseconds,
+    objectWidth,
+    hasCpu: trace.streams.some(({ cpu }) => cpu !== undefined),
+    timed: clock.known,
+    maxNonTurboRatio,
+    ticksPerSecond: clock.period(1e9),
+    hardware: itrace.branches || events.some(({ attr }) => attr.type === PERF_TYPE_HARDWARE),
+    chains: itrace.callChain !== undefined && !on["hide-call-graph"],
+  });
+  const options = {
+    itrace: outputs.length === 0 ? { ...itrace, pebs: false } : itrace,
+    pebs: {
+      // Of one event alone it is known without AUX_OUTPUT_HW_ID.
+      single: outputs.length === 1 ? outputs[0]?.[0] : undefined,
+      counters: sideband.counters,
+    },
+    maxNonTurboRatio,
+    bytes: wish?.add.has("insn") === true,
+    depths: wish?.add.has("callindent") === true,
+    ipc: asksFor(wish, "ipc"),
+    hasKernel: !event.attr.flags.exclude_kernel,
+    snapshots: trace.mayOverlap,
+    filter: filterOf(chosen, clock),
+  };
+  const wants = ofCpus(chosen?.cpus);
+  const whole = scriptWhole({ trace, source, sideband, code, wants, names, writer, options });
+  return { ...whole, resolver, clock, outputs: outputs.length };
+}
+
+/** Which samples are printed. */
+function filterOf(chosen: Chosen, { origin }: PtClock): SamplesOptions["filter"] {
+  const tids = chosen?.tids;
+  const time = chosen?.time;
+  if (time === undefined) return { tids };
+  return { tids, from: origin.since(time[0]), to: origin.since(time[1]) };
+}
+
+/** Opens in another thread what the first one has opened. */
+export async function openPtScript(about: PtScriptAbout): Promise<PtWhole<unknown>> {
+  return await ptScriptOf(about, await openPtAgain(about.name));
+}
+
+/** Prints the samples of a recording, whose bytes may be at hand; returns the exit code. */
+export async function ptScript(
+  name: string,
+  flags: ScriptFlags,
+  { shown, ...wished }: PtScriptWish,
+  bytes?: ByteSource,
+): Promise<number> {
+  const { on, value } = flags;
+  const { itrace, wish } = wished;
+  const ofCode = CODE_FIELDS.find((field) => asksFor(wish, field));
+  if (ofCode !== undefined && itrace.branchStack === undefined) {
+    throw new UsageError(`--fields: ${ofCode} is of branch stacks: --itrace with l, as in i1000il`);
+  }
+  const jobs = parseJobs(value.jobs);
+  const needs = { ...rowNeeds([], wish, !on["hide-call-graph"]), addresses: true };
+  const rows = new ScriptRows(needs, false, shown);
+  let chosen: Chosen;
+  const opened = await openPt(
+    "script",
+    name,
+    [rows],
+    async (reader) => {
+      chosen = await sampleFilter(flags, reader);
+      if (shown !== undefined) shown.cpus = chosen?.cpus;
+      return chosen;
+    },
+    bytes,
+  );
+  const about: PtScriptAbout = { name, flags, ...wished, chosen };
+  const script = await ptScriptOf(about, opened);
+  const { trace, names, clock } = script;
+  const adds = itrace.addedChain !== undefined || itrace.addedBranches !== undefined;
+  if (adds && !clock.known) {
+    throw new InputError(`${name}: --itrace: G and L need times: ${clock.why}`);
+  }
+  let samples: PtSamples | undefined;
+  const others = await othersOf(script, opened.engine, rows, about, () => samples?.added);
+  const size = trace.streams.reduce(
+    (sum, { pieces }) => sum + pieces.reduce((n, piece) => n + piece.size, 0),
+    0,
+  );
+  const progress = new Progress("script", size);
+  const threads = ptJobs(name, jobs, size, hasManyLines(itrace));
+  const start = () => new Worker(new URL("./pt_script_worker.ts", import.meta.url), MODULE);
+  const made = await writePtScript(
+    script,
+    threads === 1 ? undefined : { jobs: threads, about, start },
+    {
+      write: writeOut,
+      others,
+      progress: progress.add,
+      begins: (own) => samples = own,
+      ...(adds ? { recorded: recordedSamples(rows, clock.origin) } : {}),
+    },
+  );
+  await names.resolve();
+  if (made.met !== undefined) names.limitTo(made.met);
+  others(Infinity);
+  progress.finish();
+  names.close();
+  if (made.printed + rows.count + rows.shown === 0) complain(`script: ${name}: no samples`);
+  return reportMade(about, script, made, opened.complaints);
+}
+
+/** Says what was left out; returns the exit code. */
+function reportMade(
+  { name, itrace }: PtScriptAbout,
+  { code, names, clock, writer, outputs }: PtScript,
+  { counts, interruptChanges, pebsRecords }: WrittenPtScript,
+  complaints: OpenedPt["complaints"],
+): number {
+  if (interruptChanges > 0) {
+    complain(
+      `script: ${name}: no lines of ${interruptChanges} changes of the interrupt flag: ` +
+        "see pt --events",
+    );
+  }
+  if (itrace.pebs && pebsRecords > 0) {
+    const why = outputs === 0
+      ? "no event of the recording writes them (aux_output)"
+      : `no AUX_OUTPUT_HW_ID says which of ${outputs} events they are of`;
+    complain(`script: ${name}: no lines of ${pebsRecords} records of PEBS: ${why}`);
+  }
+  if (itrace.quick === 1) complain(`script: ${name}: ${packetsText(counts)}`);
+  if (writer.code !== undefined) reportCode(name, writer.code);
+  const times = itrace.timeless ? undefined : clock;
+  return reportLoss("script", name, { counts, code, names, complaints, clock: times });
+}
+
+/** Writes what was recorded beside the trace, in its order of time: see `PtScriptOrder.others`. */
+async function othersOf(
+  { resolver, writer, clock }: PtScript,
+  engine: Engine,
+  rows: ScriptRows,
+  { flags, itrace, wish, nanoseconds }: PtScriptAbout,
+  added: () => AddedLists | undefined,
+): Promise<PtScriptOrder["others"]> {
+  if (rows.count + rows.shown === 0) return () => Infinity;
+  const lines = wish?.add.has("srcline") === true;
+  const places = new ScriptPlaces(engine, resolver, { inline: false, lines });
+  await places.learn();
+  const recorded = new ScriptWriter(engine, places, {
+    fields: eventFields(engine.reader.events.all, engine.eventNames, ofRecorded(wish)),
+    chains: !flags.on["hide-call-graph"],
+    nanoseconds,
+    nameWidth: writer.nameWidth,
+    traces: rows.traces,
+    added: addedText(itrace, writer, added),
+  });
+  return (ns) => {
+    const next = recorded.until(rows.blocks, ns, clock.origin, writeOut);
+    writeOut(recorded.text.take());
+    return next;
+  };
+}
+
+/** Where samples were recorded, and when. */
+function recordedSamples(
+  { blocks, count: sampled, shown }: ScriptRows,
+  origin: TimeOrigin,
+): RecordedSamples {
+  // A row that is not a sample is one more; nobody asks for its lists.
+  const count = sampled + shown;
+  const samples = {
+    count,
+    time: new Float64Array(count),
+    thread: new Int32Array(count),
+    high: new Int32Array(count),
+    low: new Int32Array(count),
+  };
+  let n = 0;
+  for (const { words, count } of blocks) {
+    for (let at = 0; at < count * ROW_WORDS; at += ROW_WORDS, n++) {
+      const tid = intAt(words, at + ROW.TID);
+      samples.time[n] = origin.sinceHalves(
+        intAt(words, at + ROW.TIME_HI),
+        intAt(words, at + ROW.TIME_LO),
+      );
+      samples.thread[n] = tid === 0 ? -1 - intAt(words, at + ROW.CPU) : tid;
+      samples.high[n] = intAt(words, at + ROW.IP_HI);
+      samples.low[n] = intAt(words, at + ROW.IP_LO);
+    }
+  }
+  return samples;
+}
+
+/** Writes what `G` and `L` add to samples. */
+function addedText(
+  { addedChain, addedBranches }: ItraceOptions,
+  writer: PtScriptWriter,
+  added: () => AddedLists | undefined,
+): AddedText {
+  return {
+    callers: addedChain === undefined ? undefined : (text, sample) => {
+      const from = added();
+      return from === undefined ? 0 : writer.callers(text, from.rows.lists, from.of(sample));
+    },
+    branches: addedBranches === undefined ? undefined : (text, sample) => {
+      const from = added();
+      if (from !== undefined) writer.branchStack(text, from.rows.lists, from.of(sample));
+    },
+  };
+}
+
+/** Fields of samples that were recorded: these have no branch stacks of the trace. */
+function ofRecorded(wish: FieldWish | undefined): FieldWish | undefined {
+  if (wish === undefined) return undefined;
+  const add = new Set([...wish.add].filter((field) => !field.startsWith("brstack")));
+  return { ...wish, add };
+}
+
+/** A trace as if its packets had no times. */
+function timeless(trace: AuxTrace): AuxTrace {
+  const { intelPtConfig } = trace;
+  return intelPtConfig === undefined
+    ? trace
+    : { ...trace, intelPtConfig: { ...intelPtConfig, tsc: false } };
+}

@@ -1,0 +1,220 @@
+/** Profiles of Intel PT: stacks that ran, with their times. */
+import type { CallWriter } from "@perfdata/export/call-writer";
+import { ChromeCalls } from "@perfdata/export/chrome-calls";
+import { PerfettoCalls } from "@perfdata/export/perfetto-calls";
+import type { Profile } from "@perfdata/profile/profile";
+import { ptProfile } from "@perfdata/profile/pt-profile";
+import { type CallEvents, PtCalls } from "@perfdata/pt/calls";
+import { type PtCode, PtNames, type PtSideband } from "@perfdata/pt/code";
+import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "@perfdata/pt/decode";
+import { lossText, unsureText } from "@perfdata/pt/lists";
+import { callWhole, joinCalls, listCalls } from "@perfdata/pt/parallel";
+import { complain, InputError, Progress } from "./cli.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
+import { ofCpus, ptJobs, ptRows, ptWorkers } from "./pt_workers.ts";
+import { sampleFilter } from "./sample_flags.ts";
+import { resolverOf } from "./symbol_flags.ts";
+
+/** Told of bytes that were decoded; decoding goes on when it is done. */
+type DecodeProgress = NonNullable<DecodePtOptions["progress"]>;
+
+type PtFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
+
+/** What a decoded trace is handed on with. */
+interface Decoded {
+  /** Their sums, where they were not taken one by one. */
+  readonly calls: PtCalls | undefined;
+  readonly names: PtNames;
+  readonly code: PtCode;
+  readonly sideband: PtSideband;
+  readonly clock: PtClock;
+  /** What was not decoded, in words. */
+  readonly loss: string | undefined;
+  /** Closes the files, and says what is missing; returns whether nothing is. */
+  finish(): boolean;
+}
+
+/** Decodes a recording to calls. */
+async function decode(
+  tool: string,
+  name: string,
+  flags: PtFlags,
+  options: {
+    readonly tree?: boolean;
+    readonly timeline?: boolean;
+    /** How many threads, if it is said. */
+    readonly jobs?: number | undefined;
+    readonly progress?: DecodeProgress | undefined;
+    /** Takes calls that ended, between packets; their names are known. */
+    readonly events?: (events: CallEvents, names: PtNames, sideband: PtSideband) => void;
+  },
+): Promise<Decoded> {
+  let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
+  const { trace, source, sideband, complaints } = await openPt(
+    tool,
+    name,
+    [],
+    async (reader) => chosen = await sampleFilter(flags, reader),
+  );
+  const code = await codeOf(sideband, flags.value, imagesOf(undefined, name));
+  const names = new PtNames(
+    code,
+    await resolverOf(flags, name, {
+      ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+      parameters: false,
+      debugInformation: false,
+    }),
+  );
+  const clock = new PtClock(trace);
+  const { events, tree = false, timeline = false } = options;
+  const time = chosen?.time;
+  const filter = {
+    tids: chosen?.tids,
+    ...(time === undefined
+      ? {}
+      : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
+  };
+  const bytes = trace.streams.reduce(
+    (sum, { pieces }) => sum + pieces.reduce((n, { size }) => n + size, 0),
+    0,
+  );
+  const shown = new Progress(tool, bytes);
+  const progress = (bytes: number) => {
+    shown.add(bytes);
+    return options.progress?.(bytes);
+  };
+  const cpus = chosen?.cpus;
+  const wants = ofCpus(cpus);
+  const opened = { trace, source, sideband, code, filter, wants };
+  // Which stack was there when is one thread's.
+  const threads = timeline ? 1 : ptJobs(name, options.jobs, bytes);
+  const by = events === undefined ? "stacks" : "events";
+  const whole = callWhole({ ...opened, ...ptRows(names, by) });
+  const about = { name, flags, image: undefined, guestImage: undefined, filter, cpus, by } as const;
+  const workers = threads === 1 ? undefined : ptWorkers(threads, about, progress);
+  const decodeOptions = { progress, wants };
+  let calls: PtCalls | undefined;
+  let counts: PtCounts;
+  let met: Uint8Array | undefined;
+  if (events !== undefined) {
+    const take = (rows: CallEvents) => events(rows, names, sideband);
+    ({ counts, met } = await listCalls(whole, workers, decodeOptions, take));
+  } else {
+    const joined = workers && await joinCalls(whole, workers);
+    calls = joined?.calls ?? new PtCalls(code, clock, { tree, timeline, filter });
+    counts = joined?.counts ?? await decodePt(trace, source, sideband, code, calls, decodeOptions);
+    if (joined === undefined) calls.finish();
+    else met = calls.met;
+    await names.resolve();
+  }
+  if (met !== undefined) names.limitTo(met);
+  shown.finish();
+  return {
+    calls,
+    names,
+    code,
+    sideband,
+    clock,
+    loss: [lossText(counts), unsureText(counts)].filter((text) => text !== undefined).join("; ") ||
+      undefined,
+    finish: () => {
+      names.close();
+      return reportLoss(tool, name, { counts, code, names, complaints, clock }) === 0;
+    },
+  };
+}
+
+/**
+ * Makes a profile of what ran: time and instructions by stack, or, with `timeline`, which stack was
+ * there when.
+ *
+ * @throws {InputError} If nothing was decoded.
+ */
+export async function readPtProfile(
+  tool: string,
+  name: string,
+  flags: PtFlags,
+  { title, timeline, jobs, progress }: {
+    readonly title: string;
+    readonly timeline: boolean;
+    readonly jobs?: number | undefined;
+    readonly progress?: DecodeProgress | undefined;
+  },
+): Promise<{ profile: Profile; isWhole: boolean }> {
+  const { calls, names, code, sideband, clock, loss, finish } = await decode(tool, name, flags, {
+    tree: true,
+    timeline,
+    jobs,
+    progress,
+  });
+  if (calls?.tree === undefined || (timeline && !clock.known)) {
+    throw new InputError(`${name}: no times: ${clock.why}`);
+  }
+  const profile = ptProfile({
+    tree: calls.tree,
+    timeline: calls.timeline,
+    names,
+    code,
+    history: sideband.history,
+    timed: clock.known,
+    title,
+    trust: loss ?? "all was decoded",
+  });
+  const isWhole = finish();
+  if (profile.samples.length === 0) throw new InputError(`${name}: nothing was decoded`);
+  return { profile, isWhole };
+}
+
+/** Hands on each call as it ends; returns whether all was decoded. */
+export async function eachPtCall(
+  tool: string,
+  name: string,
+  flags: PtFlags,
+  take: (events: CallEvents, names: PtNames, sideband: PtSideband) => void,
+): Promise<boolean> {
+  // Where there are several recordings, each has a thread.
+  const { finish } = await decode(tool, name, flags, { events: take, jobs: 1 });
+  return finish();
+}
+
+/** Formats that have each call as a slice. */
+export type CallFormat = "chrome" | "perfetto";
+
+/** Writes each call as a slice; returns whether all was decoded. */
+export async function writeCallSlices(
+  tool: string,
+  name: string,
+  flags: PtFlags,
+  { title, format, jobs }: {
+    readonly title: string;
+    readonly format: CallFormat;
+    readonly jobs: number | undefined;
+  },
+  out: (bytes: Uint8Array) => void,
+): Promise<boolean> {
+  let writer: CallWriter | undefined;
+  const open = (names: PtNames, { history }: PtSideband) =>
+    format === "chrome"
+      ? new ChromeCalls(names, history, { title })
+      : new PerfettoCalls(names, history);
+  const { finish, names, clock, sideband } = await decode(tool, name, flags, {
+    jobs,
+    events: (events, names, sideband) => {
+      writer ??= open(names, sideband);
+      writer.rows(events, out);
+    },
+  });
+  writer ??= open(names, sideband);
+  if (writer.calls === 0) {
+    throw new InputError(
+      `${name}: ${writer.untimed > 0 ? `no times: ${clock.why}` : "no calls"}`,
+    );
+  }
+  writer.finish(out);
+  if (writer.headless > 0) {
+    complain(
+      `${tool}: ${name}: ${writer.headless} calls began before the part that is written, and are not in it`,
+    );
+  }
+  return finish();
+}

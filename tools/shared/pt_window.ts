@@ -1,0 +1,188 @@
+/** `pt --last`, `--around` and `--time`: the part of a trace that is decoded. */
+import { intAt } from "@perfdata/format/elements";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import type { Consumer, Engine } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import type { PtCode } from "@perfdata/pt/code";
+import { PtClock, ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
+import { InputError, UsageError } from "./cli.ts";
+import type { OpenedPt } from "./pt_input.ts";
+import { parseLength, parseTime, resolveTime, type TimeRange } from "./time_flag.ts";
+
+/** What `--around` names, and how far around it. */
+interface Around {
+  /** An event, or a time. */
+  readonly what: string;
+  /** ns. */
+  readonly length: bigint;
+}
+
+/** Which part was asked for. */
+export interface PartWish {
+  readonly time: TimeRange | undefined;
+  /** ns. */
+  readonly last: bigint | undefined;
+  readonly around: Around | undefined;
+}
+
+/** Which part it is: ns since the clock's origin. */
+export interface Part {
+  readonly from?: number;
+  readonly to?: number;
+  /** What is to be said of it. */
+  readonly note?: string;
+}
+
+/** What `--around` calls a snapshot. */
+const SNAPSHOT = /^snapshot:\d+$/;
+/** Snapshots whose times are said. */
+const SHOWN = 8;
+
+/** When the snapshots of a recording were taken, in a line; `undefined` if it has none. */
+export function snapshotsText(trace: OpenedPt["trace"], clock: PtClock): string | undefined {
+  const taken = snapshotTimes(trace, clock);
+  if (taken.length === 0) return undefined;
+  const shown = taken.slice(0, SHOWN).map((time) => clock.origin.secondsText(time)).join(", ");
+  const more = taken.length > SHOWN ? ` and ${taken.length - SHOWN} more` : "";
+  const count = taken.length === 1 ? "a snapshot" : `${taken.length} snapshots`;
+  return `${count}, taken at ${shown}${more}; --around snapshot:1 prints what ran before one`;
+}
+
+/** How far `--around` goes where it does not say. */
+const AROUND = 5_000_000n;
+
+/** Reads the flags. */
+export function partWish(
+  { time, last, around }: Readonly<Record<"time" | "last" | "around", string | undefined>>,
+): PartWish {
+  const given = Object.entries({ time, last, around }).filter(([, value]) => value !== undefined);
+  if (given.length > 1) {
+    throw new UsageError(`${given.map(([name]) => `--${name}`).join(" and ")}: one of them`);
+  }
+  const [, what = "", length] = /^(.*?)(?:(?:±|\+-|\+\/-)(.*))?$/s.exec(around ?? "") ?? [];
+  if (around !== undefined && what.trim() === "") {
+    throw new UsageError(`--around is ${around}, expected EVENT or TIME, and ±5ms`);
+  }
+  return {
+    time: time === undefined ? undefined : parseTime(time),
+    last: last === undefined ? undefined : parseLength("last", last),
+    around: around === undefined ? undefined : {
+      what: what.trim(),
+      length: length === undefined ? AROUND : parseLength("around", length.trim()),
+    },
+  };
+}
+
+/** The samples of each event: how many, and when the last one was. */
+export class EventTimes implements Consumer {
+  /** In any order of time. */
+  readonly needs = { machine: false } as const;
+  readonly #found = new Map<number, { count: number; high: number; low: number }>();
+  #engine: Engine | undefined;
+
+  /** Begins with nothing. */
+  start(engine: Engine): void {
+    this.#engine = engine;
+  }
+
+  /** Takes records in order of time. */
+  rows({ count, type, event, timeHi, timeLo }: Run): void {
+    for (let i = 0; i < count; i++) {
+      if (type[i] !== PERF_RECORD_SAMPLE) continue;
+      const number = intAt(event, i);
+      let found = this.#found.get(number);
+      if (found === undefined) this.#found.set(number, found = { count: 0, high: 0, low: 0 });
+      found.count++;
+      found.high = intAt(timeHi, i);
+      found.low = intAt(timeLo, i);
+    }
+  }
+
+  /** The last sample of an event, and how many there are. */
+  last(name: string, origin: TimeOrigin): { readonly time: number; readonly count: number } {
+    const { eventNames = [] } = this.#engine ?? {};
+    let last: { time: number; count: number } | undefined;
+    for (const [number, { count, high, low }] of this.#found) {
+      if (
+        eventNames[number]?.replace(/:[ukhHGpPDSWIe]+$/, "") !== name && eventNames[number] !== name
+      ) {
+        continue;
+      }
+      const time = origin.sinceHalves(high, low);
+      last = { time: Math.max(last?.time ?? 0, time), count: count + (last?.count ?? 0) };
+    }
+    if (last !== undefined) return last;
+    const names = [...this.#found.keys()].map((number) => eventNames[number]);
+    throw new InputError(
+      `--around ${name}: no sample of such an event; ${
+        names.length === 0 ? "there are none" : `there are ${names.join(", ")}`
+      }`,
+    );
+  }
+}
+
+/** Finds the part that was asked for. */
+export async function partOf(
+  { time, last, around }: PartWish,
+  name: string,
+  { trace, source, sideband }: Pick<OpenedPt, "trace" | "source" | "sideband">,
+  code: PtCode,
+  events: EventTimes,
+): Promise<Part> {
+  const { origin } = sideband;
+  if (time?.from === "clock") {
+    const [from, to] = await resolveTime(time, () => Promise.reject(new TypeError("no span")));
+    return { from: origin.since(from), to: origin.since(to) };
+  }
+  if (time === undefined && last === undefined && around === undefined) return {};
+  const span = await ptSpan(trace, source, sideband, code);
+  if (span === undefined) {
+    const flag = time !== undefined ? "time" : last !== undefined ? "last" : "around";
+    throw new InputError(`${name}: --${flag}: the trace has no times`);
+  }
+  const [first, end] = span;
+  const whole = () => [BigInt(origin.exact(first)), BigInt(origin.exact(end))] as const;
+  if (time !== undefined) {
+    const [from, to] = await resolveTime(time, () => Promise.resolve(whole()));
+    return { from: origin.since(from), to: origin.since(to) };
+  }
+  let part: { from: number; to: number };
+  let about = "";
+  if (last !== undefined) part = { from: Math.max(first, end - Number(last)), to: end };
+  else {
+    const { what, length } = around as Around;
+    const isTime = /^\d+(\.\d+)?(s|ms|us|ns|%)?$/.test(what);
+    let middle: number;
+    if (isTime) {
+      const range = parseTime(/\d$/.test(what) ? `${what},` : `${what}-`);
+      const [from] = await resolveTime(range, () => Promise.resolve(whole()));
+      middle = origin.since(from);
+    } else if (SNAPSHOT.test(what)) {
+      const taken = snapshotTimes(trace, new PtClock(trace));
+      const number = Number(what.slice(what.indexOf(":") + 1));
+      const time = taken[number - 1];
+      if (time === undefined) {
+        const count = taken.length === 0 ? "no snapshots" : `snapshots 1 to ${taken.length}`;
+        throw new InputError(`${name}: --around ${what}: the recording has ${count}`);
+      }
+      middle = time;
+      about = `; snapshot ${number} of ${taken.length} was taken at ${origin.secondsText(middle)}`;
+    } else {
+      const found = events.last(what, origin);
+      middle = found.time;
+      about = found.count === 1 ? `; ${what} at ` : `; the last of ${found.count} ${what} at `;
+      about += origin.secondsText(middle);
+    }
+    part = { from: Math.max(0, middle - Number(length)), to: middle + Number(length) };
+    if (part.to < first || part.from > end) {
+      throw new InputError(
+        `${name}: --around ${what}: the trace is from ${origin.secondsText(first)} to ${
+          origin.secondsText(end)
+        }`,
+      );
+    }
+  }
+  const note = `from ${origin.secondsText(part.from)} to ${origin.secondsText(part.to)}${about}; ` +
+    "calls that were open before are not known";
+  return { ...part, note };
+}

@@ -1,0 +1,34 @@
+// Decodes parts of a trace for `pt` (see pt.ts).
+import { guardHeap } from "@perfdata/format/heap-guard";
+import { PtNames } from "@perfdata/pt/code";
+import { callWhole, listWhole, type PtWhole, servePt } from "@perfdata/pt/parallel";
+import { insnText } from "./insn_text.ts";
+import { codeOf, imagesOf, namedImages, openPtAgain } from "./pt_input.ts";
+import { ofCpus, type PtAbout, ptRows } from "./pt_workers.ts";
+import { resolverOf } from "./symbol_flags.ts";
+
+/** Opens in another thread what the first one has opened. */
+async function openWhole(
+  { name, flags, image, guestImage, filter, cpus, by }: PtAbout,
+): Promise<PtWhole<unknown>> {
+  const { trace, source, sideband } = await openPtAgain(name);
+  const { recorded } = sideband;
+  const guest = namedImages("guest-image", guestImage);
+  const code = await codeOf(sideband, flags.value, imagesOf(image, name), guest);
+  const isList = typeof by === "object" && "list" in by;
+  const resolver = await resolverOf(flags, name, {
+    ...(recorded === undefined ? {} : { machine: recorded }),
+    parameters: false,
+    debugInformation: isList && by.list.source,
+  });
+  const names = new PtNames(code, resolver);
+  const whole = { trace, source, sideband, code, wants: ofCpus(cpus) };
+  if (isList) {
+    const text = by.list.insns === true ? await insnText() : undefined;
+    return listWhole(whole, names, { ...by.list, text, filter });
+  }
+  return callWhole({ ...whole, filter, ...ptRows(names, by) });
+}
+
+guardHeap();
+servePt<PtAbout>(openWhole);

@@ -1,0 +1,76 @@
+/** `records --symbols` and `--unwind`: loaded only for these flags. */
+import type { Engine } from "@perfdata/session/engine";
+import { FilePlaceSymbols } from "@perfdata/session/symbols";
+import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { complain, type Flags } from "./cli.ts";
+import { resolverOf, SYMBOL_FLAGS } from "./symbol_flags.ts";
+
+type RecordFlags = Flags<
+  "inline" | "srcline" | typeof SYMBOL_FLAGS.boolean[number],
+  typeof SYMBOL_FLAGS.string[number]
+>;
+
+/** What finds names and code on this machine, and in a bundle if one is named. */
+export class RecordLookUps {
+  readonly #flags: RecordFlags;
+  readonly #file: string;
+  #resolver: Promise<SymbolResolver> | undefined;
+  /** Names of places, where they are looked up on this machine. */
+  readonly names: FilePlaceSymbols<Engine>;
+
+  /** Knows the flags, and the recording by its name. */
+  constructor(flags: RecordFlags, file: string) {
+    this.#flags = flags;
+    this.#file = file;
+    this.names = new FilePlaceSymbols(this.resolverFor);
+  }
+
+  /** For `runEngine`. */
+  readonly resolverFor = ({ recorded }: Engine): Promise<SymbolResolver> => {
+    const { on, value, operands } = this.#flags;
+    return this.#resolver ??= resolverOf(
+      {
+        on,
+        operands,
+        value: { ...value, symbols: value.symbols === "" ? undefined : value.symbols },
+      },
+      this.#file,
+      { machine: recorded, parameters: false, debugInformation: on.inline || on.srcline },
+    );
+  };
+
+  /** Reports what has no name, and how unwinding went. */
+  report(engine: Engine, unwinds: boolean): void {
+    const { addresses, unnamed, unverified, newest } = this.names;
+    const count = [...unnamed.values()].reduce((sum, some) => sum + some, 0);
+    const prefix = `records: ${this.#file}`;
+    if (count > 0) {
+      const causes = [...unnamed].sort(([, a], [, b]) => b - a).map(([cause, some]) =>
+        `${cause} (${some})`
+      );
+      complain(
+        `${prefix}: ${addresses - count} of ${addresses} addresses have a function; without: ` +
+          causes.join(", "),
+      );
+    }
+    for (const [path, fault] of this.names.faults()) {
+      if (fault.includes("too large")) complain(`records: ${path}: ${fault}`);
+    }
+    if (newest > 0) {
+      complain(
+        `records: ${newest} of ${addresses} addresses have the name of the newest JIT code there; ` +
+          `record with perf record -k mono`,
+      );
+    }
+    if (unverified > 0) {
+      complain(
+        `${prefix}: ${unverified} of ${addresses} addresses have a function of a file that nothing ` +
+          `verifies ("verified":false)`,
+      );
+    }
+    if (!unwinds) return;
+    const stacks = unwoundText(engine) ?? noStacksText(engine);
+    if (stacks !== undefined) complain(`${prefix}: ${stacks}`);
+  }
+}

@@ -1,0 +1,56 @@
+/** Counts how often instructions ran, from branch stacks, for `annotate` and `report`. */
+import {
+  type BranchCounts,
+  type BranchPlaces,
+  codeRuns,
+  type InsnRuns,
+  insnRuns,
+} from "@perfdata/export/branches";
+import type { ReadCode } from "@perfdata/export/function-code";
+import type { PerfDataReader } from "@perfdata/format/reader";
+import { countStacks, hasBranches } from "./branch_exports.ts";
+import { complain, Complaints } from "./cli.ts";
+import type { traceBranches } from "./branches_pt.ts";
+import { hasIntelPt } from "./open_profile.ts";
+
+/** Says of code how often each of its instructions ran. */
+export type RecordedRuns = (piece: ReadCode) => InsnRuns[];
+
+/**
+ * Reads the recording once more, for its branches.
+ *
+ * @param progress The command, if it may show how far it is.
+ * @returns `undefined` if no branches were recorded.
+ */
+export async function recordedRuns(
+  name: string,
+  reader: PerfDataReader,
+  flags: Parameters<typeof traceBranches>[2],
+  progress?: string,
+): Promise<RecordedRuns | undefined> {
+  if (!hasBranches(reader)) {
+    // It is decoded whole, which takes a while: where that is seen.
+    if (progress === undefined || name === "-" || !await hasIntelPt(name)) return undefined;
+    const traces = await import("./branches_pt.ts");
+    return runsOf(await traces.traceBranches(progress, name, flags));
+  }
+  if (name === "-") {
+    complain("annotate: how often code ran is counted in files alone, not in a stream");
+    return undefined;
+  }
+  // What is damaged was said when it was read first.
+  const complaints = new Complaints(name);
+  complaints.muted = true;
+  const { counts, places } = await countStacks(name, flags, complaints, progress);
+  return counts.samples === 0 ? undefined : runsOf({ counts, places });
+}
+
+/** What was counted, by the code that it is of. */
+export function runsOf(
+  { counts, places }: { readonly counts: BranchCounts; readonly places: BranchPlaces },
+): RecordedRuns {
+  return ({ path, start, insns }) => {
+    const runs = codeRuns(counts, places, (object) => places.objects[object]?.path === path);
+    return insnRuns(insns, start, runs);
+  };
+}

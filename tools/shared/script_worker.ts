@@ -1,0 +1,8 @@
+// Makes the text of windows of a recording for `script` (see script.ts).
+import { openSource } from "@perfdata/format/file-source";
+import { guardHeap } from "@perfdata/format/heap-guard";
+import { serveText } from "@perfdata/session/workers";
+import { makeScript, type ScriptAbout } from "./script_by_windows.ts";
+
+guardHeap();
+serveText<ScriptAbout>({ open: (path) => openSource(path), make: makeScript });

@@ -1,0 +1,96 @@
+/** `symbols table`: names of frames of tables. */
+import { FRAMES } from "@perfdata/tables/tables";
+import { kernelReleases, nameFrames, unnamedFrames } from "@perfdata/tables/name-frames";
+import type { RowSink } from "@perfdata/tables/columns";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { aboutAsync, complain, InputError, writeLine } from "./cli.ts";
+import { causesText, reportRefused, resolverOf, type SymbolFlags } from "./symbol_flags.ts";
+import { decompress, OpenTables } from "./table_files.ts";
+import { parquetPaths, tableFolders } from "./table_folders.ts";
+import { NewTable, PARQUET } from "./written_tables.ts";
+
+/** What engines take for no value of a partition. */
+const NO_PARTITION = "__HIVE_DEFAULT_PARTITION__";
+
+/** How it is to be done. */
+export interface TableOptions {
+  /** How symbols are found. */
+  readonly flags: SymbolFlags;
+  /** Where the names go; into the tables themselves without it. */
+  readonly output: string | undefined;
+  /** Whether a file is replaced. */
+  readonly force: boolean;
+}
+
+/**
+ * Writes the names of those frames of tables that have a build id and no name: a file of `frames`.
+ *
+ * @throws {InputError} If there are no tables.
+ */
+export async function symbolsTable(folder: string, options: TableOptions): Promise<number> {
+  const { flags, output, force } = options;
+  if (!tableFolders(folder).includes("frames")) {
+    throw new InputError(`${folder}: no tables: perfdata export parquet -o DIR writes them`);
+  }
+  using open = new OpenTables(folder);
+  const frames = await aboutAsync(folder, () => unnamedFrames(open.of("frames"), decompress));
+  const out = (what: number, why: string) => {
+    if (what > 0) complain(`symbols: ${folder}: ${what} frames ${why}`);
+  };
+  out(frames.withoutBuildId, "have no build id, and no name: export --names names them");
+  out(frames.foreign, "have ids that do not follow from build id and offset, and were left out");
+  if (frames.count === 0) {
+    writeLine(`${frames.named} frames have names; none is left that has a build id`);
+    return 0;
+  }
+  const releases = await aboutAsync(
+    folder,
+    () => kernelReleases(open.of("recordings"), decompress),
+  );
+  // What is looked for by its build id needs no machine; a kernel's file has the name of its release.
+  const [first, ...others] = releases;
+  const resolver = (release: string | undefined): Promise<SymbolResolver> =>
+    resolverOf(flags, folder, { machine: { release }, parameters: false });
+  const resolvers = [await resolver(first), ...await Promise.all(others.map(resolver))] as const;
+  const parts = output === undefined ? partition(`${folder}/frames`) : [];
+  const path = [output ?? folder, "frames", ...parts, `names-${frames.id}`].join("/");
+  let file: NewTable | undefined;
+  const rows: RowSink = {
+    rows(count, columns): void {
+      if (count > 0) {
+        (file ??= new NewTable(path, FRAMES, PARQUET, force)).rows.rows(count, columns);
+      }
+    },
+  };
+  try {
+    const named = await nameFrames(frames, resolvers, rows);
+    reportRefused("symbols", named.trust);
+    const causes = causesText(named.trust);
+    if (causes !== "") {
+      complain(
+        `symbols: ${folder}: ${
+          frames.count - named.frames
+        } of ${frames.count} frames have no name: ` +
+          causes,
+      );
+    }
+    if (file === undefined) {
+      writeLine("no name was found");
+      return 0;
+    }
+    file.rows.finish();
+    file.commit();
+    writeLine(`${path}.parquet: ${named.frames} of ${frames.count} frames have names`);
+    return 0;
+  } finally {
+    file?.[Symbol.dispose]();
+  }
+}
+
+/** The folders of a file that belongs to no partition: as many as others are in. */
+function partition(folder: string): string[] {
+  const [path = ""] = parquetPaths(folder);
+  return path.slice(folder.length + 1).split("/").slice(0, -1).map((part) =>
+    `${part.split("=")[0]}=${NO_PARTITION}`
+  );
+}
