@@ -1,5 +1,6 @@
 /** `view`: shows a recording in a browser, or writes it as one page. */
 import { isRandomAccess } from "@perfdata/format";
+import { EventLoopTurns } from "@perfdata/format/event-loop";
 import { openSource } from "@perfdata/format/file-source";
 import { shownEvents } from "@perfdata/profile/chosen-event";
 import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
@@ -9,6 +10,7 @@ import { pageText, reportText } from "@perfdata/export/page-text";
 import { CodeService } from "../view/recording/code_service.ts";
 import { PtService } from "../view/recording/pt_service.ts";
 import { RecordingService } from "../view/recording/recording_service.ts";
+import { ProgressSteps } from "../view/recording/progress_steps.ts";
 import { newToken, type ProfileMaker, viewHandler } from "../view/server/server.ts";
 import {
   about,
@@ -138,7 +140,7 @@ async function profileOf(
   name: string,
   flags: ViewFlags,
   weight: ProfileWeight = "period",
-  progress?: (bytes: number) => Promise<void> | void,
+  how: Pick<Parameters<typeof readProfile>[3], "progress" | "named" | "turns"> = {},
 ): Promise<{
   readonly profile: ViewProfile;
   readonly isWhole: boolean;
@@ -149,7 +151,7 @@ async function profileOf(
     debugInformation: !flags.on["no-inline"],
     pt: weight === "period" && flags.on.pt,
     weight,
-    ...(progress === undefined ? {} : { progress }),
+    ...how,
   });
   const profile = shownEvents(read);
   const view = viewProfile(profile);
@@ -211,29 +213,19 @@ async function serve(
   const token = newToken();
   const codes = new Map<ProfileWeight, CodeService | undefined>();
   const maker = (of: string, isShown: boolean): ProfileMaker => async (progress, counts) => {
+    // The page draws the index while samples are read.
+    if (isShown) await recording?.index();
     const total = of === "-" ? 0 : about(of, () => Deno.statSync(of)).size;
-    let [done, said, paused] = [0, 0, performance.now()];
-    const made = await profileOf(of, flags, counts, (bytes) => {
-      done += bytes;
-      const now = performance.now();
-      const isRead = total > 0 && done >= total;
-      if (isRead ? said !== Infinity : now - said >= 100) {
-        // Names are looked up when all is read; how many there are is not known.
-        said = isRead ? Infinity : now;
-        progress(
-          isRead
-            ? { what: `Naming the functions of ${titleOf(of)}`, done: 0, total: 0 }
-            : { what: `Reading ${titleOf(of)}`, done, total },
-        );
-      }
-      if (now - paused < 20) return;
-      // What the page asks meanwhile is answered.
-      return new Promise((resolve) =>
-        setTimeout(() => {
-          paused = performance.now();
-          resolve();
-        }, 0)
-      );
+    // Requests of the page are answered meanwhile.
+    const turns = new EventLoopTurns();
+    const steps = new ProgressSteps(progress);
+    const made = await profileOf(of, flags, counts, {
+      turns,
+      progress(bytes, more) {
+        steps.read(`Reading ${titleOf(of)}`, bytes, total, more);
+        return turns.turn();
+      },
+      named: (done, all) => steps.named(`Naming the functions of ${titleOf(of)}`, done, all),
     });
     if (isShown) codes.set(counts, made.code);
     return made.profile;

@@ -6,12 +6,17 @@ import { denoFolder, inFolder, tool, toolArguments } from "../support/tool.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-Deno.test("progress: bytes over time give share, speed and time left", () => {
-  assertEquals(progressText(420e6, 1e9, 0.35), "42%, 1.2 GB/s, 1 s left");
-  assertEquals(progressText(50e6, 100e9, 1), "0%, 50 MB/s, 33 min left");
-  assertEquals(progressText(5e9, undefined, 2), "5000 MB, 2.5 GB/s");
+Deno.test("progress: bytes and their rate give share, speed and time left", () => {
+  assertEquals(progressText(420e6, 1e9, 1.2e9), "42%, 1.2 GB/s, 1 s left");
+  assertEquals(progressText(50e6, 100e9, 50e6), "0%, 50 MB/s, 33 min left");
+  assertEquals(progressText(5e9, undefined, 2.5e9), "5000 MB, 2.5 GB/s");
+});
+
+Deno.test("progress: no time left is said without a rate, and after the last byte", () => {
+  assertEquals(progressText(0, 1e9, 0), "0%");
+  assertEquals(progressText(0, undefined, 0), "0 MB");
   // Read twice.
-  assertEquals(progressText(150, 100, 1), "100%, 0 MB/s, 0 s left");
+  assertEquals(progressText(150, 100, 1), "100%");
 });
 
 /** Commands that take a while on a large recording, with what they need besides one. */

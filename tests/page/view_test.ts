@@ -506,7 +506,7 @@ Deno.test({
       recording: new RecordingService(source, file),
       async profile(progress) {
         while (!isQuick) {
-          progress({ what: "Reading", done: 1, total: 2 });
+          progress({ what: "Reading", unit: "bytes", done: 1, total: 2 });
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
         return viewProfile(profileOf(plainSamples(500, 4)));
@@ -516,8 +516,35 @@ Deno.test({
     await withPage(
       `http://127.0.0.1:${server.addr.port}/${token}/#view=flame`,
       async (page, report) => {
+        // What it says from its first moment on.
+        await page.addInitScript(() => {
+          const said = new Set<string>();
+          Object.assign(globalThis, { said });
+          new MutationObserver(() => said.add(document.querySelector("main")?.textContent ?? ""))
+            .observe(document, { childList: true, subtree: true, characterData: true });
+        });
+        await page.reload();
+        await page.getByRole("button", { name: "Cancel" }).waitFor();
+        assertMatch(await page.innerText("main"), /^Reading: 1 bytes of 2 bytes$/m);
+        // Samples are still being read, and the strip and the overview are there.
+        await page.waitForSelector(".strip canvas");
+        await page.keyboard.press("1");
+        const facts = await page.innerText(".about dl");
+        assertMatch(facts, /^machine\s+fixture-host/);
+        assertMatch(facts, /samples\s+13\b/);
+        await page.keyboard.press("3");
         await page.getByRole("button", { name: "Cancel" }).click();
+        // From the next frame on, with what was known before.
+        await page.evaluate(() => new Promise(requestAnimationFrame));
+        await page.evaluate(() => new Promise(requestAnimationFrame));
+        assertStringIncludes(await page.innerText("main"), "The samples were not read");
         await page.getByRole("button", { name: "Read the samples" }).waitFor();
+        assertEquals(await page.isVisible(".strip canvas"), true);
+        const said = await page.evaluate(
+          () => [...(globalThis as unknown as { said: Set<string> }).said],
+        );
+        assert(said.length > 2);
+        assertEquals(said.filter((text) => /Nothing is open/.test(text)), []);
         // Records and the overview are there all the same.
         await page.getByRole("link", { name: "Records" }).click();
         await page.waitForSelector(".record-list .line .row");

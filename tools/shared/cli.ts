@@ -592,19 +592,19 @@ function systemReason(error: unknown): string | undefined {
 }
 
 /**
- * How far work is: share, speed, time left.
+ * How far work is: share, speed, time left. The latter two only if they are known.
  *
  * @param done Bytes done.
  * @param total Bytes that there are, where that is known; what is read more than once may be more.
- * @param seconds Since the start.
+ * @param rate Bytes a second.
  */
-export function progressText(done: number, total: number | undefined, seconds: number): string {
-  const rate = done / seconds;
+export function progressText(done: number, total: number | undefined, rate: number): string {
   const speed = rate < 1e9 ? `${(rate / 1e6).toFixed(0)} MB/s` : `${(rate / 1e9).toFixed(1)} GB/s`;
-  if (!total) return `${(done / 1e6).toFixed(0)} MB, ${speed}`;
-  const left = Math.ceil(Math.max(0, total - done) / rate);
-  const text = left < 100 ? `${left} s` : `${Math.round(left / 60)} min`;
-  return `${Math.min(100, Math.floor(100 * done / total))}%, ${speed}, ${text} left`;
+  if (!total) return `${(done / 1e6).toFixed(0)} MB${rate > 0 ? `, ${speed}` : ""}`;
+  const share = `${Math.min(100, Math.floor(100 * done / total))}%`;
+  if (!(rate > 0) || done >= total) return share;
+  const left = Math.ceil((total - done) / rate);
+  return `${share}, ${speed}, ${left < 100 ? `${left} s` : `${Math.round(left / 60)} min`} left`;
 }
 
 /** Shows on standard error how far long work is; only if that is a terminal. */
@@ -612,9 +612,11 @@ export class Progress {
   readonly #what: string;
   #total: number | undefined;
   readonly #shown = Deno.stderr.isTerminal();
-  readonly #start = performance.now();
   #last = 0;
   #done = 0;
+  /** When the present pass over the bytes began, and what was done by then: passes differ in speed. */
+  #start = performance.now();
+  #before = 0;
   #visible = false;
 
   /**
@@ -632,8 +634,10 @@ export class Progress {
     if (this.#total !== undefined) this.#total += more;
     if (!this.#shown) return;
     const now = performance.now();
+    if (more !== 0) [this.#start, this.#before] = [now, this.#done];
     if (!this.#isDue(now)) return;
-    const text = progressText(this.#done, this.#total, (now - this.#start) / 1000);
+    const rate = (this.#done - this.#before) / Math.max(1e-3, (now - this.#start) / 1000);
+    const text = progressText(this.#done, this.#total, rate);
     this.#put(`\r\x1b[K${this.#what}: ${text}`);
   };
 

@@ -7,10 +7,12 @@ import { newFile } from "@perfdata/format/file-sink";
 import { isRandomAccess } from "@perfdata/format";
 import { floatAt } from "@perfdata/format/elements";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import type { EventLoopTurns } from "@perfdata/format/event-loop";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import type { AddressedPlaces } from "@perfdata/session/address-table";
 import { type Engine, runEngine } from "@perfdata/session/engine";
+import type { LookUpProgress } from "@perfdata/session/symbolize";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
@@ -92,8 +94,15 @@ interface ReadProfileOptions extends ProfileOptions {
   readonly pt?: boolean;
   /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
   readonly timeline?: boolean;
-  /** Called with the bytes of the recording that were read since the call before; Intel PT waits for it. */
-  readonly progress?: (bytes: number) => Promise<void> | void;
+  /**
+   * Called with the bytes of the recording that were read since the call before, and how many more there
+   * are to read than was known. Intel PT waits for it.
+   */
+  readonly progress?: (bytes: number, more?: number) => Promise<void> | void;
+  /** Called while functions are named. */
+  readonly named?: LookUpProgress;
+  /** Turns of the event loop while the recording is read and named, for a program that does more than that. */
+  readonly turns?: EventLoopTurns;
 }
 
 /**
@@ -134,7 +143,10 @@ export async function readProfile(
   const named = await consumer.profile({
     resolver,
     title: titleOf(name),
-    progress: progress.names,
+    progress(done, all) {
+      progress.names(done, all);
+      options.named?.(done, all);
+    },
   });
   progress.finish();
   const profile = filterProfile(named.profile, names);
@@ -173,7 +185,9 @@ async function collectSamples(
 ): Promise<CollectedSamples> {
   const { debugInformation, timed, switches, threads, weight = "period" } = options;
   const isTime = isTimeWeight(weight);
-  const opened = openSource(name);
+  const { turns } = options;
+  const plain = openSource(name);
+  const opened = turns !== undefined && isRandomAccess(plain) ? turns.source(plain) : plain;
   // What context switches look like is said at the end of a file.
   const source = weight !== "period"
     ? await (await import("./spool.ts")).featuresFirst(opened)
@@ -201,16 +215,21 @@ async function collectSamples(
     });
   let known: Promise<SymbolResolver> | undefined;
   const resolverFor = ({ recorded }: Engine) =>
-    known ??= resolverOf(flags, name, { machine: recorded, parameters: false, debugInformation });
+    known ??= resolverOf(flags, name, {
+      machine: recorded,
+      parameters: false,
+      debugInformation,
+      ...(turns === undefined ? {} : { turn: turns.turn }),
+    });
   const engine = await runEngine(reader, [consumer], {
     // Of times without a CPU both ends count: they are chosen when they are known.
     ...(isTime ? {} : { filter }),
     unwind: resolverFor,
     stitchLbr: flags.on["stitch-lbr"],
     workers,
-    progress(bytes) {
-      progress.add(bytes);
-      options.progress?.(bytes);
+    progress(bytes, more = 0) {
+      progress.add(bytes, more);
+      options.progress?.(bytes, more);
     },
     diagnostics: complaints.take,
   });

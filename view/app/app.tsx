@@ -9,10 +9,11 @@ import { FunctionsView } from "../table/functions.tsx";
 import { Strip } from "../timeline/strip.tsx";
 import { TimelineView } from "../timeline/timeline.tsx";
 import { TreeView } from "../tree/tree.tsx";
-import { byteSize } from "../ui/format.ts";
+import { byteSize, grouped } from "../ui/format.ts";
 import { type JSX, type RefObject, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
 import { searchError } from "../ui/matches.ts";
 import type { Store } from "../ui/store.ts";
+import type { ProgressState } from "../worker/protocol.ts";
 import { coloringsOf, viewKey, type ViewName, VIEWS } from "../ui/state.ts";
 import { DropPlace, useDrop } from "./drop_place.tsx";
 import { Keys } from "./keys.tsx";
@@ -261,6 +262,13 @@ function Buttons(
   );
 }
 
+/** How much is done of how much. */
+function doneText({ unit, done, total }: ProgressState): string {
+  return unit === "bytes"
+    ? `${byteSize(done)} of ${byteSize(total)}`
+    : `${grouped(done)} of ${grouped(total)} ${unit}`;
+}
+
 /** The view that is shown, or why there is none. */
 function Main(
   { store, view, takesFiles }: {
@@ -307,9 +315,7 @@ function Main(
       <div class="empty" role="status">
         <p>
           {progress?.what ?? "Reading the samples"}
-          {progress !== undefined && progress.total > 0
-            ? `: ${byteSize(progress.done)} of ${byteSize(progress.total)}`
-            : "…"}
+          {progress !== undefined && progress.total > 0 ? `: ${doneText(progress)}` : "…"}
         </p>
         <progress
           aria-label="Progress"

@@ -9,8 +9,6 @@ function text(id: string): string {
 
 const store = new Store(text("worker"));
 const from = document.documentElement.dataset["from"] ?? "files";
-const body = document.getElementById("app");
-if (body !== null) render(<App store={store} takesFiles={from === "files"} />, body);
 if (from === "server") {
   // A worker that was made of text has no address of its own.
   store.start({
@@ -19,4 +17,7 @@ if (from === "server") {
     compared: "compared" in document.documentElement.dataset,
   });
 } else if (from === "report") store.start({ from: "report", packed: text("data") });
+// Drawn when it is known that something is being opened.
+const body = document.getElementById("app");
+if (body !== null) render(<App store={store} takesFiles={from === "files"} />, body);
 Object.assign(globalThis, { perfdata: store });

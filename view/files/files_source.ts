@@ -1,5 +1,6 @@
 import { type Disassembler, x86Disassembler } from "@perfdata/export/function-code";
 import { PerfDataReader } from "@perfdata/format";
+import { EventLoopTurns } from "@perfdata/format/event-loop";
 import { shownEvents } from "@perfdata/profile/chosen-event";
 import {
   ProfileConsumer,
@@ -16,6 +17,7 @@ import { type RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 import { type ViewProfile, viewProfile } from "@perfdata/export/view-profile";
 import { CodeService } from "../recording/code_service.ts";
 import { PtService } from "../recording/pt_service.ts";
+import { ProgressSteps } from "../recording/progress_steps.ts";
 import { RecordingService } from "../recording/recording_service.ts";
 import type { FilesOpening, ProgressState } from "../worker/protocol.ts";
 import type { ViewSource } from "../worker/worker_source.ts";
@@ -29,6 +31,8 @@ import {
   takeFiles,
 } from "./dropped_files.ts";
 
+/** Work in ms between two turns of the event loop, each of which takes 4 ms in a browser. */
+const HELD_MS = 100;
 /** Minimum number of bytes for which more threads are started. */
 const WORTH_THREADS = 1 << 25;
 /** The most threads: each has its own tables. */
@@ -40,12 +44,14 @@ const OPTIONS: ProfileOptions = { timed: true, lines: true };
 function resolverOf(
   dropped: Dropped,
   { recorded }: { readonly recorded: RecordedMachine | undefined },
+  turn?: EventLoopTurns["turn"],
 ): SymbolResolver {
   const bundle = openBundle(dropped);
   const has = (name: string) => dropped.others.some((other) => other.name === name);
   return new SymbolResolver(symbolFiles(dropped), {
     machine: recorded,
     parameters: false,
+    ...(turn === undefined ? {} : { turn }),
     ...(bundle === undefined ? {} : { bundle }),
     ...(has("kallsyms") ? { kallsyms: "kallsyms" } : {}),
     ...(dropped.elves.some(({ name }) => name === "vmlinux") ? { vmlinux: "vmlinux" } : {}),
@@ -96,7 +102,8 @@ export async function openFiles(
   const dropped = await takeFiles(files, swapped);
   const { base, ...others } = dropped;
   let code: CodeService | undefined;
-  const service = new RecordingService(recordingSource(dropped), dropped.name);
+  const turns = new EventLoopTurns(undefined, HELD_MS);
+  const service = new RecordingService(turns.source(recordingSource(dropped)), dropped.name);
   const pt = new PtService({
     source: recordingSource(dropped),
     code: (sideband) => new PtCode(sideband, codeFilesOf(dropped), []),
@@ -105,6 +112,7 @@ export async function openFiles(
     text: () => Promise.resolve(undefined),
   });
   return {
+    head: () => service.head(),
     index: () => service.index(),
     async info() {
       const { info: _, ...shown } = await service.info();
@@ -112,7 +120,7 @@ export async function openFiles(
     },
     switched: () => service.switched(),
     async profile(progress) {
-      // First what takes no time.
+      // The page draws the index while samples are read.
       await service.index();
       const made = await profileOf(dropped, script, counts, progress);
       code = made.code;
@@ -150,25 +158,19 @@ async function profileOf(
   weight: ProfileWeight,
   progress: (state: ProgressState) => void,
 ): Promise<{ readonly profile: ViewProfile; readonly code: CodeService }> {
-  const source = recordingSource(dropped);
+  const turns = new EventLoopTurns(undefined, HELD_MS);
+  const source = turns.source(recordingSource(dropped));
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const consumer = new ProfileConsumer({ ...OPTIONS, weight });
   let resolver: SymbolResolver | undefined;
-  const resolverFor = (engine: Engine) => resolver ??= resolverOf(dropped, engine);
-  let [done, last] = [0, 0];
+  const resolverFor = (engine: Engine) => resolver ??= resolverOf(dropped, engine, turns.turn);
+  const steps = new ProgressSteps(progress);
   const engine = await runEngine(reader, [consumer], {
     unwind: resolverFor,
     // Times of threads take records in order.
     workers: weight === "period" ? threads(dropped, script) : undefined,
     diagnostics: () => {},
-    progress(bytes) {
-      done += bytes;
-      const now = performance.now();
-      if (now - last < 100) return;
-      last = now;
-      const total = source.size;
-      progress({ what: "Reading the samples", done: Math.min(done, total), total });
-    },
+    progress: (bytes, more) => steps.read("Reading the samples", bytes, source.size, more),
   });
   if (consumer.parallelism?.hasSwitches === false) {
     throw new Error(
@@ -176,9 +178,12 @@ async function profileOf(
     );
   }
   if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
-  progress({ what: "Naming functions", done: 0, total: 0 });
   const names = resolverFor(engine);
-  const named = await consumer.profile({ resolver: names, title: dropped.name });
+  const named = await consumer.profile({
+    resolver: names,
+    title: dropped.name,
+    progress: (done, all) => steps.named("Naming functions", done, all),
+  });
   const profile = shownEvents(named.profile);
   const view = viewProfile(profile);
   const code = new CodeService({

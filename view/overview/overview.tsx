@@ -5,6 +5,7 @@ import { nameOf, objectOf, type ViewProps } from "../ui/context.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
 import { duration as timeText, grouped, percent } from "../ui/format.ts";
 import type { JSX } from "../ui/preact.ts";
+import type { IndexAnswer } from "../recording/recording_service.ts";
 import { useQuery } from "../ui/use_query.ts";
 
 /** Functions that are listed. */
@@ -28,6 +29,15 @@ function linesOf(
   ];
 }
 
+/** What the index says, until `info` has more. */
+function indexLines({ start, duration, blocks }: IndexAnswer): [string, string][] {
+  const samples = blocks.samples.reduce((sum, count) => sum + count, 0);
+  return [
+    ...start === undefined ? [] : [["time", timeText(duration)]] as [string, string][],
+    ["samples", grouped(samples)],
+  ];
+}
+
 /** What `info` says, how far it can be trusted, and what could be better. */
 export function OverviewView(props: ViewProps): JSX.Element {
   return (
@@ -43,9 +53,17 @@ export function OverviewView(props: ViewProps): JSX.Element {
 }
 
 /** What is recorded, and how. */
-function RecordingCard({ open: { info, facts, index, failed } }: ViewProps): JSX.Element {
-  const lines = info?.lines.map((line) => [line.slice(0, 10).trim(), line.slice(10)] as const) ??
-    (facts === undefined || index !== undefined ? [] : linesOf(facts));
+function RecordingCard({ open }: ViewProps): JSX.Element {
+  const { info, head, facts, index, failed } = open;
+  const known = info?.lines ?? head;
+  const lines = known.length > 0
+    ? [
+      ...known.map((line) => [line.slice(0, 10).trim(), line.slice(10)] as const),
+      ...info === undefined && index !== undefined ? indexLines(index) : [],
+    ]
+    : facts === undefined || index !== undefined
+    ? []
+    : linesOf(facts);
   return (
     <div class="card about">
       <h2>Recording</h2>

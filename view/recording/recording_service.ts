@@ -10,8 +10,8 @@ import {
   PERF_RECORD_SWITCH_CPU_WIDE,
   PERF_RECORD_THROTTLE,
 } from "@perfdata/format/record-types";
-import { type RecordingInfo, recordingInfo } from "@perfdata/report/info";
-import { infoLines } from "@perfdata/report/info-text";
+import { recordingHead, type RecordingInfo, recordingInfo } from "@perfdata/report/info";
+import { headLines, infoLines } from "@perfdata/report/info-text";
 import { EventNames } from "@perfdata/session/event-names";
 import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
@@ -111,6 +111,13 @@ export class RecordingService {
   constructor(source: RandomAccessSource, name: string) {
     this.#source = source;
     this.#name = name;
+  }
+
+  /** The lines of `info` that need no record, at once. */
+  async head(): Promise<readonly string[]> {
+    const reader = await PerfDataReader.open(this.#source, { diagnostics: () => {} });
+    const head = await recordingHead(reader);
+    return head === undefined ? [] : headLines(head);
   }
 
   /** What the headers of records say. */

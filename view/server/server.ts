@@ -102,6 +102,8 @@ export function viewHandler(
           return new Response(page, {
             headers: { ...HEADERS, "content-type": "text/html; charset=utf-8" },
           });
+        case "head":
+          return value(await recording?.head() ?? []);
         case "index":
           return value(await recording?.index());
         case "switched":

@@ -21,7 +21,7 @@ async function served(
     page: "<!DOCTYPE html><title>page</title>",
     recording: new RecordingService(source, FILE),
     profile(progress) {
-      progress({ what: "Reading", done: 1, total: 2 });
+      progress({ what: "Reading", unit: "bytes", done: 1, total: 2 });
       return Promise.resolve(PROFILE);
     },
   });
@@ -107,7 +107,7 @@ Deno.test("the page's worker gets from a server what there is", async () => {
     });
     const states: unknown[] = [];
     assertEquals(await source.profile((state) => states.push(state)), PROFILE);
-    assertEquals(states, [{ what: "Reading", done: 1, total: 2 }]);
+    assertEquals(states, [{ what: "Reading", unit: "bytes", done: 1, total: 2 }]);
     const index = await source.index();
     assertEquals(index?.types.find(({ name }) => name === "SAMPLE")?.count, 13);
     const { rows, count } = await source.records({ types: ["SAMPLE"] }, 2, 5);
@@ -150,7 +150,7 @@ Deno.test("a profile that nobody waits for any longer is given up, and read agai
       try {
         // It goes on until nobody listens.
         for (let done = 0; started === 1; done++) {
-          progress({ what: "Reading", done, total: 0 });
+          progress({ what: "Reading", unit: "bytes", done, total: 0 });
           await new Promise((resolve) => setTimeout(resolve, 5));
         }
       } catch (error) {

@@ -1,5 +1,5 @@
 import { type Settleable, settleable } from "@perfdata/format/es2024";
-import type { Calls, Message, ProgressState } from "../worker/protocol.ts";
+import { type Calls, CANCELLED, type Message, type ProgressState } from "../worker/protocol.ts";
 
 /** Asks the worker. */
 export class ViewClient {
@@ -40,6 +40,6 @@ export class ViewClient {
   /** Ends the worker, with all that it does. */
   end(): void {
     this.#worker.terminate();
-    for (const waiting of this.#waiting.values()) waiting.reject(new Error("cancelled"));
+    for (const waiting of this.#waiting.values()) waiting.reject(new Error(CANCELLED));
   }
 }

@@ -2,7 +2,7 @@ import type { ComparisonFacts } from "../data/comparison.ts";
 import type { ProfileFacts, Shown } from "../data/view_engine.ts";
 import type { PtFacts } from "../recording/pt_service.ts";
 import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
-import type { Opening, ProgressState } from "../worker/protocol.ts";
+import { CANCELLED, type Opening, type ProgressState } from "../worker/protocol.ts";
 import { functionColors } from "@perfdata/export/flame-colors";
 import { ViewClient } from "./client.ts";
 import { matches } from "./matches.ts";
@@ -13,6 +13,8 @@ export interface OpenRecording {
   readonly client: ViewClient;
   /** Whether its records can be listed. */
   readonly listed: boolean;
+  /** The lines of `info` that need no record. */
+  readonly head: readonly string[];
   readonly index: IndexAnswer | undefined;
   readonly info: InfoAnswer | undefined;
   /** Its Intel PT as a whole. */
@@ -166,6 +168,7 @@ export class Store {
   async start(opening: Opening): Promise<void> {
     // What is open stays so until it is known that the new one can be read.
     const before = this.open;
+    const isSame = opening.unread === true;
     opening = { ...opening, counts: this.state.counts };
     this.opening = true;
     this.error = undefined;
@@ -181,16 +184,17 @@ export class Store {
       this.#changed();
       return;
     }
-    before?.client.end();
+    if (!isSame) before?.client.end();
     this.#opening = opening;
     this.open = {
       client,
       listed: opening.from !== "report",
-      index: undefined,
-      info: undefined,
+      head: isSame ? before?.head ?? [] : [],
+      index: isSame ? before?.index : undefined,
+      info: isSame ? before?.info : undefined,
       pt: undefined,
       facts: undefined,
-      failed: undefined,
+      failed: isSame ? CANCELLED : undefined,
       progress: undefined,
       compared,
       comparison: undefined,
@@ -202,8 +206,13 @@ export class Store {
       this.open = { ...this.open, ...change };
       this.#changed();
     };
+    this.#changed();
     client.progress = (progress) => update({ progress });
-    // The index first: it is there in no time. The profile is not waited for.
+    // The head and the index first: they are there in no time. The profile is not waited for.
+    const head = client.call("head").then((head) => {
+      this.opening = false;
+      update({ head });
+    });
     const index = client.call("index").then((index) => {
       this.opening = false;
       update({ index, listed: opening.from !== "report" && index !== undefined });
@@ -224,12 +233,15 @@ export class Store {
       (comparison) => update({ comparison, progress: undefined }),
       (error: Error) => update({ comparisonFailed: error.message }),
     );
-    await Promise.allSettled([index, profile, info, comparison]);
+    await Promise.allSettled([head, index, profile, info, comparison]);
   }
 
   /** Gives up reading samples; what is known without them stays. */
   async cancel(): Promise<void> {
-    if (this.#opening !== undefined) await this.start({ ...this.#opening, unread: true });
+    if (this.#opening === undefined) return;
+    // At once: its calls fail with that reason.
+    this.open?.client.end();
+    await this.start({ ...this.#opening, unread: true });
   }
 
   /** Reads the samples after all. */

@@ -21,10 +21,14 @@ import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_
 import type { ProfileFormat } from "./saved_profile.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 
+/** Why there is no profile after somebody cancelled it. */
+export const CANCELLED = "The samples were not read: that was cancelled.";
+
 /** Progress of an operation. */
 export interface ProgressState {
   /** What goes on. */
   readonly what: string;
+  readonly unit: "bytes" | "addresses";
   readonly done: number;
   /** 0 if it is not known. */
   readonly total: number;
@@ -68,6 +72,8 @@ export interface FilesOpening {
 export interface Calls {
   /** Says whether there is something to compare with. */
   open(opening: Opening): { readonly compared: boolean };
+  /** The lines of `info` that need no record; none if the recording itself is not there. */
+  head(): readonly string[];
   /** `undefined` if the recording itself is not there. */
   index(): IndexAnswer | undefined;
   info(): InfoAnswer | undefined;

@@ -1,15 +1,19 @@
 import { Comparison, type ComparisonQuery, type Side } from "../data/comparison.ts";
 import type { FlameQuery } from "../data/flame_boxes.ts";
 import { type Shown, ViewEngine } from "../data/view_engine.ts";
-import type { Call, FilesOpening, Message, Opening, ProgressState } from "./protocol.ts";
+import {
+  type Call,
+  CANCELLED,
+  type FilesOpening,
+  type Message,
+  type Opening,
+  type ProgressState,
+} from "./protocol.ts";
 import { type ProfileFormat, savedProfile } from "./saved_profile.ts";
 import { reportSource, serverSource, type ViewSource } from "./worker_source.ts";
 
 /** Opens dropped files. */
 export type FileOpener = (opening: FilesOpening) => Promise<ViewSource>;
-
-/** Why there is no profile after somebody cancelled it. */
-const CANCELLED = "The samples were not read: that was cancelled.";
 
 /** What the module of the worker calls: answers the page. */
 export function serveCalls(openFiles: FileOpener | undefined): void {
@@ -18,7 +22,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
     postMessage(message: Message, transfer?: Transferable[]): void;
   };
   let source: Promise<ViewSource> | undefined;
-  let engine: Promise<ViewEngine> | undefined;
+  let engine: (() => Promise<ViewEngine>) | undefined;
   let comparison: Promise<Comparison | undefined> | undefined;
   const progressed = (progress: ProgressState) => scope.postMessage({ progress });
   const open = (opening: Opening): Promise<ViewSource> => {
@@ -31,21 +35,20 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
   };
   const answer = async ({ name, args }: Call): Promise<unknown> => {
     if (name === "open") {
-      source = open(args[0] as Opening);
-      const { base } = await source;
-      engine = source.then(async (from) => {
-        if ((args[0] as Opening).unread === true) throw new Error(CANCELLED);
-        const profile = await from.profile(progressed);
-        return new ViewEngine(profile);
-      });
+      const from = open(args[0] as Opening);
+      source = from;
+      const { base } = await from;
+      // Samples are read when something of them is asked for first: what takes no time is asked for before.
+      let made: Promise<ViewEngine> | undefined;
+      engine = () => made ??= readSamples(args[0] as Opening, from, progressed);
       comparison = undefined;
-      // It is asked for later.
-      engine.catch(() => {});
       return { compared: base !== undefined };
     }
     if (source === undefined || engine === undefined) throw new Error("nothing is open");
     const from = await source;
     switch (name) {
+      case "head":
+        return await from.head();
       case "index":
         return await from.index();
       case "info":
@@ -61,13 +64,13 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       case "ptInsns":
         return await (from[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
       case "profile":
-        return (await engine).facts();
+        return (await engine()).facts();
       case "save": {
         const [shown, format] = args as [Shown, ProfileFormat];
-        return await savedProfile(await engine, shown, format);
+        return await savedProfile(await engine(), shown, format);
       }
       case "comparison":
-        comparison ??= compare(from, await engine, progressed);
+        comparison ??= compare(from, await engine(), progressed);
         return (await comparison)?.facts();
       case "compareFunctions":
       case "compareFlame": {
@@ -79,7 +82,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
           : compared.functions(shown, query);
       }
       default: {
-        const views = await engine;
+        const views = await engine();
         return (views[name] as (...args: readonly unknown[]) => unknown).apply(views, [...args]);
       }
     }
@@ -93,6 +96,16 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       },
     );
   };
+}
+
+/** Reads the samples, unless that was cancelled. */
+async function readSamples(
+  { unread }: Opening,
+  source: Promise<ViewSource>,
+  progress: (state: ProgressState) => void,
+): Promise<ViewEngine> {
+  if (unread === true) throw new Error(CANCELLED);
+  return new ViewEngine(await (await source).profile(progress));
 }
 
 /** Reads what the recording is compared with, after the recording itself. */

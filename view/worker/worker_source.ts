@@ -12,6 +12,7 @@ import type { Opening, ProgressState } from "./protocol.ts";
 
 /** Source of the worker's recording. */
 export interface ViewSource {
+  head(): Promise<readonly string[]>;
   index(): Promise<IndexAnswer | undefined>;
   info(): Promise<InfoAnswer | undefined>;
   switched(): Promise<Switched | undefined>;
@@ -45,6 +46,7 @@ export async function reportSource(packed: string): Promise<ViewSource> {
   const data = unpack<ReportData>(await inflate(fromBase64(packed)));
   const none = "a report has no records: perfdata view FILE shows them";
   return {
+    head: () => Promise.resolve([]),
     index: () => Promise.resolve(data.index),
     info: () => Promise.resolve(data.info),
     switched: () => Promise.resolve(data.switched),
@@ -102,6 +104,7 @@ export function serverSource(
     );
   };
   return {
+    head: () => ask("head"),
     index: () => ask("index"),
     info: () => ask("info"),
     switched: () => ask("switched"),

@@ -26,8 +26,8 @@ export interface ObjectInfo {
   readonly unmapped: number;
 }
 
-/** A recording in short. */
-export interface RecordingInfo {
+/** Facts about a recording that are in its header: no record is read for them. */
+export interface RecordingHead {
   /** The form it has. */
   readonly form: "file" | "pipe";
   /** Whether it is the file `data` of a directory, most of whose records are in the files beside it. */
@@ -40,6 +40,10 @@ export interface RecordingInfo {
   readonly machine: Readonly<Record<string, string>>;
   /** The command that recorded. */
   readonly command: readonly string[] | undefined;
+}
+
+/** A recording in short. */
+export interface RecordingInfo extends RecordingHead {
   /** Time of day of the first sample, ns since 1970, if the chosen clock gives it. */
   readonly startedAt: bigint | undefined;
   /** First and last time of a sample, ns; where none has a time, of the kernel's other records. */
@@ -118,18 +122,10 @@ export async function recordingInfo(
   const counts = new InfoCounts(reader);
   const engine = await runEngine(reader, [counts], options);
   const features = await recordedFeatures(reader, WANTED, counts.features);
-  const machine: Record<string, string> = {};
-  for (const [id, value] of features) {
-    const name = FEATURE_NAMES[id] ?? "";
-    if (TEXTS.has(name) && typeof value === "string") machine[name] = value;
-  }
   const timed = counts.ofSamples.first !== undefined;
   const { first, last } = timed ? counts.ofSamples : counts.ofOthers;
   const clock = features.get(HEADER_CLOCK_DATA) as
     | { readonly wall_clock_ns: bigint; readonly clockid_time_ns: bigint }
-    | undefined;
-  const commandLine = features.get(HEADER_CMDLINE) as
-    | { readonly argv?: readonly string[]; readonly line?: string }
     | undefined;
   const events = reader.events.all.map((_, number) =>
     counts.events[number] ?? emptyInfo(reader, number)
@@ -150,15 +146,7 @@ export async function recordingInfo(
   }
   events.forEach((event, number) => event.name = engine.eventNames[number] ?? "");
   return {
-    form: reader.isPipe ? "pipe" : "file",
-    // Of a directory that was opened as such, the source says where its files are joined.
-    partOfDirectory: reader.seams === undefined &&
-      reader.features.some(({ id }) => id === HEADER_DIR_FORMAT),
-    bytes: reader.fileSize,
-    littleEndian: reader.littleEndian,
-    machine,
-    command: commandLine?.argv ??
-      (commandLine?.line === undefined ? undefined : [commandLine.line]),
+    ...headOf(reader, features),
     startedAt: clock === undefined || first === undefined
       ? undefined
       : clock.wall_clock_ns - clock.clockid_time_ns + first,
@@ -188,6 +176,37 @@ export async function recordingInfo(
       ...[counts.farTimes.text() ?? []].flat(),
       ...sharedBuildIdTexts(engine.places.objects),
     ],
+  };
+}
+
+/**
+ * Facts about a recording that are in its header.
+ *
+ * @returns `undefined` for a pipe, whose features are among its records.
+ */
+export async function recordingHead(reader: PerfDataReader): Promise<RecordingHead | undefined> {
+  return reader.isPipe ? undefined : headOf(reader, await recordedFeatures(reader, WANTED));
+}
+
+function headOf(reader: PerfDataReader, features: ReadonlyMap<number, unknown>): RecordingHead {
+  const machine: Record<string, string> = {};
+  for (const [id, value] of features) {
+    const name = FEATURE_NAMES[id] ?? "";
+    if (TEXTS.has(name) && typeof value === "string") machine[name] = value;
+  }
+  const commandLine = features.get(HEADER_CMDLINE) as
+    | { readonly argv?: readonly string[]; readonly line?: string }
+    | undefined;
+  return {
+    form: reader.isPipe ? "pipe" : "file",
+    // Of a directory that was opened as such, the source says where its files are joined.
+    partOfDirectory: reader.seams === undefined &&
+      reader.features.some(({ id }) => id === HEADER_DIR_FORMAT),
+    bytes: reader.fileSize,
+    littleEndian: reader.littleEndian,
+    machine,
+    command: commandLine?.argv ??
+      (commandLine?.line === undefined ? undefined : [commandLine.line]),
   };
 }
 

@@ -1,5 +1,5 @@
 import { adviceOf } from "./advice.ts";
-import type { EventInfo, RecordingInfo } from "./info.ts";
+import type { EventInfo, RecordingHead, RecordingInfo } from "./info.ts";
 
 /** Width of the first column. */
 const NAMES = 10;
@@ -12,22 +12,7 @@ const NAMES = 10;
  * @param file What the suggestions call the recording.
  */
 export function infoLines(info: RecordingInfo, damage: number, file: string): string[] {
-  const { machine } = info;
-  const line = (name: string, text: string) => `${name.padEnd(NAMES)}${text}`;
-  const lines: string[] = [];
-  const who = [
-    machine["HOSTNAME"],
-    machine["OSRELEASE"] && `Linux ${machine["OSRELEASE"]}`,
-    machine["ARCH"],
-    machine["CPUDESC"],
-  ].filter((part) => part);
-  lines.push(line("machine", who.join(", ") || "not recorded"));
-  if (info.command !== undefined) lines.push(line("command", info.command.map(quoted).join(" ")));
-  const version = machine["VERSION"];
-  const part = info.partOfDirectory ? " of a directory, without the records beside it" : "";
-  const form = `${info.form}${part}, ${info.littleEndian ? "little" : "big"}-endian`;
-  const size = info.bytes === undefined ? "" : `${bytesText(info.bytes)}, `;
-  lines.push(line("recording", `${size}${form}${version ? `, by perf ${version}` : ""}`));
+  const lines = headLines(info);
   lines.push(line("time", timeText(info)));
   for (const event of info.events) lines.push(line("event", eventText(event, info)));
   lines.push(line("samples", samplesText(info)));
@@ -59,6 +44,31 @@ export function infoLines(info: RecordingInfo, damage: number, file: string): st
     lines.push(line(i === 0 ? "next" : "", next));
   }
   return lines;
+}
+
+/** The first of these lines, which need only the header of a recording. */
+export function headLines(info: RecordingHead): string[] {
+  const { machine } = info;
+  const lines: string[] = [];
+  const who = [
+    machine["HOSTNAME"],
+    machine["OSRELEASE"] && `Linux ${machine["OSRELEASE"]}`,
+    machine["ARCH"],
+    machine["CPUDESC"],
+  ].filter((part) => part);
+  lines.push(line("machine", who.join(", ") || "not recorded"));
+  if (info.command !== undefined) lines.push(line("command", info.command.map(quoted).join(" ")));
+  const version = machine["VERSION"];
+  const part = info.partOfDirectory ? " of a directory, without the records beside it" : "";
+  const form = `${info.form}${part}, ${info.littleEndian ? "little" : "big"}-endian`;
+  const size = info.bytes === undefined ? "" : `${bytesText(info.bytes)}, `;
+  lines.push(line("recording", `${size}${form}${version ? `, by perf ${version}` : ""}`));
+  return lines;
+}
+
+/** A line: its name, and what is said. */
+function line(name: string, text: string): string {
+  return `${name.padEnd(NAMES)}${text}`;
 }
 
 function count(n: number, one: string, many: string): string {

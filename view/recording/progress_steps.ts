@@ -1,0 +1,49 @@
+import type { ProgressState } from "../worker/protocol.ts";
+
+/** Least time between two reports, in ms. */
+const REPORTED_MS = 100;
+
+/** Reports how far reading and naming a recording are, no more often than is worth drawing. */
+export class ProgressSteps {
+  readonly #report: (state: ProgressState) => void;
+  #done = 0;
+  #more = 0;
+  #what = "";
+  #last = 0;
+
+  /** @param report Gets each report, and may throw to end the work. */
+  constructor(report: (state: ProgressState) => void) {
+    this.#report = report;
+  }
+
+  /**
+   * Notes bytes that were read.
+   *
+   * @param total Bytes of the file, 0 if that is not known.
+   * @param more How many more there are to read than was known: see `EngineOptions.progress`.
+   */
+  read(what: string, bytes: number, total: number, more: number = 0): void {
+    this.#done += bytes;
+    this.#more += more;
+    const all = total === 0 ? 0 : total + this.#more;
+    this.#say({
+      what,
+      unit: "bytes",
+      done: all === 0 ? this.#done : Math.min(this.#done, all),
+      total: all,
+    });
+  }
+
+  /** Notes how many addresses were looked up. */
+  named(what: string, done: number, total: number): void {
+    this.#say({ what, unit: "addresses", done, total });
+  }
+
+  #say(state: ProgressState): void {
+    const now = performance.now();
+    if (state.what === this.#what && now - this.#last < REPORTED_MS) return;
+    this.#what = state.what;
+    this.#last = now;
+    this.#report(state);
+  }
+}

@@ -1,0 +1,17 @@
+import { assertEquals } from "@std/assert";
+import type { ProgressState } from "../worker/protocol.ts";
+import { ProgressSteps } from "./progress_steps.ts";
+
+Deno.test("progress: bytes of both passes over a file count, so that the first one is not all", () => {
+  const states: ProgressState[] = [];
+  const steps = new ProgressSteps((state) => states.push(state));
+  // The engine says before the scan that it reads the file twice.
+  steps.read("Reading", 0, 100, 100);
+  steps.named("Naming", 3, 10);
+  steps.read("Reading", 100, 100);
+  assertEquals(states, [
+    { what: "Reading", unit: "bytes", done: 0, total: 200 },
+    { what: "Naming", unit: "addresses", done: 3, total: 10 },
+    { what: "Reading", unit: "bytes", done: 100, total: 200 },
+  ]);
+});
