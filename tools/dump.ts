@@ -138,7 +138,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
       const { add, finish } = progressOf("dump", reader.fileSize);
       const time = range && await resolveTime(range, () => sampleSpan(reader));
-      const wish = { ...options, ...(time === undefined ? {} : { time }), progress: add };
+      const wish = { ...options, time, progress: add };
       const threads = textJobs(jobs, reader);
       if (bundle === undefined) {
         return await dumpFile(reader, file, threads, wish).finally(finish);

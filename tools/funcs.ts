@@ -396,7 +396,7 @@ async function ofTrace(question: Question): Promise<number> {
   });
   if (counts === undefined) throw new InputError(`${name}: no Intel PT`);
   const resolver = await resolverOf(flags, name, {
-    ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+    machine: sideband.recorded,
     parameters: false,
     debugInformation: inline && sort.includes("sym") ||
       sort.some((key) => key.startsWith("src")),
@@ -518,7 +518,7 @@ async function ofSamples(question: Question): Promise<number> {
   const dataTypes = await dataTypesOf?.(name, { engine, resolver }, value);
   const table = await functionTable(engine, counts, resolver, {
     ...wantedOf(question, eventNames),
-    ...(dataTypes === undefined ? {} : { dataTypes }),
+    dataTypes,
     progress: progress.names,
   });
   progress.finish();

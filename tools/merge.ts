@@ -74,7 +74,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const report = await writeRecording("merge", flags, async ({ output }) => {
     const progress = new Progress("merge", bytes);
     const done = await mergeRecordings(inputs, output, {
-      ...(time === undefined ? {} : { time }),
+      time,
       progress: progress.add,
     });
     progress.finish();

@@ -451,7 +451,7 @@ async function run(flags: PtFlags): Promise<number> {
     const guest = namedImages("guest-image", value["guest-image"]);
     const code = await codeOf(sideband, value, imagesOf(value.image, name), guest);
     const resolver = await resolverOf(flags, name, {
-      ...(recorded === undefined ? {} : { machine: recorded }),
+      machine: recorded,
       parameters: false,
       debugInformation: on.source,
     });

@@ -74,7 +74,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const names = on.remove ? undefined : new Pseudonyms(keyOf(value["key-file"]));
     const edit = new Redact(reader, {
       ...(what === undefined ? {} : { what: new Set(what) }),
-      ...(names === undefined ? {} : { names }),
+      names,
       keep,
     });
     const path = await writeRecording("redact", flags, async ({ output, path }) => {

@@ -520,7 +520,7 @@ function jsonEntry(entry: BundleEntry, shown: (name: string) => string): Record<
       discriminator: frame.discriminator,
       inlined: frame.inlined,
     })),
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   };
 }
 

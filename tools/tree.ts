@@ -145,7 +145,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       callers: on.callers,
       fullNames: on["full-names"],
       ...screen,
-      ...(most === undefined ? {} : { lines: most }),
+      lines: most,
     };
     const inFocus = focus === undefined
       ? ""

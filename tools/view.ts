@@ -127,7 +127,7 @@ function ptOf(name: string, flags: ViewFlags): PtService | undefined {
       code: (sideband) => codeOf(sideband, flags.value, imagesOf(undefined, name)),
       resolver: (machine) =>
         resolverOf(flags, name, {
-          ...(machine === undefined ? {} : { machine }),
+          machine,
           parameters: false,
           debugInformation: false,
         }),

@@ -85,9 +85,9 @@ export async function dump(reader: PerfDataReader, options: DumpOptions): Promis
   const start = before?.start;
   if (before !== undefined) consumer.auxtraceType = before.auxtraceType;
   const engine = await runEngine(reader, [consumer], {
-    ...(order === undefined ? {} : { order }),
-    ...(start === undefined ? {} : { from: start }),
-    ...(progress === undefined ? {} : { progress }),
+    order,
+    from: start,
+    progress,
     // What cannot be read of the features is missing from the text; the reader reports the rest.
     diagnostics: diagnostics ?? (() => {}),
   });

@@ -242,7 +242,7 @@ export class Recording implements Disposable {
     );
     const { streams } = await readAuxTrace(await this.#open());
     return streams.map((stream: AuxStream) => ({
-      ...(stream.cpu === undefined ? {} : { cpu: stream.cpu }),
+      cpu: stream.cpu,
       ...(stream.tid === undefined || stream.tid < 0 ? {} : { tid: stream.tid }),
       size: auxStreamBytes(stream),
       read: async () => {
@@ -347,12 +347,12 @@ export class Recording implements Disposable {
         parameters: false,
         turn: this.#turns.turn,
         places: symbols === "machine" ? machine.machinePlaces() : {},
-        ...(this.#bundle === undefined ? {} : { bundle: this.#bundle }),
+        bundle: this.#bundle,
       });
     const reader = await this.#open();
     const engine = await runEngine(reader, [consumer], {
       ...this.#progressIn(reader),
-      ...(filter === undefined ? {} : { filter }),
+      filter,
       ...(this.#options.diagnostics === undefined
         ? {}
         : { diagnostics: this.#options.diagnostics }),

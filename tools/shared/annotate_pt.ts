@@ -55,7 +55,7 @@ export async function readTracedInsns(
     period: count,
   };
   const resolver = await resolverOf(flags, name, {
-    ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+    machine: sideband.recorded,
     parameters: false,
     debugInformation: true,
   });
@@ -71,7 +71,7 @@ export async function readTracedInsns(
       return {
         name: shortName(mapped),
         path: mapped.name,
-        ...(buildId === undefined ? {} : { buildId }),
+        buildId,
       };
     }),
     ...{ functions: named.functions, frames: named.frames, places: named.places },

@@ -196,9 +196,9 @@ async function collectSamples(
   const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
   const how: ProfileOptions = {
-    ...(timed === undefined ? {} : { timed }),
-    ...(switches === undefined ? {} : { switches }),
-    ...(threads === undefined ? {} : { threads }),
+    timed,
+    switches,
+    threads,
     weight,
     ...(isTime ? { filter } : {}),
     lines: debugInformation,

@@ -159,7 +159,7 @@ export async function lookAhead(source: ByteSource): Promise<SeenAhead> {
   }
   let at = 0;
   const again: ByteSource = {
-    ...(source.temp === undefined ? {} : { temp: source.temp }),
+    temp: source.temp,
     read: (into: Uint8Array) => {
       while (seen.length > 0) {
         const block = seen[0] as Uint8Array;
@@ -269,9 +269,9 @@ export async function codeFiles(
     arch: machine?.arch,
     release: machine?.release,
     ...(symfs === undefined ? {} : { symfs, byBuildId: new BuildIdFolder(found, symfs) }),
-    ...(vmlinux === undefined ? {} : { vmlinux }),
-    ...(guestVmlinux === undefined ? {} : { guestVmlinux }),
-    ...(guestmount === undefined ? {} : { guestMount: guestmount }),
+    vmlinux,
+    guestVmlinux,
+    guestMount: guestmount,
   };
   const local: CodeFiles = {
     open: (object) => openCodeFile(found, object, places),

@@ -112,7 +112,7 @@ async function ptScriptOf(
   }
   const code = await codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
-    ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+    machine: sideband.recorded,
     parameters: false,
     debugInformation: wish?.add.has("srcline") === true,
   });

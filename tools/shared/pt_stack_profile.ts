@@ -60,7 +60,7 @@ async function decode(
   const names = new PtNames(
     code,
     await resolverOf(flags, name, {
-      ...(sideband.recorded === undefined ? {} : { machine: sideband.recorded }),
+      machine: sideband.recorded,
       parameters: false,
       debugInformation: false,
     }),

@@ -17,7 +17,7 @@ async function openWhole(
   const code = await codeOf(sideband, flags.value, imagesOf(image, name), guest);
   const isList = typeof by === "object" && "list" in by;
   const resolver = await resolverOf(flags, name, {
-    ...(recorded === undefined ? {} : { machine: recorded }),
+    machine: recorded,
     parameters: false,
     debugInformation: isList && by.list.source,
   });

@@ -65,7 +65,7 @@ export function ptWorkers(
     jobs,
     about,
     start: () => new Worker(new URL("./pt_worker.ts", import.meta.url), { type: "module" }),
-    ...(progress === undefined ? {} : { progress }),
+    progress,
   };
 }
 

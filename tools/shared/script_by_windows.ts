@@ -85,7 +85,7 @@ export async function makeScript(
       wants: { inline: unwinds && !on["no-inline"] && chains, lines },
       clock: asksFor(wish, "tod") ? await clockOf(reader) : undefined,
       shown: shownRecords(on, filter?.cpus),
-      options: { ...(filter === undefined ? {} : { filter }), unwind: resolver },
+      options: { filter, unwind: resolver },
       resolver,
       code: CODE_FIELDS.some((field) => asksFor(wish, field))
         ? (engine) => codeReader(engine, name, flags.value)

@@ -49,7 +49,7 @@ export async function featuresFirst(source: ByteSource): Promise<ByteSource> {
   }
   let at = 0;
   const whole: StreamSource = {
-    ...(source.temp === undefined ? {} : { temp: source.temp }),
+    temp: source.temp,
     read(into) {
       if (at === count) return source.read(into);
       const part = head.subarray(at, Math.min(count, at + into.length));

@@ -55,13 +55,13 @@ export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
   const { "guest-vmlinux": guestVmlinux, "guest-kallsyms": guestKallsyms } = value;
   return {
     demangle: !on["no-demangle"],
-    ...(symbols === undefined ? {} : { symbols }),
-    ...(symfs === undefined ? {} : { symfs }),
-    ...(vmlinux === undefined ? {} : { vmlinux }),
-    ...(kallsyms === undefined ? {} : { kallsyms }),
-    ...(guestVmlinux === undefined ? {} : { guestVmlinux }),
-    ...(guestKallsyms === undefined ? {} : { guestKallsyms }),
-    ...(guestmount === undefined ? {} : { guestMount: guestmount }),
+    symbols,
+    symfs,
+    vmlinux,
+    kallsyms,
+    guestVmlinux,
+    guestKallsyms,
+    guestMount: guestmount,
   };
 }
 

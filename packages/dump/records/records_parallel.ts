@@ -122,11 +122,11 @@ function aboutOf(
   const words = filterWords(filter ?? {});
   if (words === undefined) return undefined;
   return {
-    ...(format === undefined ? {} : { format }),
+    format,
     ...(u64 === undefined ? {} : { u64 }),
-    ...(types === undefined ? {} : { types }),
-    ...(from === undefined ? {} : { from }),
-    ...(order === undefined ? {} : { order }),
+    types,
+    from,
+    order,
     ...(filter === undefined ? {} : { filter: numbers }),
     ...((event ?? comm ?? dso) === undefined ? {} : { words }),
   };

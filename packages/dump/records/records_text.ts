@@ -79,7 +79,7 @@ export function makeRecords(
     ...(filter === undefined && sent === undefined
       ? {}
       : { filter: { ...filter, ...sent?.tests } }),
-    ...(csvLine === undefined ? {} : { csvLine }),
+    csvLine,
   };
   return new RecordsText(reader, write, { ...options, diagnostics: () => {} }, sent);
 }
@@ -160,11 +160,11 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     return await runEngine(this.#reader, [this], {
       order: isTimeOrdered(this.#options) ? "time" : "file",
       unwind,
-      ...(jit === undefined ? {} : { jit }),
+      jit,
       stitchLbr,
-      ...(inflate === undefined ? {} : { inflate }),
-      ...(progress === undefined ? {} : { progress }),
-      ...(diagnostics === undefined ? {} : { diagnostics }),
+      inflate,
+      progress,
+      diagnostics,
     });
   }
 

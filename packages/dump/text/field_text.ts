@@ -60,7 +60,7 @@ export function fieldStep(
   format?: FieldFormat,
   { offset, size }: FieldPlace = NOWHERE,
 ): FieldStep {
-  return { before: piece(before), ...(format === undefined ? {} : { format }), offset, size };
+  return { before: piece(before), format, offset, size };
 }
 
 /**

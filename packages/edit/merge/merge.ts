@@ -123,7 +123,7 @@ export async function mergeRecordings(
     await copyRecording(part.input.reader, new Body(output), {
       edit,
       ...(turns === undefined ? {} : { settled: (records) => turns.wait(part, records) }),
-      ...(options.progress === undefined ? {} : { progress: options.progress }),
+      progress: options.progress,
     });
     await turns?.leave(part);
     edit.finish();

@@ -203,7 +203,7 @@ export class PartEdit implements Edit {
         {
           ...record,
           body,
-          ...(sampleId === undefined ? {} : { sample_id: sampleId }),
+          sample_id: sampleId,
         } as typeof record,
         { littleEndian: batch.littleEndian, event: isKernels ? written : event },
       );

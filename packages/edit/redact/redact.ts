@@ -167,7 +167,7 @@ export class Redact implements Edit {
         name,
         misc,
         body,
-        ...(sample_id === undefined ? {} : { sample_id }),
+        sample_id,
       } as typeof record,
       context,
     );

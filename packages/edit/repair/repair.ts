@@ -72,7 +72,7 @@ export async function repairRecording(
     batches: (options) => salvage.batches(options),
     // A feature that is cut, or lies outside of the file, is left out.
     lostFeature: take,
-    ...(progress === undefined ? {} : { progress }),
+    progress,
   });
   return {
     lost: salvage.lost,

@@ -150,7 +150,7 @@ class InsnAdder {
     if (this.#known.has(address)) return;
     this.#known.add(address);
     const { object, origin, segments } = this.#symbols;
-    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
+    const info = { ...object, segments, origin };
     this.#writer.add(info, address, resolution);
   }
 

@@ -37,7 +37,7 @@ export function* speedscope(
     text.string(
       (frame > 0 ? ",\n" : "\n") + JSON.stringify({
         name,
-        ...(file === undefined ? {} : { file }),
+        file,
         ...(line > 0 ? { line } : {}),
       }),
     );

@@ -110,7 +110,7 @@ export async function writePtScript(
     whole,
     {
       ...(hasManyLines(options.itrace) ? { rangeBytes: TEXT_RANGE } : {}),
-      ...(progress === undefined ? {} : { progress }),
+      progress,
       ...workers,
     },
     join,
@@ -142,14 +142,14 @@ async function byOneThread(
   };
   const samples: PtSamples = new PtSamples(code, new PtClock(trace), sideband.history, {
     ...options,
-    ...(recorded === undefined ? {} : { recorded }),
+    recorded,
     merge,
     idle: print,
   });
   begins?.(samples);
   const counts = await decodePt(trace, source, sideband, code, samples, {
     wants,
-    ...(progress === undefined ? {} : { progress }),
+    progress,
     ...(merge ? { slice: SLICE } : {}),
     quick: options.itrace.quick ?? 0,
   });

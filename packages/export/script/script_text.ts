@@ -165,7 +165,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
       nanoseconds,
       traces: this.samples.traces,
       code,
-      ...(counters === undefined ? {} : { counters }),
+      counters,
       ...(keep === undefined ? {} : { keep: (comm, place) => keep(places, comm, place) }),
     });
   }

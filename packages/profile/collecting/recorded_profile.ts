@@ -192,7 +192,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
         this.#spent(interval, WAITING, from, runnable);
         this.#spent(interval, RUNNABLE, runnable, to);
       },
-      ...(ran === undefined ? {} : { ran }),
+      ran,
     }, { filter: this.#filter });
   }
 
@@ -371,7 +371,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
       objects: engine.places.objects.map(({ path, buildId }, number) => ({
         name: shortName(engine.places.mapped[number] ?? { name: path, kernel: false }),
         path,
-        ...(buildId === undefined ? {} : { buildId }),
+        buildId,
       })),
       stacks: columns,
       samples,

@@ -141,7 +141,7 @@ export async function bundlePlaces(
   for (const [number, places] of byObject) {
     const symbols = await resolver.open(objects[number] as SymbolObject);
     const { object, origin, segments } = symbols;
-    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
+    const info = { ...object, segments, origin };
     writer.addObject(info);
     const addresses = Float64Array.from(places, (place) => table.address[place] as number);
     const times = Float64Array.from(

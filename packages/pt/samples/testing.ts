@@ -126,7 +126,7 @@ export async function sampleRows(
     },
   });
   await decodePt(trace, source, sideband, code, sink, {
-    ...(itrace.quick === undefined ? {} : { quick: itrace.quick }),
+    quick: itrace.quick,
   });
   sink.finish();
   await sink.idle();

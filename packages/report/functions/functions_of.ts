@@ -60,8 +60,8 @@ export async function functions(
     lines: rest.inline === true || rest.sort?.some((key) => key.startsWith("src")) === true,
   });
   const engine = await runEngine(reader, [counts], {
-    ...(filter === undefined ? {} : { filter }),
-    ...(diagnostics === undefined ? {} : { diagnostics }),
+    filter,
+    diagnostics,
   });
   const table = await functionTable(engine, counts, symbols, rest);
   return Array.from(table.rows, (row) => ({

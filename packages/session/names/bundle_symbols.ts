@@ -35,7 +35,7 @@ export async function bundleSymbols(
   const writer = new SymbolBundleWriter({ demangle });
   const trust = await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions }) => {
     const { object, origin, segments } = symbols;
-    const info = { ...object, segments, ...(origin === undefined ? {} : { origin }) };
+    const info = { ...object, segments, origin };
     writer.addObject(info);
     resolutions.forEach((resolution, i) => {
       const address = recorded.table.address[rows[i] as number] as number;

@@ -113,8 +113,8 @@ export async function deliverRuns(
   const stats: OrderStats = { queued: 0, violations: 0, peakBytes: 0, spilledBytes: 0 };
   const { from, to, lookAhead = LOOK_AHEAD } = options;
   const span = {
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
+    from,
+    to,
     ...(options.inflate === undefined || ordered ? {} : { inflate: options.inflate }),
   };
   const future = ordered && !reader.isPipe && reader.fileSize !== undefined &&

@@ -18,7 +18,7 @@ export async function readIndex(
   const { size } = reader.data;
   progress?.(0, size);
   const index = await RecordingIndex.read(reader, {
-    ...(blockBytes === undefined ? {} : { blockBytes }),
+    blockBytes,
     progress,
     quiet,
     other: takers.length === 0 ? undefined : (batch, i, hi, lo) => {

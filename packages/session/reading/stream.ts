@@ -90,12 +90,12 @@ function orderOptionsOf(
   { from, to, inflate, lookAhead, hold, order }: EngineOptions,
 ): OrderOptions {
   return {
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-    ...(inflate === undefined ? {} : { inflate }),
-    ...(lookAhead === undefined ? {} : { lookAhead }),
-    ...(hold === undefined ? {} : { hold }),
-    ...(order === undefined ? {} : { order }),
+    from,
+    to,
+    inflate,
+    lookAhead,
+    hold,
+    order,
   };
 }
 

@@ -24,7 +24,7 @@ export function openCompanionDwarf(
   const folder = file.path.slice(0, file.path.lastIndexOf("/")) || "/";
   const sections = (path: string): DwarfSections | undefined => sectionsOf(opened.elf(path));
   return DwarfContext.open(elfDwarfSections(file.elf), {
-    ...(diagnostics === undefined ? {} : { diagnostics }),
+    diagnostics,
     dwp: () => sections(`${runtimePath}.dwp`) ?? sections(`${file.path}.dwp`),
     dwo: ({ name, compDir }) =>
       sections(name.startsWith("/") ? name : `${compDir ?? folder}/${name}`) ??

@@ -38,8 +38,8 @@ export async function elfLookup(
   const miniDebugInfo = await miniDebugInfoOf(found, opened);
   const tables = new ElfTables(file, opened, {
     ...(runtime === undefined ? {} : { runtime: runtime.elf }),
-    ...(miniDebugInfo === undefined ? {} : { miniDebugInfo }),
-    ...(context.shownByPerf === undefined ? {} : { demangle: context.shownByPerf }),
+    miniDebugInfo,
+    demangle: context.shownByPerf,
   });
   const hasDwarf = file.elf.debugSection(".debug_info") !== undefined;
   const debug = found.debug ?? (hasDwarf || runtime === undefined ? file : runtime);

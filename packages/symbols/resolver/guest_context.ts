@@ -38,8 +38,8 @@ export function contextFor({ guest }: SymbolObject, context: ResolverContext): R
     options: {
       ...options,
       ...(machine === undefined ? {} : { machine: { arch: machine.arch } }),
-      ...(guestVmlinux === undefined ? {} : { vmlinux: guestVmlinux }),
-      ...(kallsyms === undefined ? {} : { kallsyms }),
+      vmlinux: guestVmlinux,
+      kallsyms,
     },
     places: guestPlaces(context.places, root),
   };

@@ -77,8 +77,8 @@ function candidatesFor(
   const { buildId } = object;
   const release = context.options.machine?.release;
   const candidates = kernelCandidates({
-    ...(buildId === undefined ? {} : { buildId }),
-    ...(release === undefined ? {} : { release }),
+    buildId,
+    release,
   }, context.places);
   if (isRunning(object, context, opened)) {
     candidates.push({ path: RUNNING_KALLSYMS, kind: "kallsyms" });

@@ -19,7 +19,7 @@ export function withRecorded(
   };
   return {
     origin: files.origin ?? "the recording",
-    ...(files.segments === undefined ? {} : { segments: files.segments }),
+    segments: files.segments,
     get verified() {
       return !guessed;
     },

@@ -239,7 +239,7 @@ export async function nameFrames(
   const outcomes = new LookUpOutcomes();
   const objects = builds.map(({ kind, buildId, reference, paths: [path = ""] }): SymbolObject => ({
     ...{ kind, buildId, path },
-    ...(reference === undefined ? {} : { reference }),
+    reference,
   }));
   let frames = 0;
   const open = (number: number): Promise<ObjectSymbols> =>

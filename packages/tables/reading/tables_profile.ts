@@ -383,7 +383,7 @@ class SampleReader {
     const object = path === undefined ? -1 : this.#builder.object({
       name: shortName({ name: path, kernel: outer.isKernel }),
       path,
-      ...(outer.buildId === undefined ? {} : { buildId: outer.buildId }),
+      buildId: outer.buildId,
     });
     const frames = inlined.toSorted((a, b) => b.depth - a.depth).map(({ frame }) => frame);
     place = this.#builder.place(object, outer.offset, [...frames, outer]);
