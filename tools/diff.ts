@@ -10,10 +10,10 @@ import {
   command,
   complain,
   type FlagsOf,
-  giveUpWriting,
   InputError,
   main,
   parseWord,
+  readyOutput,
   UsageError,
   writeLine,
   writeOut,
@@ -96,7 +96,7 @@ type DiffFlags = FlagsOf<typeof FLAGS>;
 
 async function run(flags: DiffFlags): Promise<number> {
   const { on, value, operands } = flags;
-  giveUpWriting(value.output, value.temp);
+  readyOutput(value.output, { force: on.force, temp: value.temp });
   const by = parseWord("by", value.by, ["total", "samples", "time", "period"]) ?? "total";
   if (on.children && on.paths) throw new UsageError("--children and --paths exclude each other");
   const limit = parseCount("limit", value.limit) ?? 30;

@@ -9,10 +9,10 @@ import {
   command,
   complain,
   type FlagsOf,
-  giveUpWriting,
   listed,
   main,
   oneFile,
+  readyOutput,
   UsageError,
   writeOut,
 } from "./shared/cli.ts";
@@ -123,7 +123,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (Object.hasOwn(BRANCH_FORMATS, format)) {
     const name = oneFile(rest);
     const output = value.output ?? "-";
-    giveUpWriting(output, value.temp);
+    readyOutput(output, { force: on.force, temp: value.temp });
     return await aboutAsync(name, () => exportBranches(format, name, flags, output));
   }
   for (const flag of ["binary", "form"] as const) {
@@ -146,7 +146,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (output === "-" && format !== "folded" && Deno.stdout.isTerminal()) {
     throw new UsageError("standard output is a terminal: -o FILE");
   }
-  giveUpWriting(output, value.temp);
+  readyOutput(output, { force: on.force, temp: value.temp });
   const isFolded = format === "folded";
   if (value.event !== undefined && !isFolded) {
     throw new UsageError("--event chooses what folded shows; the other formats have all events");

@@ -8,10 +8,10 @@ import {
   command,
   complain,
   type FlagsOf,
-  giveUpWriting,
   main,
   oneFile,
   parseWord,
+  readyOutput,
   UsageError,
 } from "./shared/cli.ts";
 import {
@@ -66,7 +66,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const output = value.output;
   if (output === undefined) throw new UsageError("no output: -o flame.html, or -o -");
-  giveUpWriting(output, value.temp);
+  readyOutput(output, { force: on.force, temp: value.temp });
   const root = parseWord("root", value.root, ["process", "thread", "none"]);
   const color = parseWord("color", value.color, ["object", "kind"]);
   const width = Number(value.width ?? 1200);

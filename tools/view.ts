@@ -19,10 +19,10 @@ import {
   command,
   complain,
   type FlagsOf,
-  giveUpWriting,
   InputError,
   main,
   oneFile,
+  readyOutput,
   UsageError,
   writeLine,
 } from "./shared/cli.ts";
@@ -88,7 +88,7 @@ async function run(flags: ViewFlags): Promise<number> {
     throw new UsageError(`expected one file, or two to compare, not ${operands.length}`);
   }
   if (base === "-") throw new UsageError("BASE is a file, not a pipe");
-  giveUpWriting(value.output, value.temp);
+  readyOutput(value.output, { force: on.force, temp: value.temp });
   const weight = parseWeight(value.weight);
   if (weight !== "period" && on.pt) {
     throw new UsageError("--weight counts what context switches say, and --pt what Intel PT does");

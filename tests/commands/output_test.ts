@@ -83,6 +83,32 @@ for (const { name, args, files } of WRITERS) {
     }));
 }
 
+Deno.test("output: a target that cannot be written is said before the recording is read", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/old.html`, "old");
+    for (
+      const words of [["view"], ["flame"], ["diff", "base"], ["export", "pprof"], [
+        "export",
+        "bolt",
+      ]]
+    ) {
+      const [name = "", ...args] = words;
+      // Neither is there, so that the first that is looked at is the one that is said.
+      const ask = (output: string) => tool(name, [...args, "-o", output, `${folder}/no.data`]);
+      const taken = await ask(`${folder}/old.html`);
+      assertEquals([taken.code, taken.err], [
+        1,
+        `${name}: ${folder}/old.html: exists; --force overwrites it\n`,
+      ]);
+      const lost = await ask(`${folder}/no/new.html`);
+      assertEquals([lost.code, lost.err], [
+        1,
+        `${name}: ${folder}/no/new.html: no such file or directory\n`,
+      ]);
+    }
+    assertEquals(names(folder), ["old.html"]);
+  }));
+
 /** Mounts a file system of 64 KB; throws where there is no program for it. */
 async function mountFolder(folder: string): Promise<boolean> {
   const { success } = await new Deno.Command("mount", {

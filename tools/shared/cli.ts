@@ -564,6 +564,22 @@ export function openOutput(path: string, force: boolean): NewFile {
   return about(path, () => newFile(path, { force }));
 }
 
+/**
+ * Looks at an output before work that takes long, which would be lost if the output could not be written then.
+ * Gives up the permission to write if it is standard output.
+ *
+ * @param path The output; `-` is standard output.
+ * @param options `force`: whether a file may be replaced. `temp`: the folder of temporary files.
+ * @throws {InputError} If the name is taken and `force` is not set, or no file can be created there.
+ */
+export function readyOutput(
+  path: string | undefined,
+  { force, temp }: { readonly force: boolean; readonly temp: string | undefined },
+): void {
+  giveUpWriting(path, temp);
+  if (path !== undefined && path !== "-") openOutput(path, force).close();
+}
+
 /** Writes a whole file under a name: all of it, or nothing. */
 export function writeOutput(path: string, bytes: Uint8Array | string, force: boolean): void {
   using file = openOutput(path, force);

@@ -1,6 +1,6 @@
 import type { Weight, Weights } from "./selection.ts";
 import type { StackRows } from "@perfdata/export/view-profile";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/elements";
 
 /** The function for samples without a stack. */
 export const NO_STACK = -1;
@@ -15,18 +15,12 @@ export interface Group {
   readonly carried: number[] | undefined;
   /** Weight of the group. */
   readonly total: number;
-  /** Weight of samples that are in the function itself; towards callers, of stacks that start at it. */
+  /** Weight of samples that are in the function itself; towards callers, callers have none. */
   readonly self: number;
 }
 
 /** Which way stacks are walked: towards callees, or towards callers. */
 export type Direction = "down" | "up";
-
-/** What {@linkcode Group.self} is called, in a column and behind a share. */
-export const OWN: Readonly<Record<Direction, { readonly title: string; readonly text: string }>> = {
-  down: { title: "Self", text: "itself" },
-  up: { title: "Start", text: "start here" },
-};
 
 /** Stacks with the weight of what is selected. */
 export class CallGraph {
@@ -68,7 +62,7 @@ export class CallGraph {
           row = intAt(end, row);
         }
       }
-      return groups.all();
+      return groups.all(true);
     }
     if (direction === "down") {
       for (let row = 0; row < parent.length; row = intAt(end, row)) {
@@ -79,7 +73,7 @@ export class CallGraph {
         groups.add(intAt(item, row), row, floatAt(this.self, row));
       }
     }
-    const all = groups.all();
+    const all = groups.all(true);
     if (this.bare > 0) {
       const rest = { rows: [], carried: undefined, self: this.bare };
       all.push({ item: NO_STACK, total: this.bare, ...rest });
@@ -101,7 +95,7 @@ export class CallGraph {
         }
       }
     }
-    return groups.all();
+    return groups.all(direction === "down");
   }
 
   /** The group that a path of functions leads to. */
@@ -139,14 +133,12 @@ class GroupMaker {
     group.sum += weight;
   }
 
-  all(): Group[] {
-    const { self, stacks: { parent } } = this.#graph;
+  /** @param hasSelf Whether samples can be in the functions themselves, and not only in what they called. */
+  all(hasSelf: boolean): Group[] {
+    const { self } = this.#graph;
     return Array.from(this.#groups, ([item, { rows, carried, sum }]) => {
       let own = 0;
-      for (const [i, row] of rows.entries()) {
-        // Towards callers, what nobody called ends here.
-        own += !this.#isUp ? floatAt(self, row) : intAt(parent, row) < 0 ? numberAt(carried, i) : 0;
-      }
+      if (hasSelf) { for (const row of rows) own += floatAt(self, row); }
       const weights = this.#isUp ? carried : undefined;
       return { item, rows, carried: weights, total: sum, self: own };
     });

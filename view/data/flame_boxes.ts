@@ -15,7 +15,7 @@ export interface FlameBoxes {
   readonly width: Float64Array;
   /** Weight. */
   readonly total: Float64Array;
-  /** Weight of the function itself; towards callers, of the stacks that start at it. */
+  /** Weight of the function itself; towards callers, callers have none. */
   readonly self: Float64Array;
   /** Which way stacks were walked. */
   readonly direction: Direction;

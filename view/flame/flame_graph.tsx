@@ -1,6 +1,7 @@
 import { PLAIN_COLOR } from "@perfdata/export/flame-colors";
 import { floatAt, intAt } from "@perfdata/format/elements";
-import { OWN } from "../data/call_graph.ts";
+import { NO_STACK } from "../data/call_graph.ts";
+import { NO_STACK_TEXT } from "../ui/context.ts";
 import type { FlameBoxes } from "../data/flame_boxes.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
 import {
@@ -198,9 +199,10 @@ function Facts(
       <strong>{names[fn] ?? "[no stack]"}</strong> <span class="soft">{objectOf(fn)}</span>{" "}
       {percent(total, boxes.sum)} of all
       {up >= 0 && `, ${percent(total, floatAt(boxes.total, up))} of its parent`},{" "}
-      {percent(self, boxes.sum)} {OWN[boxes.direction].text}; {counted}{" "}
+      {percent(self, boxes.sum)} itself; {counted}{" "}
       {counted === "samples" ? grouped(total) : amount(total, unit)}
       {said !== "" && `; ${said}`}
+      {fn === NO_STACK && `; ${NO_STACK_TEXT}`}
     </>
   );
 }

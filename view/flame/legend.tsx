@@ -1,4 +1,5 @@
 import { KIND_COLORS, PLAIN_COLOR, PMU_COLORS } from "@perfdata/export/flame-colors";
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import type { Coloring } from "../ui/state.ts";
 import type { ProfileViewProps } from "../ui/context.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";
@@ -23,18 +24,18 @@ export function Legend(
         color: PMU_COLORS[pmu % PMU_COLORS.length] ?? PLAIN_COLOR,
       }));
     }
-    const counts = new Map<number, { fn: number; count: number }>();
-    for (const [fn, object] of facts.functions.object.entries()) {
-      const known = counts.get(object);
-      if (known === undefined) counts.set(object, { fn, count: 1 });
+    const counts = new Map<string, { fn: number; count: number }>();
+    const { object: objects, kind } = facts.functions;
+    for (const [fn, object] of objects.entries()) {
+      const isKernel = ((kind[fn] ?? 0) & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL;
+      const name = isKernel ? "kernel" : facts.objects[object]?.name;
+      if (name === undefined) continue;
+      const known = counts.get(name);
+      if (known === undefined) counts.set(name, { fn, count: 1 });
       else known.count++;
     }
-    return [...counts].filter(([object]) => object >= 0)
-      .sort(([, a], [, b]) => b.count - a.count).slice(0, MOST)
-      .map(([object, { fn }]) => ({
-        name: facts.objects[object]?.name ?? "?",
-        color: open.colors[fn] ?? PLAIN_COLOR,
-      }));
+    return [...counts].sort(([, a], [, b]) => b.count - a.count).slice(0, MOST)
+      .map(([name, { fn }]) => ({ name, color: open.colors[fn] ?? PLAIN_COLOR }));
   }, [facts, open.colors, coloring, pmus]);
   return (
     <ul

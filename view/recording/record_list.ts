@@ -3,6 +3,11 @@ import { type HexRun } from "@perfdata/dump/hex-run";
 import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
 import { dumpRecordName, recordTypeOfName } from "@perfdata/dump/record-names";
 import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import {
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+} from "@perfdata/format/perf-event";
+import { PERF_RECORD_SWITCH, PERF_RECORD_SWITCH_CPU_WIDE } from "@perfdata/format/record-types";
 import { floatAt } from "@perfdata/format/elements";
 import type { IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import { RecordFacts } from "./record_facts.ts";
@@ -230,7 +235,10 @@ export class RecordList {
       tid,
       cpu,
       event: this.#eventNames[event] ?? "",
-      text: summary(hexOfRecord(this.#reader, batch, i, number)),
+      text: [
+        ...switchText(type, batch.misc(i)),
+        ...summary(hexOfRecord(this.#reader, batch, i, number), { pid, tid }),
+      ].join(", "),
     };
   }
 }
@@ -292,17 +300,30 @@ function fieldOf(
 const MOST_FIELDS = 12;
 /** What has columns of its own, or says nothing in a line. */
 const LEFT_OUT =
-  /^\.(header|sample_id)\b|\.(padding|tail|length|len|reserved\w*)$|^\.(pid|tid|time|cpu|id|stream_id|identifier)$/;
+  /^\.(header|sample_id)\b|\.(padding|tail|length|len|reserved\w*)$|^\.(time|cpu|id|stream_id|identifier)$/;
 
-function summary(runs: readonly HexRun[]): string {
+/** What a context switch was: it is in the header of its record. */
+function switchText(type: number, misc: number): readonly string[] {
+  if (type !== PERF_RECORD_SWITCH && type !== PERF_RECORD_SWITCH_CPU_WIDE) return [];
+  if ((misc & PERF_RECORD_MISC_SWITCH_OUT) === 0) return ["in"];
+  return [(misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) === 0 ? "out" : "out, preempted"];
+}
+
+/** @param row The process and thread that have columns of their own: others, such as a child, are named. */
+function summary(
+  runs: readonly HexRun[],
+  row: { readonly pid: number; readonly tid: number },
+): readonly string[] {
   const parts: string[] = [];
   for (const { field, value } of runs) {
     if (value === undefined || LEFT_OUT.test(field)) continue;
+    if (field === ".pid" && value === `${row.pid}`) continue;
+    if (field === ".tid" && value === `${row.tid}`) continue;
     if (parts.length === MOST_FIELDS) {
       parts.push("…");
       break;
     }
     parts.push(`${field.replace(/^\./, "")} ${value}`);
   }
-  return parts.join(", ");
+  return parts;
 }

@@ -1,4 +1,3 @@
-import { type Direction, OWN } from "../data/call_graph.ts";
 import type { TreeRow, TreeRows } from "../data/view_engine.ts";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, percent } from "../ui/format.ts";
@@ -6,9 +5,9 @@ import { FunctionCell } from "../ui/function_cell.tsx";
 import { Grid, Share } from "../ui/grid.tsx";
 import { type JSX, useEffect, useRef, useState } from "../ui/preact.ts";
 
-const columnsOf = (direction: Direction) => [
+const COLUMNS = [
   { title: "Total", class: "total" },
-  { title: OWN[direction].title, class: "self" },
+  { title: "Self", class: "self" },
   { title: "Function", class: "name" },
   { title: "Object", class: "object" },
 ];
@@ -157,7 +156,7 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
           class="tree"
           role="treegrid"
           label="Callers and callees"
-          columns={columnsOf(direction)}
+          columns={COLUMNS}
           count={lines.length}
           height={24}
           at={at}

@@ -38,6 +38,11 @@ export function objectOf({ functions, objects }: ProfileFacts, fn: number): stri
   return objects[functions.object[fn] ?? -1]?.name ?? "";
 }
 
+/** What `[no stack]` stands for. */
+export const NO_STACK_TEXT =
+  "neither an address nor callers are known of these samples; of time off the CPU, " +
+  "no sample of the thread came before it";
+
 /** The name of a function, as far as one is known. */
 export function nameOf({ functions }: ProfileFacts, fn: number): string {
   return functions.name[fn] ?? "[no stack]";

@@ -1,4 +1,11 @@
-import { isInlined, isUnverified, nameOf, type ProfileViewProps } from "./context.ts";
+import { NO_STACK } from "../data/call_graph.ts";
+import {
+  isInlined,
+  isUnverified,
+  nameOf,
+  NO_STACK_TEXT,
+  type ProfileViewProps,
+} from "./context.ts";
 import type { ComponentChildren, JSX } from "./preact.ts";
 
 /** The name of a function in a line of a grid; a click shows it in the sandwich. */
@@ -10,8 +17,9 @@ export function FunctionCell(
   },
 ): JSX.Element {
   const name = nameOf(facts, fn);
+  const hint = fn === NO_STACK ? `${name}: ${NO_STACK_TEXT}` : name;
   return (
-    <div class="name" role="gridcell" title={name}>
+    <div class="name" role="gridcell" title={hint}>
       {children}
       <button
         type="button"

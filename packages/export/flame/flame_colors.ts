@@ -10,7 +10,6 @@ export type FlameColoring = "object" | "kind" | "change";
  * lightened until black text on them is readable.
  */
 const HUES = [
-  "#e8b04f",
   "#7cc4ec",
   "#4fb896",
   "#ece573",
@@ -20,10 +19,13 @@ const HUES = [
   "#b9c97a",
 ];
 
+/** The color of the kernel. */
+const KERNEL_COLOR = "#e8b04f";
+
 /** Colors by kind, with what each stands for. */
 export const KIND_COLORS: readonly { readonly label: string; readonly color: string }[] = [
   { label: "user", color: "#7cc4ec" },
-  { label: "kernel", color: "#e8b04f" },
+  { label: "kernel", color: KERNEL_COLOR },
   { label: "JIT", color: "#4fb896" },
   { label: "other", color: "#b8b8b8" },
   { label: "inlined", color: "#dda1c4" },
@@ -102,6 +104,8 @@ export function functionColors(
       const at = kind & FUNCTION_KIND.INLINED ? 4 : kind & FUNCTION_KIND.LEVEL;
       return shade(KIND_COLORS[at]?.color ?? PLAIN_COLOR, by);
     }
+    // The kernel, its modules and BPF programs have one hue, in both colorings.
+    if ((kind & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL) return shade(KERNEL_COLOR, by);
     if (object < 0) return shade(PLAIN_COLOR, by);
     const hue = HUES[object % HUES.length] ?? PLAIN_COLOR;
     return shade(hue, by);

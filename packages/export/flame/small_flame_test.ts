@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { smallProfile } from "../testing.ts";
+import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { changeColor, functionColors, KIND_COLORS, shareChange } from "./flame_colors.ts";
 import { type FlameData, flameData } from "./flame_data.ts";
 import { amount, boxFacts, boxName, flameFunctionName, percentage } from "./flame_text.ts";
@@ -183,11 +184,22 @@ Deno.test("changeColor: gray without a change, full blue and orange from a fifth
   assertEquals(changeColor(0.05), "#e5ad85");
 });
 
+Deno.test("functionColors: the kernel and its modules have one color, that of no other object", () => {
+  const objects = [...Array(20).keys()];
+  const { KERNEL, USER } = FUNCTION_KIND;
+  const functionKind = objects.map((object) => object % 2 === 0 ? KERNEL : USER);
+  const data = { names: objects.map(() => "f"), functionObject: objects, functionKind };
+  const colors = functionColors(data, "object");
+  const ofKernel = new Set(colors.filter((_, i) => functionKind[i] === KERNEL));
+  assertEquals([...ofKernel], [functionColors(data, "kind")[0]]);
+  assertEquals(colors.filter((color, i) => functionKind[i] === USER && ofKernel.has(color)), []);
+});
+
 Deno.test("functionColors: names differ in shade; objects and kinds in hue", () => {
   const data = {
     names: ["a", "a", "a", "a", "b"],
     functionObject: [0, 0, 1, -1, 0],
-    functionKind: [0, 1, 0, 0, 0],
+    functionKind: [0, 2, 0, 0, 0],
   };
   const [first, sameObject, otherObject, none, otherName] = functionColors(data, "object");
   assertEquals(first, sameObject);
