@@ -6,18 +6,18 @@ import { visible } from "./text/visible.ts";
  */
 export type PerfDataErrorCode = "not-perf-data" | "cut" | "damaged";
 
-/** Where in a file something went wrong, and what. */
+/** Location and kind of an error, for the constructor of {@link PerfDataError}. */
 export interface ErrorPlace {
-  /** What is wrong; `damaged` where it is not given. */
+  /** Kind of error; `damaged` by default. */
   readonly code?: PerfDataErrorCode;
   /** Byte offset in the file, if it is known. */
   readonly offset?: bigint | number;
-  /** The record that was being read: its type and its index in file order, where there is one. */
+  /** Type of the record that was being read, and its index in file order, if known. */
   readonly record?: { readonly type: number; readonly index?: number };
 }
 
 /**
- * A `perf.data` file, record, attr or feature that is not what its format says.
+ * Error for a `perf.data` file, record, attr or feature that violates the format.
  *
  * The message is one line of the form "what was being read: what was found, what was expected".
  *
@@ -36,23 +36,23 @@ export interface ErrorPlace {
 export class PerfDataError extends Error {
   /** The class, as error messages show it. */
   override readonly name: string = "PerfDataError";
-  /** What is wrong. */
+  /** Kind of error. */
   readonly code: PerfDataErrorCode;
   /** Byte offset in the file, or `undefined` if the input has no offsets. */
   readonly offset: bigint | undefined;
-  /** The record that was being read, if there is one. */
+  /** Type and index of the record that was being read, if any. */
   readonly record: ErrorPlace["record"];
 
-  /** Makes an error; `place` says where in the file it happened. */
+  /** Creates an error; `place` is the location in the file. */
   constructor(message: string, place: ErrorPlace = {}) {
-    // A name from the file may hold line ends or escape sequences.
+    // A name from the file may contain line ends or escape sequences.
     super(visible(message));
     this.code = place.code ?? "damaged";
     this.offset = place.offset === undefined ? undefined : BigInt(place.offset);
     this.record = place.record;
   }
 
-  /** The message with the offset before it, as the tools print it: `0x1a40: …`. */
+  /** Returns the message with the offset before it, as the tools print it: `0x1a40: …`. */
   located(): string {
     return this.offset === undefined
       ? this.message
@@ -61,8 +61,8 @@ export class PerfDataError extends Error {
 }
 
 /**
- * Receives what a tolerant reader found wrong and went on from.
+ * Receives the errors that a tolerant reader skips.
  *
- * Each call is one thing that was skipped or cut; a reader in strict mode throws the same error.
+ * Each call reports one place that was skipped or cut. A reader in strict mode throws the same error.
  */
 export type Diagnostics = (error: PerfDataError) => void;

@@ -1,15 +1,15 @@
 /**
- * Elements of columns, checked: an index past the end is a fault of the code that asks, and would go on as
- * `undefined` that calls itself a number. A reader for each kind of array, for a reader of all kinds takes
- * several times as long. Loops that run once per record, packet or instruction index the columns themselves.
+ * Checked element access for typed arrays. An index past the end would otherwise return `undefined`, typed as a number.
+ * There is one function for each type of array: one function for all types is several times slower.
+ * Loops that run once per record, packet or instruction index the columns directly.
  */
 
-function past(length: number, at: number): never {
+function throwOutOfRange(length: number, at: number): never {
   throw new RangeError(`element ${at} of ${length}`);
 }
 
 /**
- * The element of a column of 32-bit signed numbers.
+ * Returns the element of a column of signed 32-bit numbers.
  *
  * @example
  * ```ts
@@ -21,53 +21,53 @@ function past(length: number, at: number): never {
  * assertThrows(() => intAt(pids, 2), RangeError, "element 2 of 2");
  * ```
  *
- * @throws {RangeError} Where there is none.
+ * @throws {RangeError} If the index is out of range.
  */
 export function intAt(column: Int32Array, at: number): number {
-  return column[at] ?? past(column.length, at);
+  return column[at] ?? throwOutOfRange(column.length, at);
 }
 
 /**
- * The element of a column of 32-bit unsigned numbers.
+ * Returns the element of a column of unsigned 32-bit numbers.
  *
- * @throws {RangeError} Where there is none.
+ * @throws {RangeError} If the index is out of range.
  */
 export function uintAt(column: Uint32Array, at: number): number {
-  return column[at] ?? past(column.length, at);
+  return column[at] ?? throwOutOfRange(column.length, at);
 }
 
 /**
- * The element of a column of 16-bit unsigned numbers.
+ * Returns the element of a column of unsigned 16-bit numbers.
  *
- * @throws {RangeError} Where there is none.
+ * @throws {RangeError} If the index is out of range.
  */
 export function shortAt(column: Uint16Array, at: number): number {
-  return column[at] ?? past(column.length, at);
+  return column[at] ?? throwOutOfRange(column.length, at);
 }
 
 /**
- * A byte.
+ * Returns a byte of an array.
  *
- * @throws {RangeError} Where there is none.
+ * @throws {RangeError} If the index is out of range.
  */
 export function byteAt(bytes: Uint8Array, at: number): number {
-  return bytes[at] ?? past(bytes.length, at);
+  return bytes[at] ?? throwOutOfRange(bytes.length, at);
 }
 
 /**
- * The element of a column of doubles.
+ * Returns the element of a column of doubles.
  *
- * @throws {RangeError} Where there is none.
+ * @throws {RangeError} If the index is out of range.
  */
 export function floatAt(column: Float64Array, at: number): number {
-  return column[at] ?? past(column.length, at);
+  return column[at] ?? throwOutOfRange(column.length, at);
 }
 
 /**
- * The element of a list of numbers.
+ * Returns the element of a list of numbers.
  *
- * @throws {RangeError} Where there is none.
+ * @throws {RangeError} If the index is out of range.
  */
 export function numberAt(list: readonly number[], at: number): number {
-  return list[at] ?? past(list.length, at);
+  return list[at] ?? throwOutOfRange(list.length, at);
 }

@@ -156,7 +156,6 @@ export const BPF_PROG_INFO_FIELDS = {
 /** BPF_PROG_INFO: BPF programs that were loaded. */
 export type BpfProgInfos = StructValue<typeof BPF_PROG_INFO_FIELDS>;
 
-/** BPF_PROG_INFO. */
 export const bpfProgInfos: Codec<BpfProgInfos> = struct("bpf_prog_infos", BPF_PROG_INFO_FIELDS);
 
 const BTF_NODE_FIELDS = {
@@ -181,12 +180,11 @@ export const BPF_BTF_FIELDS = {
 /** BPF_BTF: type information of BPF programs. */
 export type BpfBtfs = StructValue<typeof BPF_BTF_FIELDS>;
 
-/** BPF_BTF. */
 export const bpfBtfs: Codec<BpfBtfs> = struct("bpf_btfs", BPF_BTF_FIELDS);
 
-/** The arrays of a BPF program; one that was not recorded is missing. */
+/** The arrays of a BPF program. An array that was not recorded is missing. */
 export interface BpfProgArrays {
-  /** Machine code of all functions, one after the other. */
+  /** Machine code of all functions, in the order of `jited_func_lens`. */
   jited_insns?: Uint8Array;
   /** BPF code, 8 bytes an instruction. */
   xlated_insns?: Uint8Array;
@@ -207,14 +205,14 @@ export interface BpfProgArrays {
 }
 
 /**
- * Takes the arrays out of a BPF program's `data`.
+ * Splits a BPF program's `data` into its arrays.
  *
- * The layout is that of `bpil_array_desc` in `tools/perf/util/bpf-utils.c`: `info` has offset,
- * count and element size of each array, and `arrays` a bit for each that is there.
+ * The layout is that of `bpil_array_desc` in `tools/perf/util/bpf-utils.c`: `info` has the offset,
+ * count and element size of each array; a bit of `arrays` is set for each array that was recorded.
  *
  * @param prog A program of the BPF_PROG_INFO section.
- * @param options Byte order of the file; little-endian where nothing is said.
- * @throws {PerfDataError} If an array does not lie inside of `data`.
+ * @param options Byte order of the file; little-endian by default.
+ * @throws {PerfDataError} If an array exceeds `data`.
  *
  * @example
  * ```ts

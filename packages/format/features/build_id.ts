@@ -27,15 +27,15 @@ import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "../header/perf_event.ts";
 /** Length of a SHA-1 build id, and the maximum in a build id event. */
 export const BUILD_ID_SIZE = 20;
 
-/** Where `size` is in a `perf_event_header`. */
+/** Offset of `size` in a `perf_event_header`. */
 const SIZE_AT = 6;
-/** Bytes before the file name: record header, build id with its padding, and the pid. */
+/** Bytes before the file name: record header, padded build id with its length, and pid if present. */
 const LEAST = 8 + 24;
 const LEAST_WITH_PID = LEAST + 4;
 
 const hasSize: Test = { field: "misc", bits: PERF_RECORD_MISC_BUILD_ID_SIZE };
 
-/** The fields of a build id event that every record begins with. */
+/** The first fields of each build id event. */
 export const BUILD_ID_HEADER_FIELDS = {
   type: [u32, "0 as perf writes it: all records of the section have the same type."],
   misc: [
@@ -47,7 +47,7 @@ export const BUILD_ID_HEADER_FIELDS = {
     "Bytes of the event, including its header and the padded file name.",
   ],
 } as const;
-/** The field of a build id event that old files do not have. */
+/** The pid of a build id event, which perf before Linux 2.6.35 did not write. */
 export const BUILD_ID_PID_FIELD = {
   pid: [
     when({ field: "../has_pid", is: true }, i32) as OptionalCodec<number>,
@@ -75,7 +75,7 @@ export const BUILD_ID_FIELDS = {
 } as const;
 
 /**
- * Which build a binary is: `build_id_event` of `tools/perf/util/build-id.h`.
+ * A binary and its build id: `build_id_event` of `tools/perf/util/build-id.h`.
  *
  * `pid` is missing in files of perf before Linux 2.6.35.
  */
@@ -95,12 +95,12 @@ const event: Codec<BuildIdEvent> = selfSized(
   LEAST,
 );
 
-/** What is left of `[kernel.kallsyms]` where a pid is read that is not there. */
+/** Rest of `[kernel.kallsyms]` if the first four bytes of the name are read as a pid. */
 const CHOPPED = "nel.kallsyms]";
 
 /**
- * Whether the events have a pid: Linux 2.6.35 added it without a sign in the file, but an event of
- * the kernel gives it away (`perf_header__read_build_ids` in `tools/perf/util/header.c`).
+ * Whether the events have a pid. Linux 2.6.35 added the field without a flag in the file. It is missing if
+ * a kernel's file name begins four bytes early (`perf_header__read_build_ids` in `tools/perf/util/header.c`).
  */
 function hasPid(r: ByteReader): boolean {
   let at = r.pos;
@@ -117,7 +117,7 @@ function hasPid(r: ByteReader): boolean {
   return true;
 }
 
-/** BUILD_ID: an event for each binary that has a build id, up to the end of the section. */
+/** BUILD_ID: one event for each binary with a build id, up to the end of the section. */
 export const buildIds: Codec<BuildIdEvent[]> = unwrapped(
   struct("build_id_event[]", { has_pid: probe(hasPid), events: repeated(event, LEAST) }) as Codec<
     unknown
@@ -126,10 +126,10 @@ export const buildIds: Codec<BuildIdEvent[]> = unwrapped(
 );
 
 /**
- * The build id of an event in hexadecimal, without the zeros that pad it.
+ * Returns an event's build id in hexadecimal, without padding.
  *
  * @param event An event of the BUILD_ID section.
- * @returns Two lower-case digits a byte, 40 if the event does not say how long its build id is.
+ * @returns Two lower-case digits a byte; 40 digits if the event has no `build_id_size`.
  *
  * @example
  * ```ts

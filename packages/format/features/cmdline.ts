@@ -25,20 +25,19 @@ export const CMDLINE_LINE_FIELDS = {
   line: [headerString, "The whole command line as hiperf writes it: joined, arguments unquoted."],
 } as const;
 
-/** The command that made the recording: perf writes its arguments, hiperf one line. */
+/** The command that made the recording: a list of arguments from perf, one line from hiperf. */
 export type CommandLine =
   | StructValue<typeof CMDLINE_ARGV_FIELDS>
   | StructValue<typeof CMDLINE_LINE_FIELDS>;
 
 /**
- * A section that is one string: its length is what the section has after the length. As a count of
- * arguments that number is too large, since each takes up more than one byte.
+ * Whether the section is one string, which spans the whole section. Read as a count of arguments, the string's length
+ * would be too large, since each argument takes more than one byte.
  */
 function isLine(r: ByteReader): boolean {
   return r.left > 4 && r.view.getUint32(r.pos, r.littleEndian) === r.left - 4;
 }
 
-/** CMDLINE. */
 export const cmdline: Codec<CommandLine> = probed(isLine, {
   yes: struct("cmdline", CMDLINE_LINE_FIELDS),
   no: struct("cmdline", CMDLINE_ARGV_FIELDS),

@@ -8,26 +8,26 @@ export interface FeatureDeclaration<N extends string, T> {
   readonly id: number;
   /** The name without its `HEADER_` prefix. */
   readonly name: N;
-  /** What the section holds. */
+  /** Codec of the section. */
   readonly codec: Codec<T>;
 }
 
-/** A feature that was decoded by the declaration `D`. */
+/** A feature that declaration `D` decoded. */
 export type DecodedFeature<D> = D extends FeatureDeclaration<infer N, infer T> ? {
     /** Bit of the feature bitmap. */
     readonly id: number;
     /** The name without its `HEADER_` prefix. */
     readonly name: N;
-    /** What the section says. */
+    /** The decoded section. */
     readonly value: T;
-    /** Padding of a text that is not the usual zeros. */
+    /** Padding of a text, unless it is all zeros. */
     readonly pad?: Residue;
-    /** Bytes after what is declared: padding of a pipe's record, or what a later perf added. */
+    /** Bytes after the declared fields: padding of a pipe's record, or fields of a later perf. */
     readonly tail?: Uint8Array;
   }
   : never;
 
-/** A feature that is kept as bytes: of unknown id, empty, or not what its id says. */
+/** A feature that is kept as bytes: its id is unknown, or its section is empty or violates the declaration. */
 export interface RawFeature {
   /** Bit of the feature bitmap; `featureName` gives its name. */
   readonly id: number;
@@ -35,21 +35,21 @@ export interface RawFeature {
   readonly name: "RAW";
   /** The whole section. */
   readonly raw: Uint8Array;
-  /** Why a section of a known id could not be decoded. */
+  /** The error, if the id is known and the section could not be decoded. */
   readonly error?: PerfDataError;
 }
 
 /** Options of `decodeFeature`. */
 export interface FeatureOptions {
-  /** Byte order of the file; little-endian where nothing is said. */
+  /** Byte order of the file; little-endian by default. */
   readonly littleEndian?: boolean;
   /** File offset of the first byte, for error messages. */
   readonly base?: number;
-  /** Watches which bytes belong to which field. */
+  /** Receives the byte range of each field. */
   readonly trace?: Trace | undefined;
 }
 
-/** Declarations by their bit of the feature bitmap. */
+/** Indexes declarations by their bit of the feature bitmap. */
 export function declarations(
   declared: readonly { readonly id: number }[],
 ): ReadonlyMap<number, FeatureDeclaration<string, unknown>> {
@@ -58,7 +58,7 @@ export function declarations(
   );
 }
 
-/** Decodes a section by its declaration; what has none, or is not what it says, is kept as bytes. */
+/** Decodes a section by its declaration. An unknown id or an invalid section is kept as bytes. */
 export function decodeDeclared(
   declared: ReadonlyMap<number, FeatureDeclaration<string, unknown>>,
   id: number,
@@ -71,7 +71,7 @@ export function decodeDeclared(
     return { id, name: declaration.name, ...decode(declaration.codec, bytes, options) };
   } catch (error) {
     if (!(error instanceof PerfDataError)) throw error;
-    // perf leaves a section empty where it found nothing out, such as the CPU's name on old ARM.
+    // perf leaves a section empty if it could not determine the value, such as the CPU's name on old ARM.
     if (bytes.length === 0) return { id, name: "RAW", raw: bytes.slice() };
     return { id, name: "RAW", raw: bytes.slice(), error };
   }

@@ -23,7 +23,7 @@ export interface EventDesc {
   name: string;
   /** Padding of `name` if it is not the usual zeros. */
   name_pad?: Residue;
-  /** Ids of its samples, one for each CPU or thread. */
+  /** Sample ids, one for each CPU or thread. */
   ids: bigint[];
 }
 
@@ -56,5 +56,4 @@ export const EVENT_DESC_FIELDS = {
 /** EVENT_DESC: attrs, ids and names of the events. */
 export type EventDescs = StructValue<typeof EVENT_DESC_FIELDS>;
 
-/** EVENT_DESC. */
 export const eventDescs: Codec<EventDescs> = struct("event_descs", EVENT_DESC_FIELDS);

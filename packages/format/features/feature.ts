@@ -84,18 +84,18 @@ const DECLARATIONS = declarations(FEATURES);
 /** A feature section, identified by its `name`. */
 export type Feature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
 
-/** The feature of a certain name: `FeatureOf<"EVENT_DESC">`. */
+/** The feature with the name `N`: `FeatureOf<"EVENT_DESC">`. */
 export type FeatureOf<N extends Feature["name"]> = Extract<Feature, { readonly name: N }>;
 
 /**
  * Decodes a feature section, or the payload of a HEADER_FEATURE record of a pipe.
  *
- * Nothing is thrown: a section that is not what its id says comes back as bytes, with the error.
- * {@link encodeFeature} gives the same bytes again, for all input. The layouts are those that
+ * Does not throw: an invalid section is returned as bytes, with the error.
+ * {@link encodeFeature} restores the same bytes for any input. The layouts are those that
  * `tools/perf/util/header.c` writes.
  *
  * @param id Bit of the feature bitmap, or `feat_id` of the record.
- * @param bytes The section, or what follows `feat_id` in the record.
+ * @param bytes The section, or the record's bytes after `feat_id`.
  * @param options Byte order, file offset, and a trace.
  *
  * @example
@@ -126,8 +126,8 @@ export function decodeFeature(
 /**
  * Encodes a feature section: the inverse of {@link decodeFeature}.
  *
- * @param feature What was decoded, or a value of one's own.
- * @param options Byte order of the file; little-endian where nothing is said.
+ * @param feature A decoded feature, or a new value.
+ * @param options Byte order of the file; little-endian by default.
  * @returns The bytes of the section.
  *
  * @example

@@ -8,7 +8,7 @@ import { bpfProgArrays } from "./bpf.ts";
 import { emptyAttr } from "../header/attr.ts";
 import { PerfDataError } from "../error.ts";
 
-/** A section written by hand, piece by piece, in either byte order. */
+/** Builder for a section, in either byte order. */
 class Bytes {
   readonly #littleEndian: boolean;
   readonly #bytes: number[] = [];
@@ -40,12 +40,12 @@ class Bytes {
     for (const value of values) this.#number(8, value);
     return this;
   }
-  /** Text and zeros, `size` bytes in all. */
+  /** Text padded with zeros to `size` bytes. */
   text(text: string, size: number): this {
     for (let i = 0; i < size; i++) this.#bytes.push(i < text.length ? text.charCodeAt(i) : 0);
     return this;
   }
-  /** A length of 64 and text that is padded to it, as perf writes short strings. */
+  /** A length of 64, and text padded to it, as perf writes short strings. */
   string(...texts: string[]): this {
     for (const text of texts) this.u32(64).text(text, 64);
     return this;
@@ -64,7 +64,7 @@ interface Case {
   value: unknown;
 }
 
-/** What each section holds, as bytes and as a value, both by hand from `header.c`. */
+/** Each section as bytes and as a value, both written by hand from `header.c`. */
 const CASES: Record<string, Case> = {
   HOSTNAME: { id: 3, write: (b) => b.string("build-7"), value: "build-7" },
   OSRELEASE: { id: 4, write: (b) => b.string("6.1.0-13-amd64"), value: "6.1.0-13-amd64" },
@@ -264,7 +264,7 @@ const CASES: Record<string, Case> = {
   },
   BPF_PROG_INFO: {
     id: 25,
-    // The first 104 bytes of bpf_prog_info, as a kernel of 4.18 had them, and two arrays.
+    // The first 104 bytes of bpf_prog_info, as in kernel 4.18, and two arrays.
     write: (b) =>
       b.u32(1).u32(104, 16).u64(0x104)
         .u32(5, 42).u8(...TAG).u32(0, 64).u64(0, 0, 123_456).u32(1000, 2).u64(0)
@@ -369,7 +369,7 @@ const CASES: Record<string, Case> = {
 
 const ORDERS = [true, false];
 
-Deno.test("each declared feature has bytes that were written by hand", () => {
+Deno.test("FEATURES: each feature except TRACING_DATA has a case in this file", () => {
   const declared = FEATURES.map(({ name }) => name as string).filter((name) =>
     name !== "TRACING_DATA"
   );
@@ -386,7 +386,7 @@ for (const [name, { id, write, value }] of Object.entries(CASES)) {
         : value;
       assertEquals(feature, { id, name, value: expected } as Feature);
       assertEquals(encodeFeature(feature, { littleEndian }), bytes);
-      // A value that is made anew has no padding to remember.
+      // A new value does not have the padding of the decoded one.
       assertEquals(
         encodeFeature({ id, name, value: expected } as Feature, { littleEndian }),
         bytes,
@@ -408,7 +408,7 @@ for (const [name, { id, write, value }] of Object.entries(CASES)) {
   });
 }
 
-/** TRACING_DATA has a byte order of its own. */
+/** TRACING_DATA has its own byte order. */
 function tracing(littleEndian: boolean, version: string): Uint8Array {
   const b = new Bytes(littleEndian).u8(0x17, 0x08, 0x44).text("tracing", 7)
     .text(version, version.length + 1).u8(littleEndian ? 0 : 1, 8).u32(4096)
@@ -420,7 +420,7 @@ function tracing(littleEndian: boolean, version: string): Uint8Array {
   return b.done();
 }
 
-Deno.test("TRACING_DATA: byte order and version of its own", () => {
+Deno.test("TRACING_DATA: is decoded in its own byte order, in versions 0.5 and 0.6", () => {
   const value = {
     bigendian: 0,
     long_size: 8,
@@ -460,7 +460,7 @@ Deno.test("TRACING_DATA: byte order and version of its own", () => {
   );
 });
 
-Deno.test("BUILD_ID: events without a pid are noticed by the kernel's name", () => {
+Deno.test("BUILD_ID: events without a pid are recognized by the kernel's file name", () => {
   for (const littleEndian of ORDERS) {
     const bytes = new Bytes(littleEndian)
       .u32(0).u16(2).u16(96).u8(...ID).u32(0).text("/usr/lib/libc.so.6", 64)
@@ -490,14 +490,14 @@ Deno.test("BUILD_ID: events without a pid are noticed by the kernel's name", () 
   );
 });
 
-Deno.test("buildIdText ends where the event says", () => {
+Deno.test("buildIdText: an event with build_id_size gives that many bytes in hexadecimal", () => {
   const build_id = Uint8Array.from(ID);
   assertEquals(buildIdText({ build_id }), "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3");
   assertEquals(buildIdText({ build_id, build_id_size: 3 }), "a0a1a2");
   assertEquals(buildIdText({ build_id, build_id_size: 0 }), "");
 });
 
-Deno.test("CMDLINE: the one line of hiperf", () => {
+Deno.test("CMDLINE: a section of hiperf decodes to one line", () => {
   const bytes = new Bytes(true).u32(22).text("./hiperf record -d 2\0", 22).done();
   const feature = decodeFeature(11, bytes);
   assertEquals(feature, {
@@ -508,7 +508,7 @@ Deno.test("CMDLINE: the one line of hiperf", () => {
   assertEquals(encodeFeature(feature), bytes);
 });
 
-Deno.test("AUXTRACE: the index of simpleperf has no count", () => {
+Deno.test("AUXTRACE: an index of simpleperf, without a count, decodes to its entries", () => {
   for (const littleEndian of ORDERS) {
     const bytes = new Bytes(littleEndian).u64(0x2ca8, 48).done();
     const feature = decodeFeature(18, bytes, { littleEndian });
@@ -521,7 +521,7 @@ Deno.test("AUXTRACE: the index of simpleperf has no count", () => {
   }
 });
 
-Deno.test("CPU_TOPOLOGY: without ids, without dies, and with a pipe's padding", () => {
+Deno.test("CPU_TOPOLOGY: sections without ids, without dies, or with a pipe's padding are decoded", () => {
   const lists = (b: Bytes) => b.u32(1).string("0-2").u32(1).string("0-2");
   const value = { package_cpus_list: ["0-2"], core_cpus_list: ["0-2"] };
   for (const littleEndian of ORDERS) {
@@ -547,7 +547,7 @@ Deno.test("CPU_TOPOLOGY: without ids, without dies, and with a pipe's padding", 
   }
 });
 
-Deno.test("CACHE, MEM_TOPOLOGY, CLOCK_DATA: another version is another layout", () => {
+Deno.test("CACHE, MEM_TOPOLOGY, CLOCK_DATA: an unknown version gives RAW with an error", () => {
   for (
     const [id, bytes] of [
       [20, new Bytes(true).u32(2, 0).done()],
@@ -562,7 +562,7 @@ Deno.test("CACHE, MEM_TOPOLOGY, CLOCK_DATA: another version is another layout", 
   }
 });
 
-Deno.test("bpfProgArrays takes out what the bits announce, in both byte orders", () => {
+Deno.test("bpfProgArrays: a program in either byte order gives the arrays whose bits are set", () => {
   for (const littleEndian of ORDERS) {
     const bytes = new Bytes(littleEndian).u32(1).u32(232, 96).u64(0x1fd)
       .u32(26, 2).u8(...TAG).u32(8, 56).u64(0, 0, 1).u32(0, 1).u64(8).text("p", 16).u32(0, 1)
@@ -599,7 +599,7 @@ Deno.test("bpfProgArrays takes out what the bits announce, in both byte orders",
   }
 });
 
-Deno.test("an empty section and an unknown id are no errors, a wrong name is", () => {
+Deno.test("decodeFeature: an empty section or an unknown id gives RAW; encodeFeature: a wrong name throws", () => {
   assertEquals(decodeFeature(8, new Uint8Array()), { id: 8, name: "RAW", raw: new Uint8Array() });
   assertEquals(decodeFeature(2, new Uint8Array()), { id: 2, name: "BUILD_ID", value: [] });
   const raw = Uint8Array.of(1, 2, 3);
@@ -607,7 +607,7 @@ Deno.test("an empty section and an unknown id are no errors, a wrong name is", (
   assertThrows(() => encodeFeature({ id: 3, name: "ARCH", value: "x" }), TypeError, "feature 3");
 });
 
-Deno.test("numbers and names of the features agree", () => {
+Deno.test("FEATURE_NAMES: matches the HEADER_ constants and FEATURES", () => {
   const constants = Object.entries(names)
     .filter(([name, value]) =>
       name.startsWith("HEADER_") && name !== "HEADER_FEAT_BITS" && typeof value === "number"
@@ -617,7 +617,7 @@ Deno.test("numbers and names of the features agree", () => {
   for (const { id, name } of FEATURES) assertEquals(FEATURE_NAMES[id], name);
 });
 
-Deno.test("a trace has a span for each field, one after the other", () => {
+Deno.test("decodeFeature: the trace has one span per field, without gaps", () => {
   const sections = [
     ...Object.values(CASES).map(({ id, write }) => ({
       id,
@@ -642,12 +642,12 @@ Deno.test("a trace has a span for each field, one after the other", () => {
       },
     });
     assertEquals(open, []);
-    // A section that is one text or number has no fields.
+    // A section that is a single text or number has no fields.
     if (end !== 0) assertEquals(end, bytes.length, `feature ${id}`);
   }
 });
 
-/** All the bytes again, whatever they are; anything but a PerfDataError inside fails the test. */
+/** Checks that encoding restores the bytes. Errors other than PerfDataError fail the test. */
 function assertIdentity(id: number, bytes: Uint8Array, littleEndian: boolean) {
   const feature = decodeFeature(id, bytes, { littleEndian });
   const again = encodeFeature(feature, { littleEndian });
@@ -658,8 +658,8 @@ function assertIdentity(id: number, bytes: Uint8Array, littleEndian: boolean) {
 
 const anyId = fc.constantFrom(...FEATURES.map(({ id }) => id));
 
-Deno.test("random bytes come back as they were", () => {
-  // Small numbers are what counts and lengths are made of.
+Deno.test("encodeFeature: restores random bytes after decoding", () => {
+  // Counts and lengths are small numbers, so these are frequent.
   const byte = fc.oneof(
     { weight: 3, arbitrary: fc.constant(0) },
     { weight: 2, arbitrary: fc.nat(8) },
@@ -669,7 +669,7 @@ Deno.test("random bytes come back as they were", () => {
   fc.assert(fc.property(anyId, bytes, fc.boolean(), assertIdentity), { numRuns: 20_000 });
 });
 
-Deno.test("sections with flipped bits, cuts and insertions come back as they were", () => {
+Deno.test("encodeFeature: restores sections with flipped bits, cuts and insertions", () => {
   const sections = (littleEndian: boolean) => [
     ...Object.values(CASES).map(({ id, write }) => ({
       id,
@@ -702,7 +702,7 @@ Deno.test("sections with flipped bits, cuts and insertions come back as they wer
   );
 });
 
-Deno.test("large sections of numbers that promise much are read and given back", () => {
+Deno.test("encodeFeature: restores sections of 64 KB whose counts and lengths exceed them", () => {
   for (const value of [0, 1, 4, 12, 64, 200, 1000, 0x3030_3030, 0x7fff_ffff, 0xffff_ffff]) {
     const bytes = new Uint8Array(1 << 16);
     new Uint32Array(bytes.buffer).fill(value);

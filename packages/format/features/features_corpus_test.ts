@@ -15,7 +15,7 @@ const hasCorpus = existsSync(`${CORPUS}/INDEX.tsv`);
 if (!hasCorpus) console.log(`ignored: no corpus at ${CORPUS} (PERFDATA_CORPUS)`);
 interface CorpusFile {
   path: string;
-  /** Whether the index mentions damage. */
+  /** Whether the corpus index lists the file as damaged. */
   damaged: boolean;
   littleEndian: boolean;
   sections: Section[];
@@ -38,7 +38,8 @@ const decodeAll = ({ sections, littleEndian }: CorpusFile): Feature[] =>
   sections.map(({ id, bytes, offset }) => decodeFeature(id, bytes, { littleEndian, base: offset }));
 
 Deno.test({
-  name: "corpus: every section comes back as it was, and those of sound files are read",
+  name:
+    "corpus: encodeFeature restores every section; sections of sound files decode without errors",
   ignore: !hasCorpus,
   fn() {
     let count = 0;
@@ -51,7 +52,7 @@ Deno.test({
         if (!file.damaged) {
           const error = feature.name === "RAW" ? feature.error : undefined;
           assertEquals(error?.located(), undefined, `${file.path}: feature ${id}`);
-          // Tracing data in a pipe are padded to a multiple of 8; nothing else is left over.
+          // A pipe pads tracing data to a multiple of 8; otherwise, no bytes may be left.
           const tail = feature.name === "RAW" ? undefined : feature.tail;
           const padding = tail === undefined ||
             (tail.length < 8 && tail.every((byte) => byte === 0));
@@ -66,10 +67,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: "corpus: sections with flipped bits come back as they were",
+  name: "corpus: encodeFeature restores sections with flipped bits",
   ignore: !hasCorpus,
   fn() {
-    // One section of each kind is enough: the smallest, so that a flip hits what counts.
+    // One section of each kind suffices: the smallest, so that flips hit counts and lengths.
     const smallest = new Map<number, Section & { littleEndian: boolean }>();
     for (const { sections, littleEndian, damaged } of corpus()) {
       for (const section of damaged ? [] : sections) {
@@ -105,7 +106,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "corpus: CPU_TOPOLOGY has ids for as many CPUs as NRCPUS says, or for none",
+  name: "corpus: CPU_TOPOLOGY has ids for all CPUs of NRCPUS, or no ids",
   ignore: !hasCorpus,
   fn() {
     let count = 0;
@@ -122,14 +123,14 @@ Deno.test({
   },
 });
 
-/** perf takes an empty section for an error and reads no further. */
+/** perf rejects an empty section and stops reading. */
 const stopsPerf = ({ sections }: CorpusFile) =>
   sections.some(({ id, bytes }) =>
     bytes.length === 0 && ![HEADER_BUILD_ID, HEADER_BRANCH_STACK, HEADER_STAT].includes(id)
   );
 
 Deno.test({
-  name: "corpus: the values are those of `perf report --header-only -I`",
+  name: "corpus: features as text equal `perf report --header-only -I`",
   ignore: !hasCorpus || !hasPerf,
   fn() {
     let files = 0;
@@ -148,7 +149,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "corpus: the build ids are those of `perf buildid-list`",
+  name: "corpus: build ids equal `perf buildid-list`",
   ignore: !hasCorpus || !hasPerf,
   fn() {
     let count = 0;

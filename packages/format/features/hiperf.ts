@@ -45,19 +45,16 @@ export const HIPERF_FILES_FIELDS = {
 /** HI_FILES_SYMBOL: files and their symbols. */
 export type HiperfFiles = StructValue<typeof HIPERF_FILES_FIELDS>;
 
-/** HI_FILES_SYMBOL. */
 export const hiperfFiles: Codec<HiperfFiles> = struct(
   "PerfFileSectionSymbolsFiles",
   HIPERF_FILES_FIELDS,
 );
 
-/** HI_WORKLOAD_CMD. */
 export const hiperfCommand: Codec<string> = doc(
   "The command that hiperf started, or `[No workload]`.",
   headerString,
 );
 
-/** HI_RECORD_TIME. */
 export const hiperfTime: Codec<string> = doc(
   "Time of the recording as `ctime` prints it, in the local time of the device.",
   headerString,

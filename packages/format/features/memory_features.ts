@@ -16,10 +16,8 @@ import {
   x64,
 } from "../struct/mod.ts";
 
-/** TOTAL_MEM. */
 export const totalMem: Codec<bigint> = doc("`MemTotal` of `/proc/meminfo`, in kB.", u64);
 
-/** CLN_SIZE. */
 export const clnSize: Codec<number> = doc(
   "Bytes of a cache line of the recorded machine, for grouping addresses.",
   u32,
@@ -52,7 +50,6 @@ export const CACHE_FIELDS = {
 /** CACHE: the CPU caches. */
 export type Cache = StructValue<typeof CACHE_FIELDS>;
 
-/** CACHE. */
 export const cache: Codec<Cache> = struct("cache", CACHE_FIELDS);
 
 const MEMORY_NODE_FIELDS = {
@@ -83,8 +80,7 @@ export const MEM_TOPOLOGY_FIELDS = {
   ],
 } as const;
 
-/** MEM_TOPOLOGY: which blocks of physical memory each NUMA node has. */
+/** MEM_TOPOLOGY: the blocks of physical memory of each NUMA node. */
 export type MemTopology = StructValue<typeof MEM_TOPOLOGY_FIELDS>;
 
-/** MEM_TOPOLOGY. */
 export const memTopology: Codec<MemTopology> = struct("mem_topology", MEM_TOPOLOGY_FIELDS);

@@ -1,8 +1,8 @@
 /**
  * The feature sections of a `perf.data` file: descriptions of the machine and the events.
  *
- * The declarations are in {@link FEATURES}. They are not exported singly, since names such as `cache`
- * or `version` mean nothing outside their files.
+ * The declarations are in {@link FEATURES}. They are not exported one by one, since names such as `cache`
+ * or `version` are clear only inside their files.
  *
  * @module
  */

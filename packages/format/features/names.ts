@@ -12,9 +12,9 @@ export const HEADER_BUILD_ID = 2;
 export const HEADER_HOSTNAME = 3;
 /** Release of the kernel. */
 export const HEADER_OSRELEASE = 4;
-/** Version of the perf that recorded. */
+/** Version of the perf tool that recorded. */
 export const HEADER_VERSION = 5;
-/** Machine architecture, as `uname -m` says it. */
+/** Machine architecture, as `uname -m` prints it. */
 export const HEADER_ARCH = 6;
 /** Number of CPUs. */
 export const HEADER_NRCPUS = 7;
@@ -28,41 +28,41 @@ export const HEADER_TOTAL_MEM = 10;
 export const HEADER_CMDLINE = 11;
 /** Attrs, ids and names of the events. */
 export const HEADER_EVENT_DESC = 12;
-/** Which CPUs share a core, a die, a package. */
+/** CPUs of each core, die and package. */
 export const HEADER_CPU_TOPOLOGY = 13;
 /** NUMA nodes: memory and CPUs. */
 export const HEADER_NUMA_TOPOLOGY = 14;
-/** Says that samples have branch stacks; empty. */
+/** Flag: samples have branch stacks. The section is empty. */
 export const HEADER_BRANCH_STACK = 15;
 /** Numbers and names of the PMUs. */
 export const HEADER_PMU_MAPPINGS = 16;
 /** Groups of events. */
 export const HEADER_GROUP_DESC = 17;
-/** Where in the file the AUXTRACE records are. */
+/** File offsets of the AUXTRACE records. */
 export const HEADER_AUXTRACE = 18;
-/** Says that the file is of `perf stat record`; empty. */
+/** Flag: the file was written by `perf stat record`. The section is empty. */
 export const HEADER_STAT = 19;
 /** CPU caches. */
 export const HEADER_CACHE = 20;
 /** Times of the first and the last sample. */
 export const HEADER_SAMPLE_TIME = 21;
-/** Which memory blocks each NUMA node has. */
+/** Memory blocks of each NUMA node. */
 export const HEADER_MEM_TOPOLOGY = 22;
 /** Resolution of the clock that was chosen with `-k`. */
 export const HEADER_CLOCKID = 23;
-/** Version of the directory layout that the file is part of. */
+/** Version of the directory layout, if the file is part of a directory. */
 export const HEADER_DIR_FORMAT = 24;
 /** BPF programs that were loaded. */
 export const HEADER_BPF_PROG_INFO = 25;
 /** Type information of BPF programs. */
 export const HEADER_BPF_BTF = 26;
-/** How records are compressed. */
+/** Compression method of the records. */
 export const HEADER_COMPRESSED = 27;
 /** Capabilities of the PMU `cpu`. */
 export const HEADER_CPU_PMU_CAPS = 28;
-/** Time of day that goes with a time of the chosen clock. */
+/** A pair of times taken together: time of day and the clock chosen with `-k`. */
 export const HEADER_CLOCK_DATA = 29;
-/** Which CPUs are of which kind on a hybrid machine. */
+/** CPUs of each kind, on a hybrid machine. */
 export const HEADER_HYBRID_TOPOLOGY = 30;
 /** Capabilities of the other PMUs. */
 export const HEADER_PMU_CAPS = 31;
@@ -74,15 +74,15 @@ export const HEADER_E_MACHINE = 33;
 export const HEADER_CLN_SIZE = 34;
 /** simpleperf: files and their symbols. */
 export const HEADER_SP_FILE = 128;
-/** simpleperf: how and where it was recorded. */
+/** simpleperf: properties of the recording and its device. */
 export const HEADER_SP_META_INFO = 129;
-/** simpleperf: which pieces of {@link HEADER_SP_DEBUG_UNWIND_FILE} are which file. */
+/** simpleperf: the byte range of each file in {@link HEADER_SP_DEBUG_UNWIND_FILE}. */
 export const HEADER_SP_DEBUG_UNWIND = 130;
-/** simpleperf: contents of files that unwinding needed. */
+/** simpleperf: contents of files needed for unwinding. */
 export const HEADER_SP_DEBUG_UNWIND_FILE = 131;
 /** simpleperf: files and their symbols, as protobuf messages. */
 export const HEADER_SP_FILE2 = 132;
-/** simpleperf: branches that were decoded from ETM data. */
+/** simpleperf: branches decoded from ETM data. */
 export const HEADER_SP_ETM_BRANCH_LIST = 133;
 /** simpleperf: maps at the start of the recording. */
 export const HEADER_SP_INIT_MAP = 134;
@@ -90,13 +90,13 @@ export const HEADER_SP_INIT_MAP = 134;
 export const HEADER_HI_FILES_SYMBOL = 192;
 /** hiperf: command that was run. */
 export const HEADER_HI_WORKLOAD_CMD = 193;
-/** hiperf: when it was recorded. */
+/** hiperf: time of the recording. */
 export const HEADER_HI_RECORD_TIME = 194;
-/** hiperf: says that the recording is of off-CPU time. */
+/** hiperf: flag of an off-CPU recording. */
 export const HEADER_HI_CPU_OFF = 195;
-/** hiperf: says that a device host took part; call stacks in older versions. */
+/** hiperf: flag of a recording with a device host; call stacks in older versions. */
 export const HEADER_HI_HM_DEVHOST = 196;
-/** hiperf: call stacks without repetitions. */
+/** hiperf: call stacks without duplicates. */
 export const HEADER_HI_FILES_UNISTACK_TABLE = 197;
 
 /** Bits of the feature bitmap in the file header. */
@@ -154,7 +154,7 @@ export const FEATURE_NAMES: Readonly<Record<number, string>> = {
 };
 
 /**
- * The name of a feature without its `HEADER_` prefix; `FEATURE_<id>` where it has none.
+ * Returns the name of a feature without its `HEADER_` prefix, or `FEATURE_<id>` if the id is unknown.
  *
  * @param id Bit of the feature bitmap, or `feat_id` of a HEADER_FEATURE record.
  *

@@ -1,6 +1,6 @@
 /**
- * The feature sections that describe binaries and events, for every analysis. They are separate from
- * the others, because loading all declarations takes longer than counting a short recording.
+ * Decodes the feature sections that every analysis needs. They are separate from the other sections,
+ * because loading all declarations takes longer than counting a short recording.
  *
  * @module
  */
@@ -34,11 +34,11 @@ const FEATURES = [
 ] as const;
 const DECLARATIONS = declarations(FEATURES);
 
-/** A section about binaries or events; any other is `RAW` here. */
+/** A section about binaries or events. All other sections are `RAW`. */
 export type ObjectFeature = DecodedFeature<typeof FEATURES[number]> | RawFeature;
 
 /**
- * `decodeFeature` for ARCH, BUILD_ID, OSRELEASE, EVENT_DESC and CPU_PMU_CAPS; sections of other ids are
+ * Decodes ARCH, BUILD_ID, OSRELEASE, EVENT_DESC and CPU_PMU_CAPS like `decodeFeature`. Other sections are
  * kept as bytes.
  *
  * @example

@@ -7,14 +7,14 @@ import { fileOf, hasPerf, headerText, perf, perfLines } from "./testing.ts";
 
 const attr = { ...emptyAttr(), type: 1, size: 128, sample_type: 0x107n, sample_period: 1000n };
 
-/** One of each feature that perf 6.1 prints and that does not need a directory or records. */
+/** One of each feature that perf 6.1 prints without a directory or records. */
 const FEATURES: Feature[] = [
   { id: names.HEADER_HOSTNAME, name: "HOSTNAME", value: "build-7" },
   { id: names.HEADER_OSRELEASE, name: "OSRELEASE", value: "6.1.0-13-amd64" },
   { id: names.HEADER_VERSION, name: "VERSION", value: "6.1.55" },
   { id: names.HEADER_ARCH, name: "ARCH", value: "x86_64" },
   { id: names.HEADER_NRCPUS, name: "NRCPUS", value: { nr_cpus_avail: 4, nr_cpus_online: 3 } },
-  // Longer than the usual padding.
+  // Longer than the standard padding.
   { id: names.HEADER_CPUDESC, name: "CPUDESC", value: "A CPU with a name that goes on ".repeat(5) },
   { id: names.HEADER_CPUID, name: "CPUID", value: "GenuineIntel,6,61,4" },
   { id: names.HEADER_TOTAL_MEM, name: "TOTAL_MEM", value: 0x1_0000_0002n },
@@ -135,7 +135,7 @@ const FEATURES: Feature[] = [
   },
 ];
 
-/** BPF features of one program; perf reads them in its own byte order only. */
+/** BPF features of one program. perf reads them only in its own byte order. */
 function bpf(): Feature[] {
   const zeros = new Uint8Array(4 + 16 + 232);
   zeros[0] = 1;
@@ -190,7 +190,7 @@ async function withFile(bytes: Uint8Array, use: (path: string) => void) {
 for (const littleEndian of [true, false]) {
   const order = littleEndian ? "little" : "big";
   Deno.test({
-    name: `perf prints what was encoded, ${order}-endian`,
+    name: `encodeFeature: perf prints the encoded features, ${order}-endian`,
     ignore: !hasPerf,
     async fn() {
       const features = [...FEATURES, ...(littleEndian ? bpf() : [])].sort((a, b) => a.id - b.id);
@@ -203,7 +203,7 @@ for (const littleEndian of [true, false]) {
   });
 
   Deno.test({
-    name: `perf lists the build ids that were encoded, ${order}-endian`,
+    name: `encodeFeature: perf buildid-list prints the encoded build ids, ${order}-endian`,
     ignore: !hasPerf,
     async fn() {
       const build_id = Uint8Array.from({ length: 20 }, (_, i) => i + 0xa0);

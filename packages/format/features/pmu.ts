@@ -28,7 +28,6 @@ export const PMU_MAPPINGS_FIELDS = {
 /** PMU_MAPPINGS: numbers and names of the PMUs. */
 export type PmuMappings = StructValue<typeof PMU_MAPPINGS_FIELDS>;
 
-/** PMU_MAPPINGS. */
 export const pmuMappings: Codec<PmuMappings> = struct("pmu_mappings", PMU_MAPPINGS_FIELDS);
 
 const GROUP_FIELDS = {
@@ -50,10 +49,9 @@ export const GROUP_DESC_FIELDS = {
   ],
 } as const;
 
-/** GROUP_DESC: which events were counted together. */
+/** GROUP_DESC: events that were counted together. */
 export type GroupDescs = StructValue<typeof GROUP_DESC_FIELDS>;
 
-/** GROUP_DESC. */
 export const groupDescs: Codec<GroupDescs> = struct("group_descs", GROUP_DESC_FIELDS);
 
 const CAP_FIELDS = {
@@ -74,7 +72,6 @@ export const CPU_PMU_CAPS_FIELDS = {
 /** CPU_PMU_CAPS: capabilities of the PMU `cpu`. */
 export type CpuPmuCaps = StructValue<typeof CPU_PMU_CAPS_FIELDS>;
 
-/** CPU_PMU_CAPS. */
 export const cpuPmuCaps: Codec<CpuPmuCaps> = struct("cpu_pmu_caps", CPU_PMU_CAPS_FIELDS);
 
 const PMU_CAPS_ENTRY_FIELDS = {
@@ -97,5 +94,4 @@ export const PMU_CAPS_FIELDS = {
 /** PMU_CAPS: capabilities of the PMUs other than `cpu`. */
 export type PmuCaps = StructValue<typeof PMU_CAPS_FIELDS>;
 
-/** PMU_CAPS. */
 export const pmuCaps: Codec<PmuCaps> = struct("pmu_caps", PMU_CAPS_FIELDS);

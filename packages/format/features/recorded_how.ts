@@ -18,16 +18,13 @@ import {
   x64,
 } from "../struct/mod.ts";
 
-/** BRANCH_STACK and STAT have no contents: only their presence matters. */
+/** BRANCH_STACK and STAT have no contents; their presence is the information. */
 export type EmptyFeature = Record<never, never>;
 
-/** BRANCH_STACK. */
 export const branchStack: Codec<EmptyFeature> = struct("branch_stack", {});
 
-/** STAT. */
 export const stat: Codec<EmptyFeature> = struct("stat", {});
 
-/** DIR_FORMAT. */
 export const dirFormat: Codec<bigint> = doc(
   "Version of the directory layout, if the file is the `data` of a directory: 1 has a data file for each CPU.",
   u64,
@@ -45,10 +42,9 @@ export const COMPRESSED_FIELDS = {
   mmap_len: [u32, "Bytes of the ring buffer: the upper limit for a COMPRESSED record, inflated."],
 } as const;
 
-/** COMPRESSED: how COMPRESSED records are to be unfolded. */
+/** COMPRESSED: compression method of the COMPRESSED records. */
 export type Compressed = StructValue<typeof COMPRESSED_FIELDS>;
 
-/** COMPRESSED. */
 export const compressed: Codec<Compressed> = struct("compressed", COMPRESSED_FIELDS);
 
 /** The fields of E_MACHINE. */
@@ -63,7 +59,6 @@ export const E_MACHINE_FIELDS = {
 /** E_MACHINE: machine of the recorded programs, which may differ from the kernel's. */
 export type EMachine = StructValue<typeof E_MACHINE_FIELDS>;
 
-/** E_MACHINE. */
 export const eMachine: Codec<EMachine> = struct("e_machine", E_MACHINE_FIELDS);
 
 /** The fields of an entry of AUXTRACE. */
@@ -72,14 +67,14 @@ export const AUXTRACE_INDEX_ENTRY_FIELDS = {
   sz: [u64, "Bytes of the record, without the trace data that follow it."],
 } as const;
 
-/** Where an AUXTRACE record is. */
+/** File offset and size of an AUXTRACE record. */
 export type AuxtraceIndexEntry = StructValue<typeof AUXTRACE_INDEX_ENTRY_FIELDS>;
 
-/** AUXTRACE: where the AUXTRACE records are. */
+/** AUXTRACE: index of the AUXTRACE records. */
 export interface AuxtraceIndex {
-  /** The records in file order; they can be read without the records between. */
+  /** The AUXTRACE records in file order, for reading them without the records in between. */
   entries: AuxtraceIndexEntry[];
-  /** Set where no count comes before the entries: simpleperf writes none. */
+  /** Set if the entries have no count before them, as simpleperf writes them. */
   uncounted?: true;
 }
 
@@ -99,12 +94,11 @@ const uncounted: Codec<AuxtraceIndex> = struct("auxtrace_index", {
   uncounted: mark,
 });
 
-/** A count and entries of 16 bytes are never a multiple of 16. */
+/** A count of 8 bytes and entries of 16 bytes never add up to a multiple of 16. */
 function isUncounted(r: ByteReader): boolean {
   return r.left > 0 && r.left % ENTRY_SIZE === 0;
 }
 
-/** AUXTRACE. */
 export const auxtraceIndex: Codec<AuxtraceIndex> = probed(isUncounted, {
   yes: uncounted,
   no: counted,

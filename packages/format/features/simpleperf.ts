@@ -44,7 +44,6 @@ const SYMBOL_FIELDS = {
   len: [u32, "Bytes of code."],
   name: [cString, "Name of the symbol, mangled."],
 } as const;
-/** A u32 count, then this many u64. */
 const countedU64s: Codec<bigint[]> = unwrapped(
   struct("dex_file_offsets", {
     nr: counter(u32, "offsets"),

@@ -1,7 +1,6 @@
 /**
- * Needs Deno: shared by the tests of this directory, and not exported. Extracts the feature sections of
- * a file, makes a file from feature sections, and prints features as `perf report --header-only -I`
- * does.
+ * Test helpers of this directory; needs Deno; not exported. Extract a file's feature sections, write a file
+ * of feature sections, and print features as `perf report --header-only -I` does.
  *
  * @module
  */
@@ -17,7 +16,7 @@ export interface Section {
   bytes: Uint8Array;
 }
 
-/** Byte order and feature sections of a file; only sections that lie inside of it. */
+/** Returns the byte order and those feature sections that lie within the file. */
 export function sectionsOf(file: Uint8Array): { littleEndian: boolean; sections: Section[] } {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const magic = new TextDecoder().decode(file.subarray(0, 8));
@@ -59,7 +58,7 @@ export function sectionsOf(file: Uint8Array): { littleEndian: boolean; sections:
   return { littleEndian, sections };
 }
 
-/** A file without records, with the events of EVENT_DESC and all these features. */
+/** Returns a file without records, with the given features and the events of their EVENT_DESC. */
 export function fileOf(features: readonly Feature[], littleEndian: boolean): Uint8Array {
   const order = { littleEndian };
   const sorted = features.toSorted((a, b) => a.id - b.id);
@@ -90,7 +89,7 @@ export function fileOf(features: readonly Feature[], littleEndian: boolean): Uin
   return file;
 }
 
-/** Whether there is a perf to compare with; says so where there is none. */
+/** Whether perf is installed. Prints a line if it is not, since comparisons with perf are then skipped. */
 export const hasPerf: boolean = (() => {
   try {
     return new Deno.Command("perf", { args: ["--version"] }).outputSync().success;
@@ -100,7 +99,7 @@ export const hasPerf: boolean = (() => {
   }
 })();
 
-/** Runs perf with limits on memory and time; what it says on stderr is dropped. */
+/** Runs perf with limits on memory and time; drops its stderr. */
 export function perf(args: string[]): { success: boolean; text: string } {
   const { success, stdout } = new Deno.Command("sh", {
     args: ["-c", 'ulimit -v 8000000; exec timeout 300 perf "$@"', "perf", ...args],
@@ -111,7 +110,7 @@ export function perf(args: string[]): { success: boolean; text: string } {
   return { success, text: new TextDecoder().decode(stdout) };
 }
 
-/** perf's `unit_number__scnprintf`. */
+/** Formats like perf's `unit_number__scnprintf`. */
 function units(bytes: bigint): string {
   let i = 0;
   while (bytes / 1024n > 1n && i < 3) {
@@ -121,7 +120,7 @@ function units(bytes: bigint): string {
   return `${bytes}${"BKMG"[i]}`;
 }
 
-/** The numbers of the set bits as ranges, as `bitmap_scnprintf` has them in a buffer of 100. */
+/** Formats set bits as ranges, like `bitmap_scnprintf` with a buffer of 100 bytes. */
 function ranges(words: readonly bigint[], bits: number): { text: string; count: bigint } {
   const runs: string[] = [];
   let count = 0n;
@@ -155,7 +154,7 @@ const CLOCKS: Readonly<Record<number, string>> = {
   11: "tai",
 };
 
-/** What perf 6.1 says of the features, line by line; attrs are left out, time zone is UTC. */
+/** Returns the lines that perf 6.1 prints for the features, without attrs, in time zone UTC. */
 export function headerText(features: readonly Feature[]): string[] {
   const find = <N extends Feature["name"]>(name: N) =>
     features.find((feature) => feature.name === name) as FeatureOf<N> | undefined;
@@ -206,8 +205,8 @@ export function headerText(features: readonly Feature[]): string[] {
         break;
       case "CPU_TOPOLOGY": {
         const { package_cpus_list, core_cpus_list, cpus: ids, dies } = feature.value;
-        // perf takes larger package numbers for an error, except where they are usual, and it
-        // overlooks the ids where the lists are not padded as it pads them.
+        // perf rejects package numbers above the number of CPUs, except on s390 and arm64. It ignores the ids
+        // if the lists are padded less than perf pads them.
         const lists = [...package_cpus_list, ...core_cpus_list];
         const assumed = lists.reduce(
           (sum, list) => sum + 4 + 64 * Math.ceil((list.length + 1) / 64),
@@ -289,7 +288,7 @@ export function headerText(features: readonly Feature[]): string[] {
         break;
       case "BPF_PROG_INFO":
         for (const prog of feature.value.progs) {
-          // Programs of one function, without type information.
+          // This text covers programs of one function without type information.
           const { id, name } = prog.info;
           const { jited_ksyms = [], jited_func_lens = [], prog_tags = [] } = bpfProgArrays(prog);
           const tag = Array.from(prog_tags[0] ?? [], (byte) => byte.toString(16).padStart(2, "0"));
@@ -338,8 +337,8 @@ export function headerText(features: readonly Feature[]): string[] {
 }
 
 /**
- * The lines of perf's output that are about features, without the attrs, and
- * without what it says of empty sections.
+ * Returns the lines of perf's output about features, without attrs and without the lines about
+ * empty sections.
  */
 export function perfLines(output: string): string[] {
   const own = /^# ?(captured on|header version|data offset|data size|feat offset|missing features)/;

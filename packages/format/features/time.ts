@@ -16,13 +16,11 @@ export const SAMPLE_TIME_FIELDS = {
   last_sample_time: [u64, "Time of the last sample. Both are 0 if perf did not collect them."],
 } as const;
 
-/** SAMPLE_TIME: when the samples begin and end. */
+/** SAMPLE_TIME: times of the first and last sample. */
 export type SampleTime = StructValue<typeof SAMPLE_TIME_FIELDS>;
 
-/** SAMPLE_TIME. */
 export const sampleTime: Codec<SampleTime> = struct("sample_time", SAMPLE_TIME_FIELDS);
 
-/** CLOCKID. */
 export const clockidResolution: Codec<bigint> = doc(
   "Resolution in ns of the clock chosen with `-k`, as `clock_getres` returns it.",
   u64,
@@ -52,8 +50,7 @@ export const CLOCK_DATA_FIELDS = {
   clockid_time_ns: [u64, "Time of the chosen clock at that moment, in ns."],
 } as const;
 
-/** CLOCK_DATA: turns time stamps into times of day. */
+/** CLOCK_DATA: converts timestamps to times of day. */
 export type ClockData = StructValue<typeof CLOCK_DATA_FIELDS>;
 
-/** CLOCK_DATA. */
 export const clockData: Codec<ClockData> = struct("clock_data", CLOCK_DATA_FIELDS);

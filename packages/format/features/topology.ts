@@ -24,10 +24,9 @@ export const NRCPUS_FIELDS = {
   nr_cpus_online: [u32, "CPUs that were online when the file was written."],
 } as const;
 
-/** NRCPUS: how many CPUs; the available ones come first on disk. */
+/** NRCPUS: numbers of CPUs. The available ones come first on disk. */
 export type NrCpus = StructValue<typeof NRCPUS_FIELDS>;
 
-/** NRCPUS. */
 export const nrCpus: Codec<NrCpus> = struct("nr_cpus", NRCPUS_FIELDS);
 
 const CPU_FIELDS = {
@@ -39,7 +38,7 @@ const CPU_FIELDS = {
 export interface DieTopology {
   /** The CPUs of each die, as `0-3,8`. */
   die_cpus_list: string[];
-  /** Padding of the lists where it is not the usual zeros. */
+  /** Padding of the lists, unless it is all zeros. */
   die_cpus_list_pad?: Residue;
   /** Die of each CPU, in CPU order. */
   die_ids: number[];
@@ -51,11 +50,11 @@ const dieTopology: Codec<DieTopology> = struct("die_topology", {
     "The CPUs of each die, as `0-3,8`.",
     array(headerString, countedBy("nr_dies")),
   ),
-  // What is encoded says by its own length how many ids there are.
+  // The encoder derives the number of ids from the length of the array.
   die_ids: doc("Die of each CPU, in CPU order.", array(i32, { field: "../layout.cpus" })),
 });
 
-/** Whether `length` bytes at `at` are what sysfs writes as a list of CPUs, padded with zeros. */
+/** Whether the `length` bytes at `at` are a list of CPUs as sysfs writes it, padded with zeros. */
 function isCpuList(bytes: Uint8Array, at: number, length: number): boolean {
   let i = at;
   for (; i < at + length; i++) {
@@ -66,7 +65,7 @@ function isCpuList(bytes: Uint8Array, at: number, length: number): boolean {
   return i > at && i < at + length && bytes[at + length - 1] === 0;
 }
 
-/** Whether after `cpus` pairs of ids there are lists of CPUs, and room for a die id of each CPU. */
+/** Whether `cpus` pairs of ids are followed by lists of CPUs and a die id for each CPU. */
 function diesFollow(r: ByteReader, cpus: number): boolean {
   const listsEnd = r.end - 4 * cpus;
   let at = r.pos + 8 * cpus;
@@ -85,9 +84,9 @@ function diesFollow(r: ByteReader, cpus: number): boolean {
 }
 
 /**
- * How many CPUs have a pair of ids, and whether dies follow. The section does not say: perf takes it
- * from NRCPUS. It also follows from the bytes: the pairs go on to the end, or up to the lists of the
- * dies' CPUs, which no pair looks like.
+ * Determines the number of id pairs, and whether dies follow. The section states neither; perf uses
+ * NRCPUS. Here both follow from the bytes: the pairs end at the section's end or at the lists of the dies' CPUs,
+ * which cannot be mistaken for pairs.
  */
 function cpuLayout(r: ByteReader): { cpus: number; dies: boolean } {
   for (let cpus = 1; 12 * cpus < r.left; cpus++) {
@@ -124,10 +123,9 @@ export const CPU_TOPOLOGY_FIELDS = {
   ],
 } as const;
 
-/** CPU_TOPOLOGY: which CPUs share a core, a die, a package. */
+/** CPU_TOPOLOGY: the CPUs of each core, die and package. */
 export type CpuTopology = StructValue<typeof CPU_TOPOLOGY_FIELDS>;
 
-/** CPU_TOPOLOGY. */
 export const cpuTopology: Codec<CpuTopology> = struct("cpu_topology", CPU_TOPOLOGY_FIELDS);
 
 const NUMA_NODE_FIELDS = {
@@ -150,7 +148,6 @@ export const NUMA_TOPOLOGY_FIELDS = {
 /** NUMA_TOPOLOGY: memory and CPUs of each node. */
 export type NumaTopology = StructValue<typeof NUMA_TOPOLOGY_FIELDS>;
 
-/** NUMA_TOPOLOGY. */
 export const numaTopology: Codec<NumaTopology> = struct("numa_topology", NUMA_TOPOLOGY_FIELDS);
 
 const HYBRID_NODE_FIELDS = {
@@ -168,7 +165,7 @@ export const HYBRID_TOPOLOGY_FIELDS = {
   ],
 } as const;
 
-/** HYBRID_TOPOLOGY: which CPUs are of which kind. */
+/** HYBRID_TOPOLOGY: the CPUs of each kind. */
 export type HybridTopology = StructValue<typeof HYBRID_TOPOLOGY_FIELDS>;
 
 /** HYBRID_TOPOLOGY. */
@@ -177,7 +174,7 @@ export const hybridTopology: Codec<HybridTopology> = struct(
   HYBRID_TOPOLOGY_FIELDS,
 );
 
-/** First version of `/proc/schedstat` that names its domains. */
+/** First version of `/proc/schedstat` with names of domains. */
 const SCHEDSTAT_NAMES = 17;
 
 /** A scheduling domain of a CPU. */
@@ -186,15 +183,15 @@ export interface SchedDomain {
   domain: number;
   /** Name of the level (`SMT`, `MC`, `PKG`); since version 17. */
   dname?: string;
-  /** Padding of `dname` where it is not the usual zeros. */
+  /** Padding of `dname`, unless it is all zeros. */
   dname_pad?: Residue;
   /** The domain's CPUs in hexadecimal. */
   cpumask: string;
-  /** Padding of `cpumask` where it is not the usual zeros. */
+  /** Padding of `cpumask`, unless it is all zeros. */
   cpumask_pad?: Residue;
   /** The same CPUs as a list: `0-3,8`. */
   cpulist: string;
-  /** Padding of `cpulist` where it is not the usual zeros. */
+  /** Padding of `cpulist`, unless it is all zeros. */
   cpulist_pad?: Residue;
 }
 
@@ -202,7 +199,7 @@ export interface SchedDomain {
 export interface CpuDomainMap {
   /** Number of the CPU. */
   cpu: number;
-  /** Its domains, from the innermost outwards. */
+  /** The CPU's domains, from the innermost outwards. */
   domains: SchedDomain[];
 }
 
@@ -238,7 +235,6 @@ export const CPU_DOMAIN_INFO_FIELDS = {
 /** CPU_DOMAIN_INFO: the scheduling domains of each CPU. */
 export type CpuDomainInfo = StructValue<typeof CPU_DOMAIN_INFO_FIELDS>;
 
-/** CPU_DOMAIN_INFO. */
 export const cpuDomainInfo: Codec<CpuDomainInfo> = struct(
   "cpu_domain_info",
   CPU_DOMAIN_INFO_FIELDS,

@@ -19,7 +19,7 @@ import {
   when,
 } from "../struct/mod.ts";
 
-/** First version with the names of the processes at the end. */
+/** First version with process names at the end. */
 const SAVED_CMDLINES = 0.6;
 const WHAT = "tracing data";
 const MAGIC = "\x17\x08\x44tracing";
@@ -75,12 +75,12 @@ export const TRACING_DATA_FIELDS = {
   ],
 } as const;
 
-/** TRACING_DATA: what raw samples of tracepoints look like. */
+/** TRACING_DATA: the formats of tracepoints' raw samples. */
 export type TracingData = StructValue<typeof TRACING_DATA_FIELDS>;
 
 const fields: Codec<TracingData> = struct("tracing_data", TRACING_DATA_FIELDS);
 
-/** Whether the numbers are big-endian: the byte after the version says so, not the file header. */
+/** Whether the numbers are big-endian. The byte after the version decides, not the file header. */
 function isBigEndian(r: ByteReader): boolean {
   const versionEnd = r.bytes.indexOf(0, r.pos + MAGIC.length);
   return versionEnd >= 0 && versionEnd + 1 < r.end && r.bytes[versionEnd + 1] !== 0;
@@ -88,6 +88,6 @@ function isBigEndian(r: ByteReader): boolean {
 
 /**
  * TRACING_DATA: the head of a `trace.dat` file, as `tools/perf/util/trace-event-info.c` writes it
- * and `trace-cmd.dat(5)` describes it. It has a byte order of its own.
+ * and `trace-cmd.dat(5)` describes it. It has its own byte order.
  */
 export const tracingData: Codec<TracingData> = ownByteOrder(fields, isBigEndian, "bigendian");

@@ -105,27 +105,27 @@ export const ATTR_FIELDS = {
 } as const;
 
 /**
- * A `perf_event_attr`: what one event counts and what its samples hold.
+ * A `perf_event_attr`: defines an event and the fields of its samples.
  *
- * Fields that the writer's shorter structure did not have are zero.
+ * Fields beyond a shorter structure's size are zero.
  */
 export type PerfEventAttr = ExtensibleValue<typeof ATTR_FIELDS>;
 
-/** Size of the first published `perf_event_attr`; stands for a `size` of 0. */
+/** Size of the first published `perf_event_attr`. A `size` of 0 means this size. */
 export const PERF_ATTR_SIZE_VER0 = 64;
 
-/** Size of `perf_event_attr` with all fields that are known here. */
+/** Size of `perf_event_attr` with all fields declared here. */
 export const PERF_ATTR_SIZE = 144;
 
 /**
- * The period of samples that do not have their own: that of the attr, unless it is a frequency. What
- * `perf script` shows for them (`evsel__parse_sample` of tools/perf/util/evsel.c).
+ * Returns the period of samples without a period field: the attr's period, or `undefined` if the attr has
+ * a frequency. `perf script` prints the same (`evsel__parse_sample` of tools/perf/util/evsel.c).
  */
 export function fixedPeriod(attr: PerfEventAttr): bigint | undefined {
   return attr.flags.freq || attr.sample_period === 0n ? undefined : attr.sample_period;
 }
 
-/** An attr in which nothing is set; a starting point for writers. */
+/** Creates an attr with all fields zero; a starting point for writers. */
 export function emptyAttr(): PerfEventAttr {
   const attr = decode(perfEventAttr(0), new Uint8Array(0)).value;
   return { ...attr, size: PERF_ATTR_SIZE };
@@ -134,10 +134,10 @@ export function emptyAttr(): PerfEventAttr {
 /**
  * Declares a `perf_event_attr` (`include/uapi/linux/perf_event.h`) of any published or later size.
  *
- * A shorter structure is extended with zeros, a longer one keeps the rest in `tail`; encoding gives
- * the same length again.
+ * A shorter structure is extended with zeros. The rest of a longer one is kept in `tail`. Encoding restores
+ * the original length.
  *
- * @param size Bytes that the attr takes up; where not given, its own `size` field says so.
+ * @param size Bytes of the attr. By default, its own `size` field decides.
  *
  * @example
  * ```ts

@@ -4,10 +4,10 @@ import { emptyAttr, perfEventAttr } from "./attr.ts";
 import { PerfDataError } from "../error.ts";
 import { decode, encode } from "../struct/mod.ts";
 
-/** Every size that was ever published, `PERF_ATTR_SIZE_VER0` to `VER9`, and some that were not. */
+/** All published sizes, `PERF_ATTR_SIZE_VER0` to `VER9`, and some others. */
 const SIZES = [64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 152, 4096];
 
-Deno.test("attr: all sizes and any bytes come back, in both byte orders", () => {
+Deno.test("perfEventAttr: encoding restores any bytes of any size, in both byte orders", () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...SIZES, 68, 93),
@@ -24,8 +24,8 @@ Deno.test("attr: all sizes and any bytes come back, in both byte orders", () => 
   );
 });
 
-Deno.test("attr: fields lie where the kernel's header has them", () => {
-  // Offsets from include/uapi/linux/perf_event.h, as `pahole perf_event_attr` prints them.
+Deno.test("perfEventAttr: fields have the offsets of the kernel's header", () => {
+  // Offsets from include/uapi/linux/perf_event.h, as printed by `pahole perf_event_attr`.
   const bytes = new Uint8Array(144);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, 1, true);
@@ -50,7 +50,7 @@ Deno.test("attr: fields lie where the kernel's header has them", () => {
   assertEquals([attr.sig_data, attr.config4], [0xdeadn, 5n]);
 });
 
-Deno.test("attr: a big-endian file mirrors the flags", () => {
+Deno.test("perfEventAttr: a big-endian file has the flags mirrored", () => {
   const bytes = new Uint8Array(64);
   bytes[7] = 64;
   bytes[40] = 0b1000_0001; // disabled; exclude_idle is the last bit of the first byte
@@ -62,7 +62,7 @@ Deno.test("attr: a big-endian file mirrors the flags", () => {
   ]);
 });
 
-Deno.test("attr: shorter is zero-extended, longer keeps its tail", () => {
+Deno.test("perfEventAttr: a shorter attr is zero-extended, a longer one keeps its tail", () => {
   const short = new Uint8Array(64);
   short[4] = 64;
   assertEquals(decode(perfEventAttr(), short).value, { ...emptyAttr(), size: 64 });
@@ -71,7 +71,7 @@ Deno.test("attr: shorter is zero-extended, longer keeps its tail", () => {
   assertEquals(decode(perfEventAttr(), long).value.tail, new Uint8Array(16).fill(7));
 });
 
-Deno.test("attr: it takes up the place that it is written to, whatever its tail has", () => {
+Deno.test("perfEventAttr: encoding gives exactly the requested size, whatever the tail", () => {
   for (const from of [65, 93, 160]) {
     const bytes = new Uint8Array(from).fill(7);
     const { value } = decode(perfEventAttr(from), bytes);
@@ -81,7 +81,7 @@ Deno.test("attr: it takes up the place that it is written to, whatever its tail 
   }
 });
 
-Deno.test("attr: a size of 0 stands for 64, and one beyond the bytes is an error", () => {
+Deno.test("perfEventAttr: size 0 means 64; a size beyond the bytes is an error", () => {
   assertEquals(decode(perfEventAttr(), new Uint8Array(72)).tail?.length, 8);
   const bytes = new Uint8Array(64);
   bytes[4] = 65;

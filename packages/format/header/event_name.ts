@@ -30,7 +30,7 @@ const CACHE_OPS = [["load", "loads"], ["store", "stores"], ["prefetch", "prefetc
 const CACHE_HAS = [0b111, 0b101, 0b111, 0b111, 0b001, 0b001, 0b111];
 
 /**
- * The name of an event that the file does not name, as perf makes it from the attr: `cycles:u`.
+ * Returns perf's name for an event without a name in the file, derived from the attr: `cycles:u`.
  *
  * @example
  * ```ts
@@ -48,7 +48,7 @@ export function eventName(attr: PerfEventAttr): string {
   switch (attr.type) {
     case 0: {
       const name = HARDWARE[Number(config & 0xffff_ffffn)] ?? "unknown-hardware";
-      // On machines with several kinds of cores the high half says which.
+      // On hybrid machines, the high half is the PMU type of the core.
       return (config >> 32n ? `cpu/${name}/` : name) + modifiers(attr);
     }
     case 1:
@@ -81,7 +81,7 @@ function cacheName(config: number): string {
   return result === 1 ? `${cache}-${op[0]}-misses` : `${cache}-${op[1]}`;
 }
 
-/** What follows the colon: where the event counts, and how precisely. */
+/** Returns the modifiers after the colon: CPU modes and precision. */
 function modifiers({ flags }: PerfEventAttr): string {
   let text = "";
   let guestByDefault = false;

@@ -7,8 +7,8 @@ function name(type: number, config: bigint, flags: Partial<PerfEventAttr["flags"
   return eventName({ ...attr, type, config, flags: { ...attr.flags, ...flags } });
 }
 
-/** As `perf evlist` of perf 6.1 prints files with such attrs and without names. */
-Deno.test("names that perf makes up", () => {
+/** Expected names are those of `perf evlist` 6.1 for files with such attrs and without names. */
+Deno.test("eventName: attrs without a name get perf's names", () => {
   const guest = { exclude_guest: true };
   assertEquals(name(0, 0n, guest), "cycles");
   assertEquals(name(0, 0n), "cycles:HG");

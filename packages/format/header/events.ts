@@ -20,11 +20,11 @@ import {
 
 /** One event of a file: its attr, its ids, and values derived from them. */
 export class PerfEvent implements EventContext {
-  /** What is counted and sampled. */
+  /** Definition of the event and its samples. */
   readonly attr: PerfEventAttr;
-  /** The ids that the kernel gave the event, one a CPU or thread. */
+  /** Ids that the kernel assigned to the event, one for each CPU or thread. */
   readonly ids: readonly bigint[];
-  /** Where the fields of samples lie. */
+  /** Offsets of the fields of samples. */
   readonly layout: SampleLayout;
   /** `read_format` of the attr. */
   readonly readFormat: number;
@@ -36,10 +36,10 @@ export class PerfEvent implements EventContext {
   readonly #arch: () => string | undefined;
 
   /**
-   * Makes an event of a file.
+   * Creates an event.
    *
-   * @param attr What is counted and sampled.
-   * @param ids The ids that the kernel gave the event.
+   * @param attr Definition of the event and its samples.
+   * @param ids Ids that the kernel assigned to the event.
    * @param arch Returns the machine, as `uname -m` prints it, for the names of registers.
    */
   constructor(
@@ -54,15 +54,15 @@ export class PerfEvent implements EventContext {
     this.#arch = arch;
   }
 
-  /** The machine that recorded, as `uname -m` prints it, where it is known. */
+  /** The recorded machine, as `uname -m` prints it, if it is known. */
   get arch(): string | undefined {
     return this.#arch();
   }
 
   /**
-   * Takes what the recording calls the event, which may decide what its samples mean.
+   * Sets the event's name in the recording, which may change the meaning of its samples.
    *
-   * @param name Nothing, where that is not known.
+   * @param name The name; `undefined` if it is not known.
    */
   named(name: string | undefined): void {
     if (name === this.#name && this.#offCpu !== undefined) return;
@@ -77,34 +77,34 @@ export class PerfEvent implements EventContext {
     return new OffCpuFields(this.attr, this.#name !== undefined);
   }
 
-  /** Whether its samples mean what their raw data says, or may: see {@link OffCpuFields}. */
+  /** Whether the raw data of the event's samples is, or may be, an off-CPU sample: see {@link OffCpuFields}. */
   get isOffCpu(): boolean {
     return this.#offCpu !== undefined;
   }
 
-  /** Whether they do: by the name, or, where that is not known, as a sample that was read has shown. */
+  /** Whether the samples are off-CPU samples: decided by the name, or without a name, by the samples read so far. */
   get meansOffCpu(): boolean {
     return this.isOffCpu && (this.isNamed || this.#metOffCpu);
   }
 
-  /** Whether it is known that they do, or do not. */
+  /** Whether the event's name is known, so that {@link isOffCpu} is certain. */
   get isNamed(): boolean {
     return this.#name !== undefined;
   }
 
-  /** Whether its samples have call chains. */
+  /** Whether the event's samples have call chains. */
   get hasChain(): boolean {
     return (this.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0 || this.isOffCpu;
   }
 
-  /** What finds the fields of its samples that have no fixed place: those that are meant. */
+  /** Creates the locator of the fields of variable position in the event's samples. */
   sampleFields(): SampleFields {
     return this.isOffCpu ? this.#offCpuFields() : new SampleFields(this.attr);
   }
 
   /**
-   * The off-CPU sample that the record in `[start, end)` of `view` means; `undefined` for damaged ones
-   * and for samples of other events. The next call overwrites it.
+   * Returns the off-CPU sample in the raw data of the record `[start, end)` of `view`; `undefined` if the
+   * record is damaged or the event has other samples. The next call overwrites the result.
    */
   offCpu(
     view: DataView,
@@ -120,21 +120,21 @@ export class PerfEvent implements EventContext {
     return fields;
   }
 
-  /** Where the u64 period of a sample in `[start, end)` is; -1 if it has none. */
+  /** Returns the position of the u64 period of the sample in `[start, end)`; -1 if it has none. */
   periodAt(view: DataView, start: number, end: number, littleEndian: boolean): number {
     const { layout } = this;
     if (this.isOffCpu) return this.offCpu(view, start, end, littleEndian)?.period ?? -1;
     return layout.period < 0 ? -1 : start + layout.period;
   }
 
-  /** Where the u64 address of a sample in `[start, end)` is; -1 if it has none. */
+  /** Returns the position of the u64 address of the sample in `[start, end)`; -1 if it has none. */
   ipAt(view: DataView, start: number, end: number, littleEndian: boolean): number {
     const { layout } = this;
     if (this.isOffCpu) return this.offCpu(view, start, end, littleEndian)?.ip ?? -1;
     return layout.ip < 0 ? -1 : start + layout.ip;
   }
 
-  /** A declaration as it is for this event: without what the event's records do not hold. */
+  /** Returns the declaration reduced to the fields that this event's records have. */
   specialize<T>(codec: Codec<T>): Codec<T> {
     let special = this.#specialized.get(codec as Codec<unknown>) as Codec<T> | undefined;
     if (special === undefined) {
@@ -144,23 +144,24 @@ export class PerfEvent implements EventContext {
     return special;
   }
 
-  /** The declaration of the event's samples. */
+  /** Declaration of the event's samples. */
   get sample(): Codec<Sample> {
     return this.specialize(sampleDeclaration);
   }
 
-  /** The declaration of the `sample_id` trailer of the event's other records. */
+  /** Declaration of the `sample_id` trailer of the event's other records. */
   get trailer(): FixedSampleId {
     return this.#trailer ??= sampleIdTrailer(this.attr.sample_type);
   }
 }
 
 /**
- * The events of a file, and which of them a record belongs to.
+ * The events of a file, with lookup of a record's event.
  *
- * As the kernel intends: by the event id in the record, which is first in a sample and last in
- * other records where `PERF_SAMPLE_IDENTIFIER` is set, and otherwise at the place where all events
- * agree to have `PERF_SAMPLE_ID`. Without either all records are those of the first event.
+ * A record's event is found by the event id in the record. With `PERF_SAMPLE_IDENTIFIER`, the id is first in a
+ * sample
+ * and last in other records. Otherwise, it is at the offset of `PERF_SAMPLE_ID`, if that is the same for all events.
+ * In files without such an id, all records belong to the first event.
  */
 export class EventTable implements Iterable<PerfEvent> {
   readonly #events: PerfEvent[] = [];
@@ -168,7 +169,7 @@ export class EventTable implements Iterable<PerfEvent> {
   #lastHi = 0;
   #lastLo = 0;
   #lastIndex = -1;
-  // Where the id is: in samples from the start of the record, in others from its end.
+  // Position of the id: in samples from the start of the record, in other records from its end.
   #samplePos = -1;
   #trailerPos = 0;
 
@@ -177,12 +178,12 @@ export class EventTable implements Iterable<PerfEvent> {
     return this.#events;
   }
 
-  /** How many events there are. */
+  /** Number of events. */
   get length(): number {
     return this.#events.length;
   }
 
-  /** The event of a number, where there is one. */
+  /** Returns the event with the given number, if it exists. */
   at(index: number): PerfEvent | undefined {
     return this.#events[index];
   }
@@ -192,10 +193,10 @@ export class EventTable implements Iterable<PerfEvent> {
     return this.#events[Symbol.iterator]();
   }
 
-  /** Adds an event; its number is its position in {@link EventTable.all}. */
+  /** Appends an event; its number is its index in {@link EventTable.all}. */
   add(event: PerfEvent): void {
     const index = this.#events.push(event) - 1;
-    // No id is 0.
+    // Event ids are never 0, so this resets the cache.
     this.#lastHi = this.#lastLo = 0;
     for (const id of event.ids) this.#byId.set(id, index);
     const { identifier, id, trailer } = event.layout;
@@ -205,12 +206,12 @@ export class EventTable implements Iterable<PerfEvent> {
       this.#samplePos = samplePos;
       this.#trailerPos = trailerPos;
     }
-    // Where events do not agree, there is no such place.
+    // If events disagree, the id has no common position.
     if (samplePos !== this.#samplePos) this.#samplePos = -1;
     if (trailerPos !== this.#trailerPos) this.#trailerPos = 0;
   }
 
-  /** Takes the events of another table in place of its own. */
+  /** Replaces all events. */
   replace(events: Iterable<PerfEvent>): void {
     this.#events.length = 0;
     this.#byId.clear();
@@ -218,8 +219,8 @@ export class EventTable implements Iterable<PerfEvent> {
   }
 
   /**
-   * The number of the event that the record in `[start, end)` of `view` belongs to, or -1 where
-   * its id is not known.
+   * Returns the number of the event that the record in `[start, end)` of `view` belongs to; -1 if
+   * the record's id is unknown.
    */
   indexOf(view: DataView, start: number, end: number, type: number, le: boolean): number {
     const n = this.#events.length;
@@ -235,16 +236,16 @@ export class EventTable implements Iterable<PerfEvent> {
     if (pos < start + 8 || pos + 8 > end) return -1;
     const low = view.getUint32(le ? pos : pos + 4, le);
     const high = view.getUint32(le ? pos + 4 : pos, le);
-    // An id of 0 marks what perf itself synthesised, in the layout of the first event.
+    // Records that perf synthesized have id 0 and the layout of the first event.
     if (low === 0 && high === 0) return 0;
-    // Records of a buffer mostly follow others of the same event.
+    // Consecutive records of a buffer mostly belong to the same event.
     if (low === this.#lastLo && high === this.#lastHi) return this.#lastIndex;
     this.#lastHi = high;
     this.#lastLo = low;
     return this.#lastIndex = this.#byId.get(high, low) ?? -1;
   }
 
-  /** The event that a record belongs to; see {@link EventTable.indexOf}. */
+  /** Returns the event that a record belongs to; see {@link EventTable.indexOf}. */
   eventOf(
     view: DataView,
     start: number,

@@ -1,6 +1,6 @@
 import type { FileCompression } from "../sources/compressed_source.ts";
 
-/** How the magic number says that a file begins: its version and its byte order. */
+/** Version and byte order, as the magic number encodes them. */
 export interface Magic {
   /** 1: `PERFFILE`, 2: `PERFILE2`. */
   readonly version: 1 | 2;
@@ -8,15 +8,15 @@ export interface Magic {
   readonly littleEndian: boolean;
 }
 
-/** The first eight bytes of recordings. */
+/** Magic numbers: the first eight bytes of recordings. */
 export const MAGICS: Readonly<Record<string, Magic>> = {
-  // Version 1 is always written in this order of bytes; the byte order shows in the sizes.
+  // Version 1 always has this byte order of the magic; the file's byte order shows in the sizes.
   PERFFILE: { version: 1, littleEndian: true },
   PERFILE2: { version: 2, littleEndian: true },
   "2ELIFREP": { version: 2, littleEndian: false },
 };
 
-/** Kinds of files that users name in place of each other. */
+/** Kinds of files that users pass by mistake for one another. */
 export type FileKind =
   | FileCompression
   | "recording"
@@ -31,7 +31,7 @@ export type FileKind =
   | "perf map"
   | "folded";
 
-/** First bytes of kinds of files, in hexadecimal. */
+/** Magic bytes by kind of file, in hexadecimal. */
 const STARTS: readonly (readonly [start: RegExp, kind: FileKind])[] = [
   [/^1f 8b/, "gzip"],
   [/^28 b5 2f fd/, "zstd"],
@@ -42,11 +42,11 @@ const STARTS: readonly (readonly [start: RegExp, kind: FileKind])[] = [
   [/^7f 45 4c 46/, "elf"],
   [/^50 45 52 46 53 59 4d 53/, "symbol bundle"],
   [/^(?:44 54 69 4a|4a 69 54 44)/, "jitdump"],
-  // A message of protobuf whose first field is a message: the type of a sample.
+  // A protobuf message whose first field is a message: the type of a sample.
   [/^0a 0[2-6] 08 /, "pprof"],
 ];
 
-/** What a message calls a file that is given in place of a recording. */
+/** Descriptions for error messages about a file that is not a recording. */
 const TEXTS: Readonly<Record<Exclude<FileKind, "recording">, string>> = {
   gzip: "data packed by gzip, to be unpacked before",
   zstd: "data packed by zstd, to be unpacked before",
@@ -67,16 +67,16 @@ const TEXTS: Readonly<Record<Exclude<FileKind, "recording">, string>> = {
 /** Size of the header of a member of a tar archive. */
 const TAR_HEADER = 512;
 
-/** Bytes from which {@link fileKind} tells all kinds. */
+/** Number of bytes that {@link fileKind} needs for all kinds. */
 export const KIND_BYTES: number = TAR_HEADER;
 
 const hexOf = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
 
 /**
- * The kind of a file; `undefined` if it is none of these.
+ * Recognizes the kind of a file; `undefined` if it is unknown.
  *
- * @param start Its first {@link KIND_BYTES} bytes. Eight tell all kinds but tar and text.
+ * @param start The first {@link KIND_BYTES} bytes. Eight bytes suffice except for tar and text.
  *
  * @example
  * ```ts
@@ -98,24 +98,24 @@ export function fileKind(start: Uint8Array): FileKind | undefined {
   return STARTS.find(([bytes]) => bytes.test(hex))?.[1] ?? textKind(start);
 }
 
-/** What a message calls a kind of file that is not a recording. */
+/** Returns the description of a kind of file for error messages. */
 export const kindText = (kind: Exclude<FileKind, "recording">): string => TEXTS[kind];
 
 function isTarHeader(start: Uint8Array): boolean {
   if (start.length < TAR_HEADER || hexOf(start.subarray(257, 262)) !== "75 73 74 61 72") {
     return false;
   }
-  // The sum of all bytes, with blanks for the sum itself.
+  // The checksum: the sum of all bytes, with blanks in place of the checksum itself.
   let sum = 8 * 0x20;
   for (let i = 0; i < TAR_HEADER; i++) if (i < 148 || i >= 156) sum += start[i] as number;
   return parseInt(String.fromCharCode(...start.subarray(148, 156)), 8) === sum;
 }
 
 function textKind(start: Uint8Array): FileKind | undefined {
-  // As latin1: any bytes but 0.
+  // Decodes as latin1, which accepts all bytes.
   if (start.includes(0)) return undefined;
   const lines = new TextDecoder("latin1").decode(start).split("\n");
-  // The last line may be cut.
+  // The last line may be incomplete.
   if (lines.length > 1) lines.pop();
   if (lines.some(isScriptLine)) return "perf script";
   if (lines.every(isMapLine)) return "perf map";
@@ -124,11 +124,11 @@ function textKind(start: Uint8Array): FileKind | undefined {
     : undefined;
 }
 
-/** A time in a line of `perf script`, and a thread. */
+/** The time and the thread in a line of `perf script`. */
 const SCRIPT_TIME = /^\d{1,12}\.\d{6,9}:$/;
 const SCRIPT_THREAD = /^\d{1,10}(?:\/\d{1,10})?$/;
 
-/** A line of `perf script`: command, thread, perhaps a CPU, and a time. */
+/** Whether a line is of `perf script`: command, thread, optional CPU, and time. */
 function isScriptLine(line: string): boolean {
   const words = line.split(" ").filter((word) => word !== "");
   const time = words.findIndex((word) => SCRIPT_TIME.test(word));
@@ -137,13 +137,13 @@ function isScriptLine(line: string): boolean {
 
 const HEX = /^(?:0x)?[0-9a-fA-F]{1,16}$/;
 
-/** A line of a perf map: address, size and name. */
+/** Whether a line is of a perf map: address, size and name. */
 function isMapLine(line: string): boolean {
   const [address = "", size = "", name = ""] = line.split(" ", 3);
   return HEX.test(address) && HEX.test(size) && name !== "";
 }
 
-/** A line of folded stacks: frames and a number. */
+/** Whether a line is a folded stack: frames and a number. */
 function isFoldedLine(line: string): boolean {
   const end = line.lastIndexOf(" ");
   return end > 0 && /^\d+$/.test(line.slice(end + 1));

@@ -4,7 +4,7 @@ import { type FileKind, fileKind } from "./file_kind.ts";
 const latin1 = (text: string): Uint8Array =>
   Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 
-/** Starts of files as their formats say, and their kinds. */
+/** Kinds of files, and the first bytes of such files by their formats. */
 const KINDS: readonly (readonly [start: string, kind: FileKind | undefined])[] = [
   ["PERFILE2", "recording"],
   ["2ELIFREP", "recording"],
@@ -30,7 +30,7 @@ Deno.test("fileKind: the first bytes of each format give its kind", () => {
   for (const [start, kind] of KINDS) assertEquals(fileKind(latin1(start)), kind, start);
 });
 
-Deno.test("fileKind: a header of tar needs its checksum, and is tar whatever its member is called", () => {
+Deno.test("fileKind: a tar header with a valid checksum is tar for any member name, without one it is not", () => {
   const header = new Uint8Array(512);
   header.set(latin1("PERFILE2"), 0);
   header.set(latin1("ustar"), 257);

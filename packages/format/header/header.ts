@@ -16,7 +16,7 @@ import {
   x64,
 } from "../struct/mod.ts";
 
-/** A run of bytes in the file. */
+/** Codec of a {@link PerfFileSection}. */
 export const perfFileSection: StructCodec<{
   offset: Codec<bigint>;
   size: Codec<bigint>;
@@ -25,18 +25,18 @@ export const perfFileSection: StructCodec<{
   size: doc("Size in bytes.", u64),
 });
 
-/** A run of bytes in the file. */
+/** Offset and size of a section of the file. */
 export type PerfFileSection = StructValue<typeof perfFileSection.parts>;
 
 export type { Magic } from "./file_kind.ts";
 
 /**
- * Recognises the first 16 bytes of a file: magic number and `size`.
+ * Parses the first 16 bytes of a file: magic number and `size`.
  *
- * Version 2 spells its magic backwards on big-endian machines. Version 1 does not, so its byte
- * order is the one in which `size` is a plausible number.
+ * Version 2 has its magic reversed on big-endian machines. Version 1 does not: its byte order is the one in
+ * which `size` is a plausible number.
  *
- * @returns `undefined` if the bytes are no perf.data file.
+ * @returns `undefined` if the bytes are not the start of a perf.data file.
  *
  * @example
  * ```ts
@@ -59,7 +59,7 @@ export function parseMagic(start: Uint8Array): Magic | undefined {
     : { version: 1, littleEndian: false };
 }
 
-/** `perf_pipe_file_header`: all that a pipe stream begins with. */
+/** `perf_pipe_file_header`: the whole header of a pipe stream. */
 export const perfPipeFileHeader: StructCodec<{
   magic: Codec<Uint8Array>;
   size: Codec<bigint>;
@@ -86,9 +86,7 @@ const FILE_HEADER_FIELDS = {
   ],
 } as const;
 
-/**
- * `perf_file_header` (`tools/perf/util/header.h`): 104 bytes, or 72 before there were features.
- */
+/** `perf_file_header` (`tools/perf/util/header.h`): 104 bytes, or 72 in files older than feature sections. */
 export const perfFileHeader: StructCodec<typeof FILE_HEADER_FIELDS> = struct(
   "perf_file_header",
   FILE_HEADER_FIELDS,
@@ -96,25 +94,25 @@ export const perfFileHeader: StructCodec<typeof FILE_HEADER_FIELDS> = struct(
 
 /** The header of a file. */
 export type PerfFileHeader = StructValue<typeof FILE_HEADER_FIELDS> & {
-  /** Bytes of a longer header than is known here. */
+  /** Bytes beyond the declared header. */
   tail?: Uint8Array;
 };
 
-/** Size of the header that has the feature bits. */
+/** Size of the header with feature bits. */
 export const PERF_FILE_HEADER_SIZE = 104;
-/** Size of the header of the oldest files, which have no feature bits. */
+/** Size of the header of the oldest files, without feature bits. */
 export const PERF_FILE_HEADER_SIZE_OLD = 72;
 /** Size of the header of a pipe stream. */
 export const PERF_PIPE_HEADER_SIZE = 16;
 
-/** Longest header that is believed; a larger `size` is damage. */
+/** Longest accepted header; a larger `size` is damage. */
 const MAX_HEADER_SIZE = 4096;
 
 /**
  * Checks the `size` in the first 16 bytes and returns it.
  *
- * @param start The first 16 bytes; more of a file that is not a recording help to say what it is.
- * @throws {PerfDataError} If the bytes are no perf.data file, or the size is impossible.
+ * @param start The first 16 bytes; with more bytes, the error names the kind of a file that is no recording.
+ * @throws {PerfDataError} If the bytes are not the start of a perf.data file, or the size is impossible.
  */
 export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
   const magic = parseMagic(start);
@@ -149,22 +147,22 @@ export function headerSize(start: Uint8Array): { magic: Magic; size: number } {
 /**
  * Decodes the header of a file from its first `size` bytes.
  *
- * @throws {PerfDataError} If the bytes do not hold one.
+ * @throws {PerfDataError} If the bytes are too short for a header.
  */
 export function decodeFileHeader(bytes: Uint8Array, littleEndian: boolean): PerfFileHeader {
   const { value, tail } = decode(perfFileHeader, bytes, { littleEndian });
   return tail === undefined ? value : { ...value, tail };
 }
 
-/** Bit of the host name, which every writer of features sets; see {@link featureIds}. */
+/** Bit of the host name. All writers of features set it; see {@link featureIds}. */
 const HEADER_HOSTNAME = 3;
 
 /**
- * The ids of the feature sections that a header announces, in file order.
+ * Returns the ids of the feature sections in the header's bitmap, in file order.
  *
- * `adds_features` is an array of C `unsigned long`. On a big-endian machine of 32 bits its words
- * are halves of what they are on one of 64 bits, so both readings are tried, as
- * `perf_file_header__read` does: the one that has a host name is right.
+ * `adds_features` is an array of C `unsigned long`. A 32-bit big-endian machine swaps the halves of each
+ * 64-bit word, so both readings are tried, as `perf_file_header__read` does: the correct one includes
+ * the host name.
  */
 export function featureIds(header: PerfFileHeader, littleEndian: boolean): number[] {
   const words = header.adds_features ?? [];

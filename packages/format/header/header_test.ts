@@ -11,7 +11,7 @@ const start = (magic: string, ...rest: number[]) => {
   return bytes;
 };
 
-Deno.test("magic: two versions, two byte orders", () => {
+Deno.test("parseMagic: gives version and byte order of both magic numbers", () => {
   assertEquals(parseMagic(start("PERFILE2", 104)), { version: 2, littleEndian: true });
   assertEquals(parseMagic(start("2ELIFREP")), { version: 2, littleEndian: false });
   assertEquals(parseMagic(start("PERFFILE", 104)), { version: 1, littleEndian: true });
@@ -22,22 +22,22 @@ Deno.test("magic: two versions, two byte orders", () => {
   assertEquals(parseMagic(start("ELF")), undefined);
 });
 
-Deno.test("header size: what is impossible is reported", () => {
+Deno.test("headerSize: an impossible size or magic throws", () => {
   assertEquals(headerSize(start("PERFILE2", 16)).size, 16);
   assertThrows(() => headerSize(start("PERFILE2", 17)), PerfDataError, "size is 17");
   assertThrows(() => headerSize(new Uint8Array(3)), PerfDataError, "3 bytes, expected at least 16");
   assertThrows(() => headerSize(start("\x7fELF")), PerfDataError, "7f 45 4c 46");
 });
 
-Deno.test("feature bits: 64-bit and 32-bit words of a big-endian machine", () => {
+Deno.test("featureIds: bitmaps of 64-bit and 32-bit big-endian machines give the same ids", () => {
   const header = (first: bigint) => ({ adds_features: [first, 0n, 0n, 0n] }) as PerfFileHeader;
   assertEquals(featureIds(header(0b1100n), true), [2, 3]);
   assertEquals(featureIds(header(0b1100n), false), [2, 3]);
-  // A 32-bit machine writes bits 0-31 first: they end up in the high half of the 64-bit word.
+  // A 32-bit machine writes bits 0-31 first, which are the high half of the 64-bit word.
   assertEquals(featureIds(header((0b1100n << 32n) | 1n), false), [2, 3, 32]);
 });
 
-/** Starts of files that are no recordings, laid out as their formats say, and how a message calls them. */
+/** First bytes of files that are not recordings, and the expected text in the error. */
 const OTHERS: readonly (readonly [start: string, called: RegExp])[] = [
   ["\x04\x22\x4d\x18 a frame of lz4", /it is data packed by lz4/],
   ["BZh91AY&SY and a block", /it is data packed by bzip2/],
@@ -53,7 +53,7 @@ const OTHERS: readonly (readonly [start: string, called: RegExp])[] = [
   ["a text of any other kind", /expected PERFILE2 or PERFFILE$/],
 ];
 
-Deno.test("PerfDataReader.open: a file of another kind is called what it is", async () => {
+Deno.test("PerfDataReader.open: the error for another kind of file names the kind", async () => {
   for (const [start, called] of OTHERS) {
     const bytes = Uint8Array.from(start, (letter) => letter.charCodeAt(0));
     const error = await assertRejects(() => PerfDataReader.open(bytesSource(bytes)), PerfDataError);

@@ -1,9 +1,8 @@
-/** From here on, the upper half of an id does not fit into a double together with the lower half. */
+/** An upper half below this value, combined with the lower half, fits into a double. */
 const WIDE = 0x20_0000;
 
 /**
- * What is known of 64-bit ids, looked up by their halves: nothing is allocated, and two ids are never
- * taken for the same one.
+ * Map with 64-bit ids as keys, looked up by their halves. A lookup allocates nothing, and ids are compared exactly.
  *
  * @example
  * ```ts
@@ -19,13 +18,13 @@ export class IdMap<T> {
   readonly #narrow = new Map<number, T>();
   readonly #wide = new Map<bigint, T>();
 
-  /** Notes what belongs to an id. */
+  /** Sets the value of an id. */
   set(id: bigint, value: T): void {
     if (id >> 32n < BigInt(WIDE)) this.#narrow.set(Number(id), value);
     else this.#wide.set(id, value);
   }
 
-  /** What belongs to an id, by its halves, signed or not. */
+  /** Returns the value of an id, given as two 32-bit halves, signed or unsigned. */
   get(hi: number, lo: number): T | undefined {
     const high = hi >>> 0;
     if (high < WIDE) return this.#narrow.get(high * 2 ** 32 + (lo >>> 0));
@@ -34,7 +33,7 @@ export class IdMap<T> {
       : this.#wide.get(BigInt(high) << 32n | BigInt(lo >>> 0));
   }
 
-  /** Forgets all. */
+  /** Removes all ids. */
   clear(): void {
     this.#narrow.clear();
     this.#wide.clear();

@@ -24,7 +24,7 @@ export const PERF_SAMPLE_ID = 0x40;
 export const PERF_SAMPLE_CPU = 0x80;
 /** `sample_type` bit: events since the previous sample. */
 export const PERF_SAMPLE_PERIOD = 0x100;
-/** `sample_type` bit: id of the event in this context. */
+/** `sample_type` bit: id of the event on this CPU or thread. */
 export const PERF_SAMPLE_STREAM_ID = 0x200;
 /** `sample_type` bit: raw data of a tracepoint or PMU. */
 export const PERF_SAMPLE_RAW = 0x400;
@@ -36,9 +36,9 @@ export const PERF_SAMPLE_REGS_USER = 0x1000;
 export const PERF_SAMPLE_STACK_USER = 0x2000;
 /** `sample_type` bit: cost of the access, one word. */
 export const PERF_SAMPLE_WEIGHT = 0x4000;
-/** `sample_type` bit: where the data came from. */
+/** `sample_type` bit: source of the data. */
 export const PERF_SAMPLE_DATA_SRC = 0x8000;
-/** `sample_type` bit: id of the event at a fixed place. */
+/** `sample_type` bit: id of the event, at a fixed position. */
 export const PERF_SAMPLE_IDENTIFIER = 0x10000;
 /** `sample_type` bit: transaction flags. */
 export const PERF_SAMPLE_TRANSACTION = 0x20000;
@@ -85,9 +85,9 @@ export const PERF_SAMPLE_NAMES: Readonly<Record<number, string>> = {
   0x1000000: "WEIGHT_STRUCT",
 };
 
-/** `read_format` bit: time the event was enabled, ns. */
+/** `read_format` bit: time for which the event was enabled, in ns. */
 export const PERF_FORMAT_TOTAL_TIME_ENABLED = 0x1;
-/** `read_format` bit: time the event was counting, ns. */
+/** `read_format` bit: time for which the event was counting, in ns. */
 export const PERF_FORMAT_TOTAL_TIME_RUNNING = 0x2;
 /** `read_format` bit: id of each event. */
 export const PERF_FORMAT_ID = 0x4;
@@ -127,13 +127,13 @@ export const PERF_SAMPLE_BRANCH_NAMES: Readonly<Record<number, string>> = {
   0x40000: "PRIV_SAVE",
   0x80000: "COUNTERS",
 };
-/** `branch_sample_type` bit: the branches are the calls that have not returned. */
+/** `branch_sample_type` bit: record calls that have not returned. */
 export const PERF_SAMPLE_BRANCH_CALL_STACK = 0x800;
 /** `branch_sample_type` bit: the branch stack begins with `hw_idx`. */
 export const PERF_SAMPLE_BRANCH_HW_INDEX = 0x20000;
-/** `branch_sample_type` bit: all branches that were taken. */
+/** `branch_sample_type` bit: record all taken branches. */
 export const PERF_SAMPLE_BRANCH_ANY = 0x8;
-/** `branch_sample_type` bit: a word of counters follows the branch stack for each entry. */
+/** `branch_sample_type` bit: a word of counters for each entry follows the branch stack. */
 export const PERF_SAMPLE_BRANCH_COUNTERS = 0x80000;
 
 /** Lowest value of a call chain entry that is a context marker and not an address. */
@@ -144,7 +144,7 @@ export const PERF_CONTEXT_HV = 0xffff_ffff_ffff_ffe0n;
 export const PERF_CONTEXT_KERNEL = 0xffff_ffff_ffff_ff80n;
 /** Call chain: the user's frames follow. */
 export const PERF_CONTEXT_USER = 0xffff_ffff_ffff_fe00n;
-/** Call chain: the user's frames come in a CALLCHAIN_DEFERRED; its cookie follows the marker. */
+/** Call chain: the user's frames are in a later CALLCHAIN_DEFERRED record; its cookie follows the marker. */
 export const PERF_CONTEXT_USER_DEFERRED = 0xffff_ffff_ffff_fd80n;
 /** Call chain: a guest's frames follow. */
 export const PERF_CONTEXT_GUEST = 0xffff_ffff_ffff_f800n;
@@ -163,7 +163,7 @@ export const PERF_CONTEXT_NAMES: ReadonlyMap<bigint, string> = new Map([
   [PERF_CONTEXT_GUEST_USER, "GUEST_USER"],
 ]);
 
-/** `misc`: the part of `misc` that holds the CPU mode. */
+/** Mask of the CPU mode in `misc`. */
 export const PERF_RECORD_MISC_CPUMODE_MASK = 0x7;
 /** CPU mode: not known. */
 export const PERF_RECORD_MISC_CPUMODE_UNKNOWN = 0;
@@ -177,23 +177,23 @@ export const PERF_RECORD_MISC_HYPERVISOR = 3;
 export const PERF_RECORD_MISC_GUEST_KERNEL = 4;
 /** CPU mode: a program in a guest. */
 export const PERF_RECORD_MISC_GUEST_USER = 5;
-/** `misc`: reading /proc/PID/maps ran into a time limit. */
+/** `misc`: perf's reading of /proc/PID/maps timed out. */
 export const PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT = 0x1000;
 /** `misc`: MMAP: a data mapping. */
 export const PERF_RECORD_MISC_MMAP_DATA = 0x2000;
 /** `misc`: COMM: the name comes from exec. */
 export const PERF_RECORD_MISC_COMM_EXEC = 0x2000;
-/** `misc`: FORK: perf's own mark. */
+/** `misc`: FORK: reserved for perf's internal use. */
 export const PERF_RECORD_MISC_FORK_EXEC = 0x2000;
 /** `misc`: SWITCH: the thread leaves the CPU. */
 export const PERF_RECORD_MISC_SWITCH_OUT = 0x2000;
-/** `misc`: SAMPLE: `ip` is the instruction that caused it. */
+/** `misc`: SAMPLE: `ip` is exactly the instruction that caused the sample. */
 export const PERF_RECORD_MISC_EXACT_IP = 0x4000;
 /** `misc`: SWITCH: the thread was preempted. */
 export const PERF_RECORD_MISC_SWITCH_OUT_PREEMPT = 0x4000;
-/** `misc`: MMAP2: holds a build id. */
+/** `misc`: MMAP2: has a build id. */
 export const PERF_RECORD_MISC_MMAP_BUILD_ID = 0x4000;
-/** `misc`: HEADER_BUILD_ID, and an event of the BUILD_ID feature: the length of the build id is given. */
+/** `misc`: HEADER_BUILD_ID, and events of the BUILD_ID feature: the length of the build id is recorded. */
 export const PERF_RECORD_MISC_BUILD_ID_SIZE = 0x8000;
 /** `misc`: reserved. */
 export const PERF_RECORD_MISC_EXT_RESERVED = 0x8000;
@@ -209,15 +209,15 @@ export const CPUMODE_NAMES: readonly string[] = [
 
 /** `type` of an attr: an event that the kernel defines for all processors. */
 export const PERF_TYPE_HARDWARE = 0;
-/** `type` of an attr: an event that the kernel itself counts. */
+/** `type` of an attr: an event that the kernel counts in software. */
 export const PERF_TYPE_SOFTWARE = 1;
-/** `type` of an attr: a tracepoint, whose id `config` is. */
+/** `type` of an attr: a tracepoint; `config` is its id. */
 export const PERF_TYPE_TRACEPOINT = 2;
 /** `type` of an attr: a raw code of the CPU's PMU. */
 export const PERF_TYPE_RAW = 4;
 /** `type` of an attr: a breakpoint of the CPU. */
 export const PERF_TYPE_BREAKPOINT = 5;
-/** `flags` of an AUX record: data was lost, the buffer was full. */
+/** `flags` of an AUX record: data was lost because the buffer was full. */
 export const PERF_AUX_FLAG_TRUNCATED = 0x1;
 /** `flags` of an AUX record: a snapshot from an overwritten buffer. */
 export const PERF_AUX_FLAG_OVERWRITE = 0x2;
@@ -225,7 +225,7 @@ export const PERF_AUX_FLAG_OVERWRITE = 0x2;
 export const PERF_AUX_FLAG_PARTIAL = 0x4;
 /** `flags` of an AUX record: the sample collided with another. */
 export const PERF_AUX_FLAG_COLLISION = 0x8;
-/** `flags` of an AUX record: mask of the PMU's own format. */
+/** `flags` of an AUX record: mask of the PMU-specific format. */
 export const PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK = 0xff00;
 /** Names of the bits of `flags` of an AUX record, without their prefix. */
 export const PERF_AUX_FLAG_NAMES: Readonly<Record<number, string>> = {

@@ -23,7 +23,7 @@ import {
 
 /** The value of one event in a `read_format`. */
 export interface ReadValue {
-  /** Events counted. */
+  /** Count of the event. */
   value: bigint;
   /** `PERF_FORMAT_ID`. */
   id?: bigint;
@@ -32,15 +32,14 @@ export interface ReadValue {
 }
 
 /**
- * Counter values as `read_format` shapes them: one value, or those of a whole group.
+ * Counter values of one event or a group.
  *
- * With `PERF_FORMAT_GROUP` the values are in `values`, one per event of the group; without it
- * `values` has one entry.
+ * With `PERF_FORMAT_GROUP`, `values` has one entry for each event of the group; otherwise, one entry.
  */
 export interface ReadFormat {
-  /** Time the event was enabled, in ns; `PERF_FORMAT_TOTAL_TIME_ENABLED`. */
+  /** Time for which the event was enabled, in ns; `PERF_FORMAT_TOTAL_TIME_ENABLED`. */
   time_enabled?: bigint;
-  /** Time the event was counting, in ns; `PERF_FORMAT_TOTAL_TIME_RUNNING`. */
+  /** Time for which the event was counting, in ns; `PERF_FORMAT_TOTAL_TIME_RUNNING`. */
   time_running?: bigint;
   /** The values. */
   values: ReadValue[];
@@ -69,14 +68,13 @@ const READ_TIME_FIELDS = {
   ) as OptionalCodec<bigint>,
 } as const;
 
-/** The values of a group of events. */
 const readGroup = struct("read_format", {
   nr: counter(u64, "values"),
   ...READ_TIME_FIELDS,
   values: array(struct("read_value", READ_VALUE_FIELDS), countedBy("nr")),
 });
 
-/** One value; the kernel puts the times between it and its id. */
+/** One value. The kernel writes the times between the value and its id. */
 const readOne: Codec<ReadFormat> = gathered(
   struct("read_format", {
     value: READ_VALUE_FIELDS.value,
@@ -88,7 +86,7 @@ const readOne: Codec<ReadFormat> = gathered(
   Object.keys(READ_VALUE_FIELDS),
 );
 
-/** `struct read_format` of `include/uapi/linux/perf_event.h`, in all its shapes. */
+/** `struct read_format` of `include/uapi/linux/perf_event.h`, for all combinations of bits. */
 export const readFormatDeclaration: Codec<ReadFormat> = either(
   "read_format",
   { attr: "read_format", bits: PERF_FORMAT_GROUP },
@@ -96,7 +94,7 @@ export const readFormatDeclaration: Codec<ReadFormat> = either(
   readOne,
 );
 
-/** An attr in which nothing is set that decides what a record holds. */
+/** Attr masks without any bit that affects the layout of records. */
 export const NO_MASKS: Readonly<Record<AttrMask, bigint>> = {
   sample_type: 0n,
   read_format: 0n,

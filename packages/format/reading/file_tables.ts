@@ -11,19 +11,19 @@ import {
 import { sectionRange } from "./regions.ts";
 import { array, decode, u64 } from "../struct/mod.ts";
 
-/** The parts of a file's reader that these functions need. */
+/** The members of a file's reader that these functions use. */
 export interface TablesHost {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   /** Size of the file, if it is known. */
   readonly fileSize: number | undefined;
-  /** Reads a run of bytes of the file; throws a `PerfDataError` where it does not have them. */
+  /** Reads a range of bytes; throws a `PerfDataError` if the file is too short. */
   readSection(offset: number, size: number, what: string): Promise<Uint8Array<ArrayBuffer>>;
-  /** Throws, or reports, as the reader is strict or tolerant. */
+  /** Throws if the reader is strict; reports if it is tolerant. */
   reportDamage(message: string, place: ErrorPlace): void;
 }
 
-/** A run of bytes of the file. */
+/** A range of bytes in the file. */
 export interface Range {
   /** File offset. */
   readonly offset: number;
@@ -32,9 +32,9 @@ export interface Range {
 }
 
 /**
- * Where the records of a file are, as its header says and its size allows.
+ * Determines the range of the records from the header and the file size.
  *
- * @returns The range, and whether the feature table follows it.
+ * @returns The range; `whole` is true if the feature table follows it.
  */
 export async function dataRange(
   host: TablesHost,
@@ -68,7 +68,7 @@ export async function dataRange(
   return { ...data, whole: true };
 }
 
-/** What goes with the end of the data: the feature table follows it. */
+/** Text about the features lost with the end of the data, since the feature table follows the data. */
 function featuresLost({ littleEndian }: TablesHost, header: PerfFileHeader): string {
   const { length } = featureIds(header, littleEndian);
   return length === 0 ? "" : `, so that ${length} features are missing`;
@@ -77,9 +77,9 @@ function featuresLost({ littleEndian }: TablesHost, header: PerfFileHeader): str
 /**
  * Reads the attr table and the ids of its events.
  *
- * @param idBytes Most bytes that the ids of all events take up.
+ * @param idBytes Limit for the bytes of all events' ids together.
  * @param arch Returns the machine, for the names of registers.
- * @param found Takes each event, and where its ids are.
+ * @param found Receives each event and the section of its ids.
  */
 export async function readAttrs(
   host: TablesHost,
@@ -99,7 +99,7 @@ export async function readAttrs(
   }
   const bytes = await host.readSection(table.offset, table.size, "attr table");
   const { littleEndian } = host;
-  // The attrs of a damaged file may all have the same ids, which must not be read for each.
+  // In a damaged file, many attrs may share one ids section, so the total is limited.
   let idsLeft = idBytes;
   for (let at = 0; at + attrSize <= bytes.length; at += attrSize) {
     const base = table.offset + at;
@@ -124,7 +124,7 @@ export async function readAttrs(
         );
       }
       idsLeft -= size;
-      // Where no ids are does not matter.
+      // The offset of an empty ids section does not matter.
       if (size > 0) {
         ids = decode(array(u64, "rest"), await host.readSection(offset, size, "event ids"), {
           littleEndian,
@@ -139,7 +139,7 @@ export async function readAttrs(
   }
 }
 
-/** Whether a data size of 0 is the truth: then a sound feature table follows the header. */
+/** Whether a data size of 0 is correct: if a valid feature table follows the header. */
 async function isEmptyOnPurpose(
   host: TablesHost,
   header: PerfFileHeader,
@@ -164,16 +164,16 @@ async function isEmptyOnPurpose(
 export interface FeatureSection {
   /** Bit of the feature bitmap. */
   readonly id: number;
-  /** Where the section is. */
+  /** Offset and size of the section. */
   readonly section: PerfFileSection;
 }
 
 /**
- * Reads the feature table, and what the feature ARCH says.
+ * Reads the feature table and the feature ARCH.
  *
  * @param offset File offset of the table.
- * @param takeArch Takes the bytes of the feature ARCH.
- * @returns All entries of the table, and those whose sections the file has whole.
+ * @param takeArch Receives the bytes of the feature ARCH.
+ * @returns `listed`: all entries of the table; `whole`: the entries whose sections lie within the file.
  */
 export async function readFeatureTable(
   host: TablesHost,
@@ -220,7 +220,7 @@ export async function readFeatureTable(
   return { listed: features, whole: features.filter((feature) => !isLost(feature)) };
 }
 
-/** A file offset in hexadecimal. */
+/** Formats a file offset in hexadecimal. */
 export function hexOffset(offset: number): string {
   return `0x${offset.toString(16)}`;
 }

@@ -10,20 +10,20 @@ import {
 import type { ForwardReader } from "../sources/source.ts";
 import { recordSize, setRecordSize } from "../records/record_header.ts";
 
-/** Number of bytes for each read; also bounds the memory of a batch. */
+/** Number of bytes of each read; also limits the memory of a batch. */
 export const BLOCK = 1 << 19;
 /**
- * Bytes read after a payload that was stepped over: the next one may follow at once, and what is
- * read of that is read for nothing.
+ * Number of bytes of the first read after a skipped payload. It is small, because another payload may
+ * follow immediately and would be read in vain.
  */
 export const FIRST_BLOCK = 1 << 13;
-/** Room for a record that began in the block before: no record is longer than 64 KB. */
+/** Size of the buffer: a block, and a record that began in the block before. No record is longer than 64 KB. */
 export const CAPACITY = BLOCK + (1 << 16);
-/** Maximum size of a COMPRESSED2 record: far more than the buffer of a CPU, which it holds. */
+/** Maximum size of a COMPRESSED2 record: far more than a CPU's ring buffer, whose records it contains. */
 const MAX_COMPRESSED = 2 ** 26;
 /**
  * Whether a record of type 69 is an ID_INDEX: `nr` entries of 32 bytes, or of 48 in newer kernels.
- * In the pipe dialect of old Chrome OS tools the type means a host name.
+ * In pipe streams of old Chrome OS tools, type 69 is the host name.
  */
 export function isIdIndex(batch: RecordBatch, i: number): boolean {
   const at = batch.start(i) + PERF_EVENT_HEADER_SIZE;
@@ -34,13 +34,13 @@ export function isIdIndex(batch: RecordBatch, i: number): boolean {
 }
 
 /**
- * The size of the payload after record `i`; 0 if it has none.
+ * Returns the size of the payload after record `i`; 0 without a payload.
  *
- * perf 6.16 and later write COMPRESSED2 records of 64 KB and more, whose size wraps: what goes beyond it
- * is the payload.
+ * perf 6.16 and later write COMPRESSED2 records of 64 KB and more. Their 16-bit size wraps, and the bytes beyond it
+ * are the payload.
  *
- * perf writes tracing data after a record of 12 bytes; a longer record, as Android's simpleperf
- * writes it, holds the data itself.
+ * perf writes tracing data after a record of 12 bytes. A longer record, written by Android's simpleperf,
+ * contains the data itself.
  */
 export function payloadSize(batch: RecordBatch, i: number): number {
   const size = batch.size(i);
@@ -60,8 +60,8 @@ export function payloadSize(batch: RecordBatch, i: number): number {
 }
 
 /**
- * Bytes of a COMPRESSED2 record beyond the size in its header, if that has wrapped: perf rounds it up to
- * a multiple of 8, and does not write so many zeros. {@linkcode frame} makes sizes below 16 to 16.
+ * Returns the bytes of a COMPRESSED2 record beyond the wrapped size in its header, 0 if it has not wrapped. perf rounds
+ * the size up to a multiple of 8 without writing all the zeros. {@linkcode frame} raises sizes below 16 to 16.
  */
 function sizeBeyond(size: number, dataSize: number): number {
   const whole = 16 + dataSize;
@@ -71,12 +71,12 @@ function sizeBeyond(size: number, dataSize: number): number {
 }
 
 /**
- * Why framing stopped: the next record is not whole (`more`), the last one wants to be looked at
- * before the stream goes on (`again`), or the next one is shorter than its header (`bad`).
+ * Reason why framing stopped. `more`: the next record is incomplete. `again`: the caller has to handle the last record
+ * before framing continues. `bad`: the next record is shorter than its header.
  */
 export type Stop = "more" | "again" | "bad";
 
-/** Whether a record of fewer than 16 bytes is a COMPRESSED2 whose size has wrapped. */
+/** Whether a record with a size below 16 is a COMPRESSED2 whose size has wrapped. */
 function isWrapped(view: DataView, pos: number, len: number, littleEndian: boolean): boolean {
   if (view.getUint32(pos, littleEndian) !== PERF_RECORD_COMPRESSED2 || pos + 16 > len) return false;
   const whole = 16 + Number(view.getBigUint64(pos + PERF_EVENT_HEADER_SIZE, littleEndian));
@@ -87,9 +87,9 @@ function isWrapped(view: DataView, pos: number, len: number, littleEndian: boole
 const MACHINE_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 /**
- * Notes where the records in `batch.bytes[from, len)` start.
+ * Stores the start of each record of `batch.bytes[from, len)` in the batch.
  *
- * The loop that everything else stands on: it reads two words a record and allocates nothing.
+ * The innermost loop of every analysis: it reads two words per record and allocates nothing.
  *
  * @param framing Whether to stop after records that change how the stream continues.
  */
@@ -133,7 +133,7 @@ export function frame(batch: RecordBatch, from: number, len: number, framing: bo
   return stop;
 }
 
-/** A payload of which part may be in the batch's buffer already. */
+/** A payload whose first bytes may already be in the batch's buffer. */
 export class BufferedPayload implements Payload {
   readonly type: number;
   readonly offset: number;
@@ -143,7 +143,7 @@ export class BufferedPayload implements Payload {
   readonly #batch: RecordBatch;
   readonly #forward: ForwardReader;
   readonly #len: number;
-  /** What the data has of it: less than `size` where the file was cut. */
+  /** Bytes of the payload in the data section: fewer than `size` if the file was cut. */
   readonly #available: number;
   #pos: number;
 
@@ -184,7 +184,7 @@ export class BufferedPayload implements Payload {
     return payloadBlocks(this);
   }
 
-  /** The whole payload, as far as the data has it. */
+  /** Returns the payload, as far as the data section has it. */
   async all(): Promise<Uint8Array> {
     const all = new Uint8Array(this.#available);
     while (this.taken < all.length) {
@@ -193,7 +193,7 @@ export class BufferedPayload implements Payload {
     return all.subarray(0, this.taken);
   }
 
-  /** Skips what was not read; returns where in the buffer the next record starts. */
+  /** Skips the unread rest; returns the position of the next record in the buffer. */
   async finish(): Promise<number> {
     const buffered = Math.min(this.#available - this.taken, this.#len - this.#pos);
     this.#pos += buffered;

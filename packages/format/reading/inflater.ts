@@ -11,34 +11,34 @@ import { recordSize } from "../records/record_header.ts";
 import type { ZstdState, ZstdStream } from "../zstd/zstd.ts";
 
 /**
- * Maximum inflated size of a COMPRESSED record, which has at most 64 KB: a thousand times as much. perf
- * limits it to the size of the ring buffer.
+ * Maximum inflated size of a COMPRESSED record: a thousand times its maximum of 64 KB. perf
+ * limits the inflated size to the size of the ring buffer.
  */
 const MAX_INFLATED = 2 ** 26;
-/** What an {@link Inflater} needs of the reader that it belongs to. */
+/** The members of a reader that its {@link Inflater} uses. */
 export interface InflaterHost {
   /** The events of the file. */
   readonly events: EventTable;
-  /** What the pass found so far. */
+  /** Counts of the current pass. */
   readonly stats: { records: number; skippedBytes: number; inflatedBytes: number };
-  /** Throws, or reports, as the reader is strict or tolerant. */
+  /** Throws if the reader is strict; reports if it is tolerant. */
   reportDamage(message: string, place: ErrorPlace): void;
 }
 
 /**
- * Output of the COMPRESSED records before a record, with which later ones can be inflated
- * independently. It can be sent to another thread.
+ * State of the decompressor between two COMPRESSED records, for inflating the later ones without
+ * the earlier ones. It can be sent to another thread.
  */
 export interface InflaterState {
-  /** Where the stream is; `undefined` if it has not begun. */
+  /** State of the zstd stream; `undefined` before its first byte. */
   readonly stream: ZstdState | undefined;
-  /** The beginning of a record that the next one goes on with. */
+  /** Beginning of a record that continues in the next COMPRESSED record. */
   readonly left: Uint8Array<ArrayBuffer>;
-  /** Whether it was damaged, so that later ones are skipped. */
+  /** Whether the stream was damaged, so that later COMPRESSED records are skipped. */
   readonly isBroken: boolean;
 }
 
-/** Turns COMPRESSED records into batches. */
+/** Inflates COMPRESSED records into batches. */
 export class Inflater {
   readonly #reader: InflaterHost;
   readonly #littleEndian: boolean;
@@ -48,13 +48,13 @@ export class Inflater {
   #left = 0;
   #broken = false;
   #lastOffset = 0;
-  /** Bytes that the record has inflated to so far. */
+  /** Bytes inflated from the current COMPRESSED record so far. */
   #inflated = 0;
 
   /**
-   * Inflates for `reader`.
+   * Creates an inflater for `reader`.
    *
-   * @param makeStream makes the decompressor, which may go on from a state
+   * @param makeStream creates the decompressor, optionally from a saved state
    */
   constructor(
     reader: InflaterHost,
@@ -77,7 +77,7 @@ export class Inflater {
     return this.#batch ??= new RecordBatch(CAPACITY, this.#littleEndian, this.#reader.events);
   }
 
-  /** Where it is between two records; `undefined` if the stream cannot say. */
+  /** Returns the state between two records; `undefined` if the stream does not support that. */
   state(): InflaterState | undefined {
     const stream = this.#stream?.state?.();
     if (this.#stream !== undefined && stream === undefined && !this.#broken) return undefined;
@@ -86,10 +86,10 @@ export class Inflater {
   }
 
   /**
-   * The records of one COMPRESSED record.
+   * Inflates one COMPRESSED record into batches.
    *
-   * @param record with its header
-   * @param offset of the record in the file
+   * @param record the record, with its header
+   * @param offset file offset of the record
    */
   *inflate(record: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
     this.#lastOffset = offset;
@@ -112,7 +112,7 @@ export class Inflater {
     }
   }
 
-  /** The next inflated piece; `undefined` at the end, and where there can be no more. */
+  /** Returns the next inflated piece; `undefined` at the end or after damage. */
   #next(pieces: Iterator<Uint8Array>): Uint8Array | undefined {
     if (this.#broken) return undefined;
     try {
@@ -135,7 +135,7 @@ export class Inflater {
     );
   }
 
-  /** Hands on the whole records; what is left begins the next piece. */
+  /** Yields the whole records; keeps an incomplete last record for the next piece. */
   *#frame(inflated: Uint8Array, offset: number): Generator<RecordBatch, void, void> {
     const stats = this.#reader.stats;
     stats.inflatedBytes += inflated.length;
@@ -165,7 +165,7 @@ export class Inflater {
     }
   }
 
-  /** Reports a record that was begun and never finished. */
+  /** Reports an incomplete record at the end. */
   finish(): void {
     if (this.#left > 0 && !this.#broken) {
       this.#reader.reportDamage(
@@ -176,15 +176,15 @@ export class Inflater {
   }
 }
 
-/** Maximum size of a record of perf's compressor. */
+/** Maximum size of a record that perf's compressor writes. */
 const MAX_RECORD = 2 ** 16 - 1;
 
 /**
- * The zstd bytes in a COMPRESSED or COMPRESSED2 record.
+ * Yields the zstd bytes of a COMPRESSED or COMPRESSED2 record.
  *
- * perf 6.16 and later write what one turn of the compressor made as one record. If that was several
- * records, only the first header counts all of their bytes; the others are among the data, without a
- * `data_size`. Yields `undefined` if there is no record where one has to be.
+ * perf 6.16 and later merge the records of one compressor run into one record. The first header then counts the bytes
+ * of all of them, and the other headers, without a `data_size`, are among the data. Yields `undefined` if a header
+ * is missing at its expected position.
  */
 function* compressedBytes(
   record: Uint8Array,

@@ -53,54 +53,54 @@ import { recordSize } from "../records/record_header.ts";
 
 export type { FeatureSection } from "./file_tables.ts";
 
-/** Maximum number of bytes of header, attrs and ids that are read into memory from a stream. */
+/** Maximum bytes of header, attrs and ids that are read into memory from a stream. */
 const MAX_PROLOGUE = 1 << 28;
-/** Most bytes of features that are kept of a stream. */
+/** Maximum bytes of features that are kept of a stream. */
 const MAX_EPILOGUE = 1 << 28;
 
-/** How to read. */
+/** Options of {@link PerfDataReader.open}. */
 export interface ReaderOptions {
   /**
-   * Makes the reader tolerant: what is damaged is reported here and skipped. Without it the first
+   * Makes the reader tolerant: damage is reported here and skipped. Without it, the first
    * damage throws.
    */
   readonly diagnostics?: Diagnostics;
   /**
-   * Inflates COMPRESSED records; by default in plain JavaScript, in any runtime. It gets the state of another
-   * stream to go on from only where streams have one.
+   * Creates the decompressor of COMPRESSED records; plain JavaScript by default. It receives a state to continue
+   * from only if earlier streams provided one.
    */
   readonly zstd?: (from?: ZstdState) => ZstdStream;
 }
 
 /** Counts of a pass over the records. */
 export interface ReaderStats {
-  /** Records, COMPRESSED ones and what came out of them included. */
+  /** Number of records, including COMPRESSED ones and their contents. */
   records: number;
   /** Bytes of records in the file. */
   recordBytes: number;
   /** Bytes of payloads that follow records. */
   payloadBytes: number;
-  /** Bytes of the data section that are not a whole record. */
+  /** Bytes of the data section outside of whole records. */
   skippedBytes: number;
-  /** Bytes that came out of COMPRESSED records. */
+  /** Bytes inflated from COMPRESSED records. */
   inflatedBytes: number;
-  /** How often something was damaged, whether it was reported or not. */
+  /** Number of damaged places, reported or not. */
   damages: number;
 }
 
-/** Which records {@link PerfDataReader.batches} gives. */
+/** Options of {@link PerfDataReader.batches}. */
 export interface BatchOptions {
   /** File offset of the first record; the start of the data by default. */
   readonly from?: number;
   /** File offset at which to stop; the end of the data by default. */
   readonly to?: number;
-  /** Whether records come out of COMPRESSED ones; true by default. */
+  /** Whether to inflate COMPRESSED records; true by default. */
   readonly inflate?: boolean;
-  /** What was inflated before `from`: see {@link PerfDataReader.inflaterState}. */
+  /** State of the inflater at `from`: see {@link PerfDataReader.inflaterState}. */
   readonly resume?: InflaterState | undefined;
   /**
-   * Whether a tolerant reader skips damage without reporting it; false by default. For a pass that
-   * looks ahead of the one in which damage is reported.
+   * Whether a tolerant reader skips damage without a report; false by default. For a look-ahead pass before
+   * the pass that reports damage.
    */
   readonly quiet?: boolean;
 }
@@ -108,8 +108,8 @@ export interface BatchOptions {
 /**
  * Reads a `perf.data` file or pipe stream of any size in bounded memory.
  *
- * It is one class because a stream says what it is while it is read: events, architecture and
- * compression arrive as records among those that they are about.
+ * Reading headers and records is one class, because a pipe stream delivers events, architecture and
+ * compression as records among the others.
  *
  * @example
  * ```ts
@@ -129,13 +129,13 @@ export interface BatchOptions {
  * assertEquals([reader.isPipe, types], [true, [68]]);
  * ```
  */
-// One class: a file, a stream and inflated records share the buffer and the place in it.
+// One class: files, streams and inflated records share the buffer and the read position.
 export class PerfDataReader {
   /** 1: `PERFFILE`, 2: `PERFILE2`. */
   readonly version: 1 | 2;
   /** Byte order of the file. */
   readonly littleEndian: boolean;
-  /** Whether this is a pipe stream: a 16-byte header and then records only. */
+  /** Whether this is a pipe stream: a 16-byte header followed by records only. */
   readonly isPipe: boolean;
   /** Size of the file header in bytes. */
   readonly headerSize: number;
@@ -143,11 +143,11 @@ export class PerfDataReader {
   readonly header: PerfFileHeader | undefined;
   /** Size of the file, if it is known. */
   readonly fileSize: number | undefined;
-  /** The events. In a pipe stream they come with the records. */
+  /** The events. A pipe stream adds them while records are read. */
   readonly events: EventTable = new EventTable();
-  /** The machine that recorded, as `uname -m` prints it, where the file says so. */
+  /** The recorded machine, as `uname -m` prints it, if the file states it. */
   arch: string | undefined;
-  /** What the last pass over the records found. */
+  /** Counts of the last pass over the records. */
   stats: ReaderStats = emptyStats();
 
   readonly #source: ByteSource;
@@ -159,13 +159,13 @@ export class PerfDataReader {
   #ids: PerfFileSection[] = [];
   #epilogue: { offset: number; bytes: Uint8Array } | undefined;
   #streamUsed = false;
-  /** What a pass over a file left for the next one. */
+  /** Batch of the last pass, to be reused. */
   #spare: RecordBatch | undefined;
-  /** Offsets of the HEADER_ATTR records of a pipe stream that were read. */
+  /** Offsets of the HEADER_ATTR records of a pipe stream that were already read. */
   readonly #attrsTaken = new Set<number>();
   #googleDialect = false;
   #quiet = false;
-  /** What inflates in the present pass. */
+  /** Inflater of the current pass. */
   #inflater: Inflater | undefined;
 
   private constructor(
@@ -192,7 +192,7 @@ export class PerfDataReader {
    * Reads the headers of a file, or of a stream.
    *
    * A file that arrives as a stream is read forward: its attrs come before the data, as perf writes
-   * them, and its features are known after the last batch.
+   * them, and its features are available after the last batch.
    *
    * @throws {PerfDataError} If this is not a perf.data file, or its headers cannot be read.
    */
@@ -241,25 +241,26 @@ export class PerfDataReader {
     return reader;
   }
 
-  /** The part of the file that holds records; its size is `Infinity` for a stream. */
+  /** Offset and size of the data section; the size is `Infinity` for a stream. */
   get data(): { readonly offset: number; readonly size: number } {
     return this.#data;
   }
 
   /**
-   * The feature sections that the file has whole, in the order of the feature table. Those of a file
-   * that arrives as a stream are known after its last batch; those of a pipe are HEADER_FEATURE records.
+   * The feature sections that lie within the file, in the order of the feature table. For a file
+   * that arrives as a stream, they are available after the last batch. Pipe streams have HEADER_FEATURE records
+   * instead.
    */
   get features(): readonly FeatureSection[] {
     return this.#features;
   }
 
-  /** All sections of the feature table: also those that end beyond a file that was cut. */
+  /** All sections of the feature table, including those beyond the end of a cut file. */
   get listedFeatures(): readonly FeatureSection[] {
     return this.#listed;
   }
 
-  /** Which bytes of the file belong to what. A pipe stream is a header and data. */
+  /** The regions of the file by kind. A pipe stream has a header and data. */
   get layout(): FileLayout {
     if (this.fileSize === undefined) return { regions: [], conflicts: [] };
     if (this.header === undefined) {
@@ -281,21 +282,23 @@ export class PerfDataReader {
     return fileLayout(sections, this.fileSize);
   }
 
-  /** Where files of a directory were joined, as their source says; `undefined` of a single file. */
+  /**
+   * Offsets at which the files of a directory were joined, if the source states them; `undefined` for a single file.
+   */
   get seams(): readonly number[] | undefined {
     return isRandomAccess(this.#source) ? this.#source.seams : undefined;
   }
 
-  /** Makes a temporary file, where the source allows one. */
+  /** Creates a temporary file; `undefined` if the source does not support that. */
   get temp(): (() => TempFile) | undefined {
     return this.#source.temp;
   }
 
   /**
-   * What the pass over the records has inflated before the present batch, which is none that came out of a
-   * COMPRESSED record: with it, records from here on are read for themselves.
+   * Returns the state of the inflater before the current batch, which must not come from a
+   * COMPRESSED record. With this state, records from here on can be read independently.
    *
-   * @returns `undefined` if that is not possible.
+   * @returns `undefined` if the stream does not support that.
    */
   inflaterState(): InflaterState | undefined {
     return this.#inflater?.state();
@@ -310,9 +313,9 @@ export class PerfDataReader {
   }
 
   /**
-   * Reads a run of bytes of the file: a section that is not part of the data.
+   * Reads a range of bytes outside of the data section.
    *
-   * @throws {PerfDataError} If the file, or what is left of the stream, does not have them.
+   * @throws {PerfDataError} If the file, or the rest of the stream, is too short.
    */
   async readSection(offset: number, size: number, what: string): Promise<Uint8Array<ArrayBuffer>> {
     if (this.fileSize !== undefined && offset + size > this.fileSize) {
@@ -368,18 +371,18 @@ export class PerfDataReader {
     try {
       this.arch = decode(headerString, bytes, { littleEndian: this.littleEndian }).value;
     } catch (error) {
-      // Only names of registers depend on it; the feature itself is reported if it is read.
+      // Only names of registers depend on ARCH. Its damage is reported when the feature itself is read.
       if (!(error instanceof PerfDataError)) throw error;
     }
   }
 
   /**
-   * The records, in file order, in batches of whole records.
+   * Reads the records in file order, in batches of whole records.
    *
-   * A batch ends after a record that a payload follows, and after a COMPRESSED record; what comes
-   * out of that is in the batches right after it.
+   * A batch ends after a record with a payload and after a COMPRESSED record. The inflated records follow
+   * in the next batches.
    *
-   * A stream can be read once. The batch is overwritten when the next one is asked for.
+   * A stream can be read once. The batch is overwritten when the next one is requested.
    *
    * @throws {PerfDataError} In strict mode, if the data is damaged.
    */
@@ -393,7 +396,7 @@ export class PerfDataReader {
     const to = Math.min(options.to ?? Infinity, this.#data.offset + this.#data.size);
     this.stats = emptyStats();
     this.#quiet = options.quiet === true;
-    // New memory takes longer to fill than that of the pass before.
+    // Reusing the buffer of the last pass is faster than filling new memory.
     const batch = this.#spare ?? new RecordBatch(CAPACITY, this.littleEndian, this.events);
     this.#spare = undefined;
     batch.aligned = true;
@@ -411,7 +414,7 @@ export class PerfDataReader {
     }
   }
 
-  /** The records in `[from, to)`, which begin where no other ends. */
+  /** Reads the records in `[from, to)`; a record starts at `from`. */
   async *#run(
     batch: RecordBatch,
     from: number,
@@ -453,13 +456,13 @@ export class PerfDataReader {
         const offset = batch.offsetOf(last);
         if (size > 0) {
           const payload = new BufferedPayload(batch, next, len, forward, size, to);
-          // The rest of a compressed record is inflated with it.
+          // The inflater reads the payload of a COMPRESSED2 record itself.
           batch.payload = inflates ? undefined : payload;
           yield batch;
           const rest = inflates ? await payload.all() : undefined;
           pos = await payload.finish();
           stats.payloadBytes += payload.taken;
-          // Nothing is left in the buffer where the payload went beyond it.
+          // If the payload went beyond the buffer, nothing of the buffer is left.
           if (pos === len) block = FIRST_BLOCK;
           if (payload.taken < size) {
             this.reportDamage(
@@ -496,7 +499,7 @@ export class PerfDataReader {
         break;
       }
     }
-    // Where reading ends before the data does, the rest of a record may follow.
+    // If reading stops before the end of the data, an incomplete record may continue there.
     if (to !== options.to || to === this.#data.offset + this.#data.size) inflater.finish();
     if (!isRandomAccess(this.#source) && this.header !== undefined) {
       await this.#readEpilogue(forward, this.header);
@@ -523,7 +526,7 @@ export class PerfDataReader {
     );
   }
 
-  /** Reports that the data ends before its end: a stream that was cut, or a file that is being cut. */
+  /** Reports missing data: of a stream that was cut, or of a file that shrinks while it is read. */
   #reportMissing(position: number, to: number): void {
     const missing = to - position;
     if (missing <= 0) return;
@@ -536,14 +539,14 @@ export class PerfDataReader {
     );
   }
 
-  /** Takes from a pipe's records what a file has in its header. */
+  /** Reads events, architecture and dialect from the records of a pipe. */
   #takeMeta(batch: RecordBatch): void {
     const { littleEndian } = this;
     for (let i = 0; i < batch.count; i++) {
       const type = batch.type(i);
       if (type === PERF_RECORD_HEADER_ATTR) {
         const base = batch.offsetOf(i);
-        // A stream that is in a file may be read more than once; its events are the same each time.
+        // A stream stored in a file may be read more than once; its events are added once.
         if (this.#attrsTaken.has(base)) continue;
         this.#attrsTaken.add(base);
         try {
@@ -571,7 +574,7 @@ export class PerfDataReader {
     }
   }
 
-  /** Whether the stream speaks the old dialect in which types 69–80 are HOSTNAME and so on. */
+  /** Whether the stream uses the old dialect in which types 69–80 are features such as HOSTNAME. */
   get isGoogleDialect(): boolean {
     return this.#googleDialect;
   }
@@ -585,7 +588,7 @@ export class PerfDataReader {
     const sections = decode(array(perfFileSection, "rest"), table, {
       littleEndian: this.littleEndian,
     }).value.map(sectionRange);
-    // What lies after the last feature is not read: there may be no end of it.
+    // Bytes after the last feature are not read: the stream may be endless.
     const end = Math.max(offset, ...sections.map((section) => section.offset + section.size));
     const stop = Math.min(end, offset + MAX_EPILOGUE);
     while (forward.position < stop) {

@@ -27,7 +27,7 @@ const comm = (name: string, littleEndian = true) =>
     { littleEndian },
   );
 
-/** An AUXTRACE record (48 bytes) and its payload. */
+/** An AUXTRACE record (48 bytes) with its payload. */
 function auxtrace(payload: Uint8Array, littleEndian = true): Uint8Array {
   const bytes = new Uint8Array(48 + payload.length);
   bytes.set(header(71, 48, littleEndian));
@@ -54,7 +54,7 @@ async function pipeOf(parts: Uint8Array[]) {
   return sink.bytes();
 }
 
-/** A stream that hands out pieces of the given sizes, over and over. */
+/** A stream that returns pieces of the given sizes, in rotation. */
 function pieces(bytes: Uint8Array, sizes: readonly number[]): ByteSource {
   let at = 0;
   let turn = 0;
@@ -131,7 +131,7 @@ for (const [kind, make] of [["file", fileOf], ["pipe", pipeOf]] as const) {
   });
 }
 
-Deno.test("reader: a payload that nobody reads is skipped and counted", async () => {
+Deno.test("reader: an unread payload is skipped and counted", async () => {
   for (const source of [bytesSource, (bytes: Uint8Array) => pieces(bytes, [5])]) {
     const reader = await PerfDataReader.open(source(await pipeOf(PARTS)));
     let records = 0;
@@ -141,7 +141,7 @@ Deno.test("reader: a payload that nobody reads is skipped and counted", async ()
   }
 });
 
-Deno.test("reader: a file far larger than its buffer", async () => {
+Deno.test("reader: a file larger than the buffer is read completely", async () => {
   const many = Array.from({ length: 60_000 }, (_, i) => comm(`thread ${i}`));
   const { names, problems } = await pass(bytesSource(await fileOf(many)));
   assertEquals(names.length, 60_000);
@@ -149,7 +149,7 @@ Deno.test("reader: a file far larger than its buffer", async () => {
   assertEquals(problems, []);
 });
 
-Deno.test("reader: big-endian", async () => {
+Deno.test("reader: a big-endian file is read", async () => {
   const parts = [comm("one", false), auxtrace(text.encode("data"), false), comm("two", false)];
   const { names, payloads, reader } = await pass(
     bytesSource(await fileOf(parts, { littleEndian: false })),
@@ -195,12 +195,12 @@ Deno.test("reader: a killed recording is read to the end of the file", async () 
   await assertRejects(() => PerfDataReader.open(bytesSource(bytes)), "data size is 0");
 });
 
-Deno.test("reader: a file without any record is not a killed one", async () => {
+Deno.test("reader: a finished file without records is read without a problem", async () => {
   const { names, problems } = await pass(bytesSource(await fileOf([])));
   assertEquals([names, problems], [[], []]);
 });
 
-Deno.test("reader: a file cut anywhere gives what is whole and says what is not", async () => {
+Deno.test("reader: a file cut anywhere gives its whole records and reports the rest", async () => {
   const bytes = await pipeOf(PARTS);
   const whole = await pass(bytesSource(bytes));
   for (let size = 16; size < bytes.length; size++) {
@@ -208,7 +208,7 @@ Deno.test("reader: a file cut anywhere gives what is whole and says what is not"
     assertEquals(cut.names, whole.names.slice(0, cut.names.length));
     const { recordBytes, payloadBytes, skippedBytes } = cut.reader.stats;
     assertEquals(16 + recordBytes + payloadBytes + skippedBytes, size);
-    // A cut between two records cannot be seen in a pipe stream; any other one is reported.
+    // A pipe stream cut between two records looks complete; any other cut is reported.
     const boundary = whole.offsets.includes(size);
     assertEquals(cut.problems.length, boundary ? 0 : 1, `cut at ${size}: ${cut.problems}`);
   }
@@ -231,7 +231,7 @@ Deno.test("reader: a record shorter than its header ends the data", async () => 
   );
 });
 
-Deno.test("reader: sections outside of the file are reported, the rest is read", async () => {
+Deno.test("reader: an ids section beyond the file is reported, the rest is read", async () => {
   const bytes = await fileOf(PARTS);
   const view = new DataView(bytes.buffer);
   view.setBigUint64(104 + 24 + 144, 1n << 40n, true); // offset of the ids of the first attr
@@ -244,7 +244,7 @@ Deno.test("reader: sections outside of the file are reported, the rest is read",
   assertEquals(reader.layout.conflicts.length, 1);
 });
 
-/** The pieces that perf would put into COMPRESSED records: one stream, cut anywhere. */
+/** The contents of COMPRESSED records as perf writes them: one zstd stream, cut anywhere. */
 function compressed(bytes: Uint8Array, cut: number): Uint8Array[] {
   const stream = new Uint8Array(zstdCompressSync(bytes));
   return [stream.subarray(0, cut), stream.subarray(cut)].map((piece) => {
@@ -255,7 +255,7 @@ function compressed(bytes: Uint8Array, cut: number): Uint8Array[] {
   });
 }
 
-Deno.test("reader: records come out of compressed ones, and keep their carrier's offset", async () => {
+Deno.test("reader: COMPRESSED records are inflated; the inflated records have their offsets", async () => {
   const inner = new Uint8Array(await new Blob([comm("one"), comm("two")]).arrayBuffer());
   for (const cut of [1, 10, 20]) {
     const bytes = await pipeOf([...compressed(inner, cut), comm("three")]);
@@ -267,8 +267,8 @@ Deno.test("reader: records come out of compressed ones, and keep their carrier's
 });
 
 /**
- * One turn of perf's compressor as perf 6.16 and later write it: records of at most 65,535 bytes, of which the
- * first one's `data_size` counts all bytes, and its size has 16 bits.
+ * Output of one run of perf's compressor, as perf 6.16 and later write it: records of at most 65,535 bytes. The
+ * first one's `data_size` counts all bytes, and its 16-bit size wraps.
  */
 function turnOfCompressor(stream: Uint8Array): Uint8Array {
   const parts: Uint8Array[] = [];
@@ -288,8 +288,8 @@ function turnOfCompressor(stream: Uint8Array): Uint8Array {
   return bytes;
 }
 
-Deno.test("reader: a COMPRESSED2 whose size has wrapped is as long as its data_size says", async () => {
-  // The stream has `total` bytes in all: raw blocks (RFC 8878, 3.1.1) of records.
+Deno.test("reader: a COMPRESSED2 with a wrapped size is read to the end of its data_size", async () => {
+  // The stream has `total` bytes: raw blocks (RFC 8878, 3.1.1) with records.
   const names = Array.from({ length: 8000 }, (_, i) => `task ${i}`);
   const inner = new Uint8Array(await new Blob(names.map((name) => comm(name))).arrayBuffer());
   for (const total of [65_513, 65_519, 65_520, 80_000, 131_064, 131_072, 200_003]) {
@@ -318,7 +318,7 @@ Deno.test("reader: a COMPRESSED2 whose size has wrapped is as long as its data_s
   }
 });
 
-Deno.test("reader: damaged compressed data is reported once, what follows is read", async () => {
+Deno.test("reader: damaged compressed data is reported once, later records are read", async () => {
   const bad = new Uint8Array(40).fill(0xee);
   bad.set(header(81, 40));
   const { names, problems } = await pass(bytesSource(await pipeOf([bad, comm("two")])));
@@ -327,7 +327,7 @@ Deno.test("reader: damaged compressed data is reported once, what follows is rea
   assert(problems[0]?.startsWith("0x10: COMPRESSED: zstd: "), problems[0]);
 });
 
-Deno.test("reader: flipped bits end in an error or in records, never in another exception", async () => {
+Deno.test("reader: a file with flipped bits gives records or a PerfDataError", async () => {
   const good = await fileOf([...PARTS, ...compressed(comm("inner"), 9)]);
   await fc.assert(
     fc.asyncProperty(
@@ -357,7 +357,7 @@ Deno.test("reader: flipped bits end in an error or in records, never in another 
   );
 });
 
-Deno.test("reader: a stream that ends before its header says is reported, also between records", async () => {
+Deno.test("reader: a stream shorter than its header's data size is reported, also if cut between records", async () => {
   const bytes = await fileOf(PARTS);
   const { data } = await PerfDataReader.open(bytesSource(bytes));
   const end = data.offset + data.size;
@@ -377,7 +377,7 @@ Deno.test("reader: a stream that ends before its header says is reported, also b
   assert(boundaries >= NAMES.length, `${boundaries} cuts between records`);
 });
 
-Deno.test("reader: a file that becomes shorter while it is read is reported", async () => {
+Deno.test("reader: a file that shrinks while it is read is reported", async () => {
   const many = Array.from({ length: 40_000 }, (_, i) => comm(`task ${i}`));
   const bytes = await fileOf(many);
   const source = bytesSource(bytes);
@@ -393,7 +393,7 @@ Deno.test("reader: a file that becomes shorter while it is read is reported", as
   assert(problems.some((problem) => problem.endsWith("bytes are missing")), `${problems}`);
 });
 
-Deno.test("reader: what follows the last feature of a stream is not read", async () => {
+Deno.test("reader: a stream is not read beyond its last feature", async () => {
   const bytes = await fileOf(PARTS);
   let at = 0;
   const source: ByteSource = {
@@ -409,7 +409,7 @@ Deno.test("reader: what follows the last feature of a stream is not read", async
   assert(at < bytes.length + (1 << 17), `${at - bytes.length} bytes beyond the end were read`);
 });
 
-Deno.test("reader: ids that all events claim are not read for each of them", async () => {
+Deno.test("reader: an ids section shared by all events is read once", async () => {
   const attrs = 2000;
   const ids = Array.from({ length: 20_000 }, (_, i) => BigInt(i));
   const sink = memorySink();
@@ -447,7 +447,7 @@ Deno.test("reader: a second pass over a pipe stream in a file finds the same eve
   }
 });
 
-Deno.test("reader: events iterate, and are found by number", async () => {
+Deno.test("EventTable: events are iterable and found by number", async () => {
   const sink = memorySink();
   const events = [1n, 2n, 3n].map((config) => ({ attr: { ...emptyAttr(), config } }));
   const writer = await PerfDataWriter.file(sink, { events });

@@ -1,6 +1,6 @@
 import type { PerfFileHeader, PerfFileSection } from "../header/header.ts";
 
-/** Contents of a region of a file. */
+/** Contents of a {@link Region}. */
 export type RegionKind =
   | "header"
   | "attrs"
@@ -11,9 +11,9 @@ export type RegionKind =
   | "feature"
   | "gap";
 
-/** A run of bytes of a file that belongs to one thing. */
+/** A range of bytes of the file with one purpose. */
 export interface Region {
-  /** What it holds; a `gap` belongs to nothing that the header names. */
+  /** Contents; the header names nothing in a `gap`. */
   readonly kind: RegionKind;
   /** File offset of the first byte. */
   readonly offset: number;
@@ -23,11 +23,11 @@ export interface Region {
   readonly index?: number;
 }
 
-/** A section that does not lie where it can: outside of the file, or over another one. */
+/** A section that exceeds the file or overlaps another section. */
 export interface RegionConflict {
   /** The section as the file gives it. */
   readonly wanted: Region;
-  /** What is wrong with it. */
+  /** Description of the conflict. */
   readonly reason: string;
 }
 
@@ -35,16 +35,16 @@ export interface RegionConflict {
 export interface FileLayout {
   /** Each byte of the file is in exactly one of these. */
   readonly regions: readonly Region[];
-  /** Sections, or parts of them, that are in none. */
+  /** Sections, or parts of sections, that are in no region. */
   readonly conflicts: readonly RegionConflict[];
 }
 
-/** A section as two numbers; sizes beyond 2^53 do not occur in files that exist. */
+/** Converts a section to numbers; offsets beyond 2^53 do not occur in real files. */
 export function sectionRange(section: PerfFileSection): { offset: number; size: number } {
   return { offset: Number(section.offset), size: Number(section.size) };
 }
 
-/** Which sections a file has, as its header, attr table and feature table say. */
+/** The sections that the header, the attr table and the feature table name. */
 export interface FileSections {
   /** The file header. */
   readonly header: PerfFileHeader;
@@ -52,16 +52,16 @@ export interface FileSections {
   readonly headerSize: number;
   /** The ids sections of the attrs, in the order of the attr table. */
   readonly ids: readonly PerfFileSection[];
-  /** Where the records are. */
+  /** The data section. */
   readonly data: { readonly offset: number; readonly size: number };
   /** The feature sections, in the order of the feature table. */
   readonly features: readonly { readonly id: number; readonly section: PerfFileSection }[];
 }
 
 /**
- * Assigns each byte of a file to one thing.
+ * Assigns each byte of a file to exactly one region.
  *
- * @param sections What the file says about itself.
+ * @param sections The sections that the file's tables name.
  * @param fileSize Size of the file in bytes.
  */
 export function fileLayout(sections: FileSections, fileSize: number): FileLayout {

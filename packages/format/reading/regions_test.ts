@@ -25,7 +25,7 @@ import {
   when,
 } from "../struct/mod.ts";
 
-/** Notes where the fields of the outermost structure lie. */
+/** Records the positions of the outermost structure's fields. */
 class Places implements Trace {
   readonly found = new Map<string, { from: number; to: number }>();
   readonly #open: { name: string; from: number }[] = [];
@@ -40,7 +40,7 @@ class Places implements Trace {
   }
 }
 
-Deno.test("layoutOf: each record's fields lie where decoding finds them", () => {
+Deno.test("layoutOf: offsets of each record's fields equal the decoded positions", () => {
   const attr = { ...emptyAttr(), sample_type: 0x1ffn, read_format: 0x7n };
   const event = new PerfEvent(attr, []);
   let compared = 0;
@@ -53,7 +53,7 @@ Deno.test("layoutOf: each record's fields lie where decoding finds them", () => 
       r.pos = 8;
       declared.body.decode(r, NO_SCOPE);
       for (const [name, { from, to }] of trace.found) {
-        // What takes up no bytes is not there.
+        // A field without bytes is absent.
         if (from === to || layout[name] === -1) continue;
         assertEquals(layout[name], from, `${declared.name}.${name}`);
         compared++;
@@ -64,14 +64,14 @@ Deno.test("layoutOf: each record's fields lie where decoding finds them", () => 
   assert(compared > 100, `${compared} fields compared`);
 });
 
-Deno.test("layoutOf: numbers of perf_event.h, by hand", () => {
+Deno.test("layoutOf: offsets of MMAP2 and NAMESPACES equal perf_event.h", () => {
   assertEquals(layoutOf(MMAP2).filename, 72);
   assertEquals(prefixSize(MMAP2), 72);
   assertEquals(layoutOf(NAMESPACES)["nr_namespaces"], 16);
   assertEquals(layoutOf(NAMESPACES).link_info, 24);
 });
 
-Deno.test("layoutOf: conditions that move what follows end the prefix", () => {
+Deno.test("layoutOf: a condition that moves later fields ends the prefix", () => {
   const moved = struct("r", { a: u8, b: when({ field: "a", is: 1 }, u32), c: u8 });
   assertEquals({ ...layoutOf(moved) }, { a: 0, b: 1, c: -1 });
   const either = struct("r", {
@@ -85,7 +85,7 @@ Deno.test("layoutOf: conditions that move what follows end the prefix", () => {
   assertEquals(prefixSize(either), 6);
 });
 
-Deno.test("readLayout: in all shapes, where decoding finds the values", () => {
+Deno.test("readLayout: offsets for all read formats equal the decoded positions", () => {
   for (let format = 0; format < 32; format++) {
     const { group, head, entry, id, lost, time_enabled, time_running } = readLayout(format);
     const view = new DataView(new ArrayBuffer(200));
@@ -106,7 +106,7 @@ Deno.test("readLayout: in all shapes, where decoding finds the values", () => {
   }
 });
 
-Deno.test("paths: a field of the structure around, a field inside of another, a length", () => {
+Deno.test("when: a path can name a field of the enclosing structure", () => {
   const inner = struct("inner", { extra: when({ field: "../kind", least: 2 }, u8), end: u8 });
   const outer = struct("outer", { kind: u8, inner });
   assertEquals(decode(outer, Uint8Array.of(1, 7)).value, { kind: 1, inner: { end: 7 } });
@@ -115,7 +115,7 @@ Deno.test("paths: a field of the structure around, a field inside of another, a 
   assertEquals(encode(outer, { kind: 2, inner: { extra: 7, end: 8 } }), bytes);
 });
 
-Deno.test("choice: a value that the table does not have", () => {
+Deno.test("choice: a value that is not in the table is an error", () => {
   const record = struct("r", { kind: u8, value: choice("number", "kind", { 1: u8, 8: u64 }) });
   assertThrows(
     () => decode(record, Uint8Array.of(3, 0)),
@@ -125,7 +125,7 @@ Deno.test("choice: a value that the table does not have", () => {
   assertThrows(() => encode(record, { kind: 3, value: 0 }), RangeError, "kind is 3");
 });
 
-Deno.test("counter: names the field whose elements it counts", () => {
+Deno.test("counter: its shape names the counted field; slot: an unknown field throws", () => {
   const { shape } = counter(u32, "ips");
   assertEquals(shape, { kind: "counter", of: "ips" });
   assertThrows(() => SampleWalk.slot("nothing"), RangeError, "samples have no field nothing");

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "../mod.ts";
 
-Deno.test("of a file that comes as a stream with no end, what is after its features is not read", async () => {
+Deno.test("reader: a file in an endless stream is not read beyond its features", async () => {
   const path = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
   const bytes = await Deno.readFile(path);
   let given = 0;

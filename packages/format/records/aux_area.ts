@@ -19,7 +19,7 @@ const AUX_FIELDS = {
 /** The body of AUX. */
 export type Aux = StructValue<typeof AUX_FIELDS>;
 
-/** AUX: new data is in the AUX area. */
+/** AUX: new data was written to the AUX area. */
 export const AUX: RecordDeclaration<"AUX", Aux> = record(
   PERF_RECORD_AUX,
   "AUX",
@@ -48,7 +48,7 @@ const AUX_OUTPUT_HW_ID_FIELDS = {
 /** The body of AUX_OUTPUT_HW_ID. */
 export type AuxOutputHwId = StructValue<typeof AUX_OUTPUT_HW_ID_FIELDS>;
 
-/** AUX_OUTPUT_HW_ID: which event the hardware's id in AUX data means. */
+/** AUX_OUTPUT_HW_ID: maps the hardware's id in AUX data to an event. */
 export const AUX_OUTPUT_HW_ID: RecordDeclaration<"AUX_OUTPUT_HW_ID", AuxOutputHwId> = record(
   PERF_RECORD_AUX_OUTPUT_HW_ID,
   "AUX_OUTPUT_HW_ID",

@@ -23,7 +23,7 @@ const LOST_FIELDS = {
 /** The body of LOST. */
 export type Lost = StructValue<typeof LOST_FIELDS>;
 
-/** LOST: the ring buffer was full. */
+/** LOST: records were lost because the ring buffer was full. */
 export const LOST: RecordDeclaration<"LOST", Lost> = record(
   PERF_RECORD_LOST,
   "LOST",
@@ -37,7 +37,7 @@ const LOST_SAMPLES_FIELDS = {
 /** The body of LOST_SAMPLES. */
 export type LostSamples = StructValue<typeof LOST_SAMPLES_FIELDS>;
 
-/** LOST_SAMPLES: the hardware's own buffer was full. */
+/** LOST_SAMPLES: samples were lost because the hardware's buffer was full. */
 export const LOST_SAMPLES: RecordDeclaration<"LOST_SAMPLES", LostSamples> = record(
   PERF_RECORD_LOST_SAMPLES,
   "LOST_SAMPLES",
@@ -53,14 +53,14 @@ const THROTTLE_FIELDS = {
 /** The body of THROTTLE and UNTHROTTLE. */
 export type Throttle = StructValue<typeof THROTTLE_FIELDS>;
 
-/** THROTTLE: the event interrupted too often and pauses. */
+/** THROTTLE: the kernel pauses an event that interrupted too often. */
 export const THROTTLE: RecordDeclaration<"THROTTLE", Throttle> = record(
   PERF_RECORD_THROTTLE,
   "THROTTLE",
   struct("perf_record_throttle", THROTTLE_FIELDS),
 );
 
-/** UNTHROTTLE: the event goes on. */
+/** UNTHROTTLE: the kernel resumes the event. */
 export const UNTHROTTLE: RecordDeclaration<"UNTHROTTLE", Throttle> = record(
   PERF_RECORD_UNTHROTTLE,
   "UNTHROTTLE",
@@ -79,7 +79,7 @@ const READ_FIELDS = {
 /** The body of READ. */
 export type Read = StructValue<typeof READ_FIELDS>;
 
-/** READ: what a thread's counters had at its end (`inherit_stat`). */
+/** READ: counter values of a thread at its end (`inherit_stat`). */
 export const READ: RecordDeclaration<"READ", Read> = record(
   PERF_RECORD_READ,
   "READ",

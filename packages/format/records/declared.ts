@@ -1,5 +1,5 @@
 /**
- * The list of the kernel's records: all that these files export.
+ * List of the kernel's records: all exports of these files.
  *
  * @module
  */

@@ -33,7 +33,7 @@ const KSYMBOL_FIELDS = {
 /** The body of KSYMBOL. */
 export type Ksymbol = StructValue<typeof KSYMBOL_FIELDS>;
 
-/** KSYMBOL: code appeared in the kernel, or went away: a BPF program, a trampoline. */
+/** KSYMBOL: code appeared in or disappeared from the kernel: a BPF program, a trampoline. */
 export const KSYMBOL: RecordDeclaration<"KSYMBOL", Ksymbol> = record(
   PERF_RECORD_KSYMBOL,
   "KSYMBOL",

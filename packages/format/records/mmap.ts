@@ -31,7 +31,7 @@ const MMAP_FIELDS = {
 /** The body of MMAP. */
 export type Mmap = StructValue<typeof MMAP_FIELDS>;
 
-/** MMAP: a mapping became visible in an address space. */
+/** MMAP: a new mapping in an address space. */
 export const MMAP: RecordDeclaration<"MMAP", Mmap> = record(
   PERF_RECORD_MMAP,
   "MMAP",
@@ -68,7 +68,7 @@ const MMAP2_FIELDS = {
 /** The body of MMAP2. */
 export type Mmap2 = StructValue<typeof MMAP2_FIELDS>;
 
-/** MMAP2: like MMAP, with the file's identity: its inode, or its build id where `misc` says so. */
+/** MMAP2: like MMAP, plus the file's identity: its inode, or its build id if `misc` has the bit. */
 export const MMAP2: RecordDeclaration<"MMAP2", Mmap2> = record(
   PERF_RECORD_MMAP2,
   "MMAP2",

@@ -9,7 +9,7 @@ export interface RecordDeclaration<N extends string, T> {
   readonly type: number;
   /** The name without its `PERF_RECORD_` prefix. */
   readonly name: N;
-  /** What the record holds between its header and its `sample_id` trailer. */
+  /** Codec of the bytes between the header and the `sample_id` trailer. */
   readonly body: Codec<T>;
 }
 
@@ -18,7 +18,7 @@ export interface RecordDeclaration<N extends string, T> {
  *
  * @param type `type` of the record header.
  * @param name The name without its `PERF_RECORD_` prefix.
- * @param body What the record holds between its header and its `sample_id` trailer.
+ * @param body Codec of the bytes between the header and the `sample_id` trailer.
  */
 export function record<const N extends string, T>(
   type: number,
@@ -29,12 +29,12 @@ export function record<const N extends string, T>(
 }
 
 /**
- * Where the `sample_id` trailer of a record ends: with the record's last whole word, as perf reads
+ * Returns the end of a record's `sample_id` trailer: the end of the record's last whole word, as perf reads
  * it (`evsel__parse_id_sample` in `tools/perf/util/evsel.c`). The kernel pads all records to words;
  * other writers do not.
  *
- * @param start Where the record starts, as an index into the bytes it is in.
- * @param end Where it ends.
+ * @param start Start of the record, as an index into its bytes.
+ * @param end End of the record.
  *
  * @example
  * ```ts
@@ -48,7 +48,7 @@ export function trailerEnd(start: number, end: number): number {
   return end - (end - start & 7);
 }
 
-/** A record that was decoded by a declaration of the table `D`. */
+/** A record that a declaration in `D` decoded. */
 export type DecodedRecord<D> = D extends RecordDeclaration<infer N, infer T> ? {
     /** `type` of the record header. */
     readonly type: number;
@@ -58,18 +58,18 @@ export type DecodedRecord<D> = D extends RecordDeclaration<infer N, infer T> ? {
     readonly misc: number;
     /** The decoded fields. */
     readonly body: T;
-    /** The trailer, where `sample_id_all` is set and the record is the kernel's. */
+    /** The trailer of a kernel record, if the attr has `sample_id_all`. */
     readonly sample_id?: SampleId;
     /** Bytes between the declared fields and the trailer. */
     readonly tail?: Uint8Array;
-    /** Bytes after the trailer, where the record is no whole number of words. */
+    /** Bytes after the trailer, if the record's size is no multiple of 8. */
     readonly after?: Uint8Array;
-    /** Padding that is not the usual zeros. */
+    /** Padding, unless it is all zeros. */
     readonly pad?: Residue;
   }
   : never;
 
-/** A record that is kept as bytes: of unknown type, or not what its type says. */
+/** A record that is kept as bytes: its type is unknown, or it violates its declaration. */
 export interface RawRecord {
   /** `type` of the record header. */
   readonly type: number;
@@ -77,8 +77,8 @@ export interface RawRecord {
   readonly name: "RAW";
   /** `misc` of the record header. */
   readonly misc: number;
-  /** What follows the record header. */
+  /** Bytes after the record header. */
   readonly raw: Uint8Array;
-  /** Why a record of a known type could not be decoded. */
+  /** The error, if the type is known and the record could not be decoded. */
   readonly error?: PerfDataError;
 }

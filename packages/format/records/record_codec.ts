@@ -16,30 +16,30 @@ import type { SampleId } from "../sample/sample.ts";
 import { bytes, type Codec, NO_SCOPE } from "../struct/mod.ts";
 import { recordMisc, recordSize, setRecordHeader } from "./record_header.ts";
 
-/** Context of a record that {@link RecordCodec} needs beside its bytes. */
+/** Context of a record that {@link RecordCodec} needs in addition to its bytes. */
 export interface RecordContext {
-  /** Byte order of the file; little-endian where nothing is said. */
+  /** Byte order of the file; little-endian by default. */
   readonly littleEndian?: boolean;
   /** The event that the record belongs to. */
   readonly event?: PerfEvent | undefined;
   /** File offset of the record, for error messages. */
   readonly offset?: number;
-  /** Watches which bytes belong to which field. */
+  /** Receives the byte range of each field. */
   readonly trace?: Trace | undefined;
 }
 
-/** A declaration of any record. */
+/** Declaration of any record type. */
 // deno-lint-ignore no-explicit-any
 export type AnyDeclaration = RecordDeclaration<string, any>;
 
-/** What a record of the declarations `D` decodes to. */
+/** A record that a declaration in `D` decoded, or a raw record. */
 export type AnyRecord<D extends AnyDeclaration> = DecodedRecord<D> | RawRecord;
 
 /**
  * Decodes and encodes whole records by a set of declarations.
  *
- * `encode(decode(bytes))` is `bytes` for any bytes: what is unknown, or is not what its type says,
- * is kept raw.
+ * `encode(decode(bytes))` is `bytes` for any input: a record of unknown type, or one that violates its
+ * declaration, is kept raw.
  *
  * @example
  * ```ts
@@ -62,20 +62,20 @@ export class RecordCodec<D extends AnyDeclaration> {
   readonly #byType = new Map<number, AnyDeclaration>();
 
   /**
-   * Makes a codec for a set of records.
+   * Creates a codec for a set of record types.
    *
-   * @param declarations The records that are known; a later one replaces an earlier.
+   * @param declarations The known record types. A later declaration replaces an earlier one of the same type.
    */
   constructor(declarations: readonly D[]) {
     for (const declaration of declarations) this.#byType.set(declaration.type, declaration);
   }
 
-  /** The declaration of a record type, where it is known. */
+  /** Returns the declaration of a record type, if it is known. */
   declaration(type: number): RecordDeclaration<string, unknown> | undefined {
     return this.#byType.get(type);
   }
 
-  /** The name of a record type without its prefix, or `TYPE_<n>` where it is not known. */
+  /** Returns the name of a record type without its prefix, or `TYPE_<n>` if it is unknown. */
   name(type: number): string {
     return this.#byType.get(type)?.name ?? `TYPE_${type}`;
   }
@@ -84,7 +84,7 @@ export class RecordCodec<D extends AnyDeclaration> {
    * Decodes the record in `bytes`: header, body, trailer.
    *
    * @param bytes Exactly one record.
-   * @throws {PerfDataError} If the record header does not agree with the number of bytes.
+   * @throws {PerfDataError} If the size in the record header is not the number of bytes.
    */
   decode(bytes: Uint8Array, context: RecordContext = {}): AnyRecord<D> {
     const { littleEndian = true, event, offset = 0, trace } = context;
@@ -157,7 +157,7 @@ export class RecordCodec<D extends AnyDeclaration> {
   /**
    * Encodes a record: header, body, trailer.
    *
-   * @throws {RangeError} If the record is longer than its 16-bit size can say.
+   * @throws {RangeError} If the record is too long for its 16-bit size.
    */
   encode(decoded: AnyRecord<D>, context: RecordContext = {}): Uint8Array<ArrayBuffer> {
     const { littleEndian = true, event } = context;
@@ -194,7 +194,7 @@ export class RecordCodec<D extends AnyDeclaration> {
   }
 }
 
-/** Reports bytes that no field has. */
+/** Reports bytes outside of all fields to the trace. */
 function traceBytes(trace: Trace | undefined, name: string, at: number, found: Uint8Array): void {
   trace?.begin(name, bytes(found.length) as Codec<unknown>, at);
   trace?.end(at + found.length, found);
@@ -207,7 +207,7 @@ function trailerOf(event: PerfEvent | undefined, type: number) {
     : event.trailer;
 }
 
-/** All fields that the event's trailer has, as zeros: what perf writes for its own records. */
+/** Returns the event's trailer with all fields zero, as perf writes it in its own records. */
 function emptySampleId(event: PerfEvent | undefined): SampleId {
   const size = event?.trailer.size ?? 0;
   return event === undefined

@@ -23,7 +23,7 @@ const record = (type: number, misc: number, body: number[]) =>
 const trailer = [...u32(7), ...u32(8), ...u64(1000), ...u64(5), ...u32(2), ...u32(0), ...u64(5)];
 const sampleId = { pid: 7, tid: 8, time: 1000n, id: 5n, cpu: 2, identifier: 5n };
 
-// Bodies as include/uapi/linux/perf_event.h describes them, written by hand.
+// Bodies written by hand from include/uapi/linux/perf_event.h.
 const cases: [string, number, number, number[], unknown][] = [
   ["MMAP", 1, 1, [
     ...[...u32(7), ...u32(7), ...u64(0x400000), ...u64(0x1000), ...u64(0x2000)],
@@ -145,12 +145,12 @@ for (const [name, type, misc, body, expected] of cases) {
   });
 }
 
-Deno.test("record: every kernel type has a case above, except SAMPLE, which has its own test", () => {
+Deno.test("RecordCodec: every kernel record except SAMPLE has a case in this file", () => {
   const covered = new Set([...cases.map(([, type]) => type), 9]);
   assertEquals(KERNEL_RECORDS.filter(({ type }) => !covered.has(type)), []);
 });
 
-Deno.test("record: any bytes come back, whatever their type, event and byte order", () => {
+Deno.test("RecordCodec: encoding restores any bytes, for any type, event and byte order", () => {
   const bytes = fc.tuple(
     fc.oneof(fc.integer({ min: 0, max: 24 }), fc.nat(0xffff_ffff)),
     fc.nat(0xffff),
@@ -177,13 +177,13 @@ Deno.test("record: any bytes come back, whatever their type, event and byte orde
   assert(decoded > 30, `only ${decoded} records decoded`);
 });
 
-Deno.test("record: a malformed one is kept raw and says where and why", () => {
+Deno.test("RecordCodec: a malformed record is kept raw, with the error and its offset", () => {
   const value = codec.decode(record(2, 0, [1, 2, 3, 4]), { offset: 0x1a40 });
   assert(value.name === "RAW");
   assertEquals(value.error?.located(), "0x1a48: LOST: u64: 4 bytes left, expected 8");
 });
 
-Deno.test("record: a size that disagrees with the bytes is an error", () => {
+Deno.test("RecordCodec: a size other than the number of bytes is an error", () => {
   const bytes = record(2, 0, [...u64(1), ...u64(2)]);
   assertThrows(() => codec.decode(bytes.subarray(0, 16)), PerfDataError, "size is 24, expected 16");
 });

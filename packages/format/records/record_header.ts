@@ -10,12 +10,12 @@ export const perfEventHeader: Codec<{ type: number; misc: number; size: number }
 
 const { type: TYPE_AT, misc: MISC_AT, size: SIZE_AT } = layoutOf(perfEventHeader);
 
-/** `misc` of the record that begins at `start`. */
+/** Returns `misc` of the record that begins at `start`. */
 export function recordMisc(view: DataView, start: number, littleEndian: boolean): number {
   return view.getUint16(start + MISC_AT, littleEndian);
 }
 
-/** `size` in bytes of the record that begins at `start`, its header included. */
+/** Returns `size` in bytes, including the header, of the record that begins at `start`. */
 export function recordSize(view: DataView, start: number, littleEndian: boolean): number {
   return view.getUint16(start + SIZE_AT, littleEndian);
 }

@@ -1,12 +1,12 @@
 import * as types from "./record_types.ts";
 
-/** Names by number, for the types that pass `holds`; derived from the exported numbers. */
-function namesOf(holds: (type: number) => boolean): Readonly<Record<number, string>> {
+/** Returns the names of the types that pass `holds`, derived from the exported constants. */
+function namesOf(isIncluded: (type: number) => boolean): Readonly<Record<number, string>> {
   const prefix = "PERF_RECORD_";
   return Object.fromEntries(
     Object.entries(types)
       .filter(([name]) => name.startsWith(prefix) && name !== `${prefix}USER_TYPE_START`)
-      .filter(([, type]) => holds(type))
+      .filter(([, type]) => isIncluded(type))
       .map(([name, type]) => [type, name.slice(prefix.length)]),
   );
 }

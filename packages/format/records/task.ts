@@ -33,7 +33,7 @@ const COMM_FIELDS = {
 /** The body of COMM. */
 export type Comm = StructValue<typeof COMM_FIELDS>;
 
-/** COMM: a thread got a name; `misc & PERF_RECORD_MISC_COMM_EXEC` where by exec(2). */
+/** COMM: a thread got a name; `misc & PERF_RECORD_MISC_COMM_EXEC` if by exec(2). */
 export const COMM: RecordDeclaration<"COMM", Comm> = record(
   PERF_RECORD_COMM,
   "COMM",
@@ -65,7 +65,7 @@ export const FORK: RecordDeclaration<"FORK", Task> = record(
   struct("perf_record_fork", TASK_FIELDS),
 );
 
-/** The body of SWITCH: `misc` says it all. */
+/** The body of SWITCH is empty; `misc` has the information. */
 export type Switch = Record<never, never>;
 
 /** SWITCH: the thread got or lost a CPU; `misc & PERF_RECORD_MISC_SWITCH_OUT`. */
@@ -83,7 +83,7 @@ const SWITCH_CPU_WIDE_FIELDS = {
 /** The body of SWITCH_CPU_WIDE. */
 export type SwitchCpuWide = StructValue<typeof SWITCH_CPU_WIDE_FIELDS>;
 
-/** SWITCH_CPU_WIDE: like SWITCH, and says who the other thread is. */
+/** SWITCH_CPU_WIDE: like SWITCH, with the ids of the other thread. */
 export const SWITCH_CPU_WIDE: RecordDeclaration<"SWITCH_CPU_WIDE", SwitchCpuWide> = record(
   PERF_RECORD_SWITCH_CPU_WIDE,
   "SWITCH_CPU_WIDE",
@@ -111,7 +111,7 @@ const NAMESPACES_FIELDS = {
 /** The body of NAMESPACES. */
 export type Namespaces = StructValue<typeof NAMESPACES_FIELDS>;
 
-/** NAMESPACES: which namespaces a thread is in. */
+/** NAMESPACES: the namespaces of a thread. */
 export const NAMESPACES: RecordDeclaration<"NAMESPACES", Namespaces> = record(
   PERF_RECORD_NAMESPACES,
   "NAMESPACES",

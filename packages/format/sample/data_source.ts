@@ -32,7 +32,7 @@ const LEVEL_NUMBERS: Readonly<Record<number, string>> = {
   15: "N/A",
 };
 const HOPS = ["N/A", "core, same node", "node, same socket", "socket, same board", "board"];
-/** Of Intel processors since Diamond Rapids, where CA is the caching agent of a part of the chip. */
+/** Names on Intel processors since Diamond Rapids. CA is the caching agent of a part of the chip. */
 const REGIONS = [
   "N/A",
   "Reserved",
@@ -46,11 +46,11 @@ const REGIONS = [
 const SNOOPS = ["N/A", "None", "Hit", "Miss", "HitM"];
 const SNOOPS_X = ["Fwd", "Peer"];
 const TLBS = ["N/A", "HIT", "MISS", "L1", "L2", "Walker", "Fault"];
-/** Bits of a level and of a TLB that say how it went. */
+/** Result bits of a level and of a TLB. */
 const HIT = 2;
 const MISS = 4;
 
-/** What a data source says: the parts that perf has words for. */
+/** The parts of a data source that perf prints. */
 export type DataSourcePart = "op" | "level" | "snoop" | "tlb" | "locked" | "blocked" | "region";
 
 /** The bits of each part. */
@@ -64,12 +64,12 @@ export const DATA_SOURCE_BITS: Readonly<Record<DataSourcePart, bigint>> = {
   region: 0x1fn << 46n,
 };
 
-/** perf's value for a sample without a data source: nothing is known (`PERF_MEM_DATA_SRC_NONE`). */
+/** perf's value for a sample without a data source: all parts unknown (`PERF_MEM_DATA_SRC_NONE`). */
 export const NO_DATA_SOURCE: bigint = 1n | 1n << 5n | 1n << 19n | 1n << 24n | 1n << 26n;
 
 /**
- * Where the data of a sampled access came from, as `perf script -F data_src` says it, with the region if
- * the kernel (6.19 and later) says one.
+ * Formats the source of a sampled access's data like `perf script -F data_src`, with the region if the kernel
+ * (6.19 and later) recorded one.
  *
  * @example
  * ```ts
@@ -90,7 +90,7 @@ export function dataSourceText(source: bigint): string {
 }
 
 /**
- * One part of it, as `perf report --mem-mode` shows it.
+ * Formats one part of a data source like `perf report --mem-mode`.
  *
  * @example
  * ```ts
@@ -124,7 +124,7 @@ export function dataSourcePart(source: bigint, part: DataSourcePart): string {
 }
 
 /**
- * The size of a page as perf writes it.
+ * Formats the size of a page as perf does.
  *
  * @example
  * ```ts
@@ -142,11 +142,11 @@ export function pageSizeText(size: bigint): string {
   return `${rest}${"BKMG"[unit]}`;
 }
 
-function names(bits: number, of: readonly string[]): string[] {
-  return of.filter((_, i) => (bits >> i & 1) !== 0);
+function names(bits: number, all: readonly string[]): string[] {
+  return all.filter((_, i) => (bits >> i & 1) !== 0);
 }
 
-function howItWent(bits: number): string {
+function resultText(bits: number): string {
   return `${bits & HIT ? " hit" : ""}${bits & MISS ? " miss" : ""}`;
 }
 
@@ -155,7 +155,7 @@ function levelText(level: number, number: number, remote: number, hops: number):
   if (number > 0) words.push(LEVEL_NUMBERS[number] ?? `L${number}`);
   const before = `${remote > 0 ? "Remote " : ""}${hops > 0 ? `${HOPS[hops] ?? "(null)"} ` : ""}`;
   const text = before + words.join(" or ");
-  return (text === "" ? "N/A" : text) + howItWent(level);
+  return (text === "" ? "N/A" : text) + resultText(level);
 }
 
 function regionText(region: number): string {
@@ -163,5 +163,5 @@ function regionText(region: number): string {
 }
 
 function tlbText(tlb: number): string {
-  return (names(tlb & ~(HIT | MISS), TLBS).join(" or ") || "N/A") + howItWent(tlb);
+  return (names(tlb & ~(HIT | MISS), TLBS).join(" or ") || "N/A") + resultText(tlb);
 }

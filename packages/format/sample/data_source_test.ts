@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { dataSourcePart, dataSourceText } from "./data_source.ts";
 
-/** A load that hit a level, by `mem_lvl_num` (bits 33-36) and `mem_region` (bits 46-50). */
+/** A load that hit the level `mem_lvl_num` (bits 33-36), in `mem_region` (bits 46-50). */
 const source = (level: bigint, region = 0n): bigint => 2n | 2n << 5n | level << 33n | region << 46n;
 
-Deno.test("data source: level numbers 1-15 have the names of the kernel's header", () => {
+Deno.test("dataSourceText: level numbers 1-15 have the names of the kernel's header", () => {
   const names = Array.from(
     { length: 15 },
     (_, i) => dataSourcePart(source(BigInt(i + 1)), "level"),
@@ -28,7 +28,7 @@ Deno.test("data source: level numbers 1-15 have the names of the kernel's header
   ]);
 });
 
-Deno.test("data source: bits 46-50 are the region, which the text has only if there is one", () => {
+Deno.test("dataSourceText: prints the region in bits 46-50 if it is set", () => {
   const region = (number: bigint) => dataSourcePart(source(13n, number), "region");
   assertEquals([0n, 2n, 4n, 7n, 8n, 15n, 16n].map(region), [
     "N/A",

@@ -8,7 +8,7 @@ import {
 import { SampleFields, type SampleLayout, sampleLayout } from "./sample_layout.ts";
 import { SampleWalk } from "./sample_walk.ts";
 
-/** `PERF_COUNT_SW_BPF_OUTPUT`: samples hold the output of a BPF program. */
+/** `PERF_COUNT_SW_BPF_OUTPUT`: samples contain the output of a BPF program. */
 const PERF_COUNT_SW_BPF_OUTPUT = 10n;
 /** `OFFCPU_EVENT` of tools/perf/util/off_cpu.h. */
 const OFFCPU_EVENT = "offcpu-time";
@@ -17,10 +17,10 @@ const AT_CALLCHAIN = SampleWalk.slot("callchain");
 const AT_CGROUP = SampleWalk.slot("cgroup");
 
 /**
- * Whether samples of an event mean what their raw data says: those of `perf record --off-cpu`, since
- * perf 6.16. Before, they were ordinary samples without raw data.
+ * Whether the raw data of an event's samples is an off-CPU sample: for the event of `perf record --off-cpu` since
+ * perf 6.16. Before that, its samples were ordinary ones without raw data.
  *
- * @param name What the recording calls the event; its attr alone fits other BPF programs as well.
+ * @param name The event's name in the recording. The attr alone also matches other BPF programs.
  *
  * @example
  * ```ts
@@ -38,43 +38,43 @@ export function hasOffCpuSamples(attr: PerfEventAttr, name: string): boolean {
   return name === OFFCPU_EVENT && mayHaveOffCpuSamples(attr);
 }
 
-/** Whether they may: that depends on the name. */
+/** Whether the attr allows off-CPU samples; the event's name decides. */
 export function mayHaveOffCpuSamples({ type, config, sample_type }: PerfEventAttr): boolean {
   return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT &&
     (sample_type & BigInt(PERF_SAMPLE_RAW)) !== 0n;
 }
 
 /**
- * The sample that is meant by one of `perf record --off-cpu`: a thread waited for a time, and this is where.
+ * The off-CPU sample in the raw data of a sample of `perf record --off-cpu`: a thread waited, for how long and where.
  *
- * The fields of the sample itself are of whatever ran when it was written. Its raw data is
+ * The fields of the enclosing sample describe the thread that ran when it was written. The raw data is
  *
  * ```text
  * u64 thread and process | u64 time that was waited, in ns | u64 n | n u64 of a call chain | u64 cgroup
  * ```
  *
- * and the call chain, which starts with `PERF_CONTEXT_USER`, takes the place of the sample's own.
+ * The call chain in it starts with `PERF_CONTEXT_USER` and replaces that of the enclosing sample.
  */
 export class OffCpuFields extends SampleFields {
   /** The process that waited. */
   pid: number = -1;
   /** The thread that waited. */
   tid: number = -1;
-  /** Where the u64 of the period is: the time that was waited. */
+  /** Position of the u64 period: the time waited. */
   period: number = -1;
-  /** Where the u64 of the address is: the innermost of the call chain; -1 if none was collected. */
+  /** Position of the u64 address: the innermost frame of the call chain; -1 without a chain. */
   ip: number = -1;
-  /** Whether another sample is meant; otherwise the values are the sample's own. */
+  /** Whether the raw data is an off-CPU sample. Otherwise the values are those of the enclosing sample. */
   isMeant: boolean = false;
   /** Whether the name of the event is known. */
   readonly isNamed: boolean;
   readonly #layout: SampleLayout;
 
   /**
-   * Prepares for the samples of one event.
+   * Creates a locator for the samples of one event.
    *
-   * @param isNamed Whether the name of the event is known. Where it is not, as before the end of a file
-   *   that arrives as a stream, raw data that is exactly of this form is taken for such a sample.
+   * @param isNamed Whether the name of the event is known. It is unknown before the end of a file
+   * that arrives as a stream; then raw data with exactly this layout counts as an off-CPU sample.
    */
   constructor(attr: PerfEventAttr, isNamed: boolean = true) {
     super(attr);
@@ -85,30 +85,30 @@ export class OffCpuFields extends SampleFields {
   /**
    * Finds the fields of the sample record in `[start, end)` of `view`.
    *
-   * @returns `false` where a length in the sample, or in its raw data, does not fit.
+   * @returns `false` if a length in the sample, or in its raw data, does not fit.
    */
   override locate(view: DataView, start: number, end: number, littleEndian: boolean): boolean {
     if (!super.locate(view, start, end, littleEndian)) return false;
     this.isMeant = this.#interpret(view, start, littleEndian);
-    if (!this.isMeant && !this.isNamed) this.#takeOwn(view, start, littleEndian);
+    if (!this.isMeant && !this.isNamed) this.#useOuterSample(view, start, littleEndian);
     return this.isMeant || !this.isNamed;
   }
 
-  /** Takes the values of the sample itself. */
-  #takeOwn(view: DataView, start: number, littleEndian: boolean): void {
+  /** Uses the values of the enclosing sample. */
+  #useOuterSample(view: DataView, start: number, littleEndian: boolean): void {
     const { sampleType, pid, period, ip } = this.#layout;
     this.pid = pid < 0 ? -1 : view.getInt32(start + pid, littleEndian);
     this.tid = pid < 0 ? -1 : view.getInt32(start + pid + 4, littleEndian);
     this.period = period < 0 ? -1 : start + period;
     this.ip = ip < 0 ? -1 : start + ip;
-    // Those of the last sample that was meant.
+    // Reset the values of the last off-CPU sample.
     if ((sampleType & PERF_SAMPLE_CALLCHAIN) === 0) {
       this.positions[AT_CALLCHAIN] = -1;
       this.counts[AT_CALLCHAIN] = 0;
     }
   }
 
-  /** Takes the values of the sample that is in the raw data; whether it is one. */
+  /** Reads the off-CPU sample in the raw data; returns whether it is one. */
   #interpret(view: DataView, start: number, littleEndian: boolean): boolean {
     const { raw, rawSize } = this;
     const highAt = littleEndian ? 4 : 0;
@@ -125,9 +125,10 @@ export class OffCpuFields extends SampleFields {
     }
     const low = view.getInt32(raw + lowAt, littleEndian);
     const high = view.getInt32(raw + highAt, littleEndian);
-    // What perf writes at the end has the process in the lower half; such samples have times of their
-    // own (`OFF_CPU_TIMESTAMP`). What the BPF program writes has the thread there, which is no older
-    // than the first of its process. perf takes the lower half for the process in both.
+    // perf writes a summary for each thread at its end, with the process in the lower half; the upper half of
+    // such a sample's time is -1 (`OFF_CPU_TIMESTAMP`). The BPF program writes the thread into the lower half. A
+    // thread's
+    // id is not below that of its process's first thread. perf reads the lower half as the process in both cases.
     const { time } = this.#layout;
     const isSum = time >= 0 && view.getInt32(start + time + highAt, littleEndian) === -1;
     const swapped = !isSum && low > high;

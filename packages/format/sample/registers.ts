@@ -12,7 +12,7 @@ const X86: readonly string[] = [
   "R8 R9 R10 R11 R12 R13 R14 R15",
 ].join(" ").split(" ");
 
-/** XMM registers are 128 bits wide and take two bits, and two words, each. */
+/** XMM registers have 128 bits: two bits of the mask and two words each. */
 const X86_XMM = 32;
 
 const ARM64: readonly string[] = [
@@ -34,9 +34,9 @@ const ARM: readonly string[] = [
 ];
 
 /**
- * The name of the register with the bit `bit`, on the machine `arch` (as `uname -m` prints it).
+ * Returns the name of the register of bit `bit` on the machine `arch` (as `uname -m` prints it).
  *
- * A register that is not known is called `reg<bit>`.
+ * An unknown register is called `reg<bit>`.
  *
  * @example
  * ```ts

@@ -74,12 +74,12 @@ export {
   type StackUser,
 } from "./sample_parts.ts";
 
-/** A field that a sample has if the bit is set in `sample_type`. */
+/** Declares a field that samples have if the bit is set in `sample_type`. */
 function sampled<T>(bit: number, codec: Codec<T>): OptionalCodec<Exclude<T, undefined>> {
   return when({ attr: "sample_type", bits: bit }, codec);
 }
 
-/** The number of elements of a field that a sample has where the bit is set in `sample_type`. */
+/** Declares the hidden length of field `of`, for samples with the bit in `sample_type`. */
 function sampledCount(
   bit: number,
   codec: Codec<number> | Codec<bigint>,
@@ -89,7 +89,7 @@ function sampledCount(
   return { ...sampled(bit, counted), presence: "hidden", encode: counted.encode };
 }
 
-// The fields that both a sample and a `sample_id` trailer may have.
+// Fields of both samples and `sample_id` trailers.
 const IDENTIFIER = [
   sampled(PERF_SAMPLE_IDENTIFIER, u64) as OptionalCodec<bigint>,
   "Id of the event.",
@@ -124,8 +124,8 @@ const CPU_RESERVED = [
 ] as const;
 
 /**
- * The fields of a SAMPLE record; which of them there are depends on the event's attr. Their order
- * is that of `perf_output_sample` in `kernel/events/core.c`.
+ * All fields of a SAMPLE record, in the order of `perf_output_sample` in `kernel/events/core.c`. The event's
+ * attr determines the fields that are present.
  */
 const SAMPLE_FIELDS = {
   identifier: IDENTIFIER,
@@ -182,7 +182,7 @@ const SAMPLE_FIELDS = {
     sampled(PERF_SAMPLE_WEIGHT_STRUCT, sampleWeight) as OptionalCodec<SampleWeight>,
     "Cost of the access in three parts.",
   ],
-  // The other view of the same word; the kernel refuses both bits at once (PERF_SAMPLE_WEIGHT_TYPE).
+  // The same word as one number. The kernel rejects both bits at once (PERF_SAMPLE_WEIGHT_TYPE).
   weight: [
     when(
       { attr: "sample_type", noBits: PERF_SAMPLE_WEIGHT_STRUCT },
@@ -229,10 +229,10 @@ const SAMPLE_FIELDS = {
   ],
 } as const;
 
-/** A sample; which fields it has depends on `sample_type` of its event. */
+/** A sample; `sample_type` of its event determines the fields. */
 export type Sample = Writable<StructValue<typeof SAMPLE_FIELDS>>;
 
-/** All that a SAMPLE record may hold; {@link sampleBody} is what those of one event do. */
+/** All fields of a SAMPLE record; {@link sampleBody} has the fields of one event's samples. */
 export const sampleDeclaration: Codec<Sample> = struct("perf_record_sample", SAMPLE_FIELDS);
 
 /** The fields of the `sample_id` trailer. */
@@ -247,20 +247,20 @@ const SAMPLE_ID_FIELDS = {
   identifier: IDENTIFIER,
 } as const;
 
-/** Which thread, event and CPU a record belongs to, and when: the `sample_id` trailer. */
+/** The `sample_id` trailer: thread, event, CPU and time of a record. */
 export type SampleId = Writable<StructValue<typeof SAMPLE_ID_FIELDS>>;
 
-/** The `sample_id` trailer; {@link sampleIdTrailer} is that of one event. */
+/** All fields of the trailer; {@link sampleIdTrailer} has those of one event. */
 const sampleIdDeclaration: Codec<SampleId> = struct("sample_id", SAMPLE_ID_FIELDS);
 
-/** What a sample's layout depends on. */
+/** The parts of an attr that determine a sample's layout. */
 export type SampleShape = Pick<PerfEventAttr, AttrMask>;
 
 /**
  * Declares the body of a SAMPLE record of an event.
  *
- * @param attr The event's attr; what counts is `sample_type`, `read_format`,
- * `branch_sample_type` and the register masks.
+ * @param attr The event's attr; only `sample_type`, `read_format`,
+ * `branch_sample_type` and the register masks matter.
  * @param arch The machine, as `uname -m` prints it, for the names of registers.
  *
  * @example
@@ -290,8 +290,8 @@ export function sampleIdTrailer(sampleType: bigint): FixedSampleId {
   return specialized(sampleIdDeclaration, { attr, arch: undefined }) as FixedSampleId;
 }
 
-/** A trailer has the same size in all records of an event. */
+/** A trailer codec; all of an event's trailers have the same size. */
 export type FixedSampleId = Codec<SampleId> & { readonly size: number };
 
-/** The body of a SAMPLE record, as the event in the context declares it. */
+/** The body of a SAMPLE record, specialized for the event in the context. */
 export const sampleRecord: Codec<Sample> = ofEvent("SAMPLE", sampleDeclaration);

@@ -37,13 +37,13 @@ export interface SampleLayout {
   readonly period: number;
   /** First byte after the fields above. */
   readonly fixedSize: number;
-  /** Where the fields of the `sample_id` trailer lie in the event's other records. */
+  /** Offsets of the `sample_id` trailer's fields in the event's other records. */
   readonly trailer: TrailerLayout;
 }
 
 /**
- * Where the fields of a `sample_id` trailer lie: byte offsets from the END of the record
- * (a field at -8 is the last word), or 0 if there is no such field.
+ * Offsets of a `sample_id` trailer's fields, in bytes from the END of the record
+ * (the last word is at -8); 0 for missing fields.
  */
 export interface TrailerLayout {
   /** Bytes of the trailer; 0 without `sample_id_all`. */
@@ -65,7 +65,7 @@ export interface TrailerLayout {
 }
 
 /**
- * Computes where the fields of an event's samples and trailers lie.
+ * Computes the offsets of the fields of an event's samples and trailers.
  *
  * @param attr The event's attr.
  *
@@ -121,26 +121,26 @@ function trailerLayout(sampleType: bigint): TrailerLayout {
   };
 }
 
-/** Where the values of a `read_format` lie: byte offsets from its start, -1 if there is none. */
+/** Offsets of the values of a `read_format`, in bytes from its start; -1 for missing values. */
 export interface ReadLayout {
-  /** Whether there is a value for each event of a group, with their number (u64) before them. */
+  /** Whether the values are those of a group: a u64 count and an entry for each event. */
   readonly group: boolean;
   /** u64 `time_enabled`. */
   readonly time_enabled: number;
   /** u64 `time_running`. */
   readonly time_running: number;
-  /** The first entry. */
+  /** Offset of the first entry. */
   readonly head: number;
-  /** Bytes of an entry; its value, a u64, comes first. */
+  /** Bytes of an entry; its u64 value comes first. */
   readonly entry: number;
-  /** u64 `id`, from the start of an entry. */
+  /** Offset of the u64 `id` in an entry. */
   readonly id: number;
-  /** u64 `lost`, from the start of an entry. */
+  /** Offset of the u64 `lost` in an entry. */
   readonly lost: number;
 }
 
 /**
- * Where the values of a `read_format` lie, for loops over many records.
+ * Computes the offsets of the values of a `read_format`, for loops over many records.
  *
  * @param format `read_format` of the event's attr.
  *
@@ -171,13 +171,13 @@ export function readLayout(format: number): ReadLayout {
   };
 }
 
-/** Where the fields of an entry of the branch stack lie, each from its start, and its bytes. */
+/** Offsets of the fields in a branch stack entry, and its size in bytes. */
 export const BRANCH_ENTRY: Readonly<Record<"from" | "to" | "flags" | "size", number>> = {
   ...layoutOf(perfBranchEntry),
   size: prefixSize(perfBranchEntry),
 };
 
-// Where a walk notes the fields.
+// Slots of the fields in a walk's positions.
 const AT_READ = SampleWalk.slot("read");
 const AT_CALLCHAIN = SampleWalk.slot("callchain");
 const AT_RAW = SampleWalk.slot("raw");
@@ -201,10 +201,10 @@ const AT_AUX = SampleWalk.slot("aux");
 const AT_WEIGHT_STRUCT = SampleWalk.slot("weight_struct");
 
 /**
- * Finds the fields of a sample that have no fixed place.
+ * Locates the fields of a sample without a fixed offset.
  *
  * One object serves any number of samples: {@link SampleFields.locate} overwrites the positions,
- * which are indices into the bytes it was given, or -1 if the sample has no such field.
+ * which are indices into the given bytes, or -1 for missing fields.
  *
  * @example
  * ```ts
@@ -222,114 +222,114 @@ const AT_WEIGHT_STRUCT = SampleWalk.slot("weight_struct");
  * ```
  */
 export class SampleFields extends SampleWalk {
-  /** The `read_format`. */
+  /** Position of the `read_format`. */
   get read(): number {
     return this.positions[AT_READ] as number;
   }
-  /** The addresses of the call chain, u64 each. */
+  /** Position of the call chain's addresses, u64 each. */
   get callchain(): number {
     return this.positions[AT_CALLCHAIN] as number;
   }
-  /** How many addresses the call chain has. */
+  /** Number of addresses in the call chain. */
   get callchainLength(): number {
     return this.counts[AT_CALLCHAIN] as number;
   }
-  /** The bytes of the raw data. */
+  /** Position of the raw data's bytes. */
   get raw(): number {
     return this.positions[AT_RAW] as number;
   }
-  /** How many bytes of raw data there are. */
+  /** Number of bytes of raw data. */
   get rawSize(): number {
     return this.counts[AT_RAW] as number;
   }
-  /** The entries of the branch stack, 24 bytes each. */
+  /** Position of the branch stack's entries, 24 bytes each. */
   get branchStack(): number {
     return this.positions[AT_BRANCH_STACK_ENTRIES] as number;
   }
-  /** How many entries the branch stack has. */
+  /** Number of entries in the branch stack. */
   get branchStackLength(): number {
     return this.counts[AT_BRANCH_STACK_ENTRIES] as number;
   }
-  /** u64 `hw_idx` of the branch stack. */
+  /** Position of the u64 `hw_idx` of the branch stack. */
   get branchHwIdx(): number {
     return this.positions[AT_BRANCH_STACK_HW_IDX] as number;
   }
-  /** The counters of the branch stack, u64 each. */
+  /** Position of the branch stack's counters, u64 each. */
   get branchCounters(): number {
     return this.positions[AT_BRANCH_STACK_COUNTERS] as number;
   }
-  /** u64 `abi` of the user registers; their values follow unless it is 0. */
+  /** Position of the u64 `abi` of the user registers; their values follow unless it is 0. */
   get regsUser(): number {
     return this.positions[AT_REGS_USER] as number;
   }
-  /** The values of the user registers, u64 each. */
+  /** Position of the user registers' values, u64 each. */
   get regsUserValues(): number {
     return this.positions[AT_REGS_USER_VALUES] as number;
   }
-  /** How many values of user registers a sample has that has any. */
+  /** Number of user registers in the event's samples that have any. */
   get regsUserLength(): number {
     return this.counts[AT_REGS_USER_VALUES] as number;
   }
-  /** The bytes of the user stack. */
+  /** Position of the user stack's bytes. */
   get stackUser(): number {
     return this.positions[AT_STACK_USER_DATA] as number;
   }
-  /** How many bytes of user stack there are. */
+  /** Number of bytes of user stack. */
   get stackUserSize(): number {
     return this.counts[AT_STACK_USER_DATA] as number;
   }
-  /** u64 `dyn_size` of the user stack. */
+  /** Position of the u64 `dyn_size` of the user stack. */
   get stackUserDynSize(): number {
     return this.positions[AT_STACK_USER_DYN_SIZE] as number;
   }
-  /** u64 `weight`, or `perf_sample_weight`. */
+  /** Position of the u64 `weight`, or of `perf_sample_weight`. */
   get weight(): number {
     return Math.max(
       this.positions[AT_WEIGHT] as number,
       this.positions[AT_WEIGHT_STRUCT] as number,
     );
   }
-  /** u64 `data_src`. */
+  /** Position of the u64 `data_src`. */
   get dataSrc(): number {
     return this.positions[AT_DATA_SRC] as number;
   }
-  /** u64 `transaction`. */
+  /** Position of the u64 `transaction`. */
   get transaction(): number {
     return this.positions[AT_TRANSACTION] as number;
   }
-  /** u64 `abi` of the interrupt registers. */
+  /** Position of the u64 `abi` of the interrupt registers. */
   get regsIntr(): number {
     return this.positions[AT_REGS_INTR] as number;
   }
-  /** The values of the interrupt registers, u64 each. */
+  /** Position of the interrupt registers' values, u64 each. */
   get regsIntrValues(): number {
     return this.positions[AT_REGS_INTR_VALUES] as number;
   }
-  /** How many values of interrupt registers a sample has that has any. */
+  /** Number of interrupt registers in the event's samples that have any. */
   get regsIntrLength(): number {
     return this.counts[AT_REGS_INTR_VALUES] as number;
   }
-  /** u64 `phys_addr`. */
+  /** Position of the u64 `phys_addr`. */
   get physAddr(): number {
     return this.positions[AT_PHYS_ADDR] as number;
   }
-  /** u64 `cgroup`. */
+  /** Position of the u64 `cgroup`. */
   get cgroup(): number {
     return this.positions[AT_CGROUP] as number;
   }
-  /** u64 `data_page_size`. */
+  /** Position of the u64 `data_page_size`. */
   get dataPageSize(): number {
     return this.positions[AT_DATA_PAGE_SIZE] as number;
   }
-  /** u64 `code_page_size`. */
+  /** Position of the u64 `code_page_size`. */
   get codePageSize(): number {
     return this.positions[AT_CODE_PAGE_SIZE] as number;
   }
-  /** The bytes of the AUX snapshot. */
+  /** Position of the AUX snapshot's bytes. */
   get aux(): number {
     return this.positions[AT_AUX] as number;
   }
-  /** How many bytes the AUX snapshot has. */
+  /** Number of bytes in the AUX snapshot. */
   get auxSize(): number {
     return this.counts[AT_AUX] as number;
   }

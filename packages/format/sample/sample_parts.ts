@@ -58,7 +58,7 @@ export interface BranchStack {
   hw_idx?: bigint;
   /** The branches, newest first. */
   entries: PerfBranchEntry[];
-  /** Occurrences of events for each entry; `PERF_SAMPLE_BRANCH_COUNTERS`. */
+  /** Counts of events for each entry; `PERF_SAMPLE_BRANCH_COUNTERS`. */
   counters?: bigint[];
 }
 
@@ -66,7 +66,7 @@ export interface BranchStack {
 export interface SampleRegs {
   /** 0: none, 1: 32-bit, 2: 64-bit (`PERF_SAMPLE_REGS_ABI_*`). */
   abi: bigint;
-  /** Values by register name, in the order of the mask's bits; missing where `abi` is 0. */
+  /** Values by register name, in the order of the mask's bits; missing if `abi` is 0. */
   regs?: Record<string, bigint>;
 }
 
@@ -74,7 +74,7 @@ export interface SampleRegs {
 export interface StackUser {
   /** The bytes from the stack pointer up. */
   data: Uint8Array;
-  /** How many of them the kernel could read; missing where the dump is empty. */
+  /** Number of the bytes that the kernel could read; missing if the dump is empty. */
   dyn_size?: bigint;
 }
 
@@ -88,14 +88,14 @@ export interface SampleWeight {
   var3_w: number;
 }
 
-/** `perf_sample_weight` seen as three parts; they are parts of one u64 in either byte order. */
+/** `perf_sample_weight` as three parts of one u64, in either byte order. */
 export const sampleWeight: Codec<SampleWeight> = parts64("perf_sample_weight", {
   var1_dw: 32,
   var2_w: 16,
   var3_w: 16,
 });
 
-/** The registers of one of the two kinds. */
+/** Declares the user registers or the interrupt registers of a sample. */
 export function sampleRegs(mask: "sample_regs_user" | "sample_regs_intr"): Codec<SampleRegs> {
   return struct("perf_regs", {
     abi: doc("Width of the registers.", enumeration(u64, { 0: "NONE", 1: "32", 2: "64" })),
@@ -103,7 +103,7 @@ export function sampleRegs(mask: "sample_regs_user" | "sample_regs_intr"): Codec
   });
 }
 
-/** A copy of the user stack. */
+/** Codec of {@link StackUser}. */
 export const stackUser: Codec<StackUser> = struct("perf_stack_user", {
   size: counter(u64, "data"),
   data: doc("The bytes from the stack pointer up.", bytes(countedBy("size"))),
@@ -113,7 +113,7 @@ export const stackUser: Codec<StackUser> = struct("perf_stack_user", {
   ),
 });
 
-/** The last branches before a sample. */
+/** Codec of {@link BranchStack}. */
 export const branchStack: Codec<BranchStack> = struct("perf_branch_stack", {
   nr: counter(u64, "entries"),
   hw_idx: when(

@@ -14,8 +14,8 @@ const word = (value: number | bigint) => {
   return [...bytes];
 };
 
-Deno.test("sample: every field, from bytes laid out by hand", () => {
-  // The order is that of perf_output_sample() in kernel/events/core.c.
+Deno.test("sampleBody: a record with every field, written by hand, is decoded", () => {
+  // In the order of perf_output_sample() in kernel/events/core.c.
   const attr = attrOf({
     sample_type: 0x1ff_ffffn & ~(1n << 24n),
     read_format: 0x17n, // times, id, lost
@@ -49,7 +49,7 @@ Deno.test("sample: every field, from bytes laid out by hand", () => {
     ...word(4096), // data_page_size
     ...word(2097152), // code_page_size
   ]);
-  // Bit 20 is AUX, which comes last.
+  // Bit 20 is AUX, the last field.
   const whole = Uint8Array.from([...bytes, ...word(3), 1, 2, 3]);
   const codec = sampleBody(attr, "x86_64");
   const { value, tail } = decode(codec, whole);
@@ -102,7 +102,7 @@ Deno.test("sample: every field, from bytes laid out by hand", () => {
   assertEquals(encode(codec, value), whole);
 });
 
-Deno.test("sample: READ of a group, and WEIGHT_STRUCT", () => {
+Deno.test("sampleBody: READ of a group and WEIGHT_STRUCT are decoded", () => {
   const attr = attrOf({ sample_type: 0x10n | (1n << 24n), read_format: 0xcn });
   const bytes = Uint8Array.from([
     ...[...word(2), ...word(10), ...word(1), ...word(20), ...word(2)],
@@ -123,13 +123,13 @@ const shapes = fc.record({
   sample_regs_intr: fc.constantFrom(0n, 0xffn),
 });
 
-/** Bytes in which small counts are common, so that decoding gets past the first length. */
+/** Bytes with many small counts, so that decoding gets past the first length. */
 const body = fc.array(
   fc.oneof(fc.bigInt(0n, 3n), fc.bigInt(0n, (1n << 64n) - 1n)),
   { maxLength: 60 },
 ).map((words) => Uint8Array.from(words.flatMap(word)));
 
-Deno.test("sample: what decodes encodes to its bytes, whatever the shape", () => {
+Deno.test("sampleBody: encoding restores the decoded bytes, for any attr", () => {
   let decoded = 0;
   fc.assert(
     fc.property(shapes, body, fc.boolean(), (shape, bytes, littleEndian) => {
@@ -147,7 +147,7 @@ Deno.test("sample: what decodes encodes to its bytes, whatever the shape", () =>
   assert(decoded > 100, `only ${decoded} samples decoded`);
 });
 
-Deno.test("sample: the walker finds what the declaration decodes", () => {
+Deno.test("SampleFields: positions equal those of the decoded fields", () => {
   let agreed = 0;
   fc.assert(
     fc.property(shapes, body, (shape, bytes) => {

@@ -3,10 +3,10 @@ import { sampleBody, sampleDeclaration, type SampleShape } from "./sample.ts";
 import type { Codec } from "../struct/codec.ts";
 import { slotsOf, Walk } from "../struct/walk.ts";
 
-/** The numbers of all fields that a sample may have, by path. */
+/** Slot numbers of all fields of samples, by path. */
 const SLOTS: ReadonlyMap<string, number> = slotsOf(sampleDeclaration as Codec<unknown>);
 
-/** The fields before the first whose length depends on the data, whatever the event. */
+/** The fields before the first field of variable length, for any event. */
 const PREFIX = new Set<string>();
 for (const [name, { shape }] of Object.entries(sampleDeclaration.parts ?? {})) {
   if (shape?.kind !== "when" || shape.of.size === undefined) break;
@@ -14,8 +14,7 @@ for (const [name, { shape }] of Object.entries(sampleDeclaration.parts ?? {})) {
 }
 
 /**
- * Bytes of the fields that are at the same place in all samples of an event, and whose places
- * `layoutOf` gives: those up to `period`.
+ * Returns the size of the fields with a fixed offset, which `layoutOf` computes: those up to `period`.
  *
  * @param body The declaration of the event's samples.
  */
@@ -26,11 +25,11 @@ export function samplePrefixSize(body: Pick<Codec<unknown>, "parts">): number {
 }
 
 /**
- * Finds the fields of samples of one event that have no fixed place. `SampleFields` has the fields by
+ * Locates the fields of an event's samples that have no fixed offset. `SampleFields` accesses the fields by
  * name.
  */
 export class SampleWalk extends Walk {
-  /** Prepares for the samples of one event. */
+  /** Creates a locator for the samples of one event. */
   constructor(attr: SampleShape) {
     const body = sampleBody(attr) as Codec<unknown>;
     const fields = Object.entries(body.parts ?? {}).filter(([name]) => !PREFIX.has(name));
@@ -38,10 +37,10 @@ export class SampleWalk extends Walk {
   }
 
   /**
-   * The slot of a field: a name of the declaration of samples, or a path such as
+   * Returns the slot of a field: a name in the declaration of samples, or a path such as
    * `branch_stack.entries`.
    *
-   * @throws {RangeError} If samples have no such field.
+   * @throws {RangeError} If the declaration has no such field.
    */
   static slot(path: string): number {
     const slot = SLOTS.get(path);

@@ -1,17 +1,17 @@
 import type { RandomAccessSource } from "./source.ts";
 
-/** Maximum size of a compressed block: 900,001 symbols of at most 20 bits, and its tables. */
+/** Maximum size of a compressed block: 900,001 symbols of at most 20 bits, and the tables. */
 const MOST_BLOCK = 2_500_000;
-/** The two numbers that begin what follows the header of a stream, by halves. */
+/** Magic numbers of a block and of the end of a stream, as halves. */
 const BLOCK_MAGIC = [0x314159, 0x265359] as const;
 const END_MAGIC = [0x177245, 0x385090] as const;
 const LONGEST_CODE = 20;
-/** Symbols that one table of codes is used for, until the next selector says which. */
+/** Number of symbols between two selectors; a selector chooses the code table. */
 const GROUP = 50;
-/** Output is given in parts of this size, since a block may stand for 50 times its size. */
+/** Size of an output part. A block may expand to 50 times its size. */
 const PART = 1 << 16;
 
-/** The CRC of bzip2: that of Ethernet, most significant bit first. */
+/** Table for bzip2's CRC: that of Ethernet, most significant bit first. */
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 24;
   for (let i = 0; i < 8; i++) crc = crc << 1 ^ (crc < 0 ? 0x04c11db7 : 0);
@@ -19,10 +19,11 @@ const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * What a bzip2 file expands to, in parts, which the caller may keep. Several streams one after another are
- * one file, as `bzip2` and `pbzip2` have it.
+ * Decompresses a bzip2 file in parts, which the caller may keep. A file may have several
+ * streams one after another, as `pbzip2` writes it.
  *
- * @throws {Error} If it is damaged or cut, or has blocks that bzip2 has not written since version 0.9.5.
+ * @throws {Error} If the file is damaged or cut, or has randomised blocks, which bzip2 has not written since version
+ * 0.9.5.
  */
 export async function* bzip2Parts(
   source: RandomAccessSource,
@@ -32,7 +33,7 @@ export async function* bzip2Parts(
   for (;; streams++) {
     await input.fill();
     if (input.isAtEnd) break;
-    const level = header(input);
+    const level = readBlockSize(input);
     let combined = 0;
     for (;;) {
       await input.fill();
@@ -53,8 +54,8 @@ export async function* bzip2Parts(
   if (streams === 0) throw new Error("bzip2 data is cut");
 }
 
-/** Size of the blocks of a stream, in 100,000 bytes. */
-function header(input: Bits): number {
+/** Reads a stream's header; returns the size of its blocks in units of 100,000 bytes. */
+function readBlockSize(input: Bits): number {
   const [b, z, h, digit] = [input.take(8), input.take(8), input.take(8), input.take(8)];
   const level = (digit as number) - 0x30;
   if (b !== 0x42 || z !== 0x5a || h !== 0x68 || level < 1 || level > 9) {
@@ -63,7 +64,7 @@ function header(input: Bits): number {
   return level;
 }
 
-/** Bits of a file, most significant first. */
+/** Bit reader for a file, most significant bit first. */
 class Bits {
   readonly #source: RandomAccessSource;
   #bytes = new Uint8Array(0);
@@ -76,7 +77,7 @@ class Bits {
     this.#source = source;
   }
 
-  /** Reads so much that a block is whole in memory, if it is in the file. */
+  /** Reads ahead until the next block is in memory, if the file has it. */
   async fill(): Promise<void> {
     const rest = this.#bytes.subarray(this.#next);
     if (rest.length >= MOST_BLOCK || this.#offset >= this.#source.size) return;
@@ -94,7 +95,7 @@ class Bits {
     return this.#count < 8 && this.#next === this.#bytes.length;
   }
 
-  /** The next bits as a number: at most 24. */
+  /** Reads the next `count` bits as a number: at most 24. */
   take(count: number): number {
     while (this.#count < count) {
       if (this.#next === this.#bytes.length) throw new Error("bzip2 data is cut");
@@ -105,16 +106,16 @@ class Bits {
     return this.#held >>> this.#count & ((1 << count) - 1);
   }
 
-  /** Goes on to a whole byte. */
+  /** Skips to the next byte boundary. */
   align(): void {
     this.#count -= this.#count % 8;
   }
 }
 
-/** One block: its symbols are read, and the transform of Burrows and Wheeler is undone. */
+/** One block: decodes its symbols and inverts the Burrows-Wheeler transform. */
 class Block {
   crc = 0;
-  /** The byte before, and what is its position in the sorted order, in one number. */
+  /** For each position in the sorted order: the byte in the low 8 bits, the next position in the others. */
   readonly #links: Uint32Array;
   readonly #length: number;
   readonly #first: number;
@@ -122,10 +123,10 @@ class Block {
   constructor(input: Bits, most: number) {
     if (input.take(1) === 1) throw new Error("a randomised block, of bzip2 before 0.9.5");
     this.#first = input.take(24);
-    const bytes = bytesUsed(input);
+    const bytes = readUsedBytes(input);
     const tables = input.take(3);
-    const selectors = selectorsOf(input, tables);
-    const codes = Array.from({ length: tables }, () => codeOf(input, bytes.length + 2));
+    const selectors = readSelectors(input, tables);
+    const codes = Array.from({ length: tables }, () => readCode(input, bytes.length + 2));
     const links = new Uint32Array(most);
     const counts = new Uint32Array(256);
     const end = bytes.length + 1;
@@ -144,7 +145,7 @@ class Block {
       left--;
       const symbol = nextSymbol(input, code as Code);
       if (symbol < 2) {
-        // Digits, 1 and 2, of how often the first byte is repeated.
+        // Symbols 0 and 1 are the digits 1 and 2 of the number of repetitions of the first byte.
         run += weight << symbol;
         weight *= 2;
         if (length + run > most) throw new Error("a run beyond the end of its block");
@@ -183,7 +184,7 @@ class Block {
     this.#length = length;
   }
 
-  /** What it stands for: after four equal bytes, the next one says how many more there are. */
+  /** Yields the expanded bytes. After four equal bytes, the next byte is the number of further repetitions. */
   *parts(): Generator<Uint8Array<ArrayBuffer>, void, void> {
     const links = this.#links;
     let link = links[this.#first] as number;
@@ -216,8 +217,8 @@ class Block {
   }
 }
 
-/** The bytes that a block has, in order. */
-function bytesUsed(input: Bits): Uint8Array {
+/** Reads the byte values that occur in a block, in order. */
+function readUsedBytes(input: Bits): Uint8Array {
   const rows = input.take(16);
   const bytes: number[] = [];
   for (let row = 0; row < 16; row++) {
@@ -231,8 +232,8 @@ function bytesUsed(input: Bits): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Which table of codes each group of symbols has. */
-function selectorsOf(input: Bits, tables: number): Uint8Array {
+/** Reads the number of the code table for each group of symbols. */
+function readSelectors(input: Bits, tables: number): Uint8Array {
   if (tables < 2 || tables > 6) throw new Error(`${tables} tables of codes`);
   const selectors = new Uint8Array(input.take(15));
   if (selectors.length === 0) throw new Error("no selectors");
@@ -247,7 +248,10 @@ function selectorsOf(input: Bits, tables: number): Uint8Array {
   return selectors;
 }
 
-/** Codes in the order of their lengths: of each length the last code, and what to take from one for its symbol. */
+/**
+ * A code, by length of its words: `last` is the last code word of each length, `base` the offset from a code word to
+ * its symbol's index.
+ */
 interface Code {
   readonly shortest: number;
   readonly last: Int32Array;
@@ -255,7 +259,7 @@ interface Code {
   readonly symbols: Uint16Array;
 }
 
-function codeOf(input: Bits, count: number): Code {
+function readCode(input: Bits, count: number): Code {
   const lengths = new Uint8Array(count);
   let length = input.take(5);
   for (let i = 0; i < count; i++) {

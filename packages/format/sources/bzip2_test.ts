@@ -20,7 +20,7 @@ async function packed(bytes: Uint8Array<ArrayBuffer>, level = 9): Promise<Uint8A
 }
 
 const reason = ignored(notInstalled("bzip2"));
-/** Bytes of an own generator, since what is compressed has to be large: blocks of 100,000 at least. */
+/** Pseudo-random bytes of any length; blocks of bzip2 have at least 100,000. */
 function noise(length: number, values: number): Uint8Array<ArrayBuffer> {
   let state = 12345;
   return Uint8Array.from({ length }, () => {
@@ -29,7 +29,7 @@ function noise(length: number, values: number): Uint8Array<ArrayBuffer> {
   });
 }
 
-Deno.test("what bzip2 has written expands to what it was", reason, async () => {
+Deno.test("bzip2Parts: output of bzip2 expands to its input", reason, async () => {
   const runs = fc.array(fc.tuple(fc.nat(255), fc.integer({ min: 1, max: 1200 })));
   let compared = 0;
   const compare = async (bytes: Uint8Array<ArrayBuffer>, level: number): Promise<void> => {
@@ -50,13 +50,13 @@ Deno.test("what bzip2 has written expands to what it was", reason, async () => {
   assert(compared >= 50);
 });
 
-Deno.test("several streams are one file", reason, async () => {
+Deno.test("bzip2Parts: several streams in a file are concatenated", reason, async () => {
   const [a, b] = [noise(150_000, 7), noise(999, 256)];
   const both = new Uint8Array([...await packed(a, 1), ...await packed(b, 9)]);
   assertEquals(await expanded(both), new Uint8Array([...a, ...b]));
 });
 
-Deno.test("what is cut or changed is refused, wherever", reason, async () => {
+Deno.test("bzip2Parts: a file cut anywhere, or with a flipped bit, throws", reason, async () => {
   const bytes = noise(3000, 11);
   const whole = await packed(bytes);
   for (let length = 0; length < whole.length; length++) {
@@ -67,7 +67,7 @@ Deno.test("what is cut or changed is refused, wherever", reason, async () => {
     const changed = whole.slice();
     changed[bit >> 3] = (changed[bit >> 3] as number) ^ 1 << (bit & 7);
     try {
-      // Bits that pad the end, and a larger block size, say nothing else.
+      // Flips in the final padding, or to a larger block size, do not change the output.
       assertEquals(await expanded(changed), bytes, `bit ${bit}`);
       same++;
     } catch (error) {

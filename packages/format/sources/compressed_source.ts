@@ -2,19 +2,19 @@ import { type RandomAccessSource, type StreamSource, streamSource } from "./sour
 import { fileKind } from "../header/file_kind.ts";
 import { zstdStream } from "../zstd/zstd.ts";
 
-/** How a file is compressed as a whole, by its first bytes. */
+/** Compression method of a whole file. */
 export type FileCompression = "gzip" | "bzip2" | "xz" | "zstd";
 
 const COMPRESSIONS: readonly FileCompression[] = ["gzip", "bzip2", "xz", "zstd"];
 
-/** Input is given to the decoders in pieces, each of which may expand a thousandfold. */
+/** Size of the pieces of input for the decoders. A piece may expand a thousandfold. */
 const PIECE = 1 << 13;
 
 /**
- * How a file is compressed: gzip (RFC 1952), bzip2, xz or Zstandard (RFC 8878).
+ * Detects the compression of a file: gzip (RFC 1952), bzip2, xz or Zstandard (RFC 8878).
  *
- * @param start its first six bytes, or all of them
- * @returns `undefined` if it is in none of these ways
+ * @param start the file's first six bytes or more
+ * @returns `undefined` if the file is not compressed in any of these formats
  *
  * @example
  * ```ts
@@ -30,12 +30,11 @@ export function fileCompression(start: Uint8Array): FileCompression | undefined 
   return COMPRESSIONS.find((compression) => compression === kind);
 }
 
-/** A lock that is always free. */
+/** A mutex that is always free. */
 const NO_LOCK = { acquire: () => Promise.resolve(), release: () => {} };
 
 /**
- * The contents of a compressed file, as a web stream: only as much is inflated as is read, except for a
- * piece of 8 KB of input.
+ * Decompresses a file as a web stream. Only what is read is inflated, except for a piece of 8 KB of input.
  *
  * @example
  * ```ts
@@ -59,8 +58,8 @@ export async function expandedStream(
   }
   if (compression === "zstd") return streamOf(zstdPieces(source));
   let at = 0;
-  // A stream that is asked for a piece when the one before is used up: of one that gives all at
-  // once, all is expanded before the first output can be counted.
+  // Each piece is read only after the one before is used up. Otherwise, the decoder would expand all input
+  // before the first output can be counted.
   const input = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
       const piece = new Uint8Array(PIECE);
@@ -72,12 +71,13 @@ export async function expandedStream(
   }, { highWaterMark: 0 });
   if (compression === "gzip") return input.pipeThrough(new DecompressionStream("gzip"));
   const { default: xz } = await import("xz-decompress");
-  // In this package a stream has a lock until its end: one that is given up would keep all later ones waiting.
+  // xz-decompress has one global mutex, which a stream holds until its end: an abandoned stream would block all later
+  // ones.
   Object.assign(xz.XzReadableStream, { _contextMutex: NO_LOCK });
   return new xz.XzReadableStream(input) as ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
-/** A stream that takes a step of `parts` for each read: `ReadableStream.from` is not in all browsers. */
+/** Converts a generator to a stream; some browsers lack `ReadableStream.from`. */
 function streamOf(
   parts: AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -103,16 +103,16 @@ async function* zstdPieces(
     const size = await source.readAt(piece, at);
     if (size === 0) break;
     at += size;
-    // Copies: a part is overwritten by the next one.
+    // Copied, because the next part overwrites it.
     for (const part of frames.push(piece.subarray(0, size))) yield part.slice();
   }
   if (at === 0 || !frames.isBetweenFrames) throw new Error("zstd data is cut");
 }
 
 /**
- * A compressed file, as a stream of what it expands to: memory does not depend on how much that is.
+ * Decompresses a file as a stream, in memory that does not depend on the expanded size.
  *
- * Damage is an error of `failed`, which gets the compression and what is wrong.
+ * Damage is thrown as an error that `failed` creates from the message and the cause.
  */
 export function expandedSource(
   source: RandomAccessSource,

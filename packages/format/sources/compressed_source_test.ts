@@ -4,14 +4,14 @@ import { expandedStream } from "./compressed_source.ts";
 import { PerfDataError } from "../error.ts";
 import { recordingInTar } from "./tar_source.ts";
 
-/** "as it was", by xz 5.4. */
+/** The text "as it was", compressed by xz 5.4. */
 const XZ = Uint8Array.from(
   ("fd377a585a000004e6d6b4460200210116000000742fe5a301000861732069742077617300000000" +
     "5804cdc4d605e4f7000121096c18c5d51fb6f37d010000000004595a").match(/../g) ?? [],
   (pair) => parseInt(pair, 16),
 );
 
-Deno.test("expandedStream: xz expands while another stream is open, and after one was given up", async () => {
+Deno.test("expandedStream: xz expands while another xz stream is open or abandoned", async () => {
   const open = await expandedStream(bytesSource(XZ), "xz");
   for (let i = 0; i < 2; i++) {
     const other = await expandedStream(bytesSource(XZ), "xz");
@@ -20,8 +20,8 @@ Deno.test("expandedStream: xz expands while another stream is open, and after on
   assertEquals(await new Response(open).text(), "as it was");
 });
 
-Deno.test("recordingInTar: each read of an archive without a recording says the same", async () => {
-  // A header as POSIX lays it out, of an empty file; two blocks of zeros end the archive.
+Deno.test("recordingInTar: all reads of an archive without a recording throw the same error", async () => {
+  // A POSIX header of an empty file; two blocks of zeros end the archive.
   const header = new Uint8Array(512);
   const put = (text: string, at: number) => header.set(new TextEncoder().encode(text), at);
   put("notes.txt", 0);

@@ -9,12 +9,12 @@ import { PerfDataError } from "../error.ts";
 import { bytesSource, type SyncSource } from "./source.ts";
 import { layoutOf, prefixSize } from "../struct/layout.ts";
 
-/** Offset of the size of the records in the header. */
+/** Offset of the data section's size in the file header. */
 const DATA_SIZE_AT = layoutOf(perfFileHeader)["data.size"] as number;
 const SECTION = layoutOf(perfFileSection);
 const SECTION_SIZE = prefixSize(perfFileSection);
 
-/** Bytes of a source that stand at a place of their own in a joined one. */
+/** A range of a source, as a part of the joined source. */
 interface Piece {
   readonly source: SyncSource;
   readonly from: number;
@@ -22,13 +22,13 @@ interface Piece {
 }
 
 /**
- * A recording that is a directory (`perf record --threads`, `--kcore`) as one file: the file `data`,
- * which has the header, with the records of the files `data.0`, `data.1`, … after its own. The header
- * and the table of features say so; offsets are those of the file so joined. (`util/data.c` and
+ * Joins the files of a recording that is a directory (`perf record --threads`, `--kcore`) to one file: the file `data`,
+ * which has the header, and the records of `data.0`, `data.1`, … after its own records. The header
+ * and the feature table are adapted to the joined file. (`util/data.c` and
  * `perf_session__process_dir_events` of perf.)
  *
  * @param data The file `data`.
- * @param parts The other files, which have nothing but records.
+ * @param parts The other files, which contain only records.
  * @throws {PerfDataError} If `data` does not begin with the header of a perf.data file.
  *
  * @example
@@ -58,7 +58,7 @@ export function directorySource(
   const header = decodeFileHeader(start.subarray(0, size), le);
   const added = parts.reduce((sum, part) => sum + part.size, 0);
   const offset = Number(header.data.offset);
-  // perf writes the size, and the features, when it ends; one that was killed did not.
+  // perf writes the size and the features at its end, so a killed perf leaves zeros.
   const wasClosed = header.data.size > 0n;
   const end = wasClosed ? Math.min(offset + Number(header.data.size), data.size) : data.size;
   const features = wasClosed ? featureIds(header, le).length : 0;
@@ -113,17 +113,17 @@ function joined(pieces: readonly Piece[]): SyncSource {
   };
 }
 
-/** A source that is closed when nobody reads it any more. */
+/** A source of files that have to be closed. */
 export interface ClosableSyncSource extends SyncSource {
-  /** Closes it. */
+  /** Closes the files. */
   close(): void;
 }
 
 /**
- * Names of the files in the directory of a recording that hold records, in order: `data`, which has the
- * header, and `data.0`, `data.1`, …
+ * Returns the names of the files with records in a recording's directory, in order: `data`, which has the
+ * header, then `data.0`, `data.1`, …
  *
- * @param names All names in it.
+ * @param names All names in the directory.
  * @throws {PerfDataError} If there is no `data`.
  *
  * @example
@@ -146,12 +146,12 @@ export function recordingParts(names: readonly string[]): [string, ...string[]] 
 }
 
 /**
- * Opens the files of a directory that is a recording, as {@linkcode directorySource} of them. Where one cannot
- * be opened, those before it are closed.
+ * Opens a recording's directory as a {@linkcode directorySource}. If a file cannot be opened,
+ * the files before it are closed.
  *
- * @param names All names in it.
- * @param open Opens one.
- * @throws {PerfDataError} If it is not a recording.
+ * @param names All names in the directory.
+ * @param open Opens a file of the directory.
+ * @throws {PerfDataError} If the directory is not a recording.
  *
  * @example
  * ```ts

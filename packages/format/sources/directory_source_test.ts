@@ -8,7 +8,7 @@ import { memorySink } from "./sink.ts";
 import { bytesSource } from "./source.ts";
 import { PerfDataWriter } from "../writing/writer.ts";
 
-/** A COMM record of `8 + 8 + 8 * words` bytes for a thread. */
+/** A COMM record of a thread, with `8 + 8 + 8 * words` bytes. */
 function comm(tid: number, words: number): Uint8Array {
   const record = new Uint8Array(16 + 8 * words);
   const view = new DataView(record.buffer);
@@ -54,7 +54,7 @@ async function read(data: Uint8Array, parts: readonly Uint8Array[]) {
 
 const FEATURES = [[24, 1, 0, 0, 0, 0, 0, 0, 0]];
 
-Deno.test("the records of all files come in the order of the files, features after them", async () => {
+Deno.test("directorySource: gives the records of all files in order, then the features", async () => {
   const words = fc.array(fc.nat(20), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(
@@ -74,7 +74,7 @@ Deno.test("the records of all files come in the order of the files, features aft
   );
 });
 
-Deno.test("damage in one file is reported, and the next one is read", async () => {
+Deno.test("directorySource: damage in a file is reported, the next file is read", async () => {
   const data = await file([comm(0, 1)]);
   const cut = concat([comm(1, 0), comm(2, 9).subarray(0, 24)]);
   const broken = concat([comm(3, 0), new Uint8Array(16), comm(4, 0)]);
@@ -85,7 +85,7 @@ Deno.test("damage in one file is reported, and the next one is read", async () =
   assertEquals(features, FEATURES);
 });
 
-Deno.test("what was killed before it ended has no features, and all of its records", async () => {
+Deno.test("directorySource: a killed recording gives all records and no features", async () => {
   const data = await file([comm(0, 1), comm(1, 1)]);
   const view = new DataView(data.buffer, data.byteOffset);
   const end = Number(view.getBigUint64(40, true) + view.getBigUint64(48, true));
@@ -95,11 +95,11 @@ Deno.test("what was killed before it ended has no features, and all of its recor
   assertEquals([tids, features, reported], [[0, 1, 2], [], []]);
 });
 
-Deno.test("a file data without a header is refused", () => {
+Deno.test("directorySource: a file data without a header throws", () => {
   assertThrows(() => directorySource(bytesSource(comm(0, 5)), []), PerfDataError, "magic");
 });
 
-Deno.test("where a file of a directory cannot be opened, those before it are closed", async () => {
+Deno.test("openDirectorySource: if a file cannot be opened, the files before it are closed", async () => {
   const bytes = await file([]);
   const open: string[] = [];
   const opened = (broken?: string) => (name: string) => {

@@ -1,11 +1,11 @@
 import type { RandomAccessSource } from "./source.ts";
 
-/** Time in ms after which the event loop gets its turn: work between two calls adds to it. */
+/** Time in ms between two turns of the event loop. The work between two calls of `turn` adds to it. */
 const HELD_MS = 20;
 
 /**
- * Turns of the event loop during long work, so that timers, signals of the system, pages and an `AbortSignal`
- * are not held up.
+ * Yields to the event loop during long work, so that timers, signals, pages and an `AbortSignal`
+ * are served.
  *
  * @example
  * ```ts
@@ -27,7 +27,7 @@ export class EventLoopTurns {
   #last = performance.now();
 
   /**
-   * Turns during work that the signal may abort.
+   * Creates turns for work that the signal may abort.
    *
    * @param held Time in ms after which a turn is due.
    */
@@ -37,9 +37,9 @@ export class EventLoopTurns {
   }
 
   /**
-   * Call this between pieces of work, and await the result if there is one: the event loop then had a turn.
+   * Yields if a turn is due. Call this between pieces of work, and await the result unless it is `undefined`.
    *
-   * @throws {unknown} The reason of the signal, if it was aborted.
+   * @throws {unknown} The signal's reason, if it was aborted.
    */
   readonly turn = (): Promise<void> | undefined => {
     this.#signal?.throwIfAborted();
@@ -52,7 +52,7 @@ export class EventLoopTurns {
     this.#signal?.throwIfAborted();
   }
 
-  /** The same source; a read waits for a turn if one is due. */
+  /** Wraps a source: a read first waits for a turn if one is due. */
   source<T extends RandomAccessSource>(source: T): T & RandomAccessSource {
     return {
       ...source,

@@ -28,7 +28,7 @@ Deno.test("turn: an abort during the turn rejects with its reason", async () => 
   assertThrows(() => turns.turn(), Error, "enough");
 });
 
-Deno.test("source: reads give the bytes of the source, and end when the signal is aborted", async () => {
+Deno.test("source: reads return the bytes of the source, and throw after an abort", async () => {
   const controller = new AbortController();
   const source = new EventLoopTurns(controller.signal, 0).source(bytesSource(Uint8Array.of(7, 8)));
   const into = new Uint8Array(1);

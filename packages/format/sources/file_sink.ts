@@ -8,18 +8,18 @@ import { checkMemory } from "./memory.ts";
 import type { RandomAccessSink } from "./sink.ts";
 import { VisibleText } from "../text/visible.ts";
 
-/** What is written cannot be: the disk is full, for one. The input has nothing to do with it. */
+/** Output cannot be written, for example to a full disk. The input is not the cause. */
 export class OutputError extends Error {
   /** The name of the class. */
   override name = "OutputError";
-  /** What is wrong, for programs. */
+  /** Kind of error, for programs. */
   readonly code = "output" as const;
 
   /**
-   * Says what cannot be written, and why.
+   * Creates the error.
    *
-   * @param path What is written: a path, or `standard output`.
-   * @param cause What the operating system says.
+   * @param path Path of the output, or `standard output`.
+   * @param cause Error of the operating system.
    */
   constructor(path: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -36,12 +36,12 @@ let terminal: boolean | undefined;
 const onTerminal = new VisibleText();
 
 /**
- * Writes to standard output. On a terminal, what would act there is shown instead (see `visible`); a
- * pipe or a file gets the bytes as they are.
+ * Writes to standard output. On a terminal, control characters are made visible (see `visible`); a
+ * pipe or a file receives the bytes unchanged.
  *
- * @param own Whether what acts in it is the program's own, such as colors, and names are shown already.
- * @throws {Deno.errors.BrokenPipe} If nobody reads any more.
- * @throws {OutputError} If they cannot be written for another reason.
+ * @param own Whether the bytes are safe for a terminal: their escapes, such as colors, are the program's own.
+ * @throws {Deno.errors.BrokenPipe} If the reader has closed the pipe.
+ * @throws {OutputError} If the write fails for another reason.
  */
 export function writeStdout(bytes: Uint8Array, own = false): void {
   checkMemory();
@@ -63,7 +63,7 @@ export interface FileSink extends RandomAccessSink {
   [Symbol.dispose](): void;
 }
 
-/** Writes all of `bytes`: one `write` may take fewer. */
+/** Writes all of `bytes`; a single `writeSync` may write fewer. */
 export function writeAllSync(
   to: { writeSync(bytes: Uint8Array): number },
   bytes: Uint8Array,
@@ -74,8 +74,8 @@ export function writeAllSync(
 /**
  * Creates a file for writing.
  *
- * @param options `createNew`: fail where the file exists, instead of replacing it; `mode`: who may do
- *   what with a new one, 0o666 by default, of which the system's umask takes away.
+ * @param options `createNew`: fail if the file exists, instead of replacing it. `mode`: permissions of
+ * a new file, 0o666 by default, minus the umask.
  * @throws {Deno.errors.AlreadyExists} With `createNew`; see `Deno.openSync` for others.
  */
 export function fileSink(
@@ -101,23 +101,23 @@ export function fileSink(
   };
 }
 
-/** A file that takes its name when it is whole. */
+/** A file that gets its final name when it is complete. */
 export interface NewFile extends FileSink {
-  /** The path that it has until then. */
+  /** The path before the commit. */
   readonly temporary: string;
   /**
-   * Gives the file its name; what had that name before is gone.
+   * Renames the file to its final name, replacing an existing file.
    *
-   * @throws {Deno.errors.AlreadyExists} If the name was taken meanwhile, without `force`.
+   * @throws {Deno.errors.AlreadyExists} If another file got the name meanwhile, without `force`.
    */
   commit(): void;
 }
 
-/** How the message of an error ends where what has the name is never replaced. */
+/** End of the error message for an existing path that is never replaced. */
 export const NOT_A_FILE = "not a regular file";
 
-/** What writes nothing. */
-function nowhere(path: string): NewFile {
+/** Returns an output that discards everything. */
+function discardingFile(path: string): NewFile {
   const nothing = () => {};
   return {
     ...{ temporary: path, write: nothing, writeAt: nothing, commit: nothing, close: nothing },
@@ -125,11 +125,11 @@ function nowhere(path: string): NewFile {
   };
 }
 
-/** Files that have no name yet, and folders that were made for them. */
+/** Paths to remove on an interrupt: uncommitted files and new folders. */
 const unfinished = new Set<string>();
 
-/** Notes that a path goes with an interrupt, until what is returned is called. */
-function unfinishedUntil(path: string): () => void {
+/** Registers a path for removal on an interrupt; the returned function unregisters it. */
+function registerUnfinished(path: string): () => void {
   if (unfinished.size === 0) {
     for (const [name, run] of LISTENERS) Deno.addSignalListener(name, run);
   }
@@ -141,23 +141,23 @@ function unfinishedUntil(path: string): () => void {
   };
 }
 
-/** Removes what an interrupted process would leave, and ends it as a shell reports that: 128 + signal. */
-function ending(signal: number): () => void {
+/** Returns a signal handler: it removes the registered paths and exits like a shell, with 128 + signal. */
+function removeAndExit(signal: number): () => void {
   return () => {
-    // Folders after what is in them.
+    // Newest first: files before their folders.
     for (const path of [...unfinished].reverse()) removeQuietly(path);
     Deno.exit(128 + signal);
   };
 }
 
-/** What is done on signals while there are such files. */
+/** Signal handlers while paths are registered. */
 const LISTENERS: readonly (readonly [Deno.Signal, () => void])[] = Deno.build.os === "windows"
-  ? [["SIGINT", ending(2)]]
+  ? [["SIGINT", removeAndExit(2)]]
   : [
-    ["SIGINT", ending(2)],
-    ["SIGTERM", ending(15)],
-    ["SIGHUP", ending(1)],
-    // Beyond `ulimit -f` a write fails as on a full disk, and does not end the process.
+    ["SIGINT", removeAndExit(2)],
+    ["SIGTERM", removeAndExit(15)],
+    ["SIGHUP", removeAndExit(1)],
+    // With this handler, a write beyond `ulimit -f` fails like one to a full disk instead of ending the process.
     ["SIGXFSZ", () => {}],
   ];
 
@@ -166,20 +166,20 @@ function removeQuietly(path: string): void {
   try {
     Deno.removeSync(path);
   } catch {
-    // It is gone, or the directory is.
+    // The file or its directory no longer exists.
   }
 }
 
 /**
- * Creates a file under a temporary name in the directory of `path`. It gets its name with
- * {@link NewFile.commit}; closed without that, or where SIGINT, SIGTERM or SIGHUP ends the process, it
- * is removed, so that there is a whole file of that name, the one from before, or none.
+ * Creates a file under a temporary name in the directory of `path`. {@link NewFile.commit} gives it its final
+ * name. If it is closed before, or SIGINT, SIGTERM or SIGHUP ends the process, it
+ * is removed: a file with the final name is always complete.
  *
- * @param path `/dev/null` takes everything and stays what it is.
- * @param options `force`: a file of that name may be there and is replaced. Another thing (a symbolic
- *   link, a directory, a device) never is. `mode`: as of {@link fileSink}.
- * @throws {Deno.errors.AlreadyExists} If the name is taken.
- * @throws {OutputError} By its methods, where it cannot be written.
+ * @param path Final path. Output to `/dev/null` is discarded.
+ * @param options `force`: replace an existing regular file. A symbolic link, a directory or a device is
+ * never replaced. `mode`: as of {@link fileSink}.
+ * @throws {Deno.errors.AlreadyExists} If the path exists and may not be replaced.
+ * @throws {OutputError} By its methods, if the file cannot be written.
  *
  * @example
  * ```ts
@@ -215,12 +215,12 @@ export function newFile(
     if (!found.isFile) throw new Deno.errors.AlreadyExists(`${path}: ${NOT_A_FILE}`);
     if (!options.force) throw new Deno.errors.AlreadyExists(path);
   };
-  if (path === "/dev/null") return nowhere(path);
+  if (path === "/dev/null") return discardingFile(path);
   refuseTaken();
   const slash = path.lastIndexOf("/") + 1;
   const temporary = `${path.slice(0, slash)}.${path.slice(slash).slice(0, 200)}.${Deno.pid}.tmp`;
-  // Before the file is there, so that there is no moment at which an interrupt leaves it.
-  const forget = unfinishedUntil(temporary);
+  // Registered before the file exists, so that an interrupt never leaves it.
+  const forget = registerUnfinished(temporary);
   let sink: FileSink;
   try {
     sink = fileSink(temporary, { createNew: true, ...(mode === undefined ? {} : { mode }) });
@@ -259,16 +259,15 @@ export function newFile(
   };
 }
 
-/** A folder that is there, and stays if what is to be in it has been written. */
+/** A folder that is removed on disposal unless it is committed. */
 export interface NewFolder extends Disposable {
-  /** Keeps it. */
+  /** Keeps the folder. */
   commit(): void;
 }
 
 /**
- * Makes a folder, with those above it, where they are missing. Those that it has made are removed again, if
- * they are empty, unless {@link NewFolder.commit} is called; and where a signal ends the process, as with
- * {@linkcode newFile}.
+ * Creates a folder and its missing parents. On disposal without {@link NewFolder.commit}, and if a signal ends
+ * the process, the created folders are removed if they are empty, as with {@linkcode newFile}.
  *
  * @example
  * ```ts
@@ -285,7 +284,7 @@ export interface NewFolder extends Disposable {
 export function newFolder(path: string): NewFolder {
   const made: { readonly path: string; readonly forget: () => void }[] = [];
   const make = (path: string): void => {
-    const forget = unfinishedUntil(path);
+    const forget = registerUnfinished(path);
     try {
       Deno.mkdirSync(path);
       made.push({ path, forget });

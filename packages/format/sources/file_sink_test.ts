@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { newFile, NOT_A_FILE } from "./file_sink.ts";
 
-Deno.test("newFile: a file has its name once it is whole, and replaces another only with force", () => {
+Deno.test("newFile: commit gives the final name, and replaces a file only with force", () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-sink-" });
   const names = () => Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
   const path = `${folder}/out`;

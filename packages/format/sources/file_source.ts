@@ -23,13 +23,13 @@ export interface FileSource extends SyncSource {
 }
 
 /**
- * Opens a file for reading at any place. Reads are synchronous: that is 5 times as fast as
- * asynchronous ones, and a tool has nothing else to do meanwhile.
+ * Opens a file for reading at any position. Reads are synchronous, which is 5 times as fast as
+ * asynchronous reads; a tool has no other work meanwhile.
  *
- * A directory is a recording in several files: see `directorySource`.
+ * A directory is opened as a recording of several files: see `directorySource`.
  *
  * @throws {Deno.errors.NotFound} If there is no such file; see `Deno.openSync`.
- * @throws {PerfDataError} If a directory is no recording.
+ * @throws {PerfDataError} If a directory is not a recording.
  */
 export function fileSource(path: string): FileSource {
   const file = Deno.openSync(path);
@@ -58,14 +58,13 @@ export function fileSource(path: string): FileSource {
   };
 }
 
-/** The file with the header of a recording: that itself, or the file `data` of a directory. */
+/** Returns the path of the file with the recording's header: the file, or `data` in a directory. */
 export function headerFile(path: string): string {
   if (path === "-" || !Deno.statSync(path).isDirectory) return path;
   recordingParts(namesIn(path));
   return `${path}/data`;
 }
 
-/** Names in a directory. */
 const namesIn = (path: string): string[] => [...Deno.readDirSync(path)].map(({ name }) => name);
 
 function openDirectory(path: string): FileSource {
@@ -78,23 +77,22 @@ export function stdinSource(): StreamSource {
   return { read: (into) => Deno.stdin.readSync(into) ?? 0 };
 }
 
-/** How to open a source. */
+/** Options of {@link openSource}. */
 export interface OpenOptions {
   /**
-   * Whether signals are handled while it is read: for a program that has something to clean up when
-   * it is interrupted. Reads are a little slower.
+   * Whether signals are handled during reads, for programs that clean up on an interrupt. Reads are slightly slower.
    */
   readonly interruptible?: boolean;
 }
 
 /**
- * What a tool's file argument means: `-` is standard input, all else a path.
+ * Opens a tool's file argument: `-` is standard input, anything else a path.
  *
- * A path that is neither a regular file nor a directory, such as a FIFO, is read as a stream; so is what a
- * file expands to that is compressed by gzip, bzip2, xz or zstd, and the recording in a tar archive.
+ * A path that is neither a regular file nor a directory, such as a FIFO, is read as a stream. A file compressed by
+ * gzip, bzip2, xz or zstd, and a recording in a tar archive, are read as streams, too.
  *
- * @throws {PerfDataError} If a directory is no recording.
- * @throws {Deno.errors.NotFound} If there is no such file; see `Deno.statSync` for others.
+ * @throws {PerfDataError} If a directory is not a recording.
+ * @throws {Deno.errors.NotFound} If the path does not exist; see `Deno.statSync` for others.
  */
 export function openSource(
   path: string,
@@ -110,7 +108,7 @@ export function openSource(
 let tempFolder: string | undefined;
 
 /**
- * Sets the folder for temporary files of the sources that {@link openSource} opens from now on. Without a folder
+ * Sets the folder for temporary files of sources opened by {@link openSource} from now on. Without a folder,
  * there are no temporary files.
  */
 export function setTempFolder(folder: string | undefined): void {
@@ -149,7 +147,7 @@ function opened(path: string, interruptible: boolean): ByteSource & { close?(): 
 
 const damaged = (message: string): PerfDataError => new PerfDataError(message);
 
-/** What a stream expands to if it is compressed, and the recording in it if that is a tar archive. */
+/** Decompresses a stream if it is compressed, and extracts the recording if that is a tar archive. */
 function unpacked(from: StreamSource): StreamSource {
   let inside: Promise<StreamSource> | undefined;
   return { read: async (into) => await (await (inside ??= opened())).read(into) };
@@ -168,13 +166,13 @@ function unpacked(from: StreamSource): StreamSource {
       },
     };
     if (compression === undefined) return recordingInTar(whole);
-    // Decoders read from the start to the end.
+    // The decoders read sequentially, so the position is ignored.
     const source = { size: Infinity, readAt: (into: Uint8Array) => readFull(whole, into) };
     return recordingInTar(expandedSource(source, compression, damaged));
   }
 }
 
-/** Reads until a buffer is full, or the stream ends; returns how many bytes that are. */
+/** Reads until the buffer is full or the stream ends; returns the number of bytes. */
 async function readFull(from: StreamSource, into: Uint8Array): Promise<number> {
   let count = 0;
   while (count < into.length) {
@@ -185,7 +183,7 @@ async function readFull(from: StreamSource, into: Uint8Array): Promise<number> {
   return count;
 }
 
-/** Reads that do not keep the program from all else while nothing comes. */
+/** Asynchronous reads, which let the event loop run while no data arrives. */
 function stream(from: { read(into: Uint8Array): Promise<number | null> }): StreamSource {
   return { read: async (into) => await from.read(into) ?? 0 };
 }

@@ -1,18 +1,18 @@
-// Uses Deno's node:v8: checks whether V8's heap is nearly full, when V8 would abort the process.
+// Uses Deno's node:v8: throws if V8's heap is nearly full, before V8 aborts the process.
 import { OutOfMemory, watchMemory } from "./memory.ts";
 
-/** No heap is so small that it ends below this: what knows its end takes time to load. */
+/** Below this heap size, V8's limit is not looked up, since loading node:v8 takes time. */
 const SMALL = 32 << 20;
-/** What V8 counts in the limit of a heap beyond that of the objects that stay: three spaces for new ones. */
+/** Part of V8's heap limit for the three spaces of young objects, beyond the space of old objects. */
 const YOUNG = 96 << 20;
-/** From this share of the heap on, what is left after collecting garbage is looked at. */
+/** Share of the heap from which on the heap is measured after a garbage collection. */
 const LOOK = 0.6;
-/** From this share on, there is too little left to go on. */
+/** Share of the heap, after a garbage collection, from which on the guard throws. */
 const FULL = 0.75;
 
 /**
- * Has `checkMemory` throw before V8's heap is full, which would end the process without a word. Each thread
- * has a heap of its own, and calls this for itself.
+ * Makes `checkMemory` throw before V8's heap is full, since V8 then aborts the process without a message. Each
+ * thread has its own heap and calls this itself.
  */
 export function guardHeap(): void {
   let heap: Heap | undefined;
@@ -22,17 +22,16 @@ export function guardHeap(): void {
   });
 }
 
-/** The heap of this thread. */
 class Heap {
   readonly #v8 = globalThis.process.getBuiltinModule("node:v8");
-  /** Of what V8 allows by itself, or by `--max-old-space-size`. */
+  /** Limit of V8's default, or of `--max-old-space-size`. */
   readonly #limit = this.#v8.getHeapStatistics().heap_size_limit - YOUNG;
   #collect: (() => void) | undefined;
   #next = LOOK * this.#limit;
 
   check(): void {
     if (this.#used() < this.#next) return;
-    // What is used is garbage to a large part, which V8 leaves where it is until it has to.
+    // Much of the used heap is garbage, which V8 collects only when it has to.
     this.#collect ??= garbageCollector(this.#v8);
     this.#collect();
     const used = this.#used();

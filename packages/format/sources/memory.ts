@@ -1,25 +1,25 @@
-/** Too little memory is left to continue: thrown before the runtime would end the process. */
+/** Too little memory is left to continue. Thrown before the runtime would abort the process. */
 export class OutOfMemory extends Error {
   /** The class, as error messages show it. */
   override readonly name: string = "OutOfMemory";
-  /** What is wrong, for programs. */
+  /** Kind of error, for programs. */
   readonly code = "out-of-memory" as const;
 }
 
 let look: (() => void) | undefined;
 
 /**
- * Sets what looks whether memory is left, for all of this thread.
+ * Sets the memory check of this thread.
  *
- * @param looks Throws {@linkcode OutOfMemory} where it is not. Called often: it has to be quick.
+ * @param looks Throws {@linkcode OutOfMemory} if memory is low. It is called often, so it has to be fast.
  */
-export function watchMemory(looks: () => void): void {
-  look = looks;
+export function watchMemory(check: () => void): void {
+  look = check;
 }
 
 /**
- * Looks whether memory is left. What makes tables as large as a recording asks from time to time; reading
- * records, enlarging columns and writing do.
+ * Checks the free memory. Code whose tables grow with the recording calls this from time to time: the
+ * reader, columns that are enlarged, and writers do.
  *
  * @example
  * ```ts

@@ -1,25 +1,25 @@
 import { enlarge } from "../columns/enlarge.ts";
 
-/** Takes bytes in sequence. */
+/** Output for sequential bytes. */
 export interface ByteSink {
-  /** Appends `bytes`; they may be reused when the call, or its promise, is done. */
+  /** Appends `bytes`. The caller may reuse the array after the call, or after its promise. */
   write(bytes: Uint8Array): void | Promise<void>;
 }
 
-/** Takes bytes, and replaces some that it has already. */
+/** Output that can also replace written bytes. */
 export interface RandomAccessSink extends ByteSink {
-  /** Replaces what is at `position`. */
+  /** Replaces the bytes at `position`. */
   writeAt(bytes: Uint8Array, position: number): void | Promise<void>;
 }
 
-/** A file that is made in memory. */
+/** A file in memory. */
 export interface MemorySink extends RandomAccessSink {
-  /** What was written so far, as one array of its own. */
+  /** Returns a copy of all bytes written so far. */
   bytes(): Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Makes a file in memory.
+ * Creates a file in memory.
  *
  * @example
  * ```ts

@@ -7,63 +7,63 @@ export interface TempFile {
   writeAt(bytes: Uint8Array, position: number): void;
   /** Reads from `position`; returns the number of bytes read. */
   readAt(into: Uint8Array, position: number): number;
-  /** Removes it. */
+  /** Closes and removes the file. */
   close(): void;
 }
 
 /** Common members of sources. */
 export interface AnySource {
   /**
-   * Makes a file for records that have to wait for their order, where they are more than memory should
-   * hold: those of a pipe without FINISHED_ROUND records. Without it such a pipe is refused.
+   * Creates a file for records that wait to be sorted, if they exceed memory: records
+   * of a pipe without FINISHED_ROUND records. Without `temp`, such a pipe is an error.
    */
   readonly temp?: (() => TempFile) | undefined;
 }
 
 /**
- * A file that can be read at any place.
+ * A file with random access.
  *
- * `readAt` fills `into` from `position` and returns how many bytes it got: fewer than asked only at
- * the end. It may answer at once or with a promise.
+ * `readAt` fills `into` from `position` and returns the number of bytes, directly or as a promise. The number
+ * is lower than requested only at the end of the file.
  */
 export interface RandomAccessSource extends AnySource {
   /** Size of the file in bytes. */
   readonly size: number;
   /**
-   * Offsets among the records at which they begin anew, whatever stands before: where files were
-   * joined. Ascending.
+   * Offsets among the records at which joined files begin, ascending. A record starts at each
+   * of them, even if the one before is incomplete.
    */
   readonly seams?: readonly number[];
   /** Reads from `position`; returns the number of bytes read. */
   readAt(into: Uint8Array, position: number): number | Promise<number>;
 }
 
-/** A file that answers at once. */
+/** A file with synchronous random access. */
 export interface SyncSource extends RandomAccessSource {
   /** Reads from `position`; returns the number of bytes read. */
   readAt(into: Uint8Array, position: number): number;
 }
 
 /**
- * Bytes that come one after the other, in pieces of any size: a pipe.
+ * Sequential bytes in pieces of any size: a pipe.
  *
- * `read` fills `into` as far as it can and returns how many bytes it got, 0 at the end.
+ * `read` fills up to all of `into` and returns the number of bytes, 0 at the end.
  */
 export interface StreamSource extends AnySource {
-  /** Reads what comes next; returns the number of bytes read, 0 at the end. */
+  /** Reads the next bytes; returns their number, 0 at the end. */
   read(into: Uint8Array): number | Promise<number>;
 }
 
-/** Where the bytes of a perf.data file come from. */
+/** Input of a perf.data file. */
 export type ByteSource = RandomAccessSource | StreamSource;
 
-/** Whether a source can be read at any place. */
+/** Whether a source has random access. */
 export function isRandomAccess(source: ByteSource): source is RandomAccessSource {
   return "readAt" in source;
 }
 
 /**
- * A file that is in memory.
+ * A source for bytes in memory.
  *
  * @example
  * ```ts
@@ -87,7 +87,7 @@ export function bytesSource(bytes: Uint8Array): SyncSource {
   };
 }
 
-/** A `Blob` or `File`, as a browser hands it out; read in the pieces that are asked for. */
+/** A source for a `Blob` or `File` of a browser, read in pieces. */
 export function blobSource(blob: Blob): RandomAccessSource {
   return {
     size: blob.size,
@@ -100,7 +100,7 @@ export function blobSource(blob: Blob): RandomAccessSource {
 }
 
 /**
- * A web stream, such as `Deno.stdin.readable` or the body of a response.
+ * A source for a web stream, such as `Deno.stdin.readable` or the body of a response.
  *
  * @example
  * ```ts
@@ -132,16 +132,14 @@ export function streamSource(stream: ReadableStream<Uint8Array>): StreamSource {
   };
 }
 
-/**
- * Reads forward through a source, and steps over what nobody wants.
- */
+/** Reads forward through a source of either kind, and skips bytes. */
 export class ForwardReader {
   /** Offset of the next byte. */
   position: number;
   readonly #source: ByteSource;
   #scratch: Uint8Array | undefined;
 
-  /** Starts at `position`, which for a stream is where the stream is. */
+  /** Starts at `position`; for a stream, that is the stream's current position. */
   constructor(source: ByteSource, position = 0) {
     this.#source = source;
     this.position = position;
@@ -168,7 +166,7 @@ export class ForwardReader {
     return n;
   }
 
-  /** Steps over `size` bytes; returns how many there were. */
+  /** Skips up to `size` bytes; returns the number skipped. */
   async skip(size: number): Promise<number> {
     const source = this.#source;
     if (isRandomAccess(source)) {

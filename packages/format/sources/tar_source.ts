@@ -2,20 +2,20 @@ import { PerfDataError } from "../error.ts";
 import { fileKind } from "../header/file_kind.ts";
 import type { StreamSource } from "./source.ts";
 
-/** Size of a header in bytes; contents are padded to a multiple of it. */
+/** Size of a header in bytes; contents are padded to a multiple of this. */
 const BLOCK = 512;
-/** Members of a tar archive that hold files; all others are folders, links and what describes them. */
+/** Type flags of regular files. Other members are folders, links and metadata. */
 const REGULAR = new Set(["0", "\0", "7"]);
-/** Members that hold the name of the one after them, where that is long: those of GNU, and of POSIX. */
+/** Type flags of members with the long name of the next member: of GNU tar, of POSIX pax. */
 const NAMES = new Set(["L", "x"]);
 const LONGEST_NAME = 1 << 16;
-/** Maximum number of names that a message lists. */
+/** Maximum number of names in an error message. */
 const LISTED = 5;
 
 /**
- * Whether a file begins as a tar archive (POSIX ustar, or that of GNU) does: with the header of a member.
+ * Whether a file begins like a tar archive (POSIX ustar or GNU): with the header of a member.
  *
- * @param start Its first 512 bytes.
+ * @param start The first 512 bytes.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ function text(bytes: Uint8Array, from: number, length: number): string {
   return new TextDecoder().decode(end < 0 ? part : part.subarray(0, end));
 }
 
-/** The size of a member: octal digits, or in base 256 where the first bit is set. */
+/** Parses the size of a member: octal digits, or base 256 if the first bit is set. */
 function sizeOf(header: Uint8Array): number {
   const first = header[124] as number;
   if ((first & 0x80) === 0) return parseInt(text(header, 124, 12) || "0", 8);
@@ -45,10 +45,10 @@ function sizeOf(header: Uint8Array): number {
 }
 
 /**
- * A stream, or where it is a tar archive the recording in that, as a stream. Of other members nothing is
- * kept.
+ * Extracts the recording from a stream that is a tar archive; passes on any other stream.
+ * Other members are skipped.
  *
- * An archive without a recording, or with a second one after it, is a `PerfDataError`.
+ * An archive without a recording, or with two of them, is a `PerfDataError`.
  *
  * @example
  * ```ts
@@ -69,12 +69,12 @@ export function recordingInTar(source: StreamSource): StreamSource {
 class TarRecording implements StreamSource {
   readonly #source: StreamSource;
   readonly #archive: TarReader;
-  /** What was read to look at it, and has to be given out. */
+  /** Bytes read to detect the format, which the next reads return. */
   #ahead: Uint8Array = new Uint8Array(0);
   #state: "plain" | "member" = "plain";
-  /** Looks for the recording, once: if there is none, each read says so. */
+  /** Result of the search for the recording, which runs once: all reads get its error. */
   #begun: Promise<void> | undefined;
-  /** Bytes of the member that are left to be given out. */
+  /** Bytes of the recording still to be returned. */
   #left = 0;
   #name = "";
 
@@ -84,23 +84,23 @@ class TarRecording implements StreamSource {
   }
 
   async read(into: Uint8Array): Promise<number> {
-    await (this.#begun ??= this.#begin());
+    await (this.#begun ??= this.#findRecording());
     if (into.length === 0) return 0;
     if (this.#ahead.length > 0) {
       const part = this.#ahead.subarray(0, into.length);
       into.set(part);
       this.#ahead = this.#ahead.subarray(part.length);
-      if (this.#state === "member") await this.#given(part.length);
+      if (this.#state === "member") await this.#countReturned(part.length);
       return part.length;
     }
     if (this.#state === "plain") return await this.#source.read(into);
     if (this.#left === 0) return 0;
     const n = await this.#archive.read(into);
-    await this.#given(n);
+    await this.#countReturned(n);
     return n;
   }
 
-  async #begin(): Promise<void> {
+  async #findRecording(): Promise<void> {
     const others: string[] = [];
     if (await this.#next(others)) {
       this.#state = "member";
@@ -118,7 +118,7 @@ class TarRecording implements StreamSource {
     );
   }
 
-  /** Looks for a recording from here on; whether there is one. */
+  /** Searches for a recording from the current member on; returns whether there is one. */
   async #next(others: string[]): Promise<boolean> {
     for (let member = await this.#archive.next(); member; member = await this.#archive.next()) {
       if (!member.isFile) continue;
@@ -135,8 +135,10 @@ class TarRecording implements StreamSource {
     return false;
   }
 
-  /** After the recording, with its last byte, since nobody need read beyond it: a second one is not passed over in silence. */
-  async #given(n: number): Promise<void> {
+  /**
+   * Counts returned bytes. With the last byte, searches for a second recording, since the caller need not read further.
+   */
+  async #countReturned(n: number): Promise<void> {
     this.#left -= n;
     if (this.#left > 0) return;
     const name = this.#name;
@@ -149,24 +151,24 @@ class TarRecording implements StreamSource {
 
 /** A file, folder or link in a tar archive. */
 export interface TarMember {
-  /** Its path. */
+  /** Path of the member. */
   readonly name: string;
-  /** Bytes of its contents. */
+  /** Size of its contents in bytes. */
   readonly size: number;
-  /** Whether it is a regular file. */
+  /** Whether the member is a regular file. */
   readonly isFile: boolean;
-  /** Where its contents begin in the archive. */
+  /** Offset of its contents in the archive. */
   readonly offset: number;
 }
 
-/** A stream some of which need not be read. */
+/** A stream with an optional way to skip bytes. */
 export interface SkippableSource extends StreamSource {
-  /** Leaves out this many bytes, or those that are left. */
+  /** Skips this many bytes, or all that are left. */
   skip?(size: number): void;
 }
 
 /**
- * Reads a tar archive (POSIX ustar and pax, or that of GNU), member by member.
+ * Reads a tar archive (POSIX ustar and pax, or GNU) member by member.
  *
  * @example
  * ```ts
@@ -182,29 +184,29 @@ export interface SkippableSource extends StreamSource {
 export class TarReader {
   readonly #source: SkippableSource;
   #position = 0;
-  /** Bytes of the member that are left to be read of the source, and of its padding. */
+  /** Bytes of the current member that are unread, without its padding. */
   #left = 0;
   #padding = 0;
   #name = "";
-  /** What was read if no archive begins; `undefined` in one. */
+  /** The bytes read, if the stream is not an archive; `undefined` for an archive. */
   ahead: Uint8Array | undefined;
 
-  /** Reads nothing yet. */
+  /** Creates a reader; reads nothing. */
   constructor(source: SkippableSource) {
     this.#source = source;
   }
 
   /**
-   * Goes on to the next member; `undefined` after the last one.
+   * Moves to the next member; returns `undefined` after the last one.
    *
-   * @throws {PerfDataError} If the archive is cut within the one before, or damaged.
+   * @throws {PerfDataError} If the archive is damaged, or cut within the member before.
    */
   async next(): Promise<TarMember | undefined> {
     let longName: string | undefined;
     for (;;) {
       await this.#skip(this.#left + this.#padding);
       const isFirst = this.#position === 0;
-      const header = await this.#some(BLOCK);
+      const header = await this.#readUpTo(BLOCK);
       this.#left = this.#padding = 0;
       if (!isTar(header)) {
         if (isFirst) this.ahead = header;
@@ -230,7 +232,7 @@ export class TarReader {
   }
 
   /**
-   * Reads on in the contents of the member: as much as `into` holds, or less at their end.
+   * Reads the next contents of the member: up to the size of `into`, 0 bytes at the end.
    *
    * @throws {PerfDataError} If the archive is cut.
    */
@@ -247,8 +249,8 @@ export class TarReader {
     return done;
   }
 
-  /** So many bytes, or fewer at the end. */
-  async #some(size: number): Promise<Uint8Array> {
+  /** Reads `size` bytes, or fewer at the end. */
+  async #readUpTo(size: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(size);
     let length = 0;
     while (length < size) {
@@ -276,7 +278,7 @@ export class TarReader {
   }
 }
 
-/** The path in an extended header of POSIX: lines of `LENGTH KEY=VALUE`. */
+/** Returns the path in a POSIX extended header, which has lines of `LENGTH KEY=VALUE`. */
 function paxPath(bytes: Uint8Array): string | undefined {
   return /(?:^|\n)\d+ path=(.*)\n/.exec(new TextDecoder().decode(bytes))?.[1];
 }

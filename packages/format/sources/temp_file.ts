@@ -10,11 +10,11 @@ import type { TempFile } from "./source.ts";
 let made = 0;
 
 /**
- * Makes a temporary file that only this process can open. It loses its name at once where the system
- * allows that, so that nothing stays whatever ends the process.
+ * Creates a temporary file that only this process can open. Its name is removed immediately if the system
+ * allows that, so that the file disappears however the process ends.
  *
- * @param folder The directory that it is in.
- * @throws {OutputError} If it cannot be made; by `writeAt` where the disk is full.
+ * @param folder The directory of the file.
+ * @throws {OutputError} If the file cannot be created; by `writeAt` if the disk is full.
  *
  * @example
  * ```ts
@@ -48,7 +48,7 @@ export function tempFile(folder: string): TempFile {
       if (named) Deno.removeSync(path);
       named = false;
     } catch {
-      // An open file has to keep its name on this system.
+      // This system cannot remove an open file.
     }
   };
   remove();

@@ -2,37 +2,37 @@ import { ByteReader, ByteWriter, type Residue, type StructContext, type Trace } 
 import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Shape } from "./shape.ts";
 
-/** How a value is shown: in the hexdump, as JSON, in the reference documentation. */
+/** Display of a value in the hexdump, in JSON and in the reference documentation. */
 export interface Display {
-  /** `dec` where nothing else is said. */
+  /** `dec` by default. */
   readonly as: "dec" | "hex" | "flags" | "enum" | "text" | "bytes" | "struct" | "array";
   /** Names of the values of an `enum`, or of the bits of `flags` (keyed by the mask). */
   readonly names?: Readonly<Record<number, string>>;
 }
 
 /**
- * One declaration of an on-disk value: it decodes, encodes and describes itself.
+ * Declaration of an on-disk value, with its decoder, encoder and documentation.
  *
  * @typeParam T The TypeScript type of the decoded value.
  */
 export interface Codec<T> {
-  /** The type's name as C would write it: `u64`, `char[16]`, `perf_event_attr`. */
+  /** Name of the type in C: `u64`, `char[16]`, `perf_event_attr`. */
   readonly type: string;
-  /** Size in bytes where it does not depend on the data. */
+  /** Size in bytes, if it is the same for all values. */
   readonly size?: number;
-  /** How to show a value. */
+  /** Display of a value. */
   readonly display: Display;
-  /** What the field means, for the reference documentation. */
+  /** Meaning of the field, for the reference documentation. */
   readonly doc?: string;
   /** The parts of a structure, or the element of an array. */
   readonly parts?: Readonly<Record<string, Codec<unknown>>>;
-  /** What a value may look like, where that depends on the data. */
+  /** Possible declarations of the value, if the data decides between them. */
   readonly alternatives?: readonly Codec<unknown>[];
-  /** What the value is made of, for all that is derived from the declaration. */
+  /** The declarations that this codec was made from, for functions that derive something from them. */
   readonly shape?: Shape;
-  /** `hidden` fields do not appear in the value, `optional` ones may be missing from it. */
+  /** `hidden`: the value does not have the field. `optional`: the value may lack the field. */
   readonly presence?: "hidden" | "optional";
-  /** Reads one value; throws a `PerfDataError` where the bytes do not hold one. */
+  /** Reads one value; throws a `PerfDataError` if the bytes do not contain one. */
   decode(r: ByteReader, scope: Scope): T;
   /** Writes one value. */
   encode(w: ByteWriter, value: T, scope: Scope): void;
@@ -44,20 +44,20 @@ export interface OptionalCodec<T> extends Codec<T | undefined> {
   readonly presence: "optional";
 }
 
-/** A codec for a field that the value does not show, since it follows from the other fields. */
+/** A codec for a field that the value does not have, since it follows from the other fields. */
 export interface HiddenCodec extends Codec<unknown> {
-  /** Marks the field as left out of the derived type. */
+  /** Marks the field as absent from the derived type. */
   readonly presence: "hidden";
 }
 
 /** The TypeScript type that a codec decodes to. */
 export type Value<C> = C extends Codec<infer T> ? T : never;
 
-/** A field: its codec, or that and a sentence for the reference documentation. */
+/** A field: its codec, optionally with a sentence for the reference documentation. */
 // deno-lint-ignore no-explicit-any
 export type Field = Codec<any> | readonly [codec: Codec<any>, doc: string];
 
-/** Named fields in the order in which they lie on disk. */
+/** Named fields in disk order. */
 export type Fields = Readonly<Record<string, Field>>;
 
 /** The codec of a field. */
@@ -66,12 +66,12 @@ export type CodecOf<F> = F extends readonly [infer C, string] ? C : F;
 /** The codecs of named fields. */
 export type CodecsOf<F extends Fields> = { readonly [K in keyof F]: CodecOf<F[K]> };
 
-/** The same fields, which may be set. */
+/** The fields of `T`, without `readonly`. */
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Flattens an intersection of object types for display. */
 export type Simplify<T> = { [K in keyof T]: T[K] };
-/** The names of the fields of a structure that hold text. */
+/** The names of those fields that are text. */
 export type TextKeys<F extends Fields> = {
   [K in keyof F]: Value<CodecOf<F[K]>> extends string | readonly string[] ? K : never;
 }[keyof F];
@@ -92,21 +92,21 @@ export type StructValue<F extends Fields> = Simplify<
     >;
   }
   & {
-    // Bytes after a text's end where they are not the usual zeros; kept so that nothing is lost.
+    // Bytes after a text's end, unless they are all zeros; kept for lossless encoding.
     [K in TextKeys<F> as `${string & K}_pad`]?: Residue;
   }
 >;
 
-/** A structure: a codec that knows its fields. */
+/** A structure: a codec with named fields. */
 export interface StructCodec<F extends Fields> extends Codec<StructValue<F>> {
   /** The fields in disk order. */
   readonly parts: CodecsOf<F>;
 }
 
-/** A codec whose size is the same for all values. */
+/** A codec for values of the same size. */
 export type FixedCodec<T> = Codec<T> & { readonly size: number };
 
-/** The codecs of fields, each with its sentence. */
+/** Converts fields to codecs with their sentences attached. */
 export function codecsOf<F extends Fields>(fields: F): CodecsOf<F> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [
@@ -116,28 +116,27 @@ export function codecsOf<F extends Fields>(fields: F): CodecsOf<F> {
   ) as CodecsOf<F>;
 }
 
-/** The same codec with a sentence for the reference documentation. */
+/** Returns the codec with a sentence for the reference documentation. */
 export function doc<C extends Codec<unknown>>(text: string, codec: C): C {
   return { ...codec, doc: text };
 }
 
-/** The same codec, shown in another way. */
+/** Returns the codec with another display. */
 export function shown<C extends Codec<unknown>>(codec: C, display: Display): C {
   return { ...codec, display };
 }
 
 /**
- * A number shown in hexadecimal: an address, a mask, a raw configuration value. Its bytes are those of
- * `codec`.
+ * Returns the codec, displayed in hexadecimal: for an address, a mask, a raw configuration value.
  */
 export function hex<C extends Codec<unknown>>(codec: C): C {
   return shown(codec, { as: "hex" });
 }
 
 /**
- * A number whose bits have names, for the reference and `hex`. Its bytes are those of `codec`.
+ * Returns the codec with names for its bits, which the reference and the hexdump show.
  *
- * @param names By the mask of the bit.
+ * @param names Names by mask.
  */
 export function flags<C extends Codec<number> | Codec<bigint>>(
   codec: C,
@@ -147,10 +146,10 @@ export function flags<C extends Codec<number> | Codec<bigint>>(
 }
 
 /**
- * A number whose values have names, for the reference and `hex`. Its bytes are those of `codec`, and
- * values without a name are kept.
+ * Returns the codec with names for its values, which the reference and the hexdump show. Values without a name
+ * are valid, too.
  *
- * @param names By value.
+ * @param names Names by value.
  *
  * @example
  * ```ts
@@ -172,28 +171,28 @@ export function enumeration<C extends Codec<number> | Codec<bigint>>(
 export interface Decoded<T> {
   /** The value. */
   readonly value: T;
-  /** Padding of the value that is not the usual zeros; see {@link chars}. */
+  /** Padding within the value, unless it is all zeros; see {@link chars}. */
   readonly pad?: Residue;
-  /** Bytes after the declared fields, if there are any. */
+  /** Bytes after the declared fields, if any. */
   readonly tail?: Uint8Array;
 }
 
 /** Options of {@link decode} and {@link encode}. */
 export interface CodecOptions {
-  /** Byte order of the file; little-endian where nothing is said. */
+  /** Byte order of the file; little-endian by default. */
   readonly littleEndian?: boolean;
-  /** What the declarations may ask for, such as the record's `misc`. */
+  /** Context that conditions of the declaration use, such as the record's `misc`. */
   readonly context?: StructContext;
   /** File offset of the first byte, for error messages. */
   readonly base?: number;
-  /** Watches which bytes belong to which field. */
+  /** Receives the byte range of each field. */
   readonly trace?: Trace | undefined;
 }
 
 /**
- * Decodes `bytes` by a declaration; what is left after the declared fields is the `tail`.
+ * Decodes `bytes` by a declaration; bytes after the declared fields are returned as `tail`.
  *
- * @throws {PerfDataError} If the bytes do not hold such a value.
+ * @throws {PerfDataError} If the bytes do not contain such a value.
  */
 export function decode<T>(
   codec: Codec<T>,
@@ -210,7 +209,7 @@ export function decode<T>(
   };
 }
 
-/** Encodes `value` by a declaration: the inverse of {@link decode}, `pad` and `tail` included. */
+/** Encodes `value` by a declaration: the inverse of {@link decode}, including `pad` and `tail`. */
 export function encode<T>(
   codec: Codec<T>,
   value: T,

@@ -1,17 +1,17 @@
 import type { ByteReader, StructContext } from "./cursor.ts";
 
-/** The fields of a structure that are already decoded (or are being encoded). */
+/** The decoded fields of a structure so far, or all of its fields while encoding. */
 export interface Scope {
   /** The fields of the innermost structure by name. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The structure around it. */
+  /** Scope of the enclosing structure. */
   readonly outer: Scope | undefined;
 }
 
-/** The scope of what is in no structure. */
+/** Scope outside of any structure. */
 export const NO_SCOPE: Scope = Object.freeze({ fields: Object.freeze({}), outer: undefined });
 
-/** The masks of an event's attr that decide what its records hold. */
+/** The masks of an event's attr that determine the fields of its records. */
 export type AttrMask =
   | "sample_type"
   | "read_format"
@@ -20,35 +20,34 @@ export type AttrMask =
   | "sample_regs_intr";
 
 /**
- * A condition on what is known where a field begins.
- *
- * A `field` is a name, or a path: `layout.cpus` is inside of another field, `data.length` its
- * length, `../size` a field of the structure around.
+ * A condition for the presence of a field.
+ * A `field` is the name of an earlier field or a path: `layout.cpus` is inside another field, `data.length` is an
+ * array's length, `../size` is a field of the enclosing structure.
  */
 export type Test =
-  /** The field is this, or is not this. */
+  /** The field equals, or does not equal, the value. */
   | { readonly field: string; readonly is: number | bigint | boolean }
   | { readonly field: string; readonly not: number | bigint | boolean }
-  /** The field, as a number, is no less, or no more; a text is read as a number. */
+  /** The field, as a number, is at least or at most the value; a text is parsed as a number. */
   | { readonly field: string; readonly least: number }
   | { readonly field: string; readonly most: number }
-  /** One of these bits of the field is set, or none is. */
+  /** At least one of these bits of the field is set, or none of them is. */
   | { readonly field: string; readonly bits: number }
   | { readonly field: string; readonly noBits: number }
-  /** The field, which may be missing, is there, or is not. */
+  /** The optional field is present, or absent. */
   | { readonly field: string; readonly present: boolean }
-  /** So many bytes are left at most; where that is to be written: the field `without` is not there. */
+  /** Decoding: at most this many bytes are left. Encoding: the field `without` is absent. */
   | { readonly left: number; readonly without: string }
-  /** One of these bits of the record header's `misc` is set, or none is. */
+  /** At least one of these bits of the record header's `misc` is set, or none of them is. */
   | { readonly misc: number }
   | { readonly noMisc: number }
-  /** One of these bits of the event's attr is set, or none is. */
+  /** At least one of these bits of the event's attr is set, or none of them is. */
   | { readonly attr: AttrMask; readonly bits: number }
   | { readonly attr: AttrMask; readonly noBits: number };
 
 /**
- * How many: a constant, all that fits, the value of a field before (one for each `per` of it, rounded
- * up; none unless `where` holds), or what a condition decides.
+ * Number of elements: a constant; as many as fit; the value of an earlier field (divided by `per`, rounded
+ * up; 0 unless `where` holds); or one of two constants, chosen by a condition.
  */
 export type Count =
   | number
@@ -56,7 +55,7 @@ export type Count =
   | { readonly field: string; readonly per?: number; readonly where?: Test }
   | { readonly test: Test; readonly yes: number; readonly no: number };
 
-/** Finds the value of a path in a scope; `undefined` if there is none. */
+/** Compiles a path to a function that looks up its value in a scope; `undefined` if there is no such field. */
 export function lookUp(path: string): (scope: Scope) => unknown {
   const keys = path.split("/");
   const names = (keys.pop() as string).split(".");
@@ -71,7 +70,7 @@ export function lookUp(path: string): (scope: Scope) => unknown {
   };
 }
 
-/** Numbers as they are compared: digits at the start of a text count, bits of a bigint's low word. */
+/** Converts a field to a number for comparisons; a text counts by the digits at its start. */
 function numberOf(value: unknown): number {
   return typeof value === "string" ? Number.parseFloat(value) : Number(value);
 }
@@ -82,14 +81,14 @@ function hasBits(value: unknown, bits: number): boolean {
     : (Number(value ?? 0) & bits) !== 0;
 }
 
-/** Decides a {@link Test}. */
+/** Evaluates a {@link Test}. */
 export type Decide = (
   scope: Scope,
   context: StructContext,
   r: ByteReader | undefined,
 ) => boolean;
 
-/** Turns a condition into what decides it; of an event that is not known, no bit is set. */
+/** Compiles a condition to a function. For an unknown event, no bit is set. */
 export function decider(test: Test): Decide {
   if ("misc" in test) return (_, { misc = 0 }) => (misc & test.misc) !== 0;
   if ("noMisc" in test) return (_, { misc = 0 }) => (misc & test.noMisc) === 0;
@@ -112,7 +111,7 @@ export function decider(test: Test): Decide {
   return (scope) => (find(scope) !== undefined) === test.present;
 }
 
-/** The opposite of a condition, where it can be said. */
+/** Returns the negation of a condition, if a `Test` can express it. */
 export function opposite(test: Test): Test | undefined {
   if ("left" in test) return undefined;
   if ("misc" in test) return { noMisc: test.misc };
@@ -137,7 +136,7 @@ export function sameTest(a: Test, b: Test): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
 
-/** Turns a count into what it is computed from, given the bytes of an element that has `size`. */
+/** Compiles a count to a function. `size` is the size of an element in bytes. */
 export function counterOf(
   count: Count,
   size: number,

@@ -1,11 +1,11 @@
 import { counterOf, decider, lookUp, type Scope, type Test } from "./condition.ts";
 import type { Codec, OptionalCodec } from "./codec.ts";
 
-/** A field that is present only if the record is long enough for it. */
+/** Declares a field that is present only if the record is long enough for it. */
 export function optional<T>(codec: Codec<T>): OptionalCodec<T> {
   const { size = 1, ...unsized } = codec as Codec<unknown>;
   const { shape } = codec;
-  // Counted elements are there where the bytes of all are; none at all are not.
+  // An array with a count is present if the bytes of all its elements are, and absent if the count is 0.
   const counted = shape?.kind === "array" && shape.count !== "rest" && shape.element.size;
   const countIn = counted ? counterOf(shape.count, counted) : undefined;
   const least = Math.max(1, size);
@@ -26,9 +26,9 @@ export function optional<T>(codec: Codec<T>): OptionalCodec<T> {
 }
 
 /**
- * A field that is there only where a condition holds.
+ * Declares a field that is present only if a condition holds.
  *
- * @param test The condition, on the fields before it, on `misc` or on the event's attr.
+ * @param test The condition, on earlier fields, on `misc` or on the event's attr.
  * @param codec The field.
  *
  * @example
@@ -58,17 +58,17 @@ export function when<T>(test: Test, codec: Codec<T>): OptionalCodec<Exclude<T, u
         | undefined,
     encode(w, value, scope) {
       if (value !== undefined) codec.encode(w, value, scope);
-      // Reserved bytes and padding are on disk even where the value does not show them.
+      // Reserved bytes and padding are on disk even if the value lacks them.
       else if (elided && holds(scope, w.context, undefined)) codec.encode(w, value as T, scope);
     },
   };
 }
 
 /**
- * One of two declarations, as a condition says.
+ * Declares a value with one of two declarations, chosen by a condition.
  *
- * @param type The name of both in the reference documentation.
- * @param test The condition, on the fields before it, on `misc` or on the event's attr.
+ * @param type Name of both in the reference documentation.
+ * @param test The condition, on earlier fields, on `misc` or on the event's attr.
  */
 export function either<A, B>(type: string, test: Test, yes: Codec<A>, no: Codec<B>): Codec<A | B> {
   const holds = decider(test);
@@ -85,17 +85,17 @@ export function either<A, B>(type: string, test: Test, yes: Codec<A>, no: Codec<
   };
 }
 
-/** The declarations that a field chooses from, by the field's value. */
+/** Declarations by the value of a field. */
 // deno-lint-ignore no-explicit-any
 export type Choices = Readonly<Record<number, Codec<any>>>;
 
 /**
- * A value whose declaration a field before it chooses from a table.
+ * Declares a value whose declaration depends on an earlier field.
  *
- * @param type The name of what is chosen, in the reference documentation.
- * @param field The name or path of the field.
- * @param table The declarations by the value of the field.
- * @param otherwise The declaration for all other values; without it they are errors.
+ * @param type Name of the value in the reference documentation.
+ * @param field Name or path of the earlier field.
+ * @param table Declarations by the value of that field.
+ * @param otherwise Declaration for all other values; without it, they are errors.
  *
  * @example
  * ```ts
@@ -145,12 +145,12 @@ export function choice<C extends Choices, T = never>(
 }
 
 /**
- * A structure some fields of which are shown as the one element of an array: what has one value here
- * has several in another layout.
+ * Declares a structure in whose value some fields become the only element of an array, so that it has
+ * the same type as another layout with several elements.
  *
- * @param codec The structure as it is on disk.
- * @param into The name of the array.
- * @param names The fields that its element has.
+ * @param codec The structure on disk.
+ * @param into Name of the array.
+ * @param names Names of the fields of the element.
  */
 export function gathered<T>(
   codec: Codec<unknown>,

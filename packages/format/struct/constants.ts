@@ -2,9 +2,9 @@ import { decodeText, encodeText } from "../text/text.ts";
 import type { Codec, HiddenCodec } from "./codec.ts";
 
 /**
- * A number that has to be `expected`: with any other, the layout of the following fields is different.
+ * Declares a number that has to be `expected`, since other values mean another layout of the following fields.
  *
- * @param codec Reads and writes the number.
+ * @param codec Codec of the number.
  * @param expected The only accepted value.
  * @param what Names the field in the error message.
  */
@@ -24,7 +24,7 @@ export function exactly<T extends number | bigint>(
 }
 
 /**
- * Bytes that are always the same.
+ * Declares constant bytes.
  *
  * @param text The bytes as text.
  * @param what Names the structure in the error message.

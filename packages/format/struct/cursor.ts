@@ -3,28 +3,28 @@ import { PerfDataError } from "../error.ts";
 import type { Codec } from "./codec.ts";
 import type { AttrMask } from "./condition.ts";
 
-/** Properties of an event that a declaration may need. */
+/** Properties of an event that conditions of a declaration use. */
 export interface EventContext {
-  /** The parts of the event's attr that decide what its records hold. */
+  /** The masks of the event's attr that determine the fields of its records. */
   readonly attr: Readonly<Record<AttrMask, bigint>>;
-  /** The machine that recorded, as `uname -m` prints it, where it is known. */
+  /** The recorded machine, as `uname -m` prints it, if it is known. */
   readonly arch: string | undefined;
-  /** The declaration as it is for this event: without what its records do not hold. */
+  /** Returns the declaration reduced to the fields that this event's records have. */
   specialize<T>(codec: Codec<T>): Codec<T>;
 }
 
-/** What a declaration may need to know beyond the bytes themselves. */
+/** Context of a value: what its declaration needs in addition to the bytes. */
 export interface StructContext {
-  /** `misc` of the record header; some fields depend on its bits. */
+  /** `misc` of the record header, for conditions on its bits. */
   readonly misc?: number;
-  /** The event that the bytes belong to, where it is known. */
+  /** The event that the bytes belong to, if it is known. */
   readonly event?: EventContext;
 }
 
 /**
- * Watches a decode: which bytes belong to which field. The annotated hexdump is made from it.
+ * Receives the byte range of each field while it is decoded. The annotated hexdump is made from this.
  *
- * `begin` and `end` come in pairs and nest as the structures do.
+ * Calls of `begin` and `end` come in pairs and are nested like the structures.
  */
 export interface Trace {
   /** A field named `name`, declared by `codec`, starts at `offset` (in the reader's bytes). */
@@ -33,31 +33,31 @@ export interface Trace {
   end(offset: number, value: unknown): void;
 }
 
-/** Bytes that a decoder could not put into a field's value but has to give back on encoding. */
+/** Bytes that the decoded value does not have, kept for encoding: padding that is not zeros. */
 export type Residue = Uint8Array | ReadonlyMap<number, Residue>;
 
-/** Reads values from a bounded run of bytes. Never reads past `end`. */
+/** Reads values from a range of bytes. Never reads past `end`. */
 export class ByteReader {
-  /** The bytes that are read. */
+  /** The bytes to read. */
   readonly bytes: Uint8Array;
-  /** The same bytes, for multi-byte values. */
+  /** View of the same bytes, for multi-byte values. */
   readonly view: DataView;
   /** Byte order of the file. */
   readonly littleEndian: boolean;
-  /** What the declarations may ask for. */
+  /** Context for conditions of the declarations. */
   readonly context: StructContext;
   /** File offset of `bytes[0]`, for error messages. */
   readonly base: number;
-  /** Watches the decoding, if set. */
+  /** Receives the byte range of each field, if set. */
   readonly trace: Trace | undefined;
-  /** Next byte to read, as an index into `bytes`. */
+  /** Index in `bytes` of the next byte to read. */
   pos: number = 0;
-  /** End of the region that may be read, as an index into `bytes`. */
+  /** Index in `bytes` of the end of the range. */
   end: number;
-  /** Set by a codec that met bytes outside of its value; taken by the enclosing structure. */
+  /** Bytes outside of the value that a codec met; the codec of the enclosing structure takes and clears them. */
   residue: Residue | undefined = undefined;
 
-  /** Reads `bytes`, all of them unless `end` is lowered. */
+  /** Creates a reader for all of `bytes`; `end` may be lowered later. */
   constructor(bytes: Uint8Array, options: {
     littleEndian?: boolean;
     context?: StructContext;
@@ -73,13 +73,13 @@ export class ByteReader {
     this.end = bytes.length;
   }
 
-  /** Bytes left in the region. */
+  /** Bytes left in the range. */
   get left(): number {
     return this.end - this.pos;
   }
 
   /**
-   * Steps over `size` bytes and returns where they start.
+   * Skips `size` bytes and returns their position.
    *
    * @throws {PerfDataError} If fewer than `size` bytes are left.
    */
@@ -92,12 +92,12 @@ export class ByteReader {
     return at;
   }
 
-  /** An error at the current position. */
+  /** Creates an error at the current position. */
   error(message: string): PerfDataError {
     return new PerfDataError(message, { offset: this.base + this.pos });
   }
 
-  /** Takes the residue that the last codec left, if any. */
+  /** Returns and clears the residue of the last codec. */
   takeResidue(): Residue | undefined {
     const residue = this.residue;
     this.residue = undefined;
@@ -105,19 +105,19 @@ export class ByteReader {
   }
 }
 
-/** Collects encoded bytes in a buffer that grows. */
+/** Collects encoded bytes in a growing buffer. */
 export class ByteWriter {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
-  /** What the declarations may ask for. */
+  /** Context for conditions of the declarations. */
   readonly context: StructContext;
-  /** Residue of the value that is being encoded; see {@link ByteReader.residue}. */
+  /** Residue of the value being encoded; see {@link ByteReader.residue}. */
   residue: Residue | undefined = undefined;
   #bytes: Uint8Array<ArrayBuffer>;
   #view: DataView;
   #length = 0;
 
-  /** Makes an empty writer. */
+  /** Creates an empty writer. */
   constructor(options: { littleEndian?: boolean; context?: StructContext; size?: number } = {}) {
     this.littleEndian = options.littleEndian ?? true;
     this.context = options.context ?? {};
@@ -125,17 +125,17 @@ export class ByteWriter {
     this.#view = new DataView(this.#bytes.buffer);
   }
 
-  /** Bytes written so far. */
+  /** Number of bytes written so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** For storing at positions that {@link ByteWriter.grow} returned. */
+  /** View of the buffer, for storing at positions that {@link ByteWriter.grow} returned. */
   get view(): DataView {
     return this.#view;
   }
 
-  /** Appends `size` zero bytes and returns where they start. */
+  /** Appends `size` zero bytes and returns their position. */
   grow(size: number): number {
     const at = this.#length;
     const need = at + size;
@@ -147,20 +147,20 @@ export class ByteWriter {
     return at;
   }
 
-  /** Appends bytes as they are. */
+  /** Appends bytes unchanged. */
   put(bytes: Uint8Array): void {
     const at = this.grow(bytes.length);
     this.#bytes.set(bytes, at);
   }
 
-  /** Takes the residue that was set for the next codec, if any. */
+  /** Returns and clears the residue for the next codec. */
   takeResidue(): Residue | undefined {
     const residue = this.residue;
     this.residue = undefined;
     return residue;
   }
 
-  /** What was written, in an array of its own. */
+  /** Returns a copy of the bytes written. */
   finish(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }

@@ -4,8 +4,8 @@ import { type Codec, codecsOf, type Fields, type StructValue } from "./codec.ts"
 import { decodeField } from "./structure.ts";
 
 /**
- * Size of an {@link extensible} structure: a constant, a field outside it, or a u32 among its own
- * fields, in which 0 means `zero`.
+ * Size of an {@link extensible} structure: a constant, a field outside the structure, or a u32 among its
+ * own fields, in which 0 means `zero`.
  */
 export type Extent =
   | number
@@ -14,17 +14,17 @@ export type Extent =
 
 /** The value of an {@link extensible} structure. */
 export type ExtensibleValue<F extends Fields> = StructValue<F> & {
-  /** Remaining bytes of a longer structure than is known here. */
+  /** Bytes after the declared fields of a longer structure. */
   tail?: Uint8Array;
 };
 
 /**
- * Declares a structure that grows from version to version: a shorter one is extended with zeros, of
- * a longer one the rest is kept in `tail`. Encoding gives the same length again.
+ * Declares a structure that grows from version to version. A shorter one is extended with zeros; the rest of a
+ * longer one is kept in `tail`. Encoding restores the original length.
  *
- * @param type The structure's name in the kernel's headers.
- * @param fields The fields that are known, all of fixed size.
- * @param extent Bytes that the structure takes up.
+ * @param type Name of the structure in the kernel's headers.
+ * @param fields The declared fields, all of fixed size.
+ * @param extent Size of the structure in bytes.
  *
  * @example
  * ```ts
@@ -52,7 +52,7 @@ export function extensible<const F extends Fields>(
     const at = r.take(ownAt + 4, type);
     r.pos = at;
     const found = r.view.getUint32(at + ownAt, r.littleEndian) || own.zero;
-    // Shorter than up to its own size field, it could not be written back.
+    // The structure has to include its own size field; otherwise, it could not be encoded again.
     if (found < ownAt + 4) {
       throw r.error(`${type}: ${own.own} is ${found}, expected at least ${ownAt + 4}`);
     }
@@ -73,7 +73,7 @@ export function extensible<const F extends Fields>(
       const scope: Scope = { fields: value, outer };
       let cut = false;
       for (const [name, codec] of known) {
-        // What is missing is zero; a field that is cut short goes to the tail.
+        // Missing fields are zero; a field that is cut short becomes part of the tail.
         cut ||= r.pos + codec.size > end;
         const part = cut ? zeroOf(codec, r.context) : decodeField(r, name, codec, scope);
         if (part !== undefined) value[name] = part;
@@ -100,7 +100,7 @@ export function extensible<const F extends Fields>(
         whole.residue = undefined;
       }
       const tail = given["tail"] as Uint8Array | undefined;
-      // A caller may have given it another size.
+      // A caller may have set another size.
       if (tail !== undefined) whole.put(tail.subarray(0, Math.max(0, size - whole.length)));
       whole.grow(Math.max(0, size - whole.length));
       w.put(whole.finish());
@@ -108,7 +108,7 @@ export function extensible<const F extends Fields>(
   };
 }
 
-/** A value all of whose bytes are zero. */
+/** Returns the value that all-zero bytes decode to. */
 function zeroOf<T>(codec: Codec<T> & { readonly size: number }, context: StructContext): T {
   return codec.decode(new ByteReader(new Uint8Array(codec.size), { context }), NO_SCOPE);
 }

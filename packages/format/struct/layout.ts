@@ -3,8 +3,8 @@ import { opposite, sameTest, type Test } from "./condition.ts";
 import type { Codec } from "./codec.ts";
 
 /**
- * Offsets of the fields of a structure, by name; -1 if a field has no fixed offset. Includes fields
- * that are not in the decoded value (counts), and fields of fields as `attr.size`.
+ * Offsets of the fields of a structure by name; -1 if a field has no fixed offset. Includes hidden
+ * fields (counts) and fields of nested structures, such as `attr.size`.
  */
 export type Layout<T> =
   & { readonly [K in keyof T]-?: number }
@@ -12,23 +12,23 @@ export type Layout<T> =
 
 interface Placed {
   readonly offsets: Readonly<Record<string, number>>;
-  /** First byte after the fields of fixed place. */
+  /** Offset of the first byte after the fields with a fixed offset. */
   readonly end: number;
-  /** Whether these are all fields. */
+  /** Whether all fields have a fixed offset. */
   readonly whole: boolean;
 }
 
 const placed = new WeakMap<object, Placed>();
 
 /**
- * Where the fields of fixed place lie, for loops over many records: the fields up to the first whose
- * length depends on the data, that one included.
+ * Computes the fixed offsets of a structure's fields, for loops over many records. They end after the first field of
+ * variable length.
  *
- * Conditions that leave the place of what follows as it is do not end it: an MMAP2 has an inode or a
- * build id at the same place.
+ * Conditional fields that do not move the following fields do not end them: an MMAP2 has either an inode or a
+ * build id at the same offset.
  *
- * @param declared The declaration of a record, whose offsets count from the start of the record with
- * its header, or a codec, whose offsets count from the start of its value.
+ * @param declared The declaration of a record, with offsets from the start of the record including
+ * its header, or a codec, with offsets from the start of its value.
  *
  * @example
  * ```ts
@@ -47,9 +47,9 @@ export function layoutOf<T>(declared: { readonly body: Codec<T> } | Codec<T>): L
 }
 
 /**
- * Bytes of the fields of fixed place: those that a record needs so that {@link layoutOf} may be used.
+ * Returns the size of the fields with fixed offsets: the minimum size of a record for using {@link layoutOf}.
  *
- * @param declared The declaration of a record, whose header counts, or a codec.
+ * @param declared The declaration of a record, including its header, or a codec.
  *
  * @example
  * ```ts
@@ -77,17 +77,17 @@ function placesOf(declared: { readonly body: Codec<unknown> } | Codec<unknown>):
   return known;
 }
 
-/** The shapes whose fields are noted under the name of the field that has the shape. */
+/** Shapes whose fields get the prefix of the structure's own field name. */
 const NESTED: ReadonlySet<string> = new Set(["struct", "extensible", "gathered"]);
 
-/** Two places where the next field may be, as a condition that came before decides. */
+/** Two possible offsets of the next field, depending on an earlier condition. */
 interface Fork {
   readonly test: Test;
   yes: number;
   no: number;
 }
 
-/** Notes the places of the fields of a structure that begins at `base`. */
+/** Stores the offsets of the fields of a structure that begins at `base`. */
 function place(
   codec: Codec<unknown>,
   base: number,
@@ -137,14 +137,14 @@ function place(
   return { end: at, whole: !ended && !growing };
 }
 
-/** On which side of a fork a field with this condition is. */
+/** Returns the branch of a fork in which a field with this condition is present. */
 function sideOf(fork: Fork, test: Test): "yes" | "no" | undefined {
   if (sameTest(fork.test, test)) return "yes";
   const other = opposite(fork.test);
   return other !== undefined && sameTest(other, test) ? "no" : undefined;
 }
 
-/** Bytes of a value where they are the same for all. */
+/** Returns the size of a value if it is the same for all values. */
 function sizeOf(codec: Codec<unknown>): number | undefined {
   if (codec.size !== undefined) return codec.size;
   const { shape } = codec;

@@ -1,6 +1,6 @@
 /**
  * The struct language: on-disk structures as data. Decoder, encoder, TypeScript type, hexdump,
- * reference documentation, offsets and the walk over fields without a fixed offset come from one
+ * reference documentation, offsets, and the walk over fields without a fixed offset are all derived from one
  * declaration.
  */
 export * from "./codec.ts";

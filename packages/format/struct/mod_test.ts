@@ -29,7 +29,7 @@ import {
 
 const ascii = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("integers: both byte orders", () => {
+Deno.test("integers: decode and encode in both byte orders", () => {
   const all = struct("all", { a: u8, b: u8, c: u16, d: i32, e: u64, f: i64, g: u32, h: f64 });
   const little = Uint8Array.from([
     ...[0x01, 0xff],
@@ -65,7 +65,7 @@ Deno.test("integers: both byte orders", () => {
   assertEquals(encode(all, value, { littleEndian: false }), big);
 });
 
-Deno.test("text: padding that is not zeros is kept", () => {
+Deno.test("chars: padding other than zeros is kept", () => {
   const comm = struct("comm", { comm: chars(8), rest: paddedText });
   const clean = Uint8Array.from([...ascii("ls"), 0, 0, 0, 0, 0, 0, ...ascii("/bin/ls"), 0]);
   assertEquals(decode(comm, clean).value, { comm: "ls", rest: "/bin/ls" });
@@ -80,27 +80,27 @@ Deno.test("text: padding that is not zeros is kept", () => {
   assertEquals(encode(comm, value), dirty);
 });
 
-Deno.test("text: a header string is padded to 64 bytes as perf does", () => {
+Deno.test("headerString: is padded to a multiple of 64 bytes, as perf does", () => {
   const encoded = encode(headerString, "x86_64");
   assertEquals(encoded.length, 4 + 64);
   assertEquals([...encoded.subarray(0, 12)], [64, 0, 0, 0, ...ascii("x86_64"), 0, 0]);
   assertEquals(decode(headerString, encoded), { value: "x86_64" });
-  // Of 64 bytes of text, the terminating NUL needs another 64.
+  // A text of 64 bytes needs another 64 for its NUL.
   assertEquals(encode(headerString, "y".repeat(64)).length, 4 + 128);
 });
 
-Deno.test("text: without its NUL it is an error", () => {
+Deno.test("cString: text without a NUL is an error", () => {
   assertThrows(() => decode(cString, ascii("abc")), PerfDataError, "no terminating NUL");
 });
 
-Deno.test("array: a count that lies costs an error and no memory", () => {
+Deno.test("array: a count beyond the bytes is an error, without allocation", () => {
   const chain = struct("chain", { nr: counter(u64, "ips"), ips: array(u64, countedBy("nr")) });
   const bytes = new Uint8Array(16).fill(0xff);
   const error = assertThrows(() => decode(chain, bytes, { base: 0x100 }), PerfDataError);
   assertEquals((error as PerfDataError).offset, 0x108n);
 });
 
-Deno.test("array: padding inside of elements is kept", () => {
+Deno.test("array: padding inside elements is kept", () => {
   const list = struct("list", { of: array(struct("e", { name: chars(4) }), 2) });
   const bytes = Uint8Array.from([...ascii("a"), 0, 1, 0, ...ascii("b"), 0, 0, 0]);
   const { value } = decode(list, bytes);
@@ -108,7 +108,7 @@ Deno.test("array: padding inside of elements is kept", () => {
   assertEquals(encode(list, value), bytes);
 });
 
-Deno.test("fields that may be missing", () => {
+Deno.test("when, reserved, optional: absent fields are absent from the value", () => {
   const record = struct("r", {
     kind: u8,
     extra: when({ field: "kind", is: 1 }, u8),
@@ -123,8 +123,8 @@ Deno.test("fields that may be missing", () => {
   });
 });
 
-Deno.test("bitfield: mirrored in a big-endian file", () => {
-  // As gcc lays out { a:1, b:2, c:5 } in a 64-bit word: from bit 0 up, or from bit 63 down.
+Deno.test("bitfield: is mirrored in a big-endian file", () => {
+  // As gcc lays out { a:1, b:2, c:5 } in a 64-bit word: from bit 0 upward, or from bit 63 downward.
   const bits = bitfield("bits", { a: 1, b: 2, c: 5 });
   const value = { a: true, b: 2, c: 19 };
   assertEquals(encode(bits, value), Uint8Array.of(0b10011_10_1, 0, 0, 0, 0, 0, 0, 0));
@@ -134,7 +134,7 @@ Deno.test("bitfield: mirrored in a big-endian file", () => {
   );
 });
 
-Deno.test("bitfield: any word comes back, in both byte orders", () => {
+Deno.test("bitfield: encoding restores any word, in both byte orders", () => {
   const bits = bitfield("bits", { a: 1, b: 2, c: 16, d: 7 });
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 8, maxLength: 8 }), fc.boolean(), (word, le) => {
@@ -144,7 +144,7 @@ Deno.test("bitfield: any word comes back, in both byte orders", () => {
   );
 });
 
-Deno.test("trace: the fields of a structure, nested, cover its bytes", () => {
+Deno.test("decode: the trace's nested fields cover all bytes of a structure", () => {
   const inner = struct("inner", { x: u16, y: u16 });
   const outer = struct("outer", { n: counter(u8, "list"), list: array(inner, countedBy("n")) });
   const seen: string[] = [];
@@ -168,7 +168,7 @@ Deno.test("trace: the fields of a structure, nested, cover its bytes", () => {
   ]);
 });
 
-Deno.test("bytes: a value of its own, not a view", () => {
+Deno.test("bytes: the value is a copy, not a view", () => {
   const input = Uint8Array.of(1, 2);
   const { value } = decode(bytes(2), input);
   input[0] = 9;

@@ -70,7 +70,7 @@ export const i64: FixedCodec<bigint> = {
   },
 };
 /**
- * IEEE 754 double in the file's byte order. A NaN is an error: JavaScript keeps only some of its bits.
+ * IEEE 754 double in the file's byte order. A NaN is an error, since JavaScript does not preserve all of its bits.
  */
 export const f64: FixedCodec<number> = {
   type: "double",
@@ -93,7 +93,7 @@ export const x32: FixedCodec<number> = hex(u32);
 /** Unsigned 16-bit integer shown in hexadecimal. */
 export const x16: FixedCodec<number> = hex(u16);
 
-/** A bit of a {@link bitfield}: a one-bit flag is a boolean, a wider field a number. */
+/** Value of a bit of a {@link bitfield}: a boolean for a one-bit flag, a number for a wider field. */
 export type BitValue<W extends number> = W extends 1 ? boolean : number;
 
 /** The TypeScript type of a {@link bitfield}. */
@@ -102,10 +102,10 @@ export type BitfieldValue<B extends Readonly<Record<string, number>>> =
   & { reserved?: bigint };
 
 /**
- * A C bit-field in a 64-bit word: `bits` gives each name its width, lowest bit first.
+ * A C bit-field in a 64-bit word: `bits` maps names to widths, lowest bit first.
  *
- * One-bit fields are booleans, wider ones numbers. Bits beyond the named ones are kept in
- * `reserved` where any is set. On a big-endian machine the compiler allocates bit-fields from the
+ * One-bit fields are booleans, wider ones numbers. If unnamed bits are set, they are kept in
+ * `reserved`. On a big-endian machine, the compiler allocates bit-fields from the
  * highest bit down, so the word of a big-endian file is mirrored field by field.
  *
  * @example
@@ -168,10 +168,10 @@ export function bitfield<const B extends Readonly<Record<string, number>>>(
 
 /**
  * Numbers that share a 64-bit word, lowest bits first in either byte order: a union of a u64 and a
- * structure that the kernel mirrors on big-endian machines, or two numbers packed by shifts.
+ * structure that the kernel mirrors on big-endian machines, or numbers packed by shifts.
  *
- * @param type The name in the kernel's headers.
- * @param widths The name of each number and its width in bits, 64 together.
+ * @param type Name in the kernel's headers.
+ * @param widths Widths of the numbers in bits, by name; 64 in total.
  *
  * @example
  * ```ts

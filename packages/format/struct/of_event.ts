@@ -13,10 +13,10 @@ export type EventShape = Partial<Pick<EventContext, "attr" | "arch">> & {
 };
 
 /**
- * What depends on the attr of the record's event: conditions on `attr` in it are decided once an
- * event, not once a record.
+ * Declares a value that depends on the attr of the record's event. Its conditions on `attr` are evaluated once
+ * per event instead of once per record.
  *
- * @param what Names the record in the error where its event is not known.
+ * @param what Names the record in the error for an unknown event.
  */
 export function ofEvent<T>(what: string, codec: Codec<T>): Codec<T> {
   return {
@@ -36,21 +36,21 @@ export function ofEvent<T>(what: string, codec: Codec<T>): Codec<T> {
 }
 
 /**
- * Registers: one u64 in the byte order of the file for each bit of a mask of the event's attr, in the
- * order of the bits (`perf_output_sample_regs` of kernel/events/core.c). In the value they have the
- * names of the recorded architecture, or `reg0`, `reg1`, … where it is not known.
+ * Declares registers: one u64 in the file's byte order for each bit of a mask of the event's attr, in bit
+ * order (`perf_output_sample_regs` of kernel/events/core.c). In the value, they are named by the recorded
+ * architecture, or `reg0`, `reg1`, … if it is unknown.
  *
- * @param type Names the structure in the reference.
- * @param mask Which mask of the attr; without an event, no registers are expected.
+ * @param type Name of the structure in the reference documentation.
+ * @param mask The mask of the attr. Without an event, no registers are expected.
  */
 export function registers(type: string, mask: AttrMask): Codec<Record<string, bigint>> {
-  const of = (event: EventContext | undefined) => registersOf(type, event, mask);
+  const codecFor = (event: EventContext | undefined) => registersOf(type, event, mask);
   return {
     type,
     display: { as: "struct" },
     shape: { kind: "registers", mask },
-    decode: (r, scope) => of(r.context.event).decode(r, scope),
-    encode: (w, value, scope) => of(w.context.event).encode(w, value, scope),
+    decode: (r, scope) => codecFor(r.context.event).decode(r, scope),
+    encode: (w, value, scope) => codecFor(w.context.event).encode(w, value, scope),
   };
 }
 
@@ -69,17 +69,17 @@ function registersOf(
 }
 
 /**
- * A declaration as it is for one event, or one `misc`: conditions on them are decided, and what its
- * records do not hold is gone.
+ * Specializes a declaration for an event or a `misc`: evaluates the conditions on them and removes the fields
+ * that are absent.
  *
  * @param codec The declaration.
- * @param event The parts of the attr that matter, the machine for the names of registers, `misc`.
- * @returns The declaration, or `undefined` if nothing is left of it.
+ * @param event The masks of the attr, the machine for the names of registers, and `misc`.
+ * @returns The declaration, or `undefined` if no field is left.
  */
 export function specialized<T>(codec: Codec<T>, event: EventShape): Codec<T> | undefined {
   const found = specialize(codec as Codec<unknown>, event);
   if (found === undefined || found === codec) return found as Codec<T> | undefined;
-  // What was said of the declaration as a whole stays true of what is left of it.
+  // The documentation of the whole declaration applies to the reduced one, too.
   const { doc } = codec;
   return { ...found, ...(doc === undefined ? {} : { doc }) } as Codec<T>;
 }
@@ -118,9 +118,9 @@ function specialize(codec: Codec<unknown>, event: EventShape): Codec<unknown> | 
       return one === yes && other === no ? codec : either(codec.type, test, one, other);
     }
     case "gathered": {
-      const of = specialized(shape.of, event);
-      if (of === undefined || of === shape.of) return of && codec;
-      return gathered(of, shape.into, shape.names);
+      const inner = specialized(shape.of, event);
+      if (inner === undefined || inner === shape.of) return inner && codec;
+      return gathered(inner, shape.into, shape.names);
     }
     case "registers":
       if (event.attr === undefined) return codec;
@@ -132,7 +132,7 @@ function specialize(codec: Codec<unknown>, event: EventShape): Codec<unknown> | 
   }
 }
 
-/** Whether a condition holds, where that is known. */
+/** Evaluates a condition, if its operands are known. */
 function decided(test: Test, { attr, arch, misc }: EventShape): boolean | undefined {
   const event = attr && { attr, arch, specialize: <T>(codec: Codec<T>) => codec };
   if ("attr" in test) return event && decider(test)(NO_SCOPE, { event }, undefined);

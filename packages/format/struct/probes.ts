@@ -3,14 +3,13 @@ import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Codec, HiddenCodec } from "./codec.ts";
 
 /**
- * Examines the bytes from the reader's position on to find what the format does not state: which of two
- * layouts they have, how many elements follow. The reader's position does not change.
+ * Examines the bytes at the reader's position to find out what the format does not state, such as the layout
+ * or the number of elements. The reader's position does not change.
  */
 export type Probe<T> = (r: ByteReader) => T;
 
 /**
- * A field without bytes whose value is what a probe finds. Other fields depend on it; the value does
- * not show it.
+ * Declares a hidden field without bytes, whose value is the result of a probe. Other fields depend on it.
  */
 export function probe<T>(look: Probe<T>): HiddenCodec {
   return {
@@ -23,19 +22,19 @@ export function probe<T>(look: Probe<T>): HiddenCodec {
   };
 }
 
-/** A layout of {@link probed}. */
+/** The two layouts of {@link probed}. */
 export interface Layouts<A, B> {
-  /** What the bytes hold where the probe says so. */
+  /** Layout if the probe returns true. */
   readonly yes: Codec<A>;
-  /** What they hold otherwise. */
+  /** Layout if the probe returns false. */
   readonly no: Codec<B>;
-  /** The field that only a value of the layout `yes` has. */
+  /** Name of the field that only values of the layout `yes` have. */
   readonly mark: string;
 }
 
 /**
- * One of two layouts of the same thing, as a probe finds in the bytes. A value is of the first where
- * it has the field `mark`.
+ * Declares a value with one of two layouts; a probe of the bytes chooses. The encoder uses the first layout if
+ * the value has the field `mark`.
  */
 export function probed<A extends object, B extends object>(
   look: Probe<boolean>,
@@ -52,7 +51,7 @@ export function probed<A extends object, B extends object>(
   };
 }
 
-/** A field without bytes that marks a layout: it is there, and `true`. */
+/** A field without bytes that marks a layout; its value is `true`. */
 export const mark: Codec<true> = {
   type: "",
   size: 0,
@@ -61,7 +60,7 @@ export const mark: Codec<true> = {
   encode() {},
 };
 
-/** A structure of which the value shows one field only, the rest being what that needs. */
+/** Declares a structure whose value is that of one field; the other fields only serve to decode it. */
 export function unwrapped<T>(codec: Codec<unknown>, name: string): Codec<T> {
   const field = codec.parts?.[name] ?? codec;
   const { size: _, shape: __, ...shown } = field;
@@ -72,7 +71,7 @@ export function unwrapped<T>(codec: Codec<unknown>, name: string): Codec<T> {
   };
 }
 
-/** A structure in a byte order of its own, which a probe finds, and a field of the value says. */
+/** Declares a structure with its own byte order, which a probe detects and a field of the value repeats. */
 export function ownByteOrder<T>(
   codec: Codec<T>,
   isBigEndian: Probe<boolean>,
@@ -102,7 +101,7 @@ export function ownByteOrder<T>(
   };
 }
 
-/** A number that is the size of the structure that it is in; {@link selfSized} sets it. */
+/** Declares a number that is the size of the enclosing structure; {@link selfSized} sets it. */
 export function ownSize(codec: Codec<number> & { readonly size: number }): HiddenCodec {
   return {
     ...codec as Codec<unknown>,
@@ -112,9 +111,9 @@ export function ownSize(codec: Codec<number> & { readonly size: number }): Hidde
 }
 
 /**
- * A structure that says how many bytes it takes up, itself included: in the u16 at the offset `at`.
+ * Declares a structure whose size in bytes is in the u16 at the offset `at`.
  *
- * @param least The fewest bytes that it takes up.
+ * @param least Minimum size of the structure.
  */
 export function selfSized<T>(codec: Codec<T>, at: number, least: number): Codec<T> {
   const { size: _, shape: __, ...shown } = codec;
@@ -143,7 +142,7 @@ export function selfSized<T>(codec: Codec<T>, at: number, least: number): Codec<
   };
 }
 
-/** Decodes by `codec` what is in the next `size` bytes; what it leaves is left. */
+/** Decodes the next `size` bytes by `codec`; bytes that it does not read stay unread. */
 export function within<T>(
   r: ByteReader,
   size: number,

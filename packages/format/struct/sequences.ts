@@ -3,7 +3,7 @@ import { type Count, counterOf } from "./condition.ts";
 import type { Codec, HiddenCodec, OptionalCodec } from "./codec.ts";
 import { decodeField } from "./structure.ts";
 
-/** Plain bytes, `count` of them. The value is a copy. */
+/** Declares `count` plain bytes. The value is a copy. */
 export function bytes(count: Count): Codec<Uint8Array> {
   const countIn = counterOf(count, 1);
   return {
@@ -21,9 +21,7 @@ export function bytes(count: Count): Codec<Uint8Array> {
   };
 }
 
-/**
- * Bytes that are zero by convention. They appear in the value only if they are not.
- */
+/** Declares bytes that are usually zero. The value has them only if some are not. */
 export function reserved(count: Exclude<Count, "rest">): OptionalCodec<Uint8Array> {
   const fixed = typeof count === "number";
   const countIn = counterOf(count, 1);
@@ -46,11 +44,11 @@ export function reserved(count: Exclude<Count, "rest">): OptionalCodec<Uint8Arra
 }
 
 /**
- * Zeros up to the next multiple of 8 bytes, as they end a record whose last field has any length.
- * They appear in the value only if they are not zeros, or fewer: what a record's writer did not
- * pad has an empty array here.
+ * Zeros up to the next multiple of 8 bytes, after a last field of any length.
+ * The value has them only if they are not zeros, or are fewer: a record without padding has an empty
+ * array here.
  *
- * The position counts from the start of the bytes that are decoded: of the record, or of its body.
+ * The position is relative to the start of the decoded bytes: the record or its body.
  */
 export const padding: OptionalCodec<Uint8Array> = {
   type: "u8[]",
@@ -69,10 +67,10 @@ export const padding: OptionalCodec<Uint8Array> = {
 };
 
 /**
- * Elements one after the other.
+ * Declares consecutive elements.
  *
- * @param element What repeats.
- * @param count How many; {@link counter} declares a length field that goes with it.
+ * @param element Codec of an element.
+ * @param count Number of elements; {@link counter} declares a matching length field.
  */
 export function array<T>(element: Codec<T>, count: Count): Codec<T[]> {
   const least = Math.max(1, element.size ?? 1);
@@ -87,7 +85,7 @@ export function array<T>(element: Codec<T>, count: Count): Codec<T[]> {
     shape: { kind: "array", element: element as Codec<unknown>, count },
     decode(r, scope) {
       const n = countIn(scope, r.context, r);
-      // Checked before anything is allocated: a length that lies must not cost memory.
+      // Checked before the allocation, so that a false length costs no memory.
       if (n * least > r.left) {
         throw r.error(`${element.type}[${n}]: ${r.left} bytes left, expected ${n * least}`);
       }
@@ -115,10 +113,10 @@ export function array<T>(element: Codec<T>, count: Count): Codec<T[]> {
 }
 
 /**
- * Elements one after the other up to the end of the region. What is shorter than `least` is left.
+ * Declares consecutive elements up to the end of the region. A rest of fewer than `least` bytes is not read.
  *
- * @param element What repeats; each takes up at least one byte.
- * @param least Bytes that an element takes up at least.
+ * @param element Codec of an element of at least one byte.
+ * @param least Minimum size of an element in bytes.
  */
 export function repeated<T>(element: Codec<T>, least: number = element.size ?? 1): Codec<T[]> {
   const one = array(element, 1);
@@ -148,10 +146,10 @@ export function repeated<T>(element: Codec<T>, least: number = element.size ?? 1
 }
 
 /**
- * A length field, then a value that takes up exactly this many bytes.
+ * Declares a length field followed by a value of exactly this many bytes.
  *
- * @param length The length in bytes, itself not counted.
- * @param codec The value; its `"rest"` ends where the length says.
+ * @param length Codec of the length in bytes, which does not include the field itself.
+ * @param codec Codec of the value; its `"rest"` ends at the length.
  *
  * @example
  * ```ts
@@ -193,7 +191,7 @@ export function sized<T>(length: Codec<number> | Codec<bigint>, codec: Codec<T>)
 }
 
 /**
- * A length field that the value does not show: it is the `length` of the field named `of`.
+ * Declares a hidden length field: the `length` of the field named `of`.
  *
  * @example
  * ```ts
@@ -222,7 +220,7 @@ export function counter(codec: Codec<number> | Codec<bigint>, of: string): Hidde
   };
 }
 
-/** A {@link Count} that is the value of the field `name` before it. */
+/** A {@link Count} that is the value of the earlier field `name`. */
 export function countedBy(name: string): { readonly field: string } {
   return { field: name };
 }

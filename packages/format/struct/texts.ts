@@ -2,7 +2,7 @@ import type { ByteReader, ByteWriter } from "./cursor.ts";
 import { decodeText, encodeText } from "../text/text.ts";
 import type { Codec, FixedCodec } from "./codec.ts";
 
-/** Reads the text in `r.bytes[at, end)`: up to the first NUL; the rest is padding. */
+/** Decodes the text in `r.bytes[at, end)` up to the first NUL; keeps unusual padding as residue. */
 function takeText(r: ByteReader, at: number, end: number, canonicalPad: number): string {
   let stop = r.bytes.indexOf(0, at);
   if (stop < 0 || stop > end) stop = end;
@@ -13,7 +13,7 @@ function takeText(r: ByteReader, at: number, end: number, canonicalPad: number):
   return decodeText(r.bytes.subarray(at, stop));
 }
 
-/** `unit` > 0: a NUL and zeros up to a multiple of `unit`; otherwise zeros up to `-unit` bytes. */
+/** `unit` > 0: a NUL and zeros up to a multiple of `unit`; otherwise, zeros up to a total of `-unit` bytes. */
 function canonicalPadOf(unit: number, length: number): number {
   return unit > 0 ? unit - length % unit : Math.max(0, -unit - length);
 }
@@ -27,8 +27,8 @@ function putText(w: ByteWriter, text: string, canonicalPad: number): void {
 }
 
 /**
- * `char[size]`: text up to the first NUL. What follows it is kept in `<name>_pad` where it is not
- * zeros.
+ * Declares `char[size]`: text up to the first NUL. If the bytes after it are not all zeros, they are kept in
+ * `<name>_pad`.
  */
 export function chars(size: number): FixedCodec<string> {
   return {
@@ -50,7 +50,7 @@ export function chars(size: number): FixedCodec<string> {
 }
 
 /**
- * Text that fills the rest of a record: NUL-terminated, zero-padded to a multiple of `unit` bytes.
+ * Declares text that fills the rest of a record: NUL-terminated, zero-padded to a multiple of `unit` bytes.
  * Other padding is kept in `<name>_pad`.
  */
 export function paddedTo(unit: number): Codec<string> {
@@ -72,7 +72,7 @@ export function paddedTo(unit: number): Codec<string> {
  */
 export const paddedText: Codec<string> = paddedTo(8);
 
-/** Text that fills the rest of the region, whatever bytes it is made of. */
+/** Text that fills the rest of the region, including any NULs. */
 export const restText: Codec<string> = {
   type: "char[]",
   display: { as: "text" },
@@ -87,7 +87,7 @@ export const restText: Codec<string> = {
  * `perf_header_string`: a u32 length, then that many bytes of NUL-terminated text.
  *
  * perf rounds the length up to 64 (`NAME_ALIGN` in `tools/perf/util/header.c`); other writers do
- * not, and what is not the usual padding is kept in `<name>_pad`.
+ * not. Unusual padding is kept in `<name>_pad`.
  */
 export const headerString: Codec<string> = {
   type: "perf_header_string",

@@ -1,32 +1,32 @@
 import type { Codec } from "./codec.ts";
 import type { Count, Test } from "./condition.ts";
 
-// The steps of a walk, each STEP words: what to do, the slot that it concerns, and a number.
+// A walk's steps, STEP words each: an opcode, the slot of a field, and a number.
 const STEP = 3;
-/** The field of `slot` is here and has `number` bytes. */
+/** The field of `slot` starts here and has `number` bytes. */
 const FIELD = 0;
-/** A u64 that counts the elements of the field of `slot`. */
+/** A u64 with the number of elements of `slot`. */
 const COUNT64 = 1;
-/** A u32 that does. */
+/** A u32 with the number of elements of `slot`. */
 const COUNT32 = 2;
-/** The elements that were counted for `slot`, of `number` bytes each. */
+/** The counted elements of `slot`, of `number` bytes each. */
 const ELEMENTS = 3;
-/** Elements of 8 bytes in the field of `slot`, as many as were counted for the slot `number`. */
+/** The elements of `slot`, 8 bytes each; their count is that of the slot `number`. */
 const AS_MANY = 4;
-/** Where the u64 in the field of `slot` is 0: go on after `number` steps. */
+/** If the u64 in the field of `slot` is 0, skip `number` steps. */
 const UNLESS_ZERO = 5;
-/** Where nothing was counted for `slot`: go on after `number` steps. */
+/** If the count of `slot` is 0, skip `number` steps. */
 const UNLESS_NONE = 6;
-/** The field of `slot` is not there (yet). */
+/** Marks the field of `slot` as absent; a later step may find it. */
 const ABSENT = 7;
-/** The field of `slot` has all bytes that are left, and is counted in `number` bytes each. */
+/** The field of `slot` has all remaining bytes; its count is in units of `number` bytes. */
 const REST = 8;
 
-/** A declaration that a walk has no steps through: what it declares has to be decoded. */
+/** Error for a declaration that no walk supports: its values have to be decoded. */
 export class NoWalk extends TypeError {}
 
 /**
- * Numbers of all fields of a declaration, by path: `branch_stack.entries` is inside of another field.
+ * Numbers all fields of a declaration, by path: `branch_stack.entries` is a nested field.
  *
  * @param codec The declaration.
  */
@@ -54,27 +54,27 @@ function number(codec: Codec<unknown>, path: string, slots: Map<string, number>)
   }
 }
 
-/** Makes the steps through fields. */
+/** Compiles fields to the steps of a walk. */
 class Steps {
   readonly words: number[] = [];
-  /** How many elements fields have in all records: registers. */
+  /** Element counts that are the same in all records: of registers. */
   readonly fixedCounts: [slot: number, count: number][] = [];
   readonly #slots: ReadonlyMap<string, number>;
-  /** The field whose elements a count counts. */
+  /** Slot of the counted field, by the path of the count. */
   readonly #counted = new Map<string, number>();
 
   constructor(slots: ReadonlyMap<string, number>) {
     this.#slots = slots;
   }
 
-  /** Adds the steps through a field; `path` ends in its name. */
+  /** Appends the steps for a field; `path` ends in its name. */
   add(codec: Codec<unknown>, path: string): void {
     const { shape } = codec;
     const parent = path.slice(0, path.lastIndexOf(".") + 1);
     switch (shape?.kind) {
       case "struct": {
         const fields = Object.entries(codec.parts ?? {});
-        // What is inside of it has a place of its own in it: `layoutOf`.
+        // Fields inside a structure of fixed size have fixed offsets in it: `layoutOf`.
         this.#put(FIELD, path, codec.size ?? 0);
         if (codec.size !== undefined) this.fixedCounts.push([this.#slot(path), fields.length]);
         else for (const [name, part] of fields) this.add(part, `${path}.${name}`);
@@ -83,10 +83,10 @@ class Steps {
       case "gathered":
         return this.add(shape.of, path);
       case "counter": {
-        const of = parent + shape.of;
+        const counted = parent + shape.of;
         if (codec.size !== 8 && codec.size !== 4) throw new NoWalk(`${path}: ${codec.type} counts`);
-        this.#counted.set(path, this.#slot(of));
-        return this.#put(codec.size === 8 ? COUNT64 : COUNT32, of, 0);
+        this.#counted.set(path, this.#slot(counted));
+        return this.#put(codec.size === 8 ? COUNT64 : COUNT32, counted, 0);
       }
       case "array":
         return this.#elements(path, parent, shape.count, shape.element.size);
@@ -144,30 +144,30 @@ class Steps {
 }
 
 /**
- * Finds the fields of a record that have no fixed place: a table of steps, made from the declaration, is
- * followed through each record.
+ * Locates the fields of a record without a fixed offset: follows a table of steps, compiled from the declaration,
+ * through each record.
  *
- * One object serves any number of records, and nothing is allocated for a record.
+ * One object serves any number of records and allocates nothing per record.
  */
 export class Walk {
-  /** Where each field is, by its slot: an index into the bytes, or -1 if it is not there. */
+  /** Position of each field by slot: an index into the bytes, or -1 if it is absent. */
   readonly positions: Int32Array<ArrayBuffer>;
-  /** How many elements or bytes each field has that is counted, by its slot. */
+  /** Number of elements or bytes of each counted field, by slot. */
   readonly counts: Int32Array<ArrayBuffer>;
-  /** First byte after the last field. */
+  /** Position after the last field. */
   end: number = 0;
 
   readonly #first: number;
   readonly #steps: Int32Array<ArrayBuffer>;
 
   /**
-   * Prepares for records of one declaration.
+   * Creates a walk for records of one declaration.
    *
-   * @param fields The fields to be found, by name, in the order of the bytes: what is left of their
-   * declarations for the records' event and `misc`.
-   * @param first Where the first of them is, from the start of the record.
-   * @param slots The slots of all fields, by path: {@link slotsOf}.
-   * @throws {NoWalk} If only decoding finds the fields.
+   * @param fields The fields to locate, by name and in disk order, with their declarations
+   * specialized for the records' event and `misc`.
+   * @param first Offset of the first of these fields, from the start of the record.
+   * @param slots Slots of all fields, by path: {@link slotsOf}.
+   * @throws {NoWalk} If the fields can be located only by decoding.
    */
   constructor(
     fields: readonly (readonly [name: string, codec: Codec<unknown>])[],
@@ -184,9 +184,9 @@ export class Walk {
   }
 
   /**
-   * Finds the fields of the record in `[start, end)` of `view`.
+   * Locates the fields of the record in `[start, end)` of `view`.
    *
-   * @returns `false` where a length in the record does not fit into it.
+   * @returns `false` if a length in the record exceeds the record.
    */
   locate(view: DataView, start: number, end: number, littleEndian: boolean): boolean {
     const { positions, counts } = this;

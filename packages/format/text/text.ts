@@ -5,10 +5,10 @@ const encoder = new TextEncoder();
 const ESCAPE = 0xdc00;
 
 /**
- * Decodes bytes as UTF-8 without losing any of them.
+ * Decodes bytes as UTF-8 without loss.
  *
- * The kernel's names and paths are bytes, not text. A byte that is not part of valid UTF-8 becomes
- * the lone surrogate `U+DC00 + byte`, which {@link encodeText} turns back into that byte, so that
+ * The kernel's names and paths are bytes, not text. A byte outside of valid UTF-8 becomes
+ * the lone surrogate `U+DC00 + byte`, which {@link encodeText} converts back, so that
  * `encodeText(decodeText(bytes))` is `bytes` for all input.
  *
  * @example
@@ -41,7 +41,7 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Length of the valid UTF-8 sequence at `at`, or 0 if there is none. */
+/** Returns the length of the valid UTF-8 sequence at `at`, or 0. */
 function sequenceLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] as number;
   const length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -73,7 +73,7 @@ function decodeEscaped(bytes: Uint8Array): string {
 }
 
 /**
- * Encodes a string as UTF-8; a lone surrogate that {@link decodeText} made becomes its byte again.
+ * Encodes a string as UTF-8; a lone surrogate from {@link decodeText} becomes its byte again.
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ export function encodeText(text: string): Uint8Array {
   const out = new Uint8Array(3 * text.length);
   let at = 0;
   let from = 0;
-  // An escape is a low surrogate that no high one precedes; what lies between is plain text.
+  // An escaped byte is a low surrogate without a high one before it. The text between two of them is plain.
   for (const { 0: escape, index } of text.matchAll(/(?<![\ud800-\udbff])[\udc80-\udcff]/g)) {
     if (index > from) at += encoder.encodeInto(text.slice(from, index), out.subarray(at)).written;
     out[at++] = escape.charCodeAt(0) - ESCAPE;

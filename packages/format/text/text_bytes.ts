@@ -1,29 +1,29 @@
 /**
- * Numbers and fixed text written as bytes, through tables: no strings and no `bigint` in a loop over
- * records, and nothing allocated.
+ * Numbers and constant text written as bytes through tables: loops over records use no strings, no `bigint`,
+ * and allocate nothing.
  *
- * Each function writes at `p` and returns the position after the text. There has to be room: a
- * function may write up to {@link OVERSHOOT} bytes beyond the text, which are to be overwritten.
- * 64-bit words come as two 32-bit halves, signed or not.
+ * Each function writes at `p` and returns the position after the text. The caller provides room: a
+ * function may write up to {@link OVERSHOOT} bytes after the text, which are to be overwritten.
+ * A 64-bit word is passed as two 32-bit halves, signed or unsigned.
  *
  * @module
  */
 
-/** Maximum number of bytes that a function of this module writes beyond its text. */
+/** Maximum number of bytes that a function of this module writes after its text. */
 export const OVERSHOOT = 8;
 
-/** Byte order of the machine that this runs on. */
+/** Whether this machine is little-endian. */
 export const LITTLE_ENDIAN: boolean = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-// The tables are made each time that a tool starts: plain loops, no strings.
+// The tables are filled at each start of a tool, so the loops use no strings.
 
 /** `00` … `ff` as two ASCII bytes each; the first digit is in the low byte. */
 export const HEX2: Uint16Array<ArrayBuffer> = new Uint16Array(256);
 for (let b = 0; b < 256; b++) HEX2[b] = hexDigit(b >> 4) | hexDigit(b & 15) << 8;
 
-/** Four hexadecimal digits of 16 bits as ASCII bytes, the first in the low byte. */
+/** Returns the four hexadecimal digits of a 16-bit number as ASCII bytes, the first in the low byte. */
 export function hex4(n: number): number {
-  // Not a table of all: that would take up much of a CPU's cache.
+  // A table of all 16-bit numbers would occupy too much of the CPU's cache.
   return (HEX2[n >>> 8] as number) | (HEX2[n & 0xff] as number) << 16;
 }
 
@@ -40,32 +40,32 @@ function hexDigit(n: number): number {
   return n < 10 ? 0x30 + n : 0x57 + n;
 }
 
-/** How many hexadecimal digits an unsigned 32-bit integer has. */
+/** Returns the number of hexadecimal digits of an unsigned 32-bit integer. */
 export function hexDigits(n: number): number {
   return (35 - Math.clz32(n | 1)) >> 2;
 }
 
-/** How many decimal digits an unsigned 32-bit integer has. */
+/** Returns the number of decimal digits of an unsigned 32-bit integer. */
 export function decimalDigits(n: number): number {
   if (n < 1e5) return n < 100 ? (n < 10 ? 1 : 2) : n < 1e3 ? 3 : n < 1e4 ? 4 : 5;
   return n < 1e7 ? (n < 1e6 ? 6 : 7) : n < 1e8 ? 8 : n < 1e9 ? 9 : 10;
 }
 
-/** Writes a text that has no characters beyond ASCII, and nothing beyond it. */
+/** Writes an ASCII text, without overshoot. */
 export function putAscii(out: DataView, p: number, text: string): number {
   for (let i = 0; i < text.length; i++) out.setUint8(p + i, text.charCodeAt(i));
   return p + text.length;
 }
 
-/** Writes bytes as they are, and nothing beyond them. */
+/** Writes bytes unchanged, without overshoot. */
 export function putBytes(out: DataView, p: number, from: Uint8Array): number {
   for (let i = 0; i < from.length; i++) out.setUint8(p + i, from[i] as number);
   return p + from.length;
 }
 
 /**
- * Writes the bytes of `from[start, …)` up to a NUL, or to `end`: a name, which stays in its line. An end
- * of line in it is written as `\\n`, so that there may be twice as many bytes.
+ * Writes the bytes of the name `from[start, …)` up to a NUL, or to `end`. A line feed in it is
+ * written as `\\n`, so the output may be twice as long.
  */
 export function putUntilNul(
   out: DataView,
@@ -112,8 +112,8 @@ export function putHex16(out: DataView, p: number, hi: number, lo: number): numb
 }
 
 /**
- * Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. Nothing is written beyond four
- * digits or more.
+ * Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. Texts of at least four digits
+ * have no overshoot.
  */
 export function putHex(out: DataView, p: number, hi: number, lo: number): number {
   return hi === 0 ? putHexUpTo8(out, p, lo) : putHex8(out, putHexUpTo8(out, p, hi), lo);
@@ -157,13 +157,13 @@ export function putHexBytes(
   return i < to ? putHex2(out, p, bytes[i] as number) : p;
 }
 
-/** Writes all four digits of a number below 10^4. */
+/** Writes a number below 10^4 with all four digits. */
 export function putDecimal4(out: DataView, p: number, n: number): number {
   out.setInt32(p, DECIMAL4[n] as number, true);
   return p + 4;
 }
 
-/** Writes all eight digits of a number below 10^8. */
+/** Writes a number below 10^8 with all eight digits. */
 export function putDecimal8(out: DataView, p: number, n: number): number {
   const high = n / 10000 | 0;
   out.setInt32(p, DECIMAL4[high] as number, true);
@@ -171,7 +171,7 @@ export function putDecimal8(out: DataView, p: number, n: number): number {
   return p + 8;
 }
 
-/** The digits of a number below 10^4 without the leading zeros. */
+/** Writes a number below 10^4 without leading zeros. */
 function putUpTo4(out: DataView, p: number, n: number): number {
   const skip = n < 10 ? 3 : n < 100 ? 2 : n < 1000 ? 1 : 0;
   out.setInt32(p, (DECIMAL4[n] as number) >>> 8 * skip, true);
@@ -184,7 +184,7 @@ function putUpTo8(out: DataView, p: number, n: number): number {
   return putDecimal4(out, putUpTo4(out, p, high), n - high * 10000);
 }
 
-/** Writes an integer of at most 53 bits in decimal; a negative one with its sign. */
+/** Writes an integer of at most 53 bits in decimal, with a sign if it is negative. */
 export function putDecimal(out: DataView, p: number, n: number): number {
   if (n < 0) {
     out.setUint8(p++, 0x2d);
@@ -217,15 +217,15 @@ export function putDecimal64(out: DataView, p: number, hi: number, lo: number): 
   return putDecimal4(out, p + 2, six - two * 10000);
 }
 
-/** Whole seconds of a time in nanoseconds. */
+/** Returns the whole seconds of a time in nanoseconds. */
 export function wholeSeconds(hi: number, lo: number): number {
-  // The quotient of doubles is at most one off, since a second is more than what they round.
+  // The quotient of doubles is off by at most one, since a second exceeds their rounding error.
   const near = Math.floor(((hi >>> 0) * 2 ** 32 + (lo >>> 0)) / 1e9);
   const rest = restOfSeconds(lo, near);
   return rest < 1e9 ? near : rest < 2e9 ? near + 1 : near - 1;
 }
 
-/** Nanoseconds of a time beyond its whole seconds: less than 2^32, so that lower halves say it. */
+/** Returns the nanoseconds of a time beyond its whole seconds. They are below 2^32, so the lower halves suffice. */
 export function restOfSeconds(lo: number, seconds: number): number {
   return lo - Math.imul(seconds % 2 ** 32 | 0, 1e9) >>> 0;
 }
@@ -238,7 +238,7 @@ export function putSigned64(out: DataView, p: number, hi: number, lo: number): n
   return putDecimal64(out, p + 1, ~hi + (low === 0 ? 1 : 0), low);
 }
 
-/** {@link putHex16} of the 64-bit word at `at` of `from`. */
+/** Writes the 64-bit word at `at` of `from` like {@link putHex16}. */
 export function putHex16At(
   out: DataView,
   p: number,
@@ -249,7 +249,7 @@ export function putHex16At(
   return putHex16(out, p, from.getInt32(le ? at + 4 : at, le), from.getInt32(le ? at : at + 4, le));
 }
 
-/** {@link putPrefixedHex} of the 64-bit word at `at` of `from`. */
+/** Writes the 64-bit word at `at` of `from` like {@link putPrefixedHex}. */
 export function putPrefixedHexAt(
   out: DataView,
   p: number,
@@ -261,7 +261,7 @@ export function putPrefixedHexAt(
   return putPrefixedHex(out, p, hi, from.getInt32(le ? at : at + 4, le));
 }
 
-/** {@link putDecimal64} of the 64-bit word at `at` of `from`. */
+/** Writes the 64-bit word at `at` of `from` like {@link putDecimal64}. */
 export function putDecimal64At(
   out: DataView,
   p: number,
@@ -274,8 +274,8 @@ export function putDecimal64At(
 }
 
 /**
- * A text that is written many times: eight bytes a store where it is ASCII. They go as float64;
- * ASCII is never the bits of a NaN, of which not all survive. Other text goes byte by byte.
+ * A text that is written many times. ASCII text is written in stores of eight bytes, as float64; ASCII is
+ * never a NaN, whose bits are not all preserved. Other text is written byte by byte.
  *
  * @example
  * ```ts
@@ -289,12 +289,12 @@ export function putDecimal64At(
  * ```
  */
 export class Piece {
-  /** Its bytes. */
+  /** Length in bytes. */
   readonly length: number;
   readonly #wide: Float64Array;
   readonly #bytes: Uint8Array | undefined;
 
-  /** Takes the bytes of a text. */
+  /** Prepares the bytes of a text. */
   constructor(bytes: Uint8Array) {
     this.length = bytes.length;
     const padded = new Uint8Array(Math.max(8, bytes.length + 7 & ~7));
@@ -303,11 +303,11 @@ export class Piece {
     this.#bytes = bytes.every((byte) => byte < 0x7f) ? undefined : padded.subarray(0, this.length);
   }
 
-  /** Writes it; returns the position after it. */
+  /** Writes the text; returns the position after it. */
   put(out: DataView, p: number): number {
     const { length } = this;
     if (this.#bytes !== undefined) return putBytes(out, p, this.#bytes);
-    // In the machine's byte order, in which the words were made. Most texts are short.
+    // The stores use this machine's byte order, like the words. Most texts fit into one or two.
     const wide = this.#wide;
     out.setFloat64(p, wide[0] as number, LITTLE_ENDIAN);
     if (length > 8) {
@@ -322,7 +322,7 @@ export class Piece {
 
 const encoder = new TextEncoder();
 
-/** A text that is written many times. */
+/** Prepares a text that is written many times. */
 export function piece(text: string): Piece {
   return new Piece(encoder.encode(text));
 }

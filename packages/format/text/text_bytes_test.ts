@@ -30,7 +30,7 @@ import {
 const bytes = new Uint8Array(256);
 const out = new DataView(bytes.buffer);
 
-/** What `put` writes; checks that it says where it ends, and writes no more than it may beyond. */
+/** Returns the text that `put` writes; checks its end, and that the overshoot stays within the limit. */
 function written(put: (p: number) => number): string {
   bytes.fill(0x23);
   const end = put(3);
@@ -47,14 +47,14 @@ const EDGES = [
   ...Array.from({ length: 20 }, (_, i) => 10n ** BigInt(i)),
 ]
   .flatMap((n) => [n, n + 1n, n === 0n ? (1n << 64n) - 1n : n - 1n]);
-/** Words of all lengths: as many bits as the first number says. */
+/** Words of all lengths: the first number is the number of bits. */
 const word = fc.oneof(
   fc.tuple(fc.integer({ min: 0, max: 64 }), fc.bigInt(0n, 2n ** 64n - 1n))
     .map(([bits, all]) => BigInt.asUintN(bits, all)),
   fc.constantFrom(...EDGES),
 );
 
-Deno.test("any 64-bit word in hexadecimal and decimal, from signed halves and unsigned ones", () => {
+Deno.test("putHex, putDecimal64 and others: any 64-bit word from signed or unsigned halves gives its digits", () => {
   const record = new DataView(new ArrayBuffer(8));
   const check = (n: bigint, le: boolean): void => {
     const hex = n.toString(16);
@@ -80,7 +80,7 @@ Deno.test("any 64-bit word in hexadecimal and decimal, from signed halves and un
   fc.assert(fc.property(word, fc.boolean(), check), { numRuns: 1000 });
 });
 
-Deno.test("seconds of any time, and what is left of it", () => {
+Deno.test("wholeSeconds, restOfSeconds: any time gives its seconds and nanoseconds", () => {
   const check = (n: bigint): void => {
     const [hi, lo] = [Number(n >> 32n) | 0, Number(n & 0xffff_ffffn) | 0];
     const seconds = wholeSeconds(hi, lo);
@@ -88,14 +88,14 @@ Deno.test("seconds of any time, and what is left of it", () => {
     assertEquals(BigInt(restOfSeconds(lo, seconds)), n % 1_000_000_000n);
   };
   for (const edge of EDGES) check(BigInt.asUintN(64, edge));
-  // Near whole seconds, where a rounded quotient is one off.
+  // Near whole seconds, a rounded quotient is off by one.
   for (let second = 1n; second < 1n << 34n; second *= 2n) {
     for (let ns = -3n; ns <= 3n; ns++) check((second + 1n) * 1_000_000_000n + ns);
   }
   fc.assert(fc.property(word, check));
 });
 
-Deno.test("any 32-bit word, and any number of four and eight digits", () => {
+Deno.test("putHex8, putDecimal8 and others: any 32-bit word gives its digits", () => {
   fc.assert(fc.property(word, (big) => {
     const n = Number(big & 0xffff_ffffn);
     const hex = n.toString(16);
@@ -112,7 +112,7 @@ Deno.test("any 32-bit word, and any number of four and eight digits", () => {
   }));
 });
 
-Deno.test("any integer in decimal", () => {
+Deno.test("putDecimal: any integer gives its digits", () => {
   fc.assert(fc.property(fc.maxSafeInteger(), fc.integer({ min: 0, max: 52 }), (n, shift) => {
     const shorter = Math.trunc(n / 2 ** shift);
     assertEquals(written((p) => putDecimal(out, p, shorter)), String(shorter));
@@ -124,7 +124,7 @@ Deno.test("any integer in decimal", () => {
   }
 });
 
-Deno.test("bytes as pairs of digits, and as they are", () => {
+Deno.test("putHexBytes, putBytes: any bytes give their digits, or themselves", () => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (from) => {
     const hex = Array.from(from, (byte) => byte.toString(16).padStart(2, "0")).join("");
     assertEquals(written((p) => putHexBytes(out, p, from, 0, from.length)), hex);
@@ -133,11 +133,11 @@ Deno.test("bytes as pairs of digits, and as they are", () => {
   }));
 });
 
-Deno.test("pieces of text and names", () => {
+Deno.test("piece, putAscii, putUntilNul: write their text", () => {
   fc.assert(fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), (text) => {
     assertEquals(written((p) => piece(text).put(out, p)), text);
   }));
-  // Eight bytes that are a NaN, of which not all bits survive as a number.
+  // The eight bytes of a NaN, which is not preserved as a number.
   assertEquals(piece("\x01\x02\x03\x04\x05\x06\u07ff").length, 8);
   assertEquals(
     written((p) => piece("\x01\x02\x03\x04\x05\x06\u07ff").put(out, p)),

@@ -1,8 +1,8 @@
 import { decodeText, encodeText } from "./text.ts";
 
 /**
- * Characters that must not act on a terminal: controls, including escape sequences and line ends; line
- * and paragraph separators; marks that change the direction of text. A lone surrogate stands for a byte
+ * Characters with an effect on a terminal: control characters, including escape sequences and line ends; line
+ * and paragraph separators; marks that change the direction of text. A lone surrogate represents a byte
  * that is not UTF-8 (see `decodeText`).
  */
 const INVISIBLE =
@@ -11,10 +11,10 @@ const INVISIBLE =
 const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
- * Makes a name from a recording fit for a table or a message: a command, a path or an event may hold
- * whatever a program chose, among it what moves the cursor, clears the screen or begins a line.
+ * Makes a name from a recording safe for a table or a message. Commands, paths and events may contain
+ * any characters, including ones that move the cursor, clear the screen or begin a line.
  *
- * @returns The text with `\n`, `\x1b` or `\u202e` in place of what would act.
+ * @returns The text with escapes such as `\n`, `\x1b` or `\u202e` for these characters.
  *
  * @example
  * ```ts
@@ -26,7 +26,7 @@ const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t"
  * ```
  */
 export function visible(text: string): string {
-  // Nearly all are plain, which is quicker to see.
+  // Nearly all texts are plain ASCII, which this check finds faster.
   if (/^[ -~]*$/.test(text)) return text;
   return text.replace(INVISIBLE, (found) => {
     const code = found.charCodeAt(0);
@@ -36,10 +36,10 @@ export function visible(text: string): string {
 }
 
 /**
- * The same for text of several lines that goes to a terminal in pieces: ends of lines and tabs stay.
+ * Makes text of several lines safe for a terminal, piece by piece; keeps line feeds and tabs.
  *
- * A piece may end within a character, whose bytes then wait for the next piece: what they are is not
- * known before. The pieces together give what all of the text would.
+ * A piece may end within a character. Its bytes then wait for the next piece, since their meaning is not yet
+ * known. The concatenated output is that of the whole text.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ export function visible(text: string): string {
 export class VisibleText {
   #held: Uint8Array = new Uint8Array(0);
 
-  /** Takes a piece of UTF-8; returns what can be shown by now. */
+  /** Adds a piece of UTF-8; returns the text that is complete so far. */
   take(bytes: Uint8Array): Uint8Array {
     if (this.#held.length === 0 && isPlain(bytes)) return bytes;
     const all = new Uint8Array(this.#held.length + bytes.length);
@@ -65,7 +65,7 @@ export class VisibleText {
     return shown(all.subarray(0, end));
   }
 
-  /** Returns what is left: bytes of a character that did not end. */
+  /** Returns the rest: the bytes of an incomplete character. */
   end(): Uint8Array {
     const rest = shown(this.#held);
     this.#held = new Uint8Array(0);
@@ -73,7 +73,7 @@ export class VisibleText {
   }
 }
 
-/** Whether there is nothing but ASCII that can be seen, ends of lines and tabs: nearly all text. */
+/** Whether the bytes are only visible ASCII, line feeds and tabs, as in nearly all text. */
 function isPlain(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number;
@@ -82,7 +82,7 @@ function isPlain(bytes: Uint8Array): boolean {
   return true;
 }
 
-/** How many bytes at the end may be the beginning of a character. */
+/** Returns the number of bytes at the end that may begin an incomplete character. */
 function unfinished(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] as number;
@@ -100,8 +100,7 @@ function shown(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The bytes of a name that stays in its line, in text that is as perf's otherwise: an end of line in it is
- * written as `\\n`.
+ * Escapes line feeds in a name as `\\n`, for text whose other characters stay as perf prints them.
  *
  * @example
  * ```ts
@@ -118,8 +117,8 @@ export function inLine(name: Uint8Array): Uint8Array {
 }
 
 /**
- * A cell of CSV that no spreadsheet takes for a formula: text that begins with `=`, `+`, `-` or `@` gets
- * an apostrophe in front, as OWASP recommends. Numbers and a lone sign stay as they are.
+ * Protects a CSV cell against evaluation in a spreadsheet: text that begins with `=`, `+`, `-` or `@` gets
+ * an apostrophe in front, as OWASP recommends. Numbers and a single sign stay unchanged.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { decodeText } from "./text.ts";
 import { visible, VisibleText } from "./visible.ts";
 
-Deno.test("visible: what acts is shown, all else stays", () => {
+Deno.test("visible: control and direction characters are escaped, others stay", () => {
   const cases: [string, string][] = [
     ["", ""],
     ["[kernel.kallsyms]_text", "[kernel.kallsyms]_text"],
@@ -21,7 +21,7 @@ Deno.test("visible: what acts is shown, all else stays", () => {
   }));
 });
 
-Deno.test("on a terminal: whatever the bytes and their pieces, nothing acts but tab and line end", () => {
+Deno.test("VisibleText: any bytes in any pieces give UTF-8 without control characters but tab and line feed", () => {
   const acting = [
     "\x1b[2J",
     "\x9b1A",
@@ -56,7 +56,7 @@ Deno.test("on a terminal: whatever the bytes and their pieces, nothing acts but 
     ) => a - b);
     const whole = show([bytes]);
     assertEquals(show(edges.slice(1).map((end, i) => bytes.slice(edges[i], end))), whole);
-    // Strictly: no byte that is no UTF-8 either, which some terminals take for a control of 8 bits.
+    // The decoder is strict, because some terminals interpret a byte that is not UTF-8 as an 8-bit control.
     const text = new TextDecoder("utf-8", { fatal: true }).decode(whole).replace(/[\n\t]/g, "");
     assert(
       !/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text),

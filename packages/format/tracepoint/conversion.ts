@@ -1,18 +1,18 @@
 import { TracepointSyntaxError } from "./tokens.ts";
 
-/** Maximum width of a field and number of digits: the kernel's formats have at most 2 digits. */
+/** Maximum width and number of digits of a conversion. The kernel's formats have at most 2 digits. */
 const MAX_WIDTH = 1024;
 
-/** A part of a print format: text, or how an argument is printed. */
+/** A part of a print format: text, or the conversion of an argument. */
 export type FormatPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "conversion"; readonly conversion: Conversion };
 
-/** A conversion of `printf`, with those that the kernel adds to `%p`. */
+/** A `printf` conversion, including the kernel's extensions of `%p`. */
 export interface Conversion {
   /** `d`, `u`, `x`, `X`, `o`, `c`, `s` or `p`. */
   readonly letter: string;
-  /** What follows `%p`: `S`, `I4`, `ISpc`, `M`, `Ub`, `h`. */
+  /** The letters after `%p`: `S`, `I4`, `ISpc`, `M`, `Ub`, `h`. */
   readonly pointer: string;
   /** Bits of the value. */
   readonly bits: 8 | 16 | 32 | 64;
@@ -24,11 +24,11 @@ export interface Conversion {
   readonly alternate: boolean;
   /** `+` */
   readonly plus: boolean;
-  /** A space before what is not negative. */
+  /** ` `: a space before numbers that are not negative. */
   readonly space: boolean;
-  /** Least characters; `undefined` if an argument says them. */
+  /** Minimum number of characters; `undefined` if an argument has it. */
   readonly width: number | undefined;
-  /** Least digits, or most characters; -1 for none, `undefined` if an argument says it. */
+  /** Minimum number of digits, or maximum number of characters; -1 if unset, `undefined` if an argument has it. */
   readonly precision: number | undefined;
 }
 
@@ -39,9 +39,9 @@ const POINTER =
   /^(?:[FfSs](?!w)|[Mm][RF]?|[Ii](?:4[hnlb]?|6c?|S[pfsc]*[hnlb]?c?)|U[LlBb]?|h[CDN]?|bl?)/;
 
 /**
- * Reads a print format.
+ * Parses a print format.
  *
- * @throws {TracepointSyntaxError} If it has a conversion that is not understood.
+ * @throws {TracepointSyntaxError} If the format has an unknown conversion.
  *
  * @example
  * ```ts
@@ -105,13 +105,13 @@ function limited(digits: string): number {
   return value;
 }
 
-/** Keeps a width or precision that an argument says within bounds. */
+/** Limits a width or precision that comes from an argument. */
 export function limitedWidth(value: bigint): number {
   const width = Number(BigInt.asIntN(32, value));
   return Math.max(-1, Math.min(width, MAX_WIDTH));
 }
 
-/** Writes a number as `printf` does. */
+/** Formats a number like `printf`. */
 export function formatNumber(
   value: bigint,
   { letter, bits, left, zeros, alternate, plus, space }: Conversion,

@@ -4,20 +4,20 @@ import { atomValue, binaryValue, castBits, castTo, unaryValue } from "./values.t
 import type { TracepointField, TracepointFormat } from "./format_file.ts";
 import type { TraceData } from "./trace_data.ts";
 
-/** The value of an expression: 64 bits, unsigned. */
+/** Evaluates an expression to an unsigned 64-bit number. */
 export type NumberOf = (data: TraceData) => bigint;
 
-/** Where the bytes of an expression are, from the start of the raw data. */
+/** Position of an expression's bytes, from the start of the raw data. */
 export interface Span {
-  /** The first byte. */
+  /** Offset of the first byte. */
   readonly offset: number;
-  /** How many there are. */
+  /** Number of bytes. */
   readonly size: number;
 }
 
 const EMPTY: Span = { offset: 0, size: 0 };
 
-/** The fields of formats by their names; of several with one name, the first. */
+/** Fields of each format by name. If a name occurs twice, the first field counts. */
 const FIELDS = new WeakMap<TracepointFormat, Map<string, TracepointField>>();
 
 /** Finds a field by its name. */
@@ -33,7 +33,7 @@ export function fieldOf(format: TracepointFormat, name: string): TracepointField
   return byName.get(name);
 }
 
-/** Where a field's data is: its own bytes, or what it refers to. */
+/** Compiles the position of a field's data: the field itself, or the data that it refers to. */
 export function spanOf(field: TracepointField): (data: TraceData) => Span {
   const { offset, size, dynamic } = field;
   if (dynamic === "no") return () => ({ offset, size });
@@ -44,7 +44,7 @@ export function spanOf(field: TracepointField): (data: TraceData) => Span {
   };
 }
 
-/** Where the bytes are that an expression names: a field, or dynamic data; else nothing. */
+/** Compiles the position of the bytes of a field or dynamic array; of other expressions, an empty range. */
 export function bytesOf(
   expression: Expression,
   format: TracepointFormat,
@@ -67,8 +67,8 @@ export function bytesOf(
 }
 
 /**
- * Prepares the value of an expression, by the rules of libtraceevent (`eval_num_arg`): 64 unsigned
- * bits all the way, names are 0, and so is what is no number.
+ * Compiles an expression to a number by the rules of libtraceevent (`eval_num_arg`): 64 unsigned
+ * bits throughout; names, and expressions that are not numbers, are 0.
  */
 export function numberOf(expression: Expression, format: TracepointFormat): NumberOf {
   switch (expression.kind) {
@@ -84,8 +84,8 @@ export function numberOf(expression: Expression, format: TracepointFormat): Numb
     }
     case "cast": {
       const bits = castBits(expression.type);
-      const of = numberOf(expression.of, format);
-      return bits === undefined ? of : (data) => BigInt.asUintN(bits, of(data));
+      const operand = numberOf(expression.of, format);
+      return bits === undefined ? operand : (data) => BigInt.asUintN(bits, operand(data));
     }
     case "sizeof": {
       const size = sizeOf(expression.type, format);
@@ -93,8 +93,8 @@ export function numberOf(expression: Expression, format: TracepointFormat): Numb
     }
     case "unary": {
       const { operator } = expression;
-      const of = numberOf(expression.of, format);
-      return (data) => BigInt.asUintN(64, unaryValue(operator, of(data)));
+      const operand = numberOf(expression.of, format);
+      return (data) => BigInt.asUintN(64, unaryValue(operator, operand(data)));
     }
     case "binary": {
       const { operator } = expression;
@@ -115,7 +115,7 @@ export function numberOf(expression: Expression, format: TracepointFormat): Numb
       const field = fieldOf(format, expression.field);
       if (field === undefined || (what !== "length" && what !== "data")) return () => 0n;
       const span = spanOf(field);
-      // The address of data means nothing outside the kernel: its offset stands for it.
+      // The data's address is meaningless outside the kernel, so its offset is used.
       return what === "length"
         ? (data) => BigInt(span(data).size)
         : (data) => BigInt(span(data).offset);
@@ -125,18 +125,22 @@ export function numberOf(expression: Expression, format: TracepointFormat): Numb
   }
 }
 
-/** `array[index]`, the array with or without a cast. */
+/** Compiles `array[index]`, with or without a cast of the array. */
 function elementOf(array: Expression, index: NumberOf, format: TracepointFormat): NumberOf {
-  let of = array;
+  let operand = array;
   let type: string | undefined;
-  while (of.kind === "cast") {
-    type ??= of.type;
-    of = of.of;
+  while (operand.kind === "cast") {
+    type ??= operand.type;
+    operand = operand.of;
   }
-  const name = of.kind === "field" ? of.name : of.kind === "dynamic" ? of.field : "";
+  const name = operand.kind === "field"
+    ? operand.name
+    : operand.kind === "dynamic"
+    ? operand.field
+    : "";
   const field = fieldOf(format, name);
   if (field === undefined) return () => 0n;
-  const span = bytesOf(of, format);
+  const span = bytesOf(operand, format);
   const element = type?.replace(/ \*$/, "");
   const cast = element === undefined ? 0 : sizeOf(element, format);
   return (data) => {
@@ -158,13 +162,13 @@ const SIZES: readonly (readonly [RegExp, number])[] = [
   [/^(unsigned )?long$|\*$/, -1],
 ];
 
-/** Bytes of a type, or of `REC->field`; -1 for those of a `long`. */
+/** Returns the size of a type or of `REC->field` in bytes; -1 for the size of a `long`, 0 if unknown. */
 function sizeOf(type: string, format: TracepointFormat): number {
   if (type.startsWith("REC->")) return fieldOf(format, type.slice(5))?.size ?? 0;
   return SIZES.find(([pattern]) => pattern.test(type))?.[1] ?? 0;
 }
 
-/** Refuses what names fields that are not there, or sizes that are not known. */
+/** Throws if an expression has a missing field or a type of unknown size. */
 export function checkNames(expression: Expression, format: TracepointFormat): void {
   const { kind } = expression;
   if (kind === "field" || kind === "dynamic") {

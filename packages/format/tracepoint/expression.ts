@@ -8,15 +8,15 @@ import {
   unaryValue,
 } from "./values.ts";
 
-/** Maximum depth of nested expressions: those of the kernel have less than 30 levels. */
+/** Maximum depth of nested expressions; the kernel's have fewer than 30 levels. */
 const MAX_DEPTH = 200;
 
-/** A value of `__print_flags` or `__print_symbolic` and its name; negative if it is not known. */
+/** A value of `__print_flags` or `__print_symbolic` and its name. The value is negative if it is unknown. */
 export type NamedValue = readonly [value: bigint, name: string];
 
-/** An argument of a tracepoint's print format, which is C with some functions of the kernel. */
+/** An argument of a tracepoint's print format: C with some functions of the kernel. */
 export type Expression =
-  /** A number, or a name whose value is not known. */
+  /** A number, or a name whose value is unknown. */
   | { readonly kind: "atom"; readonly text: string }
   | { readonly kind: "field"; readonly name: string }
   | {
@@ -26,7 +26,7 @@ export type Expression =
     readonly values: readonly NamedValue[];
   }
   | { readonly kind: "symbolic"; readonly of: Expression; readonly values: readonly NamedValue[] }
-  /** Bytes in hexadecimal, with a space between them or not. */
+  /** Bytes in hexadecimal, separated by spaces if `spaced`. */
   | {
     readonly kind: "hex";
     readonly of: Expression;
@@ -40,7 +40,7 @@ export type Expression =
     readonly size: Expression;
   }
   | { readonly kind: "cast"; readonly type: string; readonly of: Expression }
-  /** What a field says where it is: `__get_str`, `__get_dynamic_array` and the like. */
+  /** Data that a field refers to: `__get_str`, `__get_dynamic_array` and similar functions. */
   | { readonly kind: "dynamic"; readonly what: DynamicKind; readonly field: string }
   | { readonly kind: "sizeof"; readonly type: string }
   | { readonly kind: "unary"; readonly operator: string; readonly of: Expression }
@@ -58,7 +58,7 @@ export type Expression =
     readonly no: Expression;
   };
 
-/** What is wanted of a dynamic field. */
+/** Kind of access to a dynamic field. */
 export type DynamicKind = "string" | "bitmask" | "cpumask" | "data" | "length" | "sockaddr";
 
 const DYNAMIC_FUNCTIONS: Readonly<Record<string, DynamicKind>> = {
@@ -76,7 +76,7 @@ const DYNAMIC_FUNCTIONS: Readonly<Record<string, DynamicKind>> = {
   __get_rel_sockaddr: "sockaddr",
 };
 
-/** Names of values that some kernels leave in `__print_symbolic`. */
+/** Values of names that some kernels leave in `__print_symbolic`. */
 const KNOWN_NAMES: Readonly<Record<string, bigint>> = {
   HI_SOFTIRQ: 0n,
   TIMER_SOFTIRQ: 1n,
@@ -93,9 +93,9 @@ const KNOWN_NAMES: Readonly<Record<string, bigint>> = {
 };
 
 /**
- * Reads the arguments after a format: `, REC->x, …`.
+ * Parses the arguments after a format: `, REC->x, …`.
  *
- * @throws {TracepointSyntaxError} If one is not understood.
+ * @throws {TracepointSyntaxError} If an argument cannot be parsed.
  */
 export function parseArguments(tokens: Tokens): Expression[] {
   const args: Expression[] = [];
@@ -161,7 +161,7 @@ class Parser {
     return of;
   }
 
-  /** `(type)operand`; nothing is read if it is none. */
+  /** Parses `(type)operand`; reads nothing if there is no cast. */
   #cast(): Expression | undefined {
     const tokens = this.#tokens;
     if (!tokens.is("(")) return undefined;
@@ -178,7 +178,7 @@ class Parser {
     return { kind: "cast", type, of: this.#unary() };
   }
 
-  /** The type before a closing bracket, which is read as well. */
+  /** Parses a type and the closing bracket after it. */
   #type(): string | undefined {
     const tokens = this.#tokens;
     const words: string[] = [];
@@ -212,7 +212,7 @@ class Parser {
     return { kind: "atom", text };
   }
 
-  /** `(REC)->field` */
+  /** Parses the rest of `(REC)`, as in `(REC)->field`; reads nothing if there is something else. */
   #isRecord(): boolean {
     const tokens = this.#tokens;
     if (tokens.kind !== "name" || tokens.text !== "REC") return false;
@@ -228,7 +228,7 @@ class Parser {
     return { kind: "field", name: this.#tokens.expect("name") };
   }
 
-  /** A function; its name and the opening bracket were read. */
+  /** Parses the arguments of a function, after its name and the opening bracket. */
   #function(name: string): Expression {
     const tokens = this.#tokens;
     const comma = () => void tokens.expect({ operator: "," });
@@ -267,7 +267,7 @@ class Parser {
     return result;
   }
 
-  /** `unsigned long)` or `REC->field)` */
+  /** Parses `unsigned long)` or `REC->field)`. */
   #sizeofType(): string {
     const tokens = this.#tokens;
     if (tokens.kind === "name" && tokens.text === "REC") {
@@ -282,7 +282,7 @@ class Parser {
     return type;
   }
 
-  /** `{ 1, "a" }, …`; may be empty. */
+  /** Parses the list `{ 1, "a" }, …`, which may be empty. */
   #values(): NamedValue[] {
     const tokens = this.#tokens;
     const values: NamedValue[] = [];
@@ -301,7 +301,7 @@ class Parser {
   }
 }
 
-/** The value of a constant; -1 for a name that is not known, and for whatever is negative. */
+/** Evaluates a constant; -1 for unknown names and for negative values. */
 function valueOf(expression: Expression): bigint {
   if (expression.kind === "atom") {
     if (/^[0-9]/.test(expression.text)) return BigInt.asIntN(64, atomValue(expression.text));

@@ -1,43 +1,43 @@
 import { type Expression, parseArguments } from "./expression.ts";
 import { Tokens, TracepointSyntaxError } from "./tokens.ts";
 
-/** Maximum length of a description: the kernel's have a few KB. */
+/** Maximum length of a description; the kernel's have a few KB. */
 const MAX_DESCRIPTION = 1 << 20;
 
 /** A field of a tracepoint's raw data. */
 export interface TracepointField {
-  /** Its name. */
+  /** Name of the field. */
   readonly name: string;
-  /** Its type as it is declared, brackets included. */
+  /** Declared type, including brackets. */
   readonly type: string;
-  /** Where it starts in the raw data. */
+  /** Offset in the raw data. */
   readonly offset: number;
-  /** Its bytes. */
+  /** Size in bytes. */
   readonly size: number;
-  /** Whether it is a signed number. */
+  /** Whether the field is a signed number. */
   readonly signed: boolean;
-  /** Whether it is an array. */
+  /** Whether the field is an array. */
   readonly array: boolean;
-  /** Whether it is an array of characters or bytes. */
+  /** Whether the field is an array of characters or bytes. */
   readonly string: boolean;
-  /** Whether it is a pointer. */
+  /** Whether the field is a pointer. */
   readonly pointer: boolean;
-  /** Whether its type is a `long`, which mostly holds a pointer. */
+  /** Whether the type is a `long`, which mostly contains a pointer. */
   readonly long: boolean;
   /**
-   * Where it says where the data is (`__data_loc`: offset in the low 16 bits, length in the high
-   * ones): from the start of the raw data, or (`__rel_loc`) from the end of this field.
+   * Whether the field refers to data elsewhere: its low 16 bits are the data's offset, its high 16 bits the length.
+   * `data` (`__data_loc`): from the start of the raw data. `relative` (`__rel_loc`): from the end of this field.
    */
   readonly dynamic: "no" | "data" | "relative";
-  /** Bytes of an element; 0 if that is not known. */
+  /** Size of an element in bytes; 0 if it is unknown. */
   readonly elementSize: number;
 }
 
-/** How the fields of a tracepoint are printed. */
+/** Print format of a tracepoint. */
 export interface PrintFormat {
-  /** The format, as for `printf`, with its escapes. */
+  /** The format string of `printf`, with its escapes. */
   readonly format: string;
-  /** What it prints. */
+  /** The arguments. */
   readonly args: readonly Expression[];
 }
 
@@ -45,18 +45,18 @@ export interface PrintFormat {
 export interface TracepointFormat {
   /** Name of the event. */
   readonly name: string;
-  /** Its number: `config` of its attr, and `common_type` of its raw data. */
+  /** Number of the event: `config` of its attr, and `common_type` of its raw data. */
   readonly id: number;
-  /** Fields that all events have. */
+  /** Fields that all events share. */
   readonly common: readonly TracepointField[];
-  /** Its own fields. */
+  /** The event's own fields. */
   readonly fields: readonly TracepointField[];
-  /** How it is printed; `undefined` if that is not understood. */
+  /** Print format; `undefined` if it cannot be parsed. */
   readonly print: PrintFormat | undefined;
 }
 
 /**
- * Reads name and number of a tracepoint's description.
+ * Parses the name and the number in a tracepoint's description.
  *
  * @example
  * ```ts
@@ -78,11 +78,11 @@ export function tracepointHead(
 }
 
 /**
- * Reads the description of a tracepoint, a file `format` of the kernel's tracefs
- * (Documentation/trace/events.rst), as TRACING_DATA has it.
+ * Parses the description of a tracepoint: a file `format` of the kernel's tracefs
+ * (Documentation/trace/events.rst), as contained in TRACING_DATA.
  *
- * @param longSize Bytes of a `long` of the kernel.
- * @returns `undefined` if it has no name or number.
+ * @param longSize Size of the kernel's `long` in bytes.
+ * @returns `undefined` if the name or the number is missing.
  *
  * @example
  * ```ts
@@ -116,7 +116,7 @@ export function parseTracepoint(
   return { ...head, common, fields, print: parsePrint(description.slice(at)) };
 }
 
-/** Sizes of the elements of dynamic arrays, as libtraceevent knows them. */
+/** Element sizes of dynamic arrays, as in libtraceevent. */
 const ELEMENT_SIZES: Readonly<Record<string, number>> = {
   u8: 1,
   u16: 2,
@@ -129,7 +129,7 @@ const ELEMENT_SIZES: Readonly<Record<string, number>> = {
   char: 1,
 };
 
-/** `\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;` */
+/** Parses `\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;`. */
 function parseField(line: string, longSize: number): TracepointField | undefined {
   const parts = /^\tfield:(.*?);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d+);)?/.exec(line);
   const declared = parts?.[1]?.trimEnd() ?? "";
@@ -177,7 +177,7 @@ function parseField(line: string, longSize: number): TracepointField | undefined
   };
 }
 
-/** Where the brackets begin that end a declaration: `[16]`, `[2][4]`. */
+/** Returns the position of the brackets at the end of a declaration: `[16]`, `[2][4]`. */
 function trailingBrackets(declaration: string): number {
   let start = declaration.length;
   while (declaration[start - 1] === "]") {
@@ -194,7 +194,7 @@ function lastWord(text: string): string {
   return /(?<!\w)\w+$/.exec(text)?.[0] ?? "";
 }
 
-/** The number in the first brackets of a type that end with one; 0 without. */
+/** Returns the number in the first brackets of a type that contain one; 0 without such brackets. */
 function elementCount(type: string): number {
   for (const [, inside = ""] of type.matchAll(/\[([^[\]]*)\]/g)) {
     const digits = /(?<!\d)\d+$/.exec(inside.trimEnd())?.[0];

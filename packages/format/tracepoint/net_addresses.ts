@@ -2,29 +2,29 @@ import type { TraceData } from "./trace_data.ts";
 
 const hex2 = (byte: number): string => byte.toString(16).padStart(2, "0");
 
-function at(data: TraceData, offset: number, size: number): number[] {
+function bytesAt(data: TraceData, offset: number, size: number): number[] {
   return Array.from({ length: size }, (_, i) => data.small(offset + i, 1));
 }
 
-/** `%pM`, `%pMR`, `%pMF`, `%pm`: a MAC address. */
+/** Formats `%pM`, `%pMR`, `%pMF`, `%pm`: a MAC address. */
 export function macText(data: TraceData, offset: number, letters: string): string {
-  const bytes = at(data, offset, 6);
+  const bytes = bytesAt(data, offset, 6);
   if (letters[1] === "R") bytes.reverse();
   return bytes.map(hex2).join(letters[0] === "m" ? "" : letters[1] === "F" ? "-" : ":");
 }
 
-/** `%pI4`, `%pi4`, with `h`, `l`, `n` or `b` for the byte order. */
+/** Formats `%pI4`, `%pi4`, with `h`, `l`, `n` or `b` for the byte order. */
 export function ip4Text(data: TraceData, offset: number, letters: string): string {
-  const bytes = at(data, offset, 4);
+  const bytes = bytesAt(data, offset, 4);
   const isReversed = letters.includes("l") || (letters.includes("h") && data.littleEndian);
   if (isReversed) bytes.reverse();
   const width = letters[0] === "i" ? 3 : 1;
   return bytes.map((byte) => String(byte).padStart(width, "0")).join(".");
 }
 
-/** `%pI6`, `%pi6`, `%pI6c`. */
+/** Formats `%pI6`, `%pi6`, `%pI6c`. */
 export function ip6Text(data: TraceData, offset: number, letters: string): string {
-  const bytes = at(data, offset, 16);
+  const bytes = bytesAt(data, offset, 16);
   const words = Array.from(
     { length: 8 },
     (_, i) => (bytes[2 * i] ?? 0) << 8 | (bytes[2 * i + 1] ?? 0),
@@ -35,10 +35,10 @@ export function ip6Text(data: TraceData, offset: number, letters: string): strin
   );
 }
 
-/** RFC 5952, as the kernel does it: the longest run of zeros is `::`. */
+/** Formats an address by RFC 5952, as the kernel does: the longest run of zeros becomes `::`. */
 function compressed(data: TraceData, offset: number, words: readonly number[]): string {
   const isMapped = words.slice(0, 5).every((word) => word === 0) && words[5] === 0xffff;
-  // An address of ISATAP holds one of IPv4.
+  // An ISATAP address contains an IPv4 address.
   const isIsatap = ((words[4] ?? 0) | 0x0200) === 0x0200 && words[5] === 0x5efe;
   const hasIp4 = isMapped || isIsatap;
   const range = hasIp4 ? 6 : 8;
@@ -64,7 +64,7 @@ function compressed(data: TraceData, offset: number, words: readonly number[]): 
 const AF_INET = 2;
 const AF_INET6 = 10;
 
-/** `%pISpc`: a `struct sockaddr`, with its port where there is a `p`. */
+/** Formats `%pISpc`: a `struct sockaddr`, with its port if the letters include `p`. */
 export function socketText(
   data: TraceData,
   offset: number,
@@ -87,16 +87,16 @@ export function socketText(
 
 const GUID_ORDER = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/** `%pUb`, `%pUB`, `%pUl`, `%pUL`: a UUID, big- or little-endian, in small or capital letters. */
+/** Formats `%pUb`, `%pUB`, `%pUl`, `%pUL`: a big- or little-endian UUID, in lower or upper case. */
 export function uuidText(data: TraceData, offset: number, letters: string): string {
-  const bytes = at(data, offset, 16);
+  const bytes = bytesAt(data, offset, 16);
   const order = /[lL]/.test(letters) ? GUID_ORDER : GUID_ORDER.map((_, i) => i);
   const text = order.map((i) => hex2(bytes[i] ?? 0));
   for (const i of [10, 8, 6, 4]) text.splice(i, 0, "-");
   return /[LB]/.test(letters) ? text.join("").toUpperCase() : text.join("");
 }
 
-/** A bit mask in hexadecimal, a comma each 32 bits. */
+/** Formats a bit mask in hexadecimal, with a comma every 32 bits. */
 export function maskText(data: TraceData, offset: number, size: number): string {
   let text = "";
   for (let i = 0; i < size && data.has(offset + i, 1); i++) {
@@ -106,7 +106,7 @@ export function maskText(data: TraceData, offset: number, size: number): string 
   return text;
 }
 
-/** The bits of a mask as a list: `0-3,7`. */
+/** Formats the bits of a mask as a list: `0-3,7`. */
 export function listText(data: TraceData, offset: number, size: number): string {
   const runs: string[] = [];
   const isSet = (bit: number): boolean => {

@@ -6,7 +6,7 @@ import type { TracepointField, TracepointFormat } from "./format_file.ts";
 import type { TextOutput } from "./text_output.ts";
 import type { TraceData } from "./trace_data.ts";
 
-/** Writes an argument as `%s` does. */
+/** Writes an argument of `%s`. */
 export type PutString = (
   out: TextOutput,
   data: TraceData,
@@ -17,10 +17,10 @@ export type PutString = (
 const encoder = new TextEncoder();
 
 /**
- * Prepares an argument of `%s`, by the rules of libtraceevent (`print_str_arg`): what is no text is
- * printed as nothing, a pointer as its number.
+ * Compiles an argument of `%s` by the rules of libtraceevent (`print_str_arg`): an expression that is not text
+ * prints nothing; a pointer prints its number.
  *
- * @param constants Texts of the kernel by their addresses, which fields may point to.
+ * @param constants Texts of the kernel by address, for fields that point to them.
  */
 export function stringOf(
   expression: Expression,
@@ -45,39 +45,39 @@ export function stringOf(
       return dynamicText(field, expression.what, left);
     }
     case "flags": {
-      const of = numberOf(expression.of, format);
+      const number = numberOf(expression.of, format);
       const delimiter = encoder.encode(expression.delimiter);
       const values = expression.values.map(([value, name]) =>
         [BigInt.asIntN(64, value), encoder.encode(name)] as const
       );
       return (out, data, width, precision) => {
-        let rest = BigInt.asIntN(64, of(data));
-        let some = false;
+        let rest = BigInt.asIntN(64, number(data));
+        let isFirst = true;
         for (const [value, name] of values) {
           if (rest === 0n && value < 0n) {
             put(out, name, width, precision);
             break;
           }
           if (value <= 0n || (rest & value) !== value) continue;
-          if (some) out.bytes(delimiter);
+          if (!isFirst) out.bytes(delimiter);
           put(out, name, width, precision);
-          some = true;
+          isFirst = false;
           rest &= ~value;
         }
         if (rest === 0n) return;
-        if (some) out.bytes(delimiter);
+        if (!isFirst) out.bytes(delimiter);
         out.string(`0x${BigInt.asUintN(64, rest).toString(16)}`);
       };
     }
     case "symbolic": {
-      const of = numberOf(expression.of, format);
+      const number = numberOf(expression.of, format);
       const names = new Map<bigint, Uint8Array>();
       for (const [value, name] of expression.values) {
         const key = BigInt.asUintN(64, value);
         if (!names.has(key)) names.set(key, encoder.encode(name));
       }
       return (out, data, width, precision) => {
-        const value = of(data);
+        const value = number(data);
         const name = names.get(value);
         if (name === undefined) out.string(`0x${value.toString(16)}`);
         else put(out, name, width, precision);
@@ -110,7 +110,7 @@ export function stringOf(
   }
 }
 
-/** `__print_array` */
+/** Compiles `__print_array`. */
 function arrayText(
   expression: Extract<Expression, { kind: "array" }>,
   format: TracepointFormat,
@@ -146,7 +146,7 @@ function fieldText(
       out.string(constants.get(address) ?? address.toString(16));
       return;
     }
-    // A field without a size is the rest of the data.
+    // A field of size 0 extends to the end of the data.
     const end = data.textEnd(offset, size === 0 ? 1 << 16 : size);
     const from = data.start + offset;
     putPadded(out, data.bytes, from, endOf(from, end, precision), width, left);
@@ -159,7 +159,7 @@ function dynamicText(field: TracepointField, what: string, left: boolean): PutSt
     return (out, data, width, precision) => {
       const { offset, size } = span(data);
       if (size === 0) return;
-      // As in C: it ends with its NUL, not with its length.
+      // As in C, the string ends at its NUL, whatever its length.
       const end = data.textEnd(offset, 1 << 16);
       const from = data.start + offset;
       putPadded(out, data.bytes, from, endOf(from, end, precision), width, left);
@@ -174,7 +174,7 @@ function dynamicText(field: TracepointField, what: string, left: boolean): PutSt
   };
 }
 
-/** Where the bytes `[from, to)` end where a precision says how many there are at most. */
+/** Returns the end of the bytes `[from, to)`, limited by a precision. */
 function endOf(from: number, to: number, precision: number): number {
   return precision >= 0 ? Math.min(to, from + precision) : to;
 }

@@ -1,19 +1,19 @@
 import { enlarge } from "../columns/enlarge.ts";
 import { putBytes, putDecimal64, putHex, putSigned64 } from "../text/text_bytes.ts";
 
-/** Maximum length of the text of a sample: its raw data has at most 64 KB, and is printed once or twice. */
+/** Maximum length of a sample's text. The raw data has at most 64 KB, which is printed at most twice. */
 const MAX_TEXT = 1 << 20;
 
 const encoder = new TextEncoder();
 
-/** Text that is made as bytes; what is too long is cut. */
+/** Text collected as bytes, cut at the maximum length. */
 export class TextOutput {
   #bytes = new Uint8Array(1 << 12);
   #view = new DataView(this.#bytes.buffer);
-  /** Bytes that were written. */
+  /** Number of bytes written. */
   length: number = 0;
 
-  /** Whether there is room for more; makes it. */
+  /** Makes room for more bytes; returns whether the limit allows them. */
   #room(more: number): boolean {
     const needed = this.length + more + 32;
     if (needed > MAX_TEXT) return false;
@@ -24,22 +24,22 @@ export class TextOutput {
     return true;
   }
 
-  /** Adds bytes. */
+  /** Appends bytes. */
   bytes(bytes: Uint8Array): void {
     if (this.#room(bytes.length)) this.length = putBytes(this.#view, this.length, bytes);
   }
 
-  /** Adds the bytes `[from, to)`. */
+  /** Appends the bytes `[from, to)`. */
   part(bytes: Uint8Array, from: number, to: number): void {
     if (!this.#room(to - from)) return;
     for (let i = from; i < to; i++) this.#bytes[this.length++] = bytes[i] as number;
   }
 
-  /** Adds text. */
+  /** Appends text. */
   string(text: string): void {
     if (!this.#room(text.length * 3)) return;
     const from = this.length;
-    // Most are short and ASCII: a call of the encoder takes longer than they do.
+    // Most texts are short ASCII, for which a call of the encoder is slower than this loop.
     for (let i = 0; i < text.length && text.length < 48; i++) {
       const code = text.charCodeAt(i);
       if (code > 0x7f) break;
@@ -52,28 +52,28 @@ export class TextOutput {
     this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 
-  /** Adds spaces. */
+  /** Appends spaces. */
   spaces(count: number): void {
     if (count <= 0 || !this.#room(count)) return;
     this.#bytes.fill(0x20, this.length, this.length += count);
   }
 
-  /** Adds an unsigned number in decimal. */
+  /** Appends an unsigned number in decimal. */
   decimal(hi: number, lo: number): void {
     if (this.#room(24)) this.length = putDecimal64(this.#view, this.length, hi, lo);
   }
 
-  /** Adds a signed number in decimal. */
+  /** Appends a signed number in decimal. */
   signed(hi: number, lo: number): void {
     if (this.#room(24)) this.length = putSigned64(this.#view, this.length, hi, lo);
   }
 
-  /** Adds a number in hexadecimal. */
+  /** Appends a number in hexadecimal. */
   hex(hi: number, lo: number): void {
     if (this.#room(24)) this.length = putHex(this.#view, this.length, hi, lo);
   }
 
-  /** Takes what is there, valid until more is added; it is empty then. */
+  /** Returns and clears the text; it is valid until more is appended. */
   take(): Uint8Array {
     const taken = this.#bytes.subarray(0, this.length);
     this.length = 0;

@@ -3,24 +3,24 @@ export class TracepointSyntaxError extends Error {}
 
 type TokenKind = "name" | "string" | "character" | "operator" | "end";
 
-/** The text of a print format, token by token. */
+/** Tokenizer for print formats. */
 export class Tokens {
-  /** The present token: its kind. */
+  /** Kind of the current token. */
   kind: TokenKind = "end";
-  /** Its text; of strings without the quotes, adjacent ones as one. */
+  /** Text of the current token. Strings have no quotes; adjacent strings are one token. */
   text: string = "";
   readonly #source: string;
   #at = 0;
   readonly #pattern =
     /\s*(?:([A-Za-z0-9_]+)|("(?:[^"\\]|\\[^])*("?))|('(?:[^'\\]|\\[^])*('?))|(->|<<|>>|<=|>=|==|!=|&&|\|\||[^\s])|$)/y;
 
-  /** Begins with the first token. */
+  /** Starts at the first token. */
   constructor(source: string) {
     this.#source = source;
     this.next();
   }
 
-  /** Goes to the next token. */
+  /** Moves to the next token. */
   next(): void {
     this.#read();
     if (this.kind !== "string") return;
@@ -43,7 +43,7 @@ export class Tokens {
     const match = this.#pattern.exec(this.#source);
     this.#at = match === null ? this.#source.length : this.#pattern.lastIndex;
     const [, name, string, stringEnd, character, characterEnd, operator] = match ?? [];
-    // A quote that nothing closes takes the rest: looking for the next token behind it would read it again.
+    // An unclosed quote spans the rest of the text; tokenizing behind it would scan the rest again.
     if (stringEnd === "" || characterEnd === "") {
       throw new TracepointSyntaxError("a quote without its end");
     }
@@ -59,19 +59,19 @@ export class Tokens {
     this.text = text;
   }
 
-  /** Whether the present token is an operator or a bracket. */
+  /** Whether the current token is this operator or bracket. */
   is(operator: string): boolean {
     return this.kind === "operator" && this.text === operator;
   }
 
-  /** Goes over an operator, if it is there. */
+  /** Skips an operator, if it is the current token; returns whether it was. */
   skip(operator: string): boolean {
     if (!this.is(operator)) return false;
     this.next();
     return true;
   }
 
-  /** The text of the present token, which has to be of a kind, or an operator; goes to the next. */
+  /** Returns the text of the current token and moves on; throws if it is not of this kind, or not this operator. */
   expect(kind: TokenKind | { readonly operator: string }): string {
     const fits = typeof kind === "string" ? this.kind === kind : this.is(kind.operator);
     if (!fits) throw new TracepointSyntaxError(`unexpected ${this.text}`);
@@ -80,12 +80,12 @@ export class Tokens {
     return text;
   }
 
-  /** Where the present token ends, to come back to with {@linkcode Tokens.back}. */
+  /** Saves the position, for {@linkcode Tokens.back}. */
   mark(): readonly [number, TokenKind, string] {
     return [this.#at, this.kind, this.text];
   }
 
-  /** Goes back to a mark. */
+  /** Returns to a saved position. */
   back([at, kind, text]: readonly [number, TokenKind, string]): void {
     this.#at = at;
     this.#set(kind, text);

@@ -4,21 +4,21 @@ export class TraceData {
   readonly longSize: number;
   /** Byte order of the recorded kernel. */
   readonly littleEndian: boolean;
-  /** Bytes that hold the data. */
+  /** The bytes that contain the data. */
   bytes: Uint8Array = new Uint8Array(0);
-  /** Where it starts. */
+  /** Index of the data's first byte. */
   start: number = 0;
-  /** Where it ends. */
+  /** Index of the data's end. */
   end: number = 0;
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  /** Reads data of one recording. */
+  /** Creates a reader for the data of one recording. */
   constructor(longSize: number, littleEndian: boolean) {
     this.longSize = longSize;
     this.littleEndian = littleEndian;
   }
 
-  /** Takes the data in `[start, end)`. */
+  /** Sets the data: `[start, end)` of `bytes`. */
   take(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     this.bytes = bytes;
     this.#view = view;
@@ -26,12 +26,12 @@ export class TraceData {
     this.end = end;
   }
 
-  /** Whether there are `size` bytes at `offset`. */
+  /** Whether the data has `size` bytes at `offset`. */
   has(offset: number, size: number): boolean {
     return offset >= 0 && this.start + offset + size <= this.end;
   }
 
-  /** An unsigned number of 1, 2 or 4 bytes; of another size 0. */
+  /** Returns an unsigned number of 1, 2 or 4 bytes; 0 for other sizes. */
   small(offset: number, size: number): number {
     const at = this.start + offset;
     if (at + size > this.end) return 0;
@@ -42,24 +42,24 @@ export class TraceData {
     return size === 1 ? view.getUint8(at) : 0;
   }
 
-  /** The upper half of the 8 bytes at `offset`. */
+  /** Returns the upper half of the 8 bytes at `offset`. */
   high(offset: number): number {
     return this.small(this.littleEndian ? offset + 4 : offset, 4);
   }
 
-  /** The lower half. */
+  /** Returns the lower half of the 8 bytes at `offset`. */
   low(offset: number): number {
     return this.small(this.littleEndian ? offset : offset + 4, 4);
   }
 
-  /** An unsigned number of 1, 2, 4 or 8 bytes; of another size 0. */
+  /** Returns an unsigned number of 1, 2, 4 or 8 bytes; 0 for other sizes. */
   number(offset: number, size: number): bigint {
     if (size !== 8) return BigInt(this.small(offset, size));
     const at = this.start + offset;
     return at + 8 > this.end ? 0n : this.#view.getBigUint64(at, this.littleEndian);
   }
 
-  /** Where a text that starts at `offset` ends: at a NUL, or after `most` bytes; in the bytes. */
+  /** Returns the index in `bytes` at which a text at `offset` ends: at a NUL, or after `most` bytes. */
   textEnd(offset: number, most: number): number {
     const from = this.start + offset;
     const end = Math.min(this.end, from + most);

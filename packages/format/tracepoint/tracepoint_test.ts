@@ -61,7 +61,7 @@ function text(print: string, fields = FIELDS): string {
   return new TextDecoder().decode(writer.text(7, bytes, view, 0, bytes.length));
 }
 
-Deno.test("each kind of argument", () => {
+Deno.test("TracepointText: prints each kind of argument", () => {
   const cases: readonly (readonly [string, string])[] = [
     ['"%d %u %x %lld", REC->a, REC->a, REC->a, REC->b', "-2 4294967294 fffffffe 4294967301"],
     ['"%p %#llx %016llx", REC->b, REC->b, REC->b', "0x100000005 0x100000005 0000000100000005"],
@@ -93,7 +93,7 @@ Deno.test("each kind of argument", () => {
   for (const [print, expected] of cases) assertEquals(text(print), expected, print);
 });
 
-Deno.test("what is not understood is a list of fields", () => {
+Deno.test("TracepointText: a format that cannot be parsed gives a list of fields", () => {
   const list = "[FAILED TO PARSE] a=-2 b=4294967301 comm=task name=file " +
     // A text that begins with a NUL is empty.
     "mask=ARRAY[0f, 00, 00, 00, 81, 00, 00, 00] addr=";
@@ -111,8 +111,8 @@ Deno.test("what is not understood is a list of fields", () => {
   ) assertEquals(text(print), list, print.slice(0, 40));
 });
 
-Deno.test("numbers are those of C, whatever the expression", () => {
-  // On bigint these operators are C's, in JavaScript as here, and bind as in C.
+Deno.test("numberOf: any expression of integers gives the value of C", () => {
+  // In JavaScript with bigint, these operators have C's results and precedence.
   const leaf = fc.integer({ min: 0, max: 40 }).map(String);
   const { tree } = fc.letrec<{ tree: string }>((tie) => ({
     tree: fc.oneof(
@@ -144,7 +144,7 @@ Deno.test("numbers are those of C, whatever the expression", () => {
   assert(compared >= 500, `only ${compared} compared`);
 });
 
-Deno.test("any description and any data end in text, in bounded time", () => {
+Deno.test("TracepointText: any format and any data give a text of bounded length", () => {
   const piece = fc.constantFrom(
     ..."( ) [ ] { } , ? : -> + - * / % & | ^ ~ ! < > << >> == && || REC a b comm name 0 1 0xff"
       .split(" "),
@@ -166,8 +166,8 @@ Deno.test("any description and any data end in text, in bounded time", () => {
   );
 });
 
-Deno.test("printf's numbers", () => {
-  // glibc's printf.
+Deno.test("formatNumber: conversions give the text of printf", () => {
+  // Expected texts are those of glibc's printf.
   const cases: readonly (readonly [string, bigint, string])[] = [
     ["%5d", -42n, "  -42"],
     ["%-5d|", 42n, "42   |"],
@@ -196,7 +196,7 @@ Deno.test("printf's numbers", () => {
   }
 });
 
-Deno.test("parseTracepoint: names, types and numbers of elements of declarations with brackets", () => {
+Deno.test("parseTracepoint: declarations with brackets give names, types and element sizes", () => {
   const declared = [
     "int x",
     "char comm[16]",
@@ -222,7 +222,7 @@ Deno.test("parseTracepoint: names, types and numbers of elements of declarations
   );
 });
 
-Deno.test("parseTracepoint: a quote without its end is no print format", () => {
+Deno.test("parseTracepoint: an unclosed quote gives no print format", () => {
   const event = parseTracepoint(
     'name: e\nID: 7\nformat:\n\tfield:int x;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: "x=%d\\", REC->x\n',
     8,

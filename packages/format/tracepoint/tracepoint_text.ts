@@ -25,18 +25,18 @@ import { castBits } from "./values.ts";
 
 /** A function of the kernel that contains an address. */
 export interface TraceSymbol {
-  /** Its name. */
+  /** Name of the function. */
   readonly name: string;
-  /** How far after its start the address is. */
+  /** Distance of the address from the function's start. */
   readonly distance: bigint;
 }
 
-/** Finds the function of an address. */
+/** Looks up the function at an address. */
 export type FindSymbol = (address: bigint) => TraceSymbol | undefined;
 
 type Put = (out: TextOutput, data: TraceData) => void;
 
-/** An event whose format is understood, or else not. */
+/** Compiled print format of an event. */
 interface Printer {
   readonly puts: readonly Put[];
   /** Addresses whose functions are printed. */
@@ -44,11 +44,11 @@ interface Printer {
 }
 
 /**
- * Prints the raw data of tracepoints as their formats say, which a recording has in TRACING_DATA: the
- * text is that of libtraceevent, which perf uses. Where a format is not understood, or has
+ * Prints the raw data of tracepoints by their print formats in TRACING_DATA,
+ * like libtraceevent, which perf uses. If a format cannot be parsed, or calls
  * functions that only the kernel has, all fields are listed after `[FAILED TO PARSE]`.
  *
- * Pointers to texts of the kernel are looked up in `printk_formats`. Text of a sample beyond 1 MB is cut.
+ * Pointers to texts of the kernel are looked up in `printk_formats`. The text of a sample is cut at 1 MB.
  */
 export class TracepointText {
   readonly #data: TraceData;
@@ -59,9 +59,9 @@ export class TracepointText {
   readonly #symbol: FindSymbol;
 
   /**
-   * Reads nothing yet: a format is read when its first sample is printed.
+   * Creates a printer. A format is parsed when its first sample is printed.
    *
-   * @param symbol Finds functions for `%ps` and `%pS`.
+   * @param symbol Looks up functions for `%ps` and `%pS`.
    */
   constructor(tracing: TracingData, symbol: FindSymbol) {
     this.#data = new TraceData(tracing.long_size, tracing.bigendian === 0);
@@ -78,16 +78,16 @@ export class TracepointText {
     this.#constants = printkFormats(tracing.printk_formats);
   }
 
-  /** Whether a tracepoint is described. */
+  /** Whether the recording describes the tracepoint. */
   has(id: number): boolean {
     return this.#descriptions.has(id);
   }
 
   /**
-   * The text of raw data, as bytes that are valid until the next call.
+   * Formats raw data as bytes that are valid until the next call.
    *
-   * @param id Number of the tracepoint, `config` of its attr.
-   * @param start Where the raw data starts, after its size.
+   * @param id Number of the tracepoint: `config` of its attr.
+   * @param start Index of the raw data, after its size.
    */
   text(id: number, bytes: Uint8Array, view: DataView, start: number, end: number): Uint8Array {
     this.#data.take(bytes, view, start, end);
@@ -95,7 +95,7 @@ export class TracepointText {
     return this.#out.take();
   }
 
-  /** The addresses whose functions {@linkcode TracepointText.text} asks for. */
+  /** Returns the addresses that {@linkcode TracepointText.text} looks up for this raw data. */
   addresses(
     id: number,
     bytes: Uint8Array,
@@ -153,16 +153,16 @@ export class TracepointText {
       const { width, precision, pointer } = conversion;
       const sizeOf = (known: number | undefined) => {
         if (known !== undefined) return () => known;
-        const of = numberOf(next(), format);
-        return (data: TraceData) => limitedWidth(of(data));
+        const argument = numberOf(next(), format);
+        return (data: TraceData) => limitedWidth(argument(data));
       };
       const widthOf = sizeOf(width);
       const precisionOf = sizeOf(precision);
       const arg = next();
       if (/^[FfSs]/.test(pointer)) {
-        const of = numberOf(arg, format);
-        addresses.push(of);
-        puts.push(this.#functionOf(of, /^[FS]/.test(pointer)));
+        const address = numberOf(arg, format);
+        addresses.push(address);
+        puts.push(this.#functionOf(address, /^[FS]/.test(pointer)));
       } else if (pointer !== "") puts.push(pointerOf(arg, format, pointer, widthOf));
       else if (conversion.letter === "s") {
         const put = stringOf(arg, format, conversion, this.#constants);
@@ -179,9 +179,9 @@ export class TracepointText {
     return { puts, addresses };
   }
 
-  #functionOf(of: (data: TraceData) => bigint, withDistance: boolean): Put {
+  #functionOf(addressOf: (data: TraceData) => bigint, withDistance: boolean): Put {
     return (out, data) => {
-      const address = of(data);
+      const address = addressOf(data);
       const symbol = this.#symbol(address);
       if (symbol === undefined) out.string(`0x${address.toString(16)}`);
       else {
@@ -193,7 +193,7 @@ export class TracepointText {
   }
 }
 
-/** `0xffffffff81c0ffee : "text"` a line, as `printk_formats` has them. */
+/** Parses `printk_formats`: a line is `0xffffffff81c0ffee : "text"`. */
 function printkFormats(text: string): Map<bigint, string> {
   const constants = new Map<bigint, string>();
   for (const [, address, quoted] of text.matchAll(/^(?:0x)?([0-9a-f]{1,16})\s*: ?"?(.*?)"?$/gm)) {
@@ -202,13 +202,13 @@ function printkFormats(text: string): Map<bigint, string> {
   return constants;
 }
 
-/** A number that is a field and is printed as it is: the common kind, without `bigint`. */
+/** Compiles the common case of an unconverted field, without `bigint`; `undefined` for other cases. */
 function plainNumber(
   arg: Expression,
   format: TracepointFormat,
   { letter, bits, width, precision, left, zeros, alternate, plus, space }: Conversion,
 ): Put | undefined {
-  // A cast to a type that keeps all bits changes nothing.
+  // A cast to a type that keeps all bits has no effect.
   while (arg.kind === "cast" && castBits(arg.type) === undefined) arg = arg.of;
   if (arg.kind !== "field" || bits < 32 || width !== 0 || precision !== -1) return undefined;
   if (left || zeros || alternate || plus || space) return undefined;
@@ -254,7 +254,7 @@ function putNumber(
   } else out.string(formatNumber(value, conversion, width, precision));
 }
 
-/** Numbers of kinds of arguments in messages of libtraceevent (`enum tep_print_arg_type`). */
+/** Numbers of argument kinds in messages of libtraceevent (`enum tep_print_arg_type`). */
 const KIND_NUMBERS: Readonly<Record<Expression["kind"], number>> = {
   atom: 1,
   field: 2,
@@ -271,7 +271,7 @@ const KIND_NUMBERS: Readonly<Record<Expression["kind"], number>> = {
   sizeof: 1,
 };
 
-/** `%pI4` and the like. */
+/** Compiles `%pI4` and the other pointer formats. */
 function pointerOf(
   arg: Expression,
   format: TracepointFormat,
@@ -313,7 +313,7 @@ function wrongKind(arg: Expression): Put {
   return (out) => out.string(text);
 }
 
-/** `%*ph`: at most `width` bytes, which is 1 where it is not given. */
+/** Formats `%*ph`: at most `width` bytes, one by default. */
 function hexText(
   data: TraceData,
   { offset, size }: { readonly offset: number; readonly size: number },
@@ -329,7 +329,7 @@ function hexText(
   return bytes.join(delimiter);
 }
 
-/** ` name=value`, as libtraceevent lists fields (`tep_print_field`). */
+/** Compiles ` name=value`, as libtraceevent lists fields (`tep_print_field`). */
 function listed(field: TracepointField): Put {
   const { name, offset, size } = field;
   const head = ` ${name}=`;

@@ -22,10 +22,10 @@ export const BINARY: Readonly<Record<string, number>> = {
   "||": 1,
 };
 
-/** An operator of an expression with two sides. */
+/** An operator with two operands. */
 export type BinaryOperator = keyof typeof BINARY & string;
 
-/** A number as `strtoull(…, 0)` reads it; 0 for a name. */
+/** Parses a number like `strtoull(…, 0)`; returns 0 for a name. */
 export function atomValue(text: string): bigint {
   const digits = /^(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)/.exec(text)?.[0];
   if (digits === undefined) return 0n;
@@ -45,24 +45,24 @@ const CAST_BITS: Readonly<Record<string, number>> = {
   int: 32,
 };
 
-/** Cuts a value to the size of a type; types of other names leave it as it is, as in libtraceevent. */
+/** Truncates a value to a type; unknown types keep it unchanged, as in libtraceevent. */
 export function castTo(type: string, value: bigint): bigint {
   const bits = castBits(type);
   return bits === undefined ? value : BigInt.asUintN(bits, value);
 }
 
-/** Bits that a type keeps of a value; `undefined` if it keeps all. */
+/** Returns the number of bits that a type keeps; `undefined` if it keeps all. */
 export function castBits(type: string): number | undefined {
   return CAST_BITS[type.replace(/^unsigned /, "")];
 }
 
-/** The value of an operator with one side. */
+/** Evaluates a unary operator. */
 export function unaryValue(operator: string, value: bigint): bigint {
   if (operator === "!") return value === 0n ? 1n : 0n;
   return operator === "~" ? ~value : operator === "-" ? -value : value;
 }
 
-/** The value of an operator with two sides; what is divided by zero is 0. */
+/** Evaluates a binary operator; division by zero results in 0. */
 export function binaryValue(operator: BinaryOperator, a: bigint, b: bigint): bigint {
   const truth = (yes: boolean) => yes ? 1n : 0n;
   switch (operator) {
@@ -76,7 +76,7 @@ export function binaryValue(operator: BinaryOperator, a: bigint, b: bigint): big
       return a + b;
     case "-":
       return a - b;
-    // As the processor does it: the count is taken modulo 64.
+    // Like the processor, takes the count modulo 64.
     case "<<":
       return a << (b & 63n);
     case ">>":

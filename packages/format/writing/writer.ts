@@ -14,46 +14,44 @@ import type { PerfDataReader } from "../reading/reader.ts";
 import type { ByteSink, RandomAccessSink } from "../sources/sink.ts";
 import { array, encode, u64 } from "../struct/mod.ts";
 
-/** An event in the form of a file's header. */
+/** An event for a file's header. */
 export interface WriterEvent {
-  /** What is counted and sampled. */
+  /** Definition of the event and its samples. */
   readonly attr: PerfEventAttr;
-  /** The ids that the kernel gave the event. */
+  /** Ids that the kernel assigned to the event. */
   readonly ids?: readonly bigint[];
 }
 
-/** A feature section as bytes; see `encodeFeature` for making them. */
+/** A feature section as bytes; `encodeFeature` encodes them. */
 export interface WriterFeature {
   /** The feature's bit, `HEADER_*`. */
   readonly id: number;
-  /** What the section holds. */
+  /** Contents of the section. */
   readonly bytes: Uint8Array;
 }
 
-/** How to write a file. */
+/** Options of {@link PerfDataWriter.file}. */
 export interface FileWriterOptions {
-  /** Byte order of the file; little-endian where nothing is said. */
+  /** Byte order of the file; little-endian by default. */
   readonly littleEndian?: boolean;
   /** The events, in the order of the attr table. */
   readonly events: readonly WriterEvent[];
-  /** Bytes that each attr takes in the table; that of the longest attr if not given. */
+  /** Size of an attr in the attr table; by default, that of the longest attr. */
   readonly attrSize?: number;
-  /** Where the data is to begin; right after the attrs if not given. */
+  /** Offset of the data; by default, right after the attrs. */
   readonly dataOffset?: number;
 }
 
-/**
- * The 8 bytes of `PERFILE2`, as a machine of that byte order writes them.
- */
+/** Returns the 8 bytes of `PERFILE2` in the given byte order. */
 export function fileMagic(littleEndian: boolean): Uint8Array {
   const text = new TextEncoder().encode("PERFILE2");
   return littleEndian ? text : text.reverse();
 }
 
-/** Bytes of the longest attr that is believed; that of Linux 6.16 has 144. */
+/** Longest accepted attr, in bytes; Linux 6.16 has 144. */
 const MOST_ATTR = 4096;
 
-/** Bytes that the table needs for each attr. One that was read from a damaged file may claim any size. */
+/** Returns the size of an attr in the table that fits all events. An attr of a damaged file may claim any size. */
 export function longestAttr(events: readonly Pick<WriterEvent, "attr">[]): number {
   return events.reduce(
     (most, { attr: { size } }) => size > MOST_ATTR ? most : Math.max(most, size),
@@ -64,9 +62,9 @@ export function longestAttr(events: readonly Pick<WriterEvent, "attr">[]): numbe
 /**
  * Writes a `perf.data` file or a pipe stream.
  *
- * A file is laid out as perf lays it out: header, ids, attrs, data, feature table, features. Until
- * {@link PerfDataWriter.close} is called its header says that the data has no bytes, as that of a
- * recording which was killed.
+ * A file has the layout that perf writes: header, ids, attrs, data, feature table, features. Before
+ * {@link PerfDataWriter.close}, the size of the data is 0 in its header, as in a
+ * recording that was killed.
  *
  * @example
  * ```ts
@@ -94,7 +92,7 @@ export class PerfDataWriter {
   readonly littleEndian: boolean;
   readonly #sink: ByteSink;
   readonly #header: PerfFileHeader | undefined;
-  /** The file whose layout is kept. */
+  /** The file whose layout is reproduced. */
   readonly #like: PerfDataReader | undefined;
   #position: number;
 
@@ -112,7 +110,7 @@ export class PerfDataWriter {
     this.#position = position;
   }
 
-  /** Begins a pipe stream: a header of 16 bytes, then what {@link PerfDataWriter.write} is given. */
+  /** Begins a pipe stream with its header of 16 bytes; {@link PerfDataWriter.write} appends the records. */
   static async pipe(
     sink: ByteSink,
     options: { littleEndian?: boolean } = {},
@@ -128,7 +126,7 @@ export class PerfDataWriter {
   /**
    * Begins a file: writes header, ids and attrs.
    *
-   * @throws {RangeError} If `dataOffset` lies before the end of the attrs.
+   * @throws {RangeError} If `dataOffset` is before the end of the attrs.
    */
   static async file(sink: RandomAccessSink, options: FileWriterOptions): Promise<PerfDataWriter> {
     const { events, littleEndian = true } = options;
@@ -167,12 +165,12 @@ export class PerfDataWriter {
   }
 
   /**
-   * Begins a file that is laid out as another one: its header, ids, attrs and event types, and what lies
-   * between them, are taken as they are. With the same records and features it is the same file.
+   * Begins a file with the layout of another one: copies its header, ids, attrs, event types, and the bytes
+   * between them. With the same records and features, the result is identical.
    *
-   * @param like A file, which {@link PerfDataWriter.close} reads once more; no pipe.
+   * @param like A file, not a pipe; {@link PerfDataWriter.close} reads it again.
    * @throws {RangeError} If {@link hasTablesFirst} is false.
-   * @throws {PerfDataError} If it cannot be read.
+   * @throws {PerfDataError} If the file cannot be read.
    *
    * @example
    * ```ts
@@ -208,11 +206,11 @@ export class PerfDataWriter {
   }
 
   /**
-   * Copies a recording as it is, byte for byte: gaps, event types, damage and all.
+   * Copies a recording byte for byte, including gaps, event types and damage.
    *
-   * @param reader A file, or a pipe stream that is in a file.
-   * @param progress Called with the bytes that were copied since the call before.
-   * @throws {RangeError} If it arrives as a stream.
+   * @param reader A file, or a pipe stream stored in a file.
+   * @param progress Receives the number of bytes copied since the last call.
+   * @throws {RangeError} If the recording arrives as a stream.
    */
   static async copy(
     sink: ByteSink,
@@ -223,12 +221,12 @@ export class PerfDataWriter {
     await copySections(reader, 0, reader.fileSize, sink, progress);
   }
 
-  /** File offset of what is written next. */
+  /** File offset of the next write. */
   get position(): number {
     return this.#position;
   }
 
-  /** Appends records, or the payload that follows one, as they are. */
+  /** Appends records, or the payload after a record. */
   async write(bytes: Uint8Array): Promise<void> {
     await this.#sink.write(bytes);
     this.#position += bytes.length;
@@ -236,9 +234,9 @@ export class PerfDataWriter {
 
   /**
    * Ends a file: writes the feature sections and completes the header. A pipe stream needs no end,
-   * and its features are HEADER_FEATURE records.
+   * since its features are HEADER_FEATURE records.
    *
-   * @throws {RangeError} If a pipe is given features, or a feature has an impossible id.
+   * @throws {RangeError} If a pipe gets features, or a feature has an impossible id.
    */
   async close(features: readonly WriterFeature[] = []): Promise<void> {
     const header = this.#header;
@@ -273,14 +271,14 @@ export class PerfDataWriter {
   }
 
   /**
-   * Ends a file as the one whose layout it has ends, where it has the same features and each has as many
-   * bytes as there; says whether it does.
+   * Ends a file like the one whose layout it reproduces, if it has the same features with sections of the same
+   * sizes; returns whether it does.
    */
   async #closeLike(header: PerfFileHeader, features: readonly WriterFeature[]): Promise<boolean> {
     const like = this.#like;
     if (like?.fileSize === undefined) return false;
     const byId = new Map(features.map(({ id, bytes }) => [id, bytes]));
-    // A recording that was killed announces features that it has not.
+    // A killed recording announces features without having them.
     const announced = featureIds(header, this.littleEndian).length;
     const isSame = announced === features.length && like.features.length === features.length &&
       like.features.every(({ id, section }) => BigInt(byId.get(id)?.length ?? -1) === section.size);
@@ -308,20 +306,20 @@ export class PerfDataWriter {
 }
 
 /**
- * Whether a file, and no stream, has all but features before its records, as what perf writes has: then
- * {@link PerfDataWriter.like} can write one that is laid out as this.
+ * Whether this is a file, not a stream, in which only features follow the records, as perf writes it. Then
+ * {@link PerfDataWriter.like} can reproduce its layout.
  */
 export function hasTablesFirst({ header, fileSize, data, layout }: PerfDataReader): boolean {
   if (header === undefined || fileSize === undefined || layout.conflicts.length > 0) return false;
   const tables = new Set(["header", "attrs", "ids", "event_types"]);
-  // The header of a damaged file may say that the data begins beyond its end.
+  // The header of a damaged file may have a data offset beyond the end of the file.
   return data.offset >= PERF_FILE_HEADER_SIZE && header.data.offset === BigInt(data.offset) &&
     layout.regions.every(({ kind, offset }) => !tables.has(kind) || offset < data.offset);
 }
 
 const NO_FEATURES: [bigint, bigint, bigint, bigint] = [0n, 0n, 0n, 0n];
 
-/** Copies bytes of a file, whatever they hold. */
+/** Copies a range of bytes of a file. */
 async function copySections(
   from: PerfDataReader,
   start: number,
@@ -336,5 +334,5 @@ async function copySections(
   }
 }
 
-/** Bytes that are copied at once. */
+/** Size of a copied piece in bytes. */
 const PIECE = 1 << 20;

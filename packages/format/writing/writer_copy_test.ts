@@ -4,7 +4,7 @@ import { fixtureFiles } from "../../../tests/hostile/sweep.ts";
 import { bytesSource, memorySink, PerfDataReader, PerfDataWriter } from "../mod.ts";
 import { hasTablesFirst } from "./writer.ts";
 
-/** Writes the records and features of a file into one of the same layout. */
+/** Writes the records and features of a file to a file of the same layout. */
 async function again(bytes: Uint8Array): Promise<Uint8Array | undefined> {
   let damaged = false;
   const diagnostics = () => void (damaged = true);
@@ -26,7 +26,7 @@ async function again(bytes: Uint8Array): Promise<Uint8Array | undefined> {
   return sink.bytes();
 }
 
-Deno.test("any recording is copied byte for byte; a sound one is the same when it is written anew", async () => {
+Deno.test("PerfDataWriter: copy gives the same bytes for any recording, like for sound ones", async () => {
   const corpus = corpusFiles().map(({ path }) => path);
   let copied = 0;
   let rewritten = 0;
@@ -36,7 +36,7 @@ Deno.test("any recording is copied byte for byte; a sound one is the same when i
     try {
       reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
     } catch {
-      // Too little of it is left.
+      // Too few bytes are left.
       continue;
     }
     const sink = memorySink();

@@ -13,21 +13,21 @@ import {
 /** Maximum inflated size of a block (`Block_Maximum_Size` of RFC 8878, 3.1.1.2.4). */
 export const MAX_BLOCK: number = 1 << 17;
 
-/** Bytes before and after the body of a block that may be read. */
+/** Number of readable bytes required before and after the body of a block. */
 export const MARGIN = 16;
 
-/** Bytes up to which a loop is faster than a call that copies them. */
+/** Maximum number of bytes for which a copy loop is faster than a call. */
 const SHORT = 32;
 
-/** The bytes of a frame that matches may refer to, and room for the block after them. */
+/** The bytes of a frame that matches may refer to, with room for the next block. */
 export interface BlockOutput {
-  /** The bytes; there is room for {@link MAX_BLOCK} more. */
+  /** The bytes, with room for {@link MAX_BLOCK} more. */
   readonly bytes: Uint8Array;
-  /** How many there are. */
+  /** Number of bytes used. */
   length: number;
 }
 
-// The codes of lengths (RFC 8878, 3.1.1.3.2.1.1): extra bits, and what they are added to.
+// Length codes (RFC 8878, 3.1.1.3.2.1.1): number of extra bits, and base value.
 const LITERALS_BITS = new Uint8Array(36);
 const LITERALS_BASE = new Int32Array(36);
 const MATCH_BITS = new Uint8Array(53);
@@ -46,7 +46,7 @@ for (
   }
 }
 
-// The default probabilities (RFC 8878, 3.1.1.3.2.2).
+// Default probabilities (RFC 8878, 3.1.1.3.2.2).
 const [FOUR, TWO, ONE] = [[4, 3], [2, 2, 2, 2, 2], [1, 1, 1, 1, 1]] as const;
 const DEFAULT_LITERALS = fseTable(
   [...FOUR, ...TWO, ...TWO, 2, 1, 1, 1, ...TWO, 2, 2, 2, 2, 3, 2, ...ONE, -1, -1, -1, -1],
@@ -61,7 +61,7 @@ const DEFAULT_MATCHES = fseTable(
   6,
 );
 
-/** What the blocks of a frame have in common, between two of them: what can be sent to another thread. */
+/** State of a decoder between two blocks of a frame, which can be sent to another thread. */
 export interface BlockState {
   readonly huffman: HuffmanTable | undefined;
   readonly literals: FseTable | undefined;
@@ -71,7 +71,7 @@ export interface BlockState {
   readonly last: readonly [number, number, number];
 }
 
-/** Inflates the compressed blocks of a frame: what they have in common stays from block to block. */
+/** Inflates the compressed blocks of a frame; keeps tables and offsets from block to block. */
 export class BlockDecoder {
   #huffman: HuffmanTable | undefined;
   #literalsTable: FseTable | undefined;
@@ -83,7 +83,7 @@ export class BlockDecoder {
   #second = 4;
   #third = 8;
 
-  /** Begins a frame. */
+  /** Resets the state for a new frame. */
   reset(): void {
     this.#huffman =
       this.#literalsTable =
@@ -93,7 +93,7 @@ export class BlockDecoder {
     [this.#last, this.#second, this.#third] = [1, 4, 8];
   }
 
-  /** What the next block may refer to, beyond the bytes before it. */
+  /** Returns the state between two blocks, without the bytes that matches may refer to. */
   state(): BlockState {
     return {
       huffman: this.#huffman,
@@ -104,7 +104,7 @@ export class BlockDecoder {
     };
   }
 
-  /** Goes on where another decoder was. */
+  /** Continues from the state of another decoder. */
   resume({ huffman, literals, offsets, matches, last }: BlockState): void {
     this.#huffman = huffman;
     this.#literalsTable = literals;
@@ -114,11 +114,11 @@ export class BlockDecoder {
   }
 
   /**
-   * Inflates the block whose body is `bytes[start, end)`. Its time follows from the sizes of what comes
-   * in and goes out: what would exceed a block ends it.
+   * Inflates the block with the body `bytes[start, end)`. The time is bounded by the sizes of input and
+   * output: inflating stops with an error if the output exceeds a block.
    *
-   * @param view Of the same bytes, with {@link MARGIN} bytes before and after the body.
-   * @throws {Error} If it breaks the rules of the format.
+   * @param view View of the same bytes, with {@link MARGIN} bytes before and after the body.
+   * @throws {Error} If the block violates the format.
    */
   inflate(bytes: Uint8Array, view: DataView, start: number, end: number, out: BlockOutput): void {
     if (end - start < 2) corrupt("a block without sections");
@@ -126,7 +126,7 @@ export class BlockDecoder {
     this.#sequences(bytes, view, at, end, count, out);
   }
 
-  /** Reads the literals section; returns where it ends, and how many literals there are. */
+  /** Decodes the literals section; returns its end and the number of literals. */
   #readLiterals(bytes: Uint8Array, view: DataView, start: number, end: number): [number, number] {
     const literals = this.#literals;
     const head = bytes[start] as number;
@@ -160,7 +160,7 @@ export class BlockDecoder {
     if (kind === 2) [this.#huffman, at] = readHuffmanTable(bytes, view, at, after);
     const table = this.#huffman ?? corrupt("literals without a code");
     if (format === 0) {
-      huffman(table, view, at, after, literals, 0, count);
+      decodeLiterals(table, view, at, after, literals, 0, count);
       return [after, count];
     }
     if (at + 6 > after) corrupt("four streams without their sizes");
@@ -171,13 +171,13 @@ export class BlockDecoder {
       const first = quarter * i;
       const last = i === 3 ? count : first + quarter;
       if (to > after || first > last) corrupt("streams longer than their section");
-      huffman(table, view, from, to, literals, first, last);
+      decodeLiterals(table, view, from, to, literals, first, last);
       from = to;
     }
     return [after, count];
   }
 
-  /** Reads the table of one kind of codes; returns it, and where its description ends. */
+  /** Reads the table for one kind of codes; returns it and the end of its description. */
   #table(
     mode: number,
     bytes: Uint8Array,
@@ -238,15 +238,14 @@ export class BlockDecoder {
   }
 
   /**
-   * Follows the sequences: copies a number of literals, then a number of bytes from a distance back.
+   * Executes the sequences: each copies a number of literals, then a number of bytes from a distance back.
    *
-   * Each produces at least three bytes, and the sum must fit into a block: so the loop ends after as many
-   * turns as a block has bytes, whatever the input says.
+   * A sequence produces at least three bytes, and all must fit into a block. Therefore, the loop ends after at most as
+   * many iterations as a block has bytes, for any input.
    *
-   * @returns How many literals were used.
+   * @returns Number of literals used.
    */
-  // One loop over bits, which is what inflating takes its time for: all that it needs is in local variables and
-  // comes as numbers.
+  // This loop dominates the time of inflating, so all its values are numbers in local variables.
   #execute(
     bytes: Uint8Array,
     view: DataView,
@@ -347,10 +346,10 @@ export class BlockDecoder {
 }
 
 /**
- * Decodes one stream of literals, from its end on, into `to[first, last)` (RFC 8878, 4.2.2). There are up to four
- * in a block, whose places come as numbers.
+ * Decodes one stream of literals backward from its end into `to[first, last)` (RFC 8878, 4.2.2). A block has up
+ * to four streams; their positions are passed as numbers.
  */
-function huffman(
+function decodeLiterals(
   { log, cells }: HuffmanTable,
   view: DataView,
   start: number,
@@ -364,7 +363,7 @@ function huffman(
   let bit = (end - start - 1) * 8 + highestBit(lastByte);
   const mask = (1 << log) - 1;
   let i = first;
-  // Two prefixes of at most 11 bits are in each word of 32, from the bit it is read at.
+  // A 32-bit word contains two prefixes of at most 11 bits at any bit offset.
   for (; i + 2 <= last && bit >= 2 * log; i += 2) {
     const at = bit - 2 * log;
     const word = view.getUint32(start + (at >> 3), true) >>> (at & 7);

@@ -1,38 +1,38 @@
 /** The two kinds of entropy codes of Zstandard (RFC 8878, section 4), as decoding tables. */
 
-/** Says why data is no Zstandard. */
+/** Throws the error for invalid zstd data. */
 export function corrupt(what: string): never {
   throw new Error(`invalid zstd data: ${what}`);
 }
 
-/** The highest bit that is set: 0 for 1. */
+/** Returns the index of the highest set bit: 0 for 1. */
 export function highestBit(value: number): number {
   return 31 - Math.clz32(value);
 }
 
 /**
- * The `bits`, at most 24, from bit `at` of a stream on. A few bytes before its start may be read: who
- * asks for bits there finds that `at` is negative.
+ * Returns `bits` bits, at most 24, from bit `at` of a stream on. It may read a few bytes before the stream's start;
+ * the caller has to check for a negative `at`.
  */
 export function bitsAt(view: DataView, start: number, at: number, bits: number): number {
   return (view.getUint32(start + (at >> 3), true) >>> (at & 7)) & ((1 << bits) - 1);
 }
 
 /**
- * A finite state entropy code. `cells[state]` is the symbol, the bits that the next state reads shifted
- * by 8, and what is added to them shifted by 16.
+ * A finite state entropy code. `cells[state]` contains the symbol, the number of bits for the next state shifted
+ * by 8, and the base of the next state shifted by 16.
  */
 export interface FseTable {
-  /** Bits of a state. */
+  /** Number of bits of a state. */
   readonly log: number;
-  /** A cell for each state. */
+  /** One cell for each state. */
   readonly cells: Int32Array;
 }
 
 /**
- * Makes a table of probabilities (RFC 8878, 4.1.1).
+ * Creates a table from probabilities (RFC 8878, 4.1.1).
  *
- * @param counts Of each symbol, how many of `2^log` states it has; -1 for "less than one".
+ * @param counts For each symbol, its number of the `2^log` states; -1 for "less than one".
  */
 export function fseTable(counts: Int16Array | readonly number[], log: number): FseTable {
   const size = 1 << log;
@@ -62,7 +62,7 @@ export function fseTable(counts: Int16Array | readonly number[], log: number): F
   return { log, cells };
 }
 
-/** A table whose only symbol takes no bits. */
+/** Creates a table with a single symbol of no bits. */
 export function oneSymbol(symbol: number): FseTable {
   return { log: 0, cells: Int32Array.of(symbol) };
 }
@@ -72,8 +72,8 @@ const counts = new Int16Array(256);
 /**
  * Reads the description of a table.
  *
- * @param bytes Followed by at least four bytes that may be read.
- * @returns The table, and where the description ends.
+ * @param bytes At least four readable bytes follow `end`.
+ * @returns The table and the end of its description.
  */
 export function readFseTable(
   bytes: Uint8Array,
@@ -121,22 +121,22 @@ export function readFseTable(
   return [fseTable(counts.subarray(0, symbol), log), after];
 }
 
-/** A Huffman code: `cells[prefix]` is the symbol and its bits shifted by 8. */
+/** A Huffman code: `cells[prefix]` contains the symbol, and its number of bits shifted by 8. */
 export interface HuffmanTable {
-  /** Bits of a prefix. */
+  /** Number of bits of a prefix. */
   readonly log: number;
-  /** A cell for each prefix. */
+  /** One cell for each prefix. */
   readonly cells: Uint16Array;
 }
 
-/** Bits of the longest Huffman code (RFC 8878, 4.2.1). */
+/** Maximum length of a Huffman code in bits (RFC 8878, 4.2.1). */
 const MAX_HUFFMAN_LOG = 11;
 
 /**
  * Reads the description of a Huffman code.
  *
- * @param view Of the same bytes, of which some before and after the description may be read.
- * @returns The table, and where the description ends.
+ * @param view View of the same bytes, with readable bytes before and after the description.
+ * @returns The table and the end of its description.
  */
 export function readHuffmanTable(
   bytes: Uint8Array,
@@ -164,7 +164,7 @@ export function readHuffmanTable(
   return [huffmanTable(weights, count), after];
 }
 
-/** Reads weights that are compressed themselves: two states take turns (RFC 8878, 4.2.1.2). */
+/** Reads compressed weights: two FSE states alternate (RFC 8878, 4.2.1.2). */
 function readWeights(
   bytes: Uint8Array,
   view: DataView,
@@ -205,7 +205,7 @@ function huffmanTable(weights: Uint8Array, count: number): HuffmanTable {
   const log = highestBit(sum) + 1;
   const rest = (1 << log) - sum;
   if (log > MAX_HUFFMAN_LOG || (rest & (rest - 1)) !== 0) corrupt("weights that do not add up");
-  // The weight of the last symbol is what is missing.
+  // The weight of the last symbol follows from the sum of the others.
   weights[count] = highestBit(rest) + 1;
   const cells = new Uint16Array(1 << log);
   let at = 0;

@@ -1,39 +1,39 @@
 import { BlockDecoder, type BlockState, MARGIN, MAX_BLOCK } from "./block.ts";
 import { corrupt } from "./entropy_tables.ts";
 
-/** Inflates one zstd stream that arrives in pieces. */
+/** Inflates a zstd stream that arrives in pieces. */
 export interface ZstdStream {
   /**
-   * Takes the next piece; gives what it inflates to, a block or so at a time. Each is valid until the
-   * next one is asked for.
+   * Inflates the next piece; yields the output in parts of at most a block. A part is valid until the
+   * next one is requested.
    *
-   * @throws {Error} If this is not a zstd stream, or wants more memory than is given to one.
+   * @throws {Error} If the data is not a zstd stream, or its window exceeds the limit.
    */
   push(compressed: Uint8Array): Iterable<Uint8Array>;
-  /** Whether what came so far is whole frames: at the end of the input, that it was not cut. */
+  /** Whether the input so far consists of whole frames. False at its end means that it was cut. */
   readonly isBetweenFrames: boolean;
   /**
-   * Where it is, so that another stream can go on from here, in another thread as well; `undefined` where
-   * it is within a block.
+   * Returns the state, from which another stream can continue, also in another thread; `undefined` within
+   * a block.
    */
   state?(): ZstdState | undefined;
 }
 
-/** Where a stream is between two blocks: what can be sent to another thread. */
+/** State of a stream between two blocks, which can be sent to another thread. */
 export interface ZstdState {
-  /** The bytes that matches may refer to: as many as the window has, or as there were. */
+  /** The bytes that matches may refer to, up to the size of the window. */
   readonly history: Uint8Array<ArrayBuffer>;
   /** Size of the frame's window; `undefined` between two frames. */
   readonly window: number | undefined;
   /** Whether a checksum follows the frame. */
   readonly checksum: boolean;
-  /** What blocks have in common, for the decoder alone. */
+  /** State of the block decoder. */
   readonly blocks: unknown;
 }
 
-/** Bytes of the largest window: that of zstd's highest level, and what its own tools accept. */
+/** Maximum size of a window: that of zstd's highest level, which its own tools accept. */
 const MAX_WINDOW = 2 ** 27;
-/** Bytes after the window at least, so that it is moved once for many blocks. */
+/** Minimum room after the window, so that the window is moved once for many blocks. */
 const ROOM = 1 << 20;
 
 const FRAME_MAGIC = 0xfd2fb528;
@@ -41,20 +41,20 @@ const SKIPPABLE_MAGIC = 0x184d2a5;
 const BLOCK_RAW = 0;
 const BLOCK_RLE = 1;
 const BLOCK_COMPRESSED = 2;
-/** Bytes of a frame's content size by its flag; of flag 0 it is the flag for a single segment. */
+/** Size of a frame's content size by flag. For flag 0, it is the single segment flag. */
 const CONTENT_SIZE = [0, 2, 4, 8];
 
 /**
  * Inflates Zstandard (RFC 8878), in any runtime.
  *
- * perf's COMPRESSED records are the pieces of one stream over all records, each flushed, so a piece
- * inflates to whole bytes but not to whole records. 64 KB may inflate to gigabytes, of which there is one
- * block of 128 KB at a time. Time and memory follow from what comes in and goes out, not from what is
- * claimed: a block ends where it would exceed 128 KB, and memory for a window is taken as it fills.
+ * perf's COMPRESSED records are pieces of one stream, flushed after each record, so a piece
+ * inflates to whole bytes but not to whole records. 64 KB may inflate to gigabytes; only one
+ * block of 128 KB is in memory at a time. Time and memory are bounded by the actual input and output, not by claimed
+ * sizes: a block that would exceed 128 KB is an error, and the window's memory grows as it fills.
  *
  * Checksums are ignored; dictionaries are not supported.
  *
- * @param from Where another stream was, whose bytes after that are pushed; the beginning by default.
+ * @param from State of another stream, after which the pushed bytes continue; by default, the beginning.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export function zstdStream(from?: ZstdState): ZstdStream {
 /**
  * Inflates all frames of `compressed` into `size` bytes.
  *
- * @throws {Error} If it is no zstd, is cut, or does not inflate to `size` bytes.
+ * @throws {Error} If the data is not zstd, is cut, or does not inflate to `size` bytes.
  *
  * @example
  * ```ts
@@ -105,10 +105,10 @@ export function zstdDecompress(compressed: Uint8Array, size: number): Uint8Array
 }
 
 /**
- * Inflates whole frames that come in pieces, a block at a time; each part is valid until the next one is
- * asked for.
+ * Inflates whole frames that arrive in pieces, one block at a time. A part is valid until the next one is
+ * requested.
  *
- * @throws {Error} If it is no zstd, is empty, or ends within a frame.
+ * @throws {Error} If the data is not zstd, is empty, or ends within a frame.
  *
  * @example
  * ```ts
@@ -130,31 +130,31 @@ export function* zstdParts(pieces: Iterable<Uint8Array>): Generator<Uint8Array, 
   if (size === 0 || !frames.isBetweenFrames) throw new Error("zstd data is cut");
 }
 
-/** Takes a stream apart into frames and blocks (RFC 8878, 3.1.1), whatever the pieces it comes in. */
+/** Splits a stream into frames and blocks (RFC 8878, 3.1.1) and inflates them. Pieces may end anywhere. */
 class Frames implements ZstdStream {
-  /** The header that is being read, of a frame or a block. */
+  /** Header of a frame or block that is being read. */
   readonly #head = new DataView(new ArrayBuffer(18));
   #have = 0;
-  /** Bytes of the header, as far as it is known. */
+  /** Size of that header, as far as it is known. */
   #want = 5;
-  /** What is read next. */
+  /** Part of the stream that follows. */
   #state: "frame" | "block" | "body" | "skip" = "frame";
   #checksum = false;
   #type = BLOCK_RAW;
-  /** Bytes a block of type RLE inflates to. */
+  /** Inflated size of a block of type RLE. */
   #repeats = 0;
   #isLast = false;
-  /** Bytes left of the body of a block, or of what is skipped. */
+  /** Bytes left of a block's body or of a skipped frame. */
   #left = 0;
   #window = 0;
-  /** The body of a block that comes in several pieces, or has to be followed by a margin. */
+  /** Body of the current block, with margins. */
   readonly #body = new Uint8Array(MAX_BLOCK + 2 * MARGIN);
   readonly #bodyView = new DataView(this.#body.buffer);
   #bodySize = 0;
   readonly #blocks = new BlockDecoder();
   readonly #out = { bytes: new Uint8Array(0), length: 0 };
 
-  /** Whether the last frame has ended. */
+  /** Whether the last frame is complete. */
   get isBetweenFrames(): boolean {
     return this.#state === "frame" && this.#have === 0;
   }
@@ -260,7 +260,7 @@ class Frames implements ZstdStream {
     this.#state = "body";
   }
 
-  /** Inflates the block that is in the body. */
+  /** Inflates the block in the body buffer. */
   #inflate(): Uint8Array {
     const out = this.#out;
     this.#makeRoom();
@@ -278,7 +278,7 @@ class Frames implements ZstdStream {
     return out.bytes.subarray(from, out.length);
   }
 
-  /** Makes room for a block: moves the window, or takes more memory while the window fills. */
+  /** Makes room for a block: moves the window, or enlarges the buffer while the window fills. */
   #makeRoom(): void {
     const out = this.#out;
     if (out.length + MAX_BLOCK <= out.bytes.length) return;
@@ -308,7 +308,7 @@ class Frames implements ZstdStream {
   }
 }
 
-/** The size of a frame's content: 256 is added to one of two bytes. */
+/** Reads the content size of a frame; a two-byte value is 256 too low. */
 function contentSizeOf(head: DataView, at: number, size: number): number {
   let value = size === 2 ? 256 : 0;
   for (let i = 0; i < size; i++) value += head.getUint8(at + i) * 256 ** i;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { bytesSource, memorySink, PerfDataReader, PerfDataWriter } from "../mod.ts";
 import { zstdParts, zstdStream } from "./zstd.ts";
 
-/** Something to compress: neither all alike nor all different. */
+/** Test data that compresses moderately. */
 const PLAIN = Uint8Array.from({ length: 300_000 }, (_, i) => (i * i >> 7) & (i >> 9));
 
 function joined(parts: Iterable<Uint8Array>): Uint8Array<ArrayBuffer> {
@@ -27,7 +27,7 @@ function level(compressionLevel: number, checksumFlag: number): Uint8Array {
   }));
 }
 
-Deno.test("zstd: frames of any level, in pieces of any size, inflate to what they were", () => {
+Deno.test("zstdStream: frames of any level in pieces of any size inflate to their input", () => {
   const skippable = Uint8Array.of(0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3);
   const streams: [Uint8Array, Uint8Array][] = [1, 3, 19].map((n, i) => [level(n, i & 1), PLAIN]);
   const [[one = PLAIN] = []] = streams;
@@ -55,7 +55,7 @@ Deno.test("zstd: frames of any level, in pieces of any size, inflate to what the
   );
 });
 
-Deno.test("zstd: from any state, what follows inflates to the same", () => {
+Deno.test("zstdStream: a stream resumed from any state gives the same output", () => {
   const compressed = joined([level(3, 1), level(1, 0)]);
   const plain = joined([PLAIN, PLAIN]);
   let states = 0;
@@ -74,7 +74,7 @@ Deno.test("zstd: from any state, what follows inflates to the same", () => {
   assert(states > 5, `${states} states`);
 });
 
-/** The header of a frame with a window of 128 KB, then blocks that repeat one byte. */
+/** A frame header with a window of 128 KB, and blocks that repeat one byte. */
 function repeats(blocks: number, size: number): Uint8Array {
   const bytes = new Uint8Array(6 + 4 * blocks);
   bytes.set([0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3]);
@@ -85,17 +85,17 @@ function repeats(blocks: number, size: number): Uint8Array {
   return bytes;
 }
 
-Deno.test("zstd: of 64 KB that inflate to 2 GB, one block at a time is there", () => {
+Deno.test("zstdStream: 64 KB that inflate to 2 GB give one block at a time", () => {
   let blocks = 0;
   for (const part of zstdStream().push(repeats(16_000, 1 << 17))) {
     assertEquals([part.length, part[0]], [1 << 17, 8]);
-    // Who does not ask for more does not wait for it, nor hold it.
+    // A caller that requests no more parts causes no more work and memory.
     if (++blocks === 100) break;
   }
   assertEquals(blocks, 100);
 });
 
-Deno.test("zstd: what breaks the rules of the format is an error before it takes memory", () => {
+Deno.test("zstdStream: invalid frames throw before memory is allocated", () => {
   const wrong: [Uint8Array, string][] = [
     [repeats(1, (1 << 17) + 1), "a block of 131073 bytes"],
     [Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3), "a window of 1073741824 bytes"],
@@ -107,8 +107,8 @@ Deno.test("zstd: what breaks the rules of the format is an error before it takes
   }
 });
 
-Deno.test("reader: a COMPRESSED record that inflates to gigabytes of records ends at 64 MB", async () => {
-  // 0x0808 bytes of type 0x08080808 are records that a reader skips.
+Deno.test("reader: a COMPRESSED record that inflates to gigabytes is cut at 64 MB", async () => {
+  // A record of 0x0808 bytes and type 0x08080808, which a reader skips.
   const data = repeats(12_000, 1 << 17);
   const record = new Uint8Array(8 + data.length);
   new DataView(record.buffer).setUint32(0, 81, true);
@@ -134,20 +134,20 @@ Deno.test("reader: a COMPRESSED record that inflates to gigabytes of records end
   assert(reader.stats.skippedBytes > 0);
 });
 
-Deno.test("zstd: thousands of empty blocks with the largest window cost nothing", () => {
+Deno.test("zstdStream: thousands of empty blocks allocate no window", () => {
   const frame = new Uint8Array(6 + 3 * 20_000);
-  // Magic, no flags, a window of 2^(10 + 17) bytes; then blocks without a byte that are not the last.
+  // Magic, no flags, a window of 2^(10 + 17) bytes; then empty blocks, none of which is the last.
   frame.set([0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3]);
   const before = Deno.memoryUsage().rss;
   assertEquals([...zstdStream().push(frame)], []);
   const grown = Deno.memoryUsage().rss - before;
-  // A window has 128 MB.
+  // The window would be 128 MB.
   assert(grown < 64 << 20, `${grown >> 20} MB more`);
 });
 
-Deno.test("zstd: a few bytes that claim 90,000 matches of 128 KB end at a block", () => {
-  // One literal; 0x7f00 + 0xe000 sequences, whose three codes are the same for all: no literals, from one
-  // byte back, 65539 bytes and more.
+Deno.test("zstdStream: 90,000 matches of 128 KB in one block throw at the block's limit", () => {
+  // One literal; 0x7f00 + 0xe000 sequences with the same three codes: no literals, a distance of one
+  // byte, at least 65539 bytes.
   const body = [1 << 3, 8, 255, 0, 0xe0, 0b01_01_01_00, 0, 0, 52];
   const bits = new Uint8Array(64).fill(0xff);
   const size = body.length + bits.length;
@@ -175,7 +175,7 @@ Deno.test("zstd: a few bytes that claim 90,000 matches of 128 KB end at a block"
   assertEquals(steps, 0);
 });
 
-Deno.test("zstd: damaged frames are an error, or what zlib makes of them", () => {
+Deno.test("zstdStream: damaged frames throw or give the output of zlib", () => {
   let [same, refused] = [0, 0];
   fc.assert(
     fc.property(
@@ -201,7 +201,7 @@ Deno.test("zstd: damaged frames are an error, or what zlib makes of them", () =>
           }
           ours = joined(parts);
         } catch {
-          // What is refused here may be garbage there: zlib does not look at each bit that is left over.
+          // zlib may accept data that is rejected here, since it does not check all of the remaining bits.
           refused++;
           return;
         }
