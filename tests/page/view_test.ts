@@ -733,7 +733,17 @@ Deno.test({
       };
       await viewed([file], "#view=functions&counts=off-cpu", async (page) => {
         await counted(page, "off-cpu");
+        // The recording has no call chains of switches: what stands for them, and how to record them.
+        const note = await page.innerText(".note");
+        assertMatch(
+          note,
+          /have the stack of the thread's last sample before, marked \[last sample\]/,
+        );
+        assertMatch(note, /perf record -g -e cpu-clock,sched:sched_switch/);
         await compare(page);
+        assertEquals(await page.locator(".note").count(), 0);
+        await count(page, "latency");
+        await count(page, "period");
         // A step back counts what was counted before.
         await page.keyboard.press("u");
         await counted(page, "latency");

@@ -80,6 +80,7 @@ export function App(
         {open?.facts !== undefined && view !== "overview" && view !== "pt" && (
           <SelectionBar store={store} />
         )}
+        {open?.facts !== undefined && view !== "overview" && <Notes lines={open.facts.notes} />}
         <Main store={store} view={view} takesFiles={takesFiles} />
       </main>
       {open?.facts !== undefined && <footer title={open.facts.trust}>{open.facts.trust}</footer>}
@@ -259,6 +260,27 @@ function Buttons(
         ?
       </button>
     </span>
+  );
+}
+
+/** What is missing of what is counted, with the command that records it. */
+function Notes({ lines = [] }: { readonly lines: readonly string[] | undefined }): JSX.Element {
+  return (
+    <>
+      {lines.map((line) => {
+        const [text = "", command] = line.split(/: (?=perf record )/);
+        return (
+          <p key={line} class="note" role="note">
+            {text}
+            {command !== undefined && (
+              <>
+                : <code>{command}</code>
+              </>
+            )}
+          </p>
+        );
+      })}
+    </>
   );
 }
 

@@ -39,7 +39,16 @@ export interface Shown extends Selection {
 export interface ProfileFacts extends
   Pick<
     ViewProfile,
-    "title" | "trust" | "events" | "threads" | "objects" | "files" | "start" | "duration" | "step"
+    | "title"
+    | "trust"
+    | "notes"
+    | "events"
+    | "threads"
+    | "objects"
+    | "files"
+    | "start"
+    | "duration"
+    | "step"
   > {
   readonly functions: ViewProfile["functions"];
   /** What processes and threads are called. */
@@ -117,8 +126,19 @@ export class ViewEngine {
 
   /** What is said of the profile before anything of it is shown. */
   facts(): ProfileFacts {
-    const { title, trust, events, threads, objects, functions, files, start, duration, step } =
-      this.profile;
+    const {
+      title,
+      trust,
+      notes,
+      events,
+      threads,
+      objects,
+      functions,
+      files,
+      start,
+      duration,
+      step,
+    } = this.profile;
     const { samples } = this.profile;
     const totals = events.map(() => ({ samples: 0, period: 0 }));
     const threadSamples = events.map(() => new Float64Array(threads.length));
@@ -140,6 +160,7 @@ export class ViewEngine {
     return {
       title,
       trust,
+      notes,
       events,
       threads,
       objects,

@@ -31,6 +31,8 @@ export interface ViewProfile {
   readonly title: string;
   /** How far names and stacks can be trusted, in one line. */
   readonly trust: string;
+  /** What is missing of times without a CPU, and how to record it: a line each. */
+  readonly notes?: readonly string[] | undefined;
   /** The events. */
   readonly events: readonly ProfileEvent[];
   /** The threads. */
@@ -116,6 +118,7 @@ export function viewProfile(profile: Profile): ViewProfile {
   return {
     title: profile.title,
     trust: profile.trust,
+    notes: profile.notes,
     events: profile.events,
     threads: [...profile.threads],
     objects: profile.objects,

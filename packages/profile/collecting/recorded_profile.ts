@@ -10,7 +10,9 @@ import {
 } from "@perfdata/format/record-types";
 import type { Consumer, Engine, EngineOptions, Needs } from "@perfdata/session/engine";
 import {
+  intervalLines,
   Parallelism,
+  STAND_IN_FRAME,
   THREAD_STATE,
   type ThreadInterval,
   ThreadIntervals,
@@ -193,7 +195,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
         this.#spent(interval, RUNNABLE, runnable, to);
       },
       ran,
-    }, { filter: this.#filter });
+    }, { filter: this.#filter, standIns: true });
   }
 
   /** Ends what is under way. */
@@ -216,13 +218,19 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
   /** Adds a time that a thread spent in a state. */
   #spent(interval: ThreadInterval, state: number, from: number, to: number): void {
     if (to <= from) return;
-    const { stack, comm, pid, tid, cpu } = interval;
+    const { stack, comm, pid, tid, cpu, isStandIn } = interval;
     const { baseHi: hi, baseLo: lo } = this.#intervals as ThreadIntervals;
     const [beginHi, beginLo] = [hi + Math.floor((lo + from) / 2 ** 32), lo + from | 0];
     this.#span.see(beginHi, beginLo);
     this.#span.see(hi + Math.floor((lo + to) / 2 ** 32), lo + to | 0);
     const apart = this.#threadsApart || comm < 0;
-    const context = this.#sums.context(0, comm, apart ? pid : -1, apart ? tid : -1, state);
+    const context = this.#sums.context(
+      0,
+      comm,
+      apart ? pid : -1,
+      apart ? tid : -1,
+      isStandIn ? state | STAND_IN : state,
+    );
     this.samples++;
     if (this.#timed) this.#timedRows.push(stack, context, cpu, to - from, beginHi, beginLo);
     else this.#sums.addLater(context, stack, to - from);
@@ -385,11 +393,22 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
         ...change,
       })),
     };
+    return { profile: this.#withStates(profile), trust };
+  }
+
+  /** The profile with frames for what threads did while they had no CPU, and for stacks of other moments. */
+  #withStates(profile: Profile): Profile {
     const states = this.#states;
-    const shown = states === undefined
+    if (states === undefined) return profile;
+    const intervals = this.#intervals as ThreadIntervals;
+    const marked = intervals.standIns === 0
       ? profile
-      : withStateFrames(profile, states, ["[waiting]", "[runnable]"], "[off-cpu]");
-    return { profile: shown, trust };
+      : withStateFrames(profile, states.map((of) => of & STAND_IN && 1), [STAND_IN_FRAME], OFF_CPU);
+    const waits = states.map((of) => of & ~STAND_IN);
+    const shown = this.#weight === "wall"
+      ? withStateFrames(marked, waits, ["[waiting]", "[runnable]"], OFF_CPU)
+      : marked;
+    return { ...shown, notes: intervalLines(intervals) };
   }
 
   /** The events: those of the recording, or what is counted instead. */
@@ -416,7 +435,7 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
 
   /** Where threads with and without a CPU are counted: what the rows are of. */
   #stateColumn(length: number): Uint8Array | undefined {
-    return this.#states = this.#weight === "wall" ? new Uint8Array(length) : undefined;
+    return this.#states = isTimeWeight(this.#weight) ? new Uint8Array(length) : undefined;
   }
 
   #sumSamples(threadOf: Int32Array): SampleColumns {
@@ -509,6 +528,10 @@ export class ProfileConsumer implements Consumer, Shareable<ProfilePart> {
 
 // What a context of intervals has in place of a CPU.
 const { RUNNING: ON_CPU, WAITING, RUNNABLE } = THREAD_STATE;
+/** The bit beside it of an interval whose stack is of the last sample before. */
+const STAND_IN = 4;
+/** The object of frames that say what threads did. */
+const OFF_CPU = "[off-cpu]";
 /** The event of the contexts of context switches, which belong to no event. */
 const SWITCH = -1;
 

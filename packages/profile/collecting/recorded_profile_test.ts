@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { functionNames, totals } from "../columns/profile.ts";
@@ -266,6 +266,31 @@ Deno.test("ProfileConsumer: weight wall counts times with and without a CPU, eac
     ["t7", "t7", "t8", "t7", "t7", "t7", "t7", "t8"],
     [0, 0, 0, 0, 0, 0, 0, 0],
   ]);
+});
+
+Deno.test("ProfileConsumer: without call chains of switches, a marked stack of the last sample stands in", async () => {
+  const off = await profiled(SWITCHED, { weight: "off-cpu" });
+  const names = functionNames(off);
+  const frameAt = (stack: number) => {
+    const first = off.places.start[off.stacks.place[stack] ?? -1] ?? -1;
+    return names[off.frames.function[off.places.frames[first] ?? -1] ?? -1];
+  };
+  const [stack = -1] = off.samples.stack;
+  assertEquals([frameAt(stack), frameAt(off.stacks.parent[stack] ?? -1)], [
+    "[last sample]",
+    "[small]",
+  ]);
+  assertMatch(
+    `${off.notes?.[0]}`,
+    /^2 of 2 times without a CPU have the stack of the thread's last sample .*: perf record -g -e .*sched_switch/,
+  );
+  // Times that threads waited and marks are of one object.
+  const wall = await profiled(SWITCHED, { weight: "wall" });
+  assertEquals(wall.objects.filter(({ path }) => path === "[off-cpu]").length, 1);
+  // A thread that was not sampled before has none.
+  const before = { ...SWITCHED, samples: SAMPLES.filter(({ tid }) => tid === 8) };
+  const none = await profiled(before, { weight: "off-cpu" });
+  assertEquals(none.samples.stack.every((stack) => stack < 0), true);
 });
 
 Deno.test("ProfileConsumer: wall and off-cpu of threads of one name are sums of both", async () => {

@@ -179,6 +179,8 @@ export interface Profile {
   readonly title: string;
   /** How far names and stacks can be trusted, in one line. */
   readonly trust: string;
+  /** What is missing of times without a CPU, and how to record it: a line each. */
+  readonly notes?: readonly string[] | undefined;
 }
 
 /** Samples and periods. */

@@ -9,7 +9,7 @@ import { NodeTable } from "../columns/node_table.ts";
  *
  * @param states For each row of the samples, the number of a name, from 1; 0 for none.
  * @param names Names of the frames.
- * @param object The object of these frames.
+ * @param object The object of these frames; one of this path that the profile has is used.
  *
  * @example
  * ```ts
@@ -33,7 +33,11 @@ export function withStateFrames(
   object: string,
 ): Profile {
   const { functions, frames, places, stacks, samples } = profile;
-  const objectNumber = profile.objects.length;
+  const known = profile.objects.findIndex(({ path }) => path === object);
+  const objects = known < 0
+    ? [...profile.objects, { name: object, path: object }]
+    : profile.objects;
+  const objectNumber = known < 0 ? profile.objects.length : known;
   const firstFunction = functions.name.length;
   const firstFrame = frames.function.length;
   const firstPlace = places.object.length;
@@ -54,7 +58,7 @@ export function withStateFrames(
   }
   return {
     ...profile,
-    objects: [...profile.objects, { name: object, path: object }],
+    objects,
     functions: {
       name: [...functions.name, ...names],
       object: joined(functions.object, each(() => objectNumber)),

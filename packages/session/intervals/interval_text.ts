@@ -4,6 +4,9 @@ import type { ThreadIntervals } from "./thread_intervals.ts";
 export const HOW_TO_RECORD: string =
   "perf record -g -e cpu-clock,sched:sched_switch,sched:sched_waking --switch-events -- PROGRAM";
 
+/** The innermost frame of a stack that stands for that of a switch. */
+export const STAND_IN_FRAME: string = "[last sample]";
+
 /** How to record what says how many threads had a CPU. */
 export const HOW_TO_RECORD_SWITCHES: string = "perf record --switch-events -- PROGRAM";
 
@@ -33,7 +36,7 @@ export type IntervalCounts =
     | "hasSums"
     | "hasSwitches"
   >
-  & Partial<Pick<ThreadIntervals, "undescribed">>;
+  & Partial<Pick<ThreadIntervals, "undescribed" | "standIns">>;
 
 /**
  * Missing data about the times without a CPU, a line for each: what was not recorded, and how to record
@@ -52,12 +55,17 @@ export type IntervalCounts =
  * ```
  */
 export function intervalLines(counts: IntervalCounts): string[] {
-  const { count, withStack, missing, unknown, lostRecords, cut } = counts;
+  const { count, withStack, standIns = 0, missing, unknown, lostRecords, cut } = counts;
   const undescribed = undescribedLine(counts.undescribed ?? []);
   const lines: string[] = undescribed === undefined ? [] : [undescribed];
   const share = (part: number, all: number): string => `(${(100 * part / all).toFixed(2)}%)`;
   if (count > 0 && withStack === 0 && undescribed !== undefined) {
     lines.push("no stacks of times without a CPU: they may be those of the tracepoints");
+  } else if (standIns > 0) {
+    lines.push(
+      `${standIns} of ${count} times without a CPU have the stack of the thread's last sample before, marked ` +
+        `${STAND_IN_FRAME}, since call chains of context switches were not recorded: ${HOW_TO_RECORD}`,
+    );
   } else if (count > 0 && withStack === 0) {
     lines.push(
       `no stacks of times without a CPU: call chains of context switches were not recorded: ${HOW_TO_RECORD}`,

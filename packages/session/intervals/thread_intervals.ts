@@ -50,6 +50,8 @@ export interface ThreadInterval {
   readonly stack: number;
   /** The innermost place of it. */
   readonly place: number;
+  /** Whether the stack is that of the last sample before: see {@linkcode IntervalOptions.standIns}. */
+  readonly isStandIn: boolean;
   /** When it began. */
   readonly from: number;
   /** When it ended. */
@@ -86,6 +88,10 @@ class Thread implements ThreadInterval {
   cpu = -1;
   stack = -1;
   place = -1;
+  isStandIn = false;
+  /** The stack of its last sample that is of no switch, and the innermost place of it. */
+  sampled = -1;
+  sampledPlace = -1;
   from = 0;
   to = 0;
   runnable = -1;
@@ -112,6 +118,11 @@ class Thread implements ThreadInterval {
 export interface IntervalOptions {
   /** Which of them count; times are cut to those that are asked for. */
   readonly filter?: SampleFilter | undefined;
+  /**
+   * Whether a time without a CPU has the stack of the last sample before if the recording has no call chains
+   * of switches, as with `--switch-events` alone.
+   */
+  readonly standIns?: boolean | undefined;
 }
 
 /**
@@ -140,6 +151,8 @@ export class ThreadIntervals implements SchedulerListener {
   #last = 0;
   /** Whether the recording says when a thread gets a CPU; if not, it waits until its next sample, as in simpleperf. */
   readonly #hasEntries: boolean;
+  /** Whether stacks of samples stand for those of switches. */
+  readonly #standsIn: boolean;
   /** Whether a context switch has come. */
   #isSwitched = false;
   /** Filters by time, as ns since the base. */
@@ -159,6 +172,8 @@ export class ThreadIntervals implements SchedulerListener {
   count = 0;
   /** Those of them whose callers were recorded. */
   withStack = 0;
+  /** Those of them that have the stack of the last sample before. */
+  standIns = 0;
   /** Those of them of which it is known who woke the thread. */
   withWaker = 0;
 
@@ -166,13 +181,14 @@ export class ThreadIntervals implements SchedulerListener {
     engine: Engine,
     events: SchedulerEvents,
     listener: IntervalListener,
-    { filter = {} }: IntervalOptions,
+    { filter = {}, standIns = false }: IntervalOptions,
   ) {
     this.#engine = engine;
     this.#events = events;
     this.#listener = listener;
     this.#filter = filter;
     this.#recorded = engine.reader.events.all;
+    this.#standsIn = standIns && !events.names.has("sched:sched_switch");
     this.#hasEntries = !events.isLeavingOnly ||
       this.#recorded.some(({ attr }) => attr.flags.context_switch);
   }
@@ -236,7 +252,8 @@ export class ThreadIntervals implements SchedulerListener {
     if (this.#recorded[event]?.attr.type === PERF_TYPE_TRACEPOINT) {
       return this.#events.isLeaving(event, run, i);
     }
-    return this.#listener.ran !== undefined || this.#engine.eventNames[event] === OFFCPU_EVENT;
+    return this.#standsIn || this.#listener.ran !== undefined ||
+      this.#engine.eventNames[event] === OFFCPU_EVENT;
   }
 
   /** Notes what a thread is called that a record of a switch is of: to be called when it is applied. */
@@ -315,6 +332,8 @@ export class ThreadIntervals implements SchedulerListener {
     if (thread.state === UNKNOWN) this.#begin(thread, time);
     thread.state = RUNNING;
     this.#take(thread, run, i);
+    thread.sampled = thread.stack;
+    thread.sampledPlace = thread.place;
     this.#piece(thread, time);
   }
 
@@ -457,7 +476,11 @@ export class ThreadIntervals implements SchedulerListener {
       thread.stack = left;
       thread.place = place;
     }
-    if (by === BY_RECORD) thread.stack = thread.place = -1;
+    if (by === BY_RECORD) {
+      thread.isStandIn = this.#standsIn && thread.sampled >= 0;
+      thread.stack = thread.isStandIn ? thread.sampled : -1;
+      thread.place = thread.isStandIn ? thread.sampledPlace : -1;
+    }
     thread.state = OFF;
     thread.said = by;
     thread.from = time;
@@ -474,6 +497,7 @@ export class ThreadIntervals implements SchedulerListener {
     thread.cpu = cpu;
     // Nothing is known of what it runs.
     thread.stack = thread.place = -1;
+    thread.isStandIn = false;
   }
 
   /** From now on it is known again what a thread does. */
@@ -530,7 +554,8 @@ export class ThreadIntervals implements SchedulerListener {
 
   #off(thread: Thread): void {
     this.count++;
-    if ((this.#engine.stacks.parent[thread.stack] ?? -1) >= 0) this.withStack++;
+    if (thread.isStandIn) this.standIns++;
+    else if ((this.#engine.stacks.parent[thread.stack] ?? -1) >= 0) this.withStack++;
     if (thread.waker >= 0) this.withWaker++;
     this.#listener.off(thread);
   }

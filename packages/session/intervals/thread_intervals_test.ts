@@ -94,6 +94,55 @@ Deno.test("a thread waits until it is woken, then for a CPU; who woke it is know
   assertEquals([intervals.count, intervals.withStack, intervals.withWaker], [3, 2, 1]);
 });
 
+Deno.test("stand-ins: a switch without a call chain has the stack of the thread's last sample, another its own", async () => {
+  const found = async (
+    happenings: readonly Happening[],
+    standIns: boolean,
+    events: "clock"[] | undefined,
+  ) => {
+    const bytes = await schedulerRecording(happenings, events === undefined ? {} : { events });
+    const reader = await PerfDataReader.open(bytesSource(bytes));
+    const marks: string[] = [];
+    let intervals: ThreadIntervals | undefined;
+    await runEngine(reader, [{
+      needs: { stacks: true, looksAt: (run: Run, i: number) => intervals?.looksAt(run, i) ?? true },
+      async start(engine: Engine) {
+        intervals = await ThreadIntervals.open(engine, {
+          off: ({ tid, stack, isStandIn }) => marks.push(`${tid} ${stack >= 0} ${isStandIn}`),
+        }, { standIns });
+      },
+      applied: (run: Run, i: number) => intervals?.applied(run, i),
+      rows: (run: Run) => intervals?.rows(run),
+      finish: () => intervals?.finish(),
+    }]);
+    return [marks, intervals?.count, intervals?.withStack, intervals?.standIns];
+  };
+  const records: Happening[] = [
+    { time: 100n, tid: 7, clock: 10n, chain: CHAIN },
+    { time: 120n, tid: 7, change: "out" },
+    { time: 150n, tid: 7, change: "in" },
+    { time: 160n, tid: 8, change: "out" },
+    { time: 170n, tid: 8, change: "in" },
+    { time: 180n, tid: 7, change: "out" },
+    { time: 190n, tid: 7, change: "in" },
+  ];
+  assertEquals(await found(records, true, ["clock"]), [
+    ["7 true true", "8 false false", "7 true true"],
+    ...[3, 0, 2],
+  ]);
+  assertEquals(await found(records, false, ["clock"]), [
+    ["7 false false", "8 false false", "7 false false"],
+    ...[3, 0, 0],
+  ]);
+  const both: Happening[] = [
+    { time: 100n, tid: 7, clock: 10n, chain: CHAIN },
+    { time: 120n, tid: 7, to: [8, 1n], chain: CHAIN },
+    { time: 120n, tid: 7, change: "out" },
+    { time: 150n, tid: 8, to: [7, 1n] },
+  ];
+  assertEquals((await found(both, true, undefined))[0], ["7 true false"]);
+});
+
 Deno.test("stacks of wakeups, and of what idles, are not looked for", async () => {
   const happenings: Happening[] = [
     { time: 100n, tid: 7, to: [0, 1n], chain: CHAIN },
