@@ -1,14 +1,14 @@
-// Helpers for the tests of this package: real traces, random packets, and perf itself.
+// Helpers for the tests of this package: real traces, random packets, and perf.
 import fc from "fast-check";
 import type { IpCompression, Packet } from "./packets/packet.ts";
 
-/** The directory of real files that the tests read if it is there. */
+/** Directory of real files, which tests read if it exists. */
 export const CORPUS: string = Deno.env.get("PERFDATA_CORPUS") ??
   new URL("../../../shared/corpus", import.meta.url).pathname;
 
 const WRAPPED = `${CORPUS}/derived__rawpt_wrapped`;
 
-/** Whether a file or directory is missing; says so, for `ignore`. */
+/** Whether a file or directory is missing; prints a line if so. For `ignore`. */
 export function missing(path: string): boolean {
   try {
     Deno.statSync(path);
@@ -19,7 +19,7 @@ export function missing(path: string): boolean {
   }
 }
 
-/** A perf.data file that holds one AUXTRACE record, taken apart around its PT bytes. */
+/** A perf.data file with one AUXTRACE record, split around its PT bytes. */
 export interface Trace {
   readonly path: string;
   readonly before: Uint8Array;
@@ -27,7 +27,7 @@ export interface Trace {
   readonly after: Uint8Array;
 }
 
-/** The traces of the corpus, each with its PT bytes. */
+/** Returns the traces of the corpus. */
 export function traces(): Trace[] {
   if (missing(WRAPPED)) return [];
   return [...Deno.readDirSync(WRAPPED)]
@@ -35,7 +35,7 @@ export function traces(): Trace[] {
     .map(({ name }) => readTrace(`${WRAPPED}/${name}`));
 }
 
-/** Finds the AUXTRACE record (type 71: header, u64 size, …; the bytes follow the record). */
+/** Finds the AUXTRACE record (type 71: header, u64 size, …; its data follows the record). */
 function readTrace(path: string): Trace {
   const file = Deno.readFileSync(path);
   const view = new DataView(file.buffer);
@@ -58,7 +58,7 @@ function readTrace(path: string): Trace {
   throw new Error(`${path}: no AUXTRACE record`);
 }
 
-/** A perf.data file like that of `trace`, with other PT bytes; their number is a multiple of 8. */
+/** Returns the file of `trace` with other PT bytes; their number has to be a multiple of 8. */
 export function withPayload(trace: Trace, payload: Uint8Array): Uint8Array {
   const { before, after } = trace;
   const file = new Uint8Array(before.length + payload.length + after.length);
@@ -76,20 +76,20 @@ export function withPayload(trace: Trace, payload: Uint8Array): Uint8Array {
   }
 }
 
-/** Whether a command is not there; says so, for `ignore`. */
+/** Whether a command is missing; prints a line if so. For `ignore`. */
 export function missingCommand(name: string, flag = "--version"): boolean {
   try {
     if (new Deno.Command(name, { args: [flag], stdout: "null", stderr: "null" }).outputSync()) {
       return false;
     }
   } catch {
-    // Falls through to the message: the command cannot be started.
+    // The command cannot be started.
   }
   console.log(`ignored: no ${name}`);
   return true;
 }
 
-/** What `perf report -D` prints about the PT bytes of a file with one AUXTRACE record. */
+/** Returns the lines of `perf report -D` about the PT bytes of a file with one AUXTRACE record. */
 export function perfReport(path: string): string {
   const { stdout } = new Deno.Command("sh", {
     args: ["-c", 'ulimit -v 8000000; exec timeout 300 perf report -D -i "$1"', "sh", path],
@@ -107,7 +107,7 @@ const u = (bits: number) => fc.bigInt({ min: 0n, max: (1n << BigInt(bits)) - 1n 
 const n = (bits: number) => fc.integer({ min: 0, max: 2 ** bits - 1 });
 const always = <T extends string>(type: T) => fc.constant(type);
 
-/** `reserved` in one packet of four, within `mask`. */
+/** Reserved bits within `mask`, set in most packets. */
 const reserved = (mask: bigint) =>
   fc.option(u(64).map((bits) => bits & mask), { freq: 4, nil: 0n });
 
@@ -239,7 +239,7 @@ const single: fc.Arbitrary<Packet> = fc.oneof(
   }),
 );
 
-/** Random sequences of packets, in which every kind occurs. */
+/** Random sequences of packets of all kinds. */
 export const packets: fc.Arbitrary<Packet[]> = fc.array(
   fc.oneof({ weight: 12, arbitrary: single.map((packet) => [packet]) }, {
     weight: 1,
@@ -251,7 +251,7 @@ export const packets: fc.Arbitrary<Packet[]> = fc.array(
 /** A PSB. */
 export const PSB: Uint8Array = Uint8Array.from({ length: 16 }, (_, i) => i % 2 === 0 ? 2 : 0x82);
 
-/** Random bytes that look like packets often enough to get somewhere: opcodes, PSBs, zeros. */
+/** Random bytes that often resemble packets: opcodes, PSBs, zeros. */
 export const bytes: fc.Arbitrary<Uint8Array> = fc.array(
   fc.oneof(
     { weight: 6, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 12 }) },

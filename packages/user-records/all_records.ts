@@ -10,22 +10,22 @@ import { USER_RECORDS } from "./user_records.ts";
 /** The declarations of all known record types: the kernel's and perf's own. */
 export const ALL_RECORDS: readonly KnownDeclaration[] = [...KERNEL_RECORDS, ...USER_RECORDS];
 
-/** A declaration out of {@link ALL_RECORDS}. */
+/** One of the declarations in {@link ALL_RECORDS}. */
 export type KnownDeclaration = typeof KERNEL_RECORDS[number] | typeof USER_RECORDS[number];
 
-/** A record of a recording, decoded, with where it is. */
+/** A decoded record with its position and event. */
 export type LocatedRecord = AnyRecord<KnownDeclaration> & {
-  /** File offset; of a record that was compressed, that of the COMPRESSED record. */
+  /** File offset; for an inflated record, that of its COMPRESSED record. */
   readonly offset: number;
-  /** The event that it belongs to, where its id is known. */
+  /** The event that the record belongs to, if its id is known. */
   readonly event: PerfEvent | undefined;
 };
 
 /**
- * The records of a recording in file order, decoded one by one.
+ * Decodes the records of a recording one by one, in file order.
  *
- * This is the simplest way to look at records, not the fastest: a program that counts millions of samples
- * takes {@link PerfDataReader.batches}, or the engine of `@perfdata/session`.
+ * This is the simplest way to read records, not the fastest: a program that counts millions of samples
+ * uses {@link PerfDataReader.batches} or the engine of `@perfdata/session`.
  *
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
@@ -54,7 +54,7 @@ export async function* records(
     for (let i = 0; i < batch.count; i++) {
       const context = batch.context(i);
       const { offset = 0, event } = context;
-      // The batch is overwritten, what was decoded of it is not.
+      // Copied, because the next batch overwrites the buffer.
       yield { ...codec.decode(batch.recordBytes(i).slice(), context), offset, event };
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Shared by the tests of this directory, and not exported: records whose bytes were laid out by hand.
+ * Shared by the tests of this directory, and not exported: records with bytes written by hand.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { RecordCodec } from "@perfdata/format";
 import { type RecordDeclaration } from "@perfdata/format/record";
 import { type Trace } from "@perfdata/format/cursor";
 
-/** Lays out fields in both byte orders. */
+/** Builder for fields in both byte orders. */
 export class Layout {
   readonly #fields: ((littleEndian: boolean) => number[])[] = [];
 
-  /** An integer of `size` bytes; -1 has all bits set. */
+  /** Appends integers of `size` bytes; -1 has all bits set. */
   int(size: number, ...values: (number | bigint)[]): this {
     for (const value of values) {
       const bytes = Array.from(
@@ -24,49 +24,48 @@ export class Layout {
     }
     return this;
   }
-  /** Integers of 8 bits. */
+  /** Appends integers of 8 bits. */
   u8(...values: number[]): this {
     return this.int(1, ...values);
   }
-  /** Integers of 16 bits. */
+  /** Appends integers of 16 bits. */
   u16(...values: number[]): this {
     return this.int(2, ...values);
   }
-  /** Integers of 32 bits. */
+  /** Appends integers of 32 bits. */
   u32(...values: number[]): this {
     return this.int(4, ...values);
   }
-  /** Integers of 64 bits. */
+  /** Appends integers of 64 bits. */
   u64(...values: (number | bigint)[]): this {
     return this.int(8, ...values);
   }
-  /** Text and zeros, `size` bytes together. */
+  /** Appends text padded with zeros to `size` bytes. */
   text(text: string, size: number): this {
     const bytes = [...new TextEncoder().encode(text)];
     this.#fields.push(() => [...bytes, ...new Array(size - bytes.length).fill(0)]);
     return this;
   }
-  /** Bytes in the order in which they lie, given in hexadecimal per byte order. */
+  /** Appends bytes in disk order, given in hexadecimal for each byte order. */
   hex(littleEndian: string, bigEndian: string = littleEndian): this {
     this.#fields.push((little) =>
       (little ? littleEndian : bigEndian).split(" ").map((byte) => parseInt(byte, 16))
     );
     return this;
   }
-  /** The bytes. */
+  /** Returns the bytes. */
   bytes(littleEndian: boolean): Uint8Array {
     return Uint8Array.from(this.#fields.flatMap((field) => field(littleEndian)));
   }
 }
 
-/** Begins a layout. */
 export function layout(): Layout {
   return new Layout();
 }
 
 /** The expected record. */
 export interface Expected {
-  /** `misc` of the record header; 0 if not given. */
+  /** `misc` of the record header; 0 by default. */
   misc?: number;
   /** The value of the body. */
   body: unknown;
@@ -74,7 +73,7 @@ export interface Expected {
   tail?: Uint8Array;
 }
 
-/** A record with its header around the laid out body. */
+/** Returns a record: a header and the body. */
 export function recordBytes(
   type: number,
   misc: number,
@@ -87,9 +86,9 @@ export function recordBytes(
 }
 
 /**
- * Decodes the record in both byte orders, compares it with what is expected, encodes it again.
+ * Checks that the record decodes to the expected value and encodes to the same bytes.
  *
- * @param byteOrders Whether little-endian: both orders where not given.
+ * @param byteOrders Whether little-endian; by default, both byte orders.
  */
 export function check<N extends string, T>(
   declaration: RecordDeclaration<N, T>,

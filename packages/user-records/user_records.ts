@@ -62,5 +62,5 @@ export const USER_RECORDS = [
   SCHEDSTAT_DOMAIN,
 ] as const;
 
-/** A decoded record of perf's own. */
+/** A decoded record that perf itself wrote. */
 export type UserRecord = DecodedRecord<typeof USER_RECORDS[number]>;

@@ -6,7 +6,7 @@ import { GOOGLE_RECORDS } from "./dialects/google_dialect.ts";
 import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
 import { USER_RECORDS, type UserRecord } from "./user_records.ts";
 
-/** Bytes as records have them: mostly small numbers of all sizes, some text, some noise. */
+/** Pieces of typical records: mostly small numbers of all sizes, some text, some noise. */
 const piece = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(fc.constantFrom(2, 4, 8), fc.nat(9)) },
   { weight: 2, arbitrary: fc.tuple(fc.constantFrom(1, 2, 4, 8), fc.nat(300)) },
@@ -33,7 +33,7 @@ function bytesOf(pieces: ReadonlyArray<[number, number] | Uint8Array | string>, 
   return Uint8Array.from(out);
 }
 
-Deno.test("all records have the names and numbers of the header", () => {
+Deno.test("USER_RECORDS: names and numbers equal those of perf's header", () => {
   assertEquals(
     Object.fromEntries(USER_RECORDS.map(({ type, name }) => [type, name as string])),
     USER_RECORD_NAMES as Record<number, string>,
@@ -44,7 +44,7 @@ Deno.test("all records have the names and numbers of the header", () => {
   );
 });
 
-Deno.test("all records: every field has a sentence of its own", () => {
+Deno.test("ALL_RECORDS: every field has its own documentation", () => {
   const lacking: string[] = [];
   const walk = (path: string, codec: RecordDeclaration<string, unknown>["body"]) => {
     for (const alternative of codec.alternatives ?? []) walk(path, alternative);
@@ -65,7 +65,7 @@ for (
     ["Google's", GOOGLE_RECORDS],
   ] as [string, readonly RecordDeclaration<string, unknown>[]][]
 ) {
-  Deno.test(`${title} records: any bytes decode or stay raw, and come back`, () => {
+  Deno.test(`${title} records: encoding restores any bytes, decoded or raw`, () => {
     const codec = new RecordCodec(declarations);
     const decodedAtAll = new Map<string, number>();
     fc.assert(
@@ -87,7 +87,7 @@ for (
           if (record.name !== "RAW") {
             decodedAtAll.set(record.name, (decodedAtAll.get(record.name) ?? 0) + 1);
           }
-          // Who watches sees the same record, and each field end that has begun.
+          // With a trace, the decoded record is the same, and each field that begins also ends.
           let open = 0;
           const watched = codec.decode(bytes, {
             littleEndian,
@@ -103,7 +103,7 @@ for (
       ),
       { numRuns: 6000 },
     );
-    // Each declaration was met, with bytes that it takes.
+    // Each declaration was used, with bytes that it accepts.
     assertEquals(
       declarations.map(({ name }) => name).filter((name) => !decodedAtAll.has(name)),
       [],
@@ -140,7 +140,7 @@ const cpuMap = fc.oneof(
 const entry = fc.record({ id: u64, idx: u64, cpu: i64, tid: i64 });
 const guest = fc.record({ machine_pid: i64, vcpu: i64 });
 
-/** Values of records, of all shapes that their fields allow. */
+/** Values of records, for all shapes of their fields. */
 const values: Record<string, fc.Arbitrary<unknown>> = {
   HEADER_EVENT_TYPE: fc.record({ event_id: u64, name: name(64) }),
   HEADER_TRACING_DATA: fc.record({ size: u32 }),
@@ -188,7 +188,7 @@ const values: Record<string, fc.Arbitrary<unknown>> = {
   }),
 };
 
-Deno.test("perf's own records: any value of the fields comes back", () => {
+Deno.test("USER_RECORDS: decoding restores any encoded values", () => {
   const codec = new RecordCodec(USER_RECORDS);
   for (const declared of USER_RECORDS) {
     const arbitrary = values[declared.name];

@@ -2,42 +2,42 @@ import { InsnDecoder, type InsnMode } from "../x86/insn_decoder.ts";
 import { InsnKind } from "../x86/insn_kind.ts";
 import { type CodeRange, type CodeSpace, offsetIn } from "./code.ts";
 
-/** Why no block begins at an address. */
+/** Reasons why no block begins at an address. */
 export const NoBlock = {
-  /** There are no bytes at hand for the address. */
+  /** The code's bytes are not available. */
   NO_CODE: -1,
-  /** The bytes there are not an instruction. */
+  /** The bytes are not an instruction. */
   BAD_CODE: -2,
 } as const;
 
 /** End of a block without a branch. */
 export const BlockStop = {
-  /** It ends with a branch, or the next block continues. */
+  /** The block ends with a branch, or the next block continues it. */
   NONE: 0,
-  /** The bytes after it are not at hand. */
+  /** The bytes after the block are not available. */
   NO_CODE: 1,
-  /** The bytes after it are not an instruction. */
+  /** The bytes after the block are not an instruction. */
   BAD_CODE: 2,
 } as const;
 
-/** Maximum number of instructions in a block, which bounds the work for a wild target. */
+/** Maximum number of instructions in a block, which limits the work for a wrong target. */
 const MAX_INSNS = 256;
 
-/** Addresses that {@linkcode BlockCache.at} remembers, a power of two: targets of calls and returns come again. */
+/** Size of the cache of {@linkcode BlockCache.at}, a power of two. Targets of calls and returns recur. */
 const KNOWN = 1 << 12;
 
 /** Maximum number of blocks, after which {@linkcode BlockCache.full} is true. */
 const MAX_BLOCKS = 1 << 21;
 
-/** Number of each mode in keys. */
+/** Number of each mode, for hash keys. */
 const MODE_BITS: Readonly<Record<InsnMode, number>> = { 64: 0, 32: 1, 16: 2 };
 const MODES: readonly InsnMode[] = [64, 32, 16];
 
 /**
- * Basic blocks of code, decoded once and kept in typed arrays; a block is a number.
+ * Basic blocks of code, decoded once and kept in typed arrays. A block is identified by its number.
  *
- * A block begins at a target of execution, and ends with the first branch, PTWRITE or MOV to CR3, after
- * 256 instructions, or at the end of the bytes. Blocks may overlap.
+ * A block begins at a target of execution. It ends with the first branch, PTWRITE or MOV to CR3, after
+ * 256 instructions, or at the end of the available bytes. Blocks may overlap.
  *
  * @example
  * ```ts
@@ -55,17 +55,17 @@ const MODES: readonly InsnMode[] = [64, 32, 16];
  * ```
  */
 export class BlockCache {
-  /** How many blocks there are. */
+  /** Number of blocks. */
   count = 0;
   /** Bits 31:0 of a block's first address. */
   low: Int32Array = new Int32Array(1024);
-  /** Bits 63:32 of it. */
+  /** Bits 63:32 of a block's first address. */
   high: Int32Array = new Int32Array(1024);
-  /** Bytes of a block. */
+  /** Size of a block in bytes. */
   size: Int32Array = new Int32Array(1024);
-  /** Instructions of a block. */
+  /** Number of instructions in a block. */
   insns: Int32Array = new Int32Array(1024);
-  /** Kind of the last instruction; OTHER where no branch ends the block. */
+  /** Kind of the last instruction; OTHER if the block ends without a branch. */
   kind: Uint8Array = new Uint8Array(1024);
   /** Length in bytes of the last instruction. */
   lastSize: Uint8Array = new Uint8Array(1024);
@@ -75,15 +75,15 @@ export class BlockCache {
   targetLow: Int32Array = new Int32Array(1024);
   /** Target of a direct branch, bits 63:32. */
   targetHigh: Int32Array = new Int32Array(1024);
-  /** Block at that target; -1 unknown yet, -2 it is outside of the range. */
+  /** Block at that target; -1 if not yet looked up, -2 if outside of the range. */
   taken: Int32Array = new Int32Array(1024);
-  /** Block after this one in memory; -1 unknown yet, -2 it is outside of the range. */
+  /** Next block in memory; -1 if not yet looked up, -2 if outside of the range. */
   next: Int32Array = new Int32Array(1024);
-  /** `id` of the range that holds it. */
+  /** `id` of the range that contains the block. */
   range: Int32Array = new Int32Array(1024);
   /** Mode of the code: 0 is 64 bits, 1 is 32, 2 is 16. */
   mode: Uint8Array = new Uint8Array(1024);
-  /** For a block cut short by an event, the block that it is the beginning of; otherwise itself. */
+  /** For a block cut short by an event, the block that it is the beginning of; otherwise the block itself. */
   whole: Int32Array = new Int32Array(1024);
 
   readonly #insn = new InsnDecoder();
@@ -91,28 +91,28 @@ export class BlockCache {
   #table = new Int32Array(4096);
   readonly #cut = new Map<number, number>();
   readonly #straddle = new Uint8Array(15);
-  /** By hash of an address: the block that was found there last, + 1, in the space of the range found last. */
+  /** Last block found at an address, + 1, by the address's hash; only for the space of the last range found. */
   readonly #known = new Int32Array(KNOWN);
-  /** The range found last, and the space that it was found in. */
+  /** Last range found, and its space. */
   #lastRange: CodeRange | undefined;
   #lastSpace: CodeSpace | undefined;
 
-  /** Whether there are so many blocks that the cache should be cleared. */
+  /** Whether the cache has so many blocks that it should be cleared. */
   get full(): boolean {
     return this.count >= MAX_BLOCKS;
   }
 
-  /** The mode of a block's code. */
+  /** Returns the mode of a block's code. */
   modeOf(block: number): InsnMode {
     return MODES[this.mode[block] as number] as InsnMode;
   }
 
-  /** The range that a block is in. */
+  /** Returns the range that contains a block. */
   rangeOf(block: number): CodeRange {
     return this.#ranges.get(this.range[block] as number) as CodeRange;
   }
 
-  /** Forgets all blocks: their numbers mean nothing any more. */
+  /** Removes all blocks; their numbers become invalid. */
   clear(): void {
     this.count = 0;
     this.#table.fill(0);
@@ -121,13 +121,13 @@ export class BlockCache {
     this.forgetSpace();
   }
 
-  /** Has to be called when a space finds other ranges than before. */
+  /** Clears the lookup caches. To be called if a space's ranges have changed. */
   forgetSpace(): void {
     this.#lastRange = this.#lastSpace = undefined;
     this.#known.fill(0);
   }
 
-  /** The range at an address. */
+  /** Returns the range that contains an address. */
   rangeAt(space: CodeSpace, low: number, high: number): CodeRange | undefined {
     const last = this.#lastRange;
     if (last !== undefined && this.#lastSpace === space && offsetIn(last, low, high) >= 0) {
@@ -143,9 +143,9 @@ export class BlockCache {
   }
 
   /**
-   * The block that begins at an address, decoded if it is new.
+   * Returns the block that begins at an address, and decodes it if it is new.
    *
-   * @returns Its number, or one of {@linkcode NoBlock}.
+   * @returns The block's number, or one of {@linkcode NoBlock}.
    */
   at(space: CodeSpace, low: number, high: number, mode: InsnMode): number {
     const slot = hash(low, 0) & KNOWN - 1;
@@ -161,7 +161,7 @@ export class BlockCache {
     return block;
   }
 
-  /** As `at`, where the range is known. */
+  /** Like `at`, for a known range. */
   private inRange(
     space: CodeSpace,
     range: CodeRange,
@@ -189,7 +189,7 @@ export class BlockCache {
     return block;
   }
 
-  /** Block at the target of a direct branch; -2 if that is in another range. */
+  /** Returns the block at the target of a direct branch; -2 if the target is in another range. */
   takenOf(space: CodeSpace, block: number): number {
     const known = this.taken[block] as number;
     if (known !== -1) return known;
@@ -197,7 +197,7 @@ export class BlockCache {
     return this.taken[block] = this.link(space, block, low, this.targetHigh[block] as number);
   }
 
-  /** Block after another in memory; -2 if that is in another range. */
+  /** Returns the next block in memory; -2 if it is in another range. */
   nextOf(space: CodeSpace, block: number): number {
     const known = this.next[block] as number;
     if (known !== -1) return known;
@@ -205,14 +205,14 @@ export class BlockCache {
     return this.next[block] = this.link(space, block, low, this.endHigh(block));
   }
 
-  /** Bits 63:32 of the address after a block. */
+  /** Returns bits 63:32 of the address after a block. */
   endHigh(block: number): number {
     const low = (this.low[block] as number) >>> 0;
     const high = this.high[block] as number;
     return low + (this.size[block] as number) > 0xffffffff ? high + 1 | 0 : high;
   }
 
-  /** The block at an address of the same range; -2 if there is none. */
+  /** Returns the block at an address of the same range; -2 if there is none. */
   private link(space: CodeSpace, block: number, low: number, high: number): number {
     const range = this.rangeOf(block);
     if (offsetIn(range, low, high) < 0) return -2;
@@ -221,10 +221,10 @@ export class BlockCache {
   }
 
   /**
-   * Where in a block an instruction begins, counted in instructions.
+   * Counts the instructions of a block before an offset.
    *
    * @param offset Offset in bytes from the block's first address.
-   * @returns The number of instructions before it, or -1 if none begins there.
+   * @returns The number of instructions, or -1 if no instruction begins at the offset.
    */
   insnsBefore(space: CodeSpace, block: number, offset: number): number {
     let n = 0;
@@ -242,9 +242,7 @@ export class BlockCache {
     return at === offset ? n : -1;
   }
 
-  /**
-   * Calls back with the offset from the block's first address and the length of each instruction.
-   */
+  /** Calls `use` for each instruction with its offset from the block's first address and its length. */
   eachInsn(space: CodeSpace, block: number, use: (offset: number, length: number) => void): void {
     const range = this.rangeOf(block);
     const base = offsetIn(range, this.low[block] as number, this.high[block] as number);
@@ -258,7 +256,7 @@ export class BlockCache {
     }
   }
 
-  /** The first `insns` instructions of a block, `size` bytes, as a block of its own. */
+  /** Returns the first `insns` instructions of a block, `size` bytes, as a separate block. */
   cut(block: number, insns: number, size: number): number {
     const whole = this.whole[block] as number;
     const key = whole * 8192 + size;
@@ -280,7 +278,7 @@ export class BlockCache {
     return made;
   }
 
-  /** Bytes of an instruction, also where it continues in the next range; as `InsnDecoder.decode`. */
+  /** Returns the length of an instruction like `InsnDecoder.decode`, even if it continues in the next range. */
   private insnAt(space: CodeSpace, range: CodeRange, offset: number, mode: InsnMode): number {
     const window = range.window(offset);
     if (window === undefined) return 0;
@@ -291,7 +289,7 @@ export class BlockCache {
     return length === 0 ? this.straddling(space, range, offset, mode) : length;
   }
 
-  /** Decodes an instruction of which the beginning is in one range and the rest in the next. */
+  /** Returns the length of an instruction that begins in one range and ends in the next. */
   private straddling(space: CodeSpace, range: CodeRange, offset: number, mode: InsnMode): number {
     const bytes = this.#straddle;
     let have = 0;
@@ -317,7 +315,7 @@ export class BlockCache {
     return this.#insn.decode(bytes, 0, have, mode);
   }
 
-  /** Decodes a block and adds it. */
+  /** Decodes a block and appends it. */
   private decode(
     space: CodeSpace,
     range: CodeRange,
@@ -340,7 +338,7 @@ export class BlockCache {
         const end = Math.min(bytes.length, range.size - from);
         length = insn.decode(bytes, at - from, end, bits);
         if (length === 0) {
-          // Another window may have more, and the range after this one.
+          // Another window, or the next range, may have more bytes.
           window = range.window(at);
           length = this.insnAt(space, range, at, bits);
         }
@@ -372,13 +370,13 @@ export class BlockCache {
     return block;
   }
 
-  /** Sets the target of a direct branch that was just decoded. */
+  /** Stores the target of the direct branch decoded last. */
   private setTarget(block: number, mode: InsnMode): void {
     const insn = this.#insn;
     const endLow = (this.low[block] as number) + (this.size[block] as number) | 0;
     const endHigh = this.endHigh(block);
     let low = endLow + insn.relative | 0;
-    // The sum of an unsigned lower half and a signed displacement carries, or borrows.
+    // An unsigned lower half plus a signed displacement may carry or borrow.
     const sum = (endLow >>> 0) + insn.relative;
     let high = sum < 0 ? endHigh - 1 | 0 : sum > 0xffffffff ? endHigh + 1 | 0 : endHigh;
     if (insn.absolute) {
@@ -392,14 +390,14 @@ export class BlockCache {
     this.targetHigh[block] = high;
   }
 
-  /** Makes room for a block. */
+  /** Appends an empty block. */
   private add(): number {
     const block = this.count++;
     if (block === this.low.length) this.grow();
     return block;
   }
 
-  /** Doubles the columns. */
+  /** Doubles the size of the columns. */
   private grow(): void {
     const wide = (old: Int32Array) => {
       const larger = new Int32Array(2 * old.length);
@@ -427,7 +425,7 @@ export class BlockCache {
     this.whole = wide(this.whole);
   }
 
-  /** Doubles the table. */
+  /** Doubles the size of the hash table. */
   private rehash(): void {
     const table = this.#table = new Int32Array(2 * this.#table.length);
     const mask = table.length - 1;

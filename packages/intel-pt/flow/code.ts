@@ -1,40 +1,40 @@
 /**
- * A piece of code at its address: for example a segment of an ELF file where it was mapped.
+ * A range of code at its address, for example a mapped segment of an ELF file.
  *
- * Decoded instructions of a range are cached by its `id`. Changed code (a new mapping, a patch of the
- * kernel, code of a JIT compiler) needs a range with another `id`; the same file at the same address in
+ * Decoded instructions of a range are cached by its `id`. Changed code (a new mapping, a kernel
+ * patch, JIT code) needs a range with another `id`. The same file at the same address in
  * two processes should be one range.
  */
 export interface CodeRange {
   /** Number of the range, 0 to 2^28 - 1. */
   readonly id: number;
-  /** Bits 31:0 of its first address, as a signed integer. */
+  /** Bits 31:0 of the first address, as a signed integer. */
   readonly low: number;
-  /** Bits 63:32 of its first address, as a signed integer. */
+  /** Bits 63:32 of the first address, as a signed integer. */
   readonly high: number;
-  /** Bytes in it, less than 2^31. */
+  /** Size in bytes, less than 2^31. */
   readonly size: number;
   /**
-   * Memory of the range from `offset` on.
+   * Returns memory of the range from `offset` on.
    *
    * @returns At least the 15 bytes from `offset` on (fewer at the end of the range), or `undefined`
-   *   where there are none at hand.
+   * if they are not available.
    */
   window(offset: number): CodeWindow | undefined;
 }
 
 /** A part of a {@linkcode CodeRange}. */
 export interface CodeWindow {
-  /** Memory that holds it. */
+  /** Memory of the part. */
   readonly bytes: Uint8Array;
-  /** Offset in the range of `bytes[0]`. */
+  /** Offset of `bytes[0]` in the range. */
   readonly from: number;
 }
 
-/** The code that a thread sees: finds the range at an address. */
+/** The code in a thread's address space. */
 export interface CodeSpace {
   /**
-   * The range that holds an address.
+   * Returns the range that contains an address.
    *
    * @param low Bits 31:0 of the address, as a signed integer.
    * @param high Bits 63:32, as a signed integer.
@@ -43,7 +43,7 @@ export interface CodeSpace {
 }
 
 /**
- * A space of ranges that never change, found by binary search.
+ * Creates a space of ranges that never change; addresses are found by binary search.
  *
  * @param ranges Ranges that do not overlap, in any order.
  *
@@ -75,14 +75,14 @@ export function fixedSpace(ranges: readonly CodeRange[]): CodeSpace {
   };
 }
 
-/** Order of two unsigned addresses in halves. */
+/** Compares two unsigned addresses, given as halves. */
 export function compareAddress(aLow: number, aHigh: number, bLow: number, bHigh: number): number {
   return (aHigh >>> 0) - (bHigh >>> 0) || (aLow >>> 0) - (bLow >>> 0);
 }
 
-/** Offset of an address in a range, or -1 if it is outside. */
+/** Returns the offset of an address in a range, or -1 if it is outside. */
 export function offsetIn(range: CodeRange, low: number, high: number): number {
-  // The range is shorter than 2^31, so that the difference of the lower halves decides.
+  // The range is shorter than 2^31, so the difference of the lower halves suffices.
   const offset = (low - range.low) >>> 0;
   if (offset >= range.size) return -1;
   const carry = (range.low >>> 0) + offset > 0xffffffff ? 1 : 0;
@@ -90,10 +90,10 @@ export function offsetIn(range: CodeRange, low: number, high: number): number {
 }
 
 /**
- * A range over bytes in memory.
+ * Creates a range over bytes in memory.
  *
  * @param id Number of the range; see {@linkcode CodeRange.id}.
- * @param address Its first address.
+ * @param address First address of the range.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 // One module, since all kinds of packets change the same state: address, mode, branches that wait for
-// their target, and what an interrupt left open.
+// their TIP, and events that wait for their FUP.
 import { PacketDecoder } from "../packets/packet_decoder.ts";
 import { PacketKind } from "../packets/packet_kind.ts";
 import type { InsnMode } from "../x86/insn_decoder.ts";
@@ -14,29 +14,29 @@ import { DEFERRED, HopWalker, Scan, Walker } from "./walker.ts";
 /** Receives the results of a {@linkcode FlowDecoder}. */
 export interface FlowSink {
   /**
-   * Takes entries `0 … run.count` of `run.entries`: each the number of a path, or the complement
+   * Receives entries `0 … run.count` of `run.entries`: an entry is the number of a path, or the complement
    * (`~n`) of the number of an event. They are valid during the call only.
    */
   flow(run: FlowDecoder): void;
-  /** The numbers of blocks and paths are about to be reused: data keyed by them has to be dropped. */
+  /** Called before the numbers of blocks and paths are reused: data keyed by them has to be dropped. */
   forget?(): void;
 }
 
-/** Blocks and paths, which the decoders of several streams can share. */
+/** Blocks and paths, which decoders of several streams can share. */
 export class FlowCache {
   /** The blocks. */
   readonly blocks: BlockCache = new BlockCache();
-  /** The paths over them. */
+  /** Paths over the blocks. */
   readonly paths: PathTable = new PathTable(this.blocks);
-  /** How often everything was dropped. */
+  /** Number of times the cache was cleared. */
   generation = 0;
 
-  /** Whether it is time to forget all. */
+  /** Whether the cache should be cleared. */
   get full(): boolean {
     return this.blocks.full || this.paths.full;
   }
 
-  /** Forgets all. */
+  /** Removes all blocks and paths. */
   clear(): void {
     this.blocks.clear();
     this.paths.clear();
@@ -46,48 +46,48 @@ export class FlowCache {
 
 /** Options of {@linkcode FlowDecoder}. */
 export interface FlowOptions {
-  /** The code at the beginning; see {@linkcode FlowDecoder.setSpace}. */
+  /** The code at the start; see {@linkcode FlowDecoder.setSpace}. */
   readonly space: CodeSpace;
-  /** Cache for blocks; a new one by default. */
+  /** Cache for blocks and paths; a new one by default. */
   readonly cache?: FlowCache;
-  /** The ratios of the clocks; without them only TSC packets give the time. */
+  /** Ratios of the clocks. Without them, only TSC packets give the time. */
   readonly clocks?: ClockRatios;
-  /** TSC value that times count from; the first of the stream by default. */
+  /** TSC value at time 0; the first TSC of the stream by default. */
   readonly timeBase?: bigint;
   /**
-   * Follows no code, so that none is needed, and reports only events: 1 with the addresses of packets
-   * (TIP, FUP, TIP.PGE), 2 with those of PSB+.
+   * Reports only events, without following code: 1 reports the addresses of all packets
+   * (TIP, FUP, TIP.PGE), 2 only those of PSB+. Then no code is needed.
    */
   readonly quick?: 0 | 1 | 2;
-  /** Offset in the stream of the first byte that is fed; 0 by default. */
+  /** Stream offset of the first byte that is fed; 0 by default. */
   readonly offset?: number;
 }
 
 /** Results of {@linkcode FlowDecoder.run}. */
 export const FlowStatus = {
-  /** All bytes that were fed are used up. */
+  /** All bytes fed so far are decoded. */
   NEED_MORE: 0,
   /** The stream has ended. */
   END: 1,
-  /** The time asked for is reached. */
+  /** The time limit is reached. */
   TIME: 2,
-  /** The PSB+ that was asked for has ended: {@linkcode FlowDecoder.seam}. */
+  /** The requested PSB+ has ended: {@linkcode FlowDecoder.seam}. */
   SEAM: 3,
-  /** A guest was entered or left: the code may be in another space; {@linkcode FlowDecoder.nonRoot}. */
+  /** A guest was entered or left, so the code may be in another space; {@linkcode FlowDecoder.nonRoot}. */
   SPACE: 4,
-  /** The packet at hand is one that {@linkcode FlowDecoder.holds} asked for; it is taken next. */
+  /** {@linkcode FlowDecoder.holds} stopped before a packet, which the next `run` decodes. */
   HELD: 5,
 } as const;
 
 /** One of the numbers of {@linkcode FlowStatus}. */
 export type FlowStatus = typeof FlowStatus[keyof typeof FlowStatus];
 
-/** Whether the address of execution is known. */
+/** State of tracing: off, on at a known address, or lost. */
 const OFF = 0;
 const ON = 1;
 const LOST = 2;
 
-// Packets that a FUP gives its address to.
+// Kinds of events that wait for a FUP with their address.
 const BIND_TSX = 1;
 const BIND_ABORT = 2;
 const BIND_PTW = 4;
@@ -96,50 +96,50 @@ const BIND_BEP = 16;
 const BIND_CFE = 32;
 const BIND_TRIG = 64;
 const BIND_MODE = 128;
-/** Those that the instruction comes before. */
+/** Kinds whose instruction executes before the event. */
 const BIND_FIRST = BIND_TSX | BIND_PTW | BIND_ABORT;
-/** Those that an event may follow which the same FUP belongs to. */
+/** Kinds whose FUP is also the address of an interrupt or other asynchronous event. */
 const BIND_EVENT = BIND_ABORT | BIND_CFE;
 
-/** Of the stretches between two PSBs, the instructions of one of 2^4 are counted; */
+/** Instructions are counted in one of 2^4 stretches between two PSBs, */
 const SAMPLED_BITS = 4;
-/** before this offset in the stream, of all. */
+/** and in all stretches before this stream offset. */
 const ALL_SAMPLED = 1 << 16;
 
 /** Maximum number of events between two calls of the sink; {@linkcode Walker.out} has the same length. */
 const EVENTS = 4096;
-/** Entries kept free for a packet with its FUP. */
+/** Number of entries kept free for a packet and its FUP. */
 const ROOM = 32;
 
-/** Figures of a {@linkcode FlowDecoder}. */
+/** Statistics of a {@linkcode FlowDecoder}. */
 export interface FlowCounts {
-  /** Bytes of the stream that were looked at. */
+  /** Bytes of the stream that were decoded. */
   bytes: number;
-  /** Bytes of packets that came while the address of execution was unknown. */
+  /** Bytes of packets while the address of execution was unknown. */
   lostBytes: number;
-  /** Branches of TNT packets that were not followed. */
+  /** Branches of TNT packets that could not be followed. */
   lostBranches: number;
-  /** Branches whose packets have an address: TIP, TIP.PGE and TIP.PGD. */
+  /** Packets with a target address: TIP, TIP.PGE and TIP.PGD. */
   addresses: number;
-  /** Instructions of a part of the output: counting all takes longer than finding them. */
+  /** Instructions in a sample of the output. Counting all of them would take longer than finding them. */
   insns: number;
-  /** Branches of TNT packets in that part. */
+  /** Branches of TNT packets in that sample. */
   insnBranches: number;
-  /** Instructions that were not: they led into a circle that no packet ends. */
+  /** Instructions that were followed and then taken back: they led into a loop without packets. */
   unsureInsns: number;
-  /** Errors by {@linkcode FlowError}. */
+  /** Number of errors by {@linkcode FlowError}. */
   readonly errors: Float64Array;
 }
 
 /**
  * Reconstructs what a processor executed, from Intel PT packets and the code.
  *
- * Feed it bytes, and call {@linkcode FlowDecoder.run}: it hands *paths* (sequences of basic blocks, kept in
- * {@linkcode PathTable}) and events to its sink, in order of execution. Behaviour follows the Intel SDM,
+ * Feed it bytes and call {@linkcode FlowDecoder.run}. It passes *paths* (sequences of basic blocks, stored in
+ * {@linkcode PathTable}) and events to its sink, in order of execution. Behavior follows the Intel SDM,
  * Volume 3, chapter "Intel Processor Trace".
  *
- * An error is an event. Decoding continues at the next packet that says where execution is (TIP, TIP.PGE,
- * FUP, PSB+); what came between is counted.
+ * An error is an event. Decoding continues at the next packet with an address (TIP, TIP.PGE,
+ * FUP, PSB+); the bytes and branches in between are counted.
  *
  * @example
  * ```ts
@@ -175,11 +175,11 @@ export interface FlowCounts {
 export class FlowDecoder {
   /** Paths (0 or more) and complements of events (less than 0). */
   entries: Int32Array;
-  /** How many entries there are. */
+  /** Number of entries. */
   count = 0;
   /** {@linkcode FlowEvent} of each event. */
   readonly kind: Uint8Array = new Uint8Array(EVENTS);
-  /** The small number of each event. */
+  /** `detail` of each event. */
   readonly detail: Int32Array = new Int32Array(EVENTS);
   /** Address of each event, bits 31:0. */
   readonly ipLow: Int32Array = new Int32Array(EVENTS);
@@ -189,27 +189,27 @@ export class FlowDecoder {
   readonly low: Int32Array = new Int32Array(EVENTS);
   /** Payload of each event, bits 63:32. */
   readonly high: Int32Array = new Int32Array(EVENTS);
-  /** Address of execution at the packet of each event, bits 31:0; 0 if not known. */
+  /** Address of execution at the packet of each event, bits 31:0; 0 if unknown. */
   readonly hereLow: Int32Array = new Int32Array(EVENTS);
-  /** Bits 63:32 of it. */
+  /** Address of execution at the packet of each event, bits 63:32. */
   readonly hereHigh: Int32Array = new Int32Array(EVENTS);
-  /** 1 for each event whose packet is one of a PSB+. */
+  /** 1 for each event whose packet is part of a PSB+. */
   readonly psb: Uint8Array = new Uint8Array(EVENTS);
-  /** Offset in the stream of the packet of each event. */
+  /** Stream offset of the packet of each event. */
   readonly offset: Float64Array = new Float64Array(EVENTS);
-  /** Time of each event, as {@linkcode TimeKeeper.time}; it is that of what follows, up to the next. */
+  /** Time of each event, as {@linkcode TimeKeeper.time}. It applies to the paths up to the next event. */
   readonly time: Float64Array = new Float64Array(EVENTS);
-  /** Core clocks that CYC packets have counted up to each event, as {@linkcode TimeKeeper.cycles}. */
+  /** Core clocks counted by CYC packets up to each event, as {@linkcode TimeKeeper.cycles}. */
   readonly cycles: Float64Array = new Float64Array(EVENTS);
   /** Uncertainty of the time of each event. */
   readonly uncertainty: Float64Array = new Float64Array(EVENTS);
-  /** The blocks that paths lead through. */
+  /** Blocks of the paths. */
   readonly blocks: BlockCache;
   /** The paths. */
   readonly paths: PathTable;
   /** The clock. */
   readonly clock: TimeKeeper;
-  /** Figures so far. */
+  /** Statistics so far. */
   readonly counts: FlowCounts = {
     bytes: 0,
     lostBytes: 0,
@@ -226,48 +226,48 @@ export class FlowDecoder {
   private readonly packets: PacketDecoder = new PacketDecoder({ start: "psb", recover: "byte" });
   private readonly walker: Walker;
   private readonly quick: 0 | 1 | 2;
-  /** Offset in the stream of the first byte that was fed. */
+  /** Stream offset of the first byte that was fed. */
   private readonly first: number;
   private events = 0;
-  /** Whether instructions are counted, up to the next PSB. */
+  /** Whether instructions are counted, until the next PSB. */
   private sampled = true;
-  /** Branches that were followed up to the last flush. */
+  /** Number of followed branches at the last flush. */
   private branchesBefore = 0;
   private generation: number;
   private state = OFF;
-  /** Whether calls since the last PSB are unknown, because their code is not at hand. */
+  /** Whether calls since the last PSB are missing, because their code is not available. */
   private lacksCalls = false;
-  /** Whether a PSB was seen. */
+  /** Whether a PSB was decoded. */
   private synced = false;
-  /** Between a PSB and its PSBEND. */
+  /** Whether the current packet is between PSB and PSBEND. */
   private inPsb = false;
   private psbHasIp = false;
   private psbLow = 0;
   private psbHigh = 0;
-  /** Position of the PSB in the bytes that were fed. */
+  /** Offset of the PSB in the bytes that were fed. */
   private psbOffset = 0;
-  /** The time before it. */
+  /** Time before the PSB. */
   private timeBefore = -1;
   private uncertaintyBefore = 0;
-  /** BIND_ bits of packets that wait for their FUP, and the numbers of their events. */
+  /** BIND_ bits of the events that wait for a FUP. */
   private bound = 0;
-  /** Whether a FUP was the last packet about flow, and may belong to an event. */
+  /** Whether a FUP was the last flow packet, so that it may be the address of an asynchronous event. */
   private async = false;
   private asyncLow = 0;
   private asyncHigh = 0;
-  /** An OVF was seen, and no address after it yet. */
+  /** Whether an OVF was decoded, without an address after it yet. */
   private overflown = false;
-  /** The mode that the next address is in. */
+  /** Mode of the code at the next address. */
   private nextMode: InsnMode = 64;
   private interrupts = -1;
-  /** Branches after an indirect one whose TIP is still to come, as `lead` of {@linkcode Walker.tnt}. */
+  /** Branches that follow an indirect branch whose TIP is still missing, as `lead` of {@linkcode Walker.tnt}. */
   private deferred: number[] = [];
-  /** After bytes that are not a packet, nothing is believed up to an address of 32 bits or more, or a PSB. */
+  /** Whether invalid bytes were decoded. Packets are then ignored up to a PSB or an address of at least 32 bits. */
   private astray = false;
   private boundEvent: Int32Array = new Int32Array(8);
   private boundCount = 0;
 
-  /** Makes a decoder of one stream, for example of one CPU. */
+  /** Creates a decoder for one stream, for example of one CPU. */
   constructor(options: FlowOptions, sink: FlowSink) {
     this.cache = options.cache ?? new FlowCache();
     this.generation = this.cache.generation;
@@ -287,7 +287,7 @@ export class FlowDecoder {
     return this.state === ON;
   }
 
-  /** Whether tracing is off: the address of execution is where it ended. */
+  /** Whether tracing is off: the address of execution is the one at which it ended. */
   get isOff(): boolean {
     return this.state === OFF;
   }
@@ -304,27 +304,27 @@ export class FlowDecoder {
     return cur < 0 ? high : this.blocks.high[cur] as number;
   }
 
-  /** Branches of TNT packets that were followed; of packets alone, those that came. */
+  /** Number of followed branches of TNT packets; with `quick`, of all TNT branches. */
   get branches(): number {
     return this.walker.branches;
   }
 
-  /** Offset in the stream of the packet that was decoded last. */
+  /** Stream offset of the packet decoded last. */
   get position(): number {
     return this.first + this.packets.offset;
   }
 
-  /** Gives more bytes; as {@linkcode PacketDecoder.feed}. */
+  /** Adds bytes, like {@linkcode PacketDecoder.feed}. */
   feed(bytes: Uint8Array): void {
     this.packets.feed(bytes);
   }
 
-  /** Whether an event waits for its address, which a FUP has: it is not to be handed over yet. */
+  /** Whether an event waits for the FUP with its address, so that output cannot be flushed yet. */
   get isWaiting(): boolean {
     return this.bound !== 0;
   }
 
-  /** Whether the last packet is one of a PSB+. */
+  /** Whether the last packet is part of a PSB+. */
   get isInPsb(): boolean {
     return this.inPsb;
   }
@@ -334,7 +334,7 @@ export class FlowDecoder {
     this.packets.end();
   }
 
-  /** Data is missing from the stream here: decoding continues at the next PSB. */
+  /** Marks missing data: decoding continues at the next PSB. */
   gap(): void {
     this.packets.resync();
     if (!this.synced) return;
@@ -344,7 +344,7 @@ export class FlowDecoder {
     this.clock.lost();
   }
 
-  /** Changes the code: another thread runs, or a mapping was made. */
+  /** Replaces the code, after a thread switch or a new mapping. */
   setSpace(space: CodeSpace): void {
     this.walker.detach();
     this.walker.stack.forgetBlocks();
@@ -352,14 +352,14 @@ export class FlowDecoder {
     this.walker.space = space;
   }
 
-  /** The space that code is read from. */
+  /** The current code. */
   get space(): CodeSpace {
     return this.walker.space;
   }
 
-  /** Hands the remaining output to the sink. */
+  /** Passes the remaining output to the sink. */
   flush(): void {
-    // What waits for an address is handed out without.
+    // Events that wait for an address are passed on without it.
     this.release();
     this.count = this.walker.outCount;
     if (this.count > 0) {
@@ -371,20 +371,17 @@ export class FlowDecoder {
     this.events = 0;
   }
 
-  /**
-   * Offset in the stream of a PSB: `run` stops where its PSB+ ends, or that of the next one where there is no
-   * such PSB.
-   */
+  /** Stream offset at which `run` stops: at the end of the PSB+ there, or of the first one after it. */
   seam: number = Infinity;
 
-  /** How often it was known that tracing is on after it was not. */
+  /** Number of times that tracing became known to be on. */
   enables = 0;
-  /** Whether `run` stops before each TIP.PGE and PIP: another thread may go on there. */
+  /** Whether `run` stops before each TIP.PGE and PIP, since another thread may run from there. */
   holds: boolean = false;
-  /** The packet at hand that was not taken yet. */
+  /** The packet before which `run` stopped. */
   private held: PacketKind | undefined;
 
-  /** Time has passed up to `ticks`, as something beside the trace says. */
+  /** Advances the time to `ticks`, known from a source other than the trace. */
   passes(ticks: number): void {
     if (ticks <= this.clock.time) return;
     this.clock.passes(ticks);
@@ -394,30 +391,30 @@ export class FlowDecoder {
   /** Whether the code runs in a guest, in VMX non-root operation. */
   nonRoot: boolean = false;
   /**
-   * The same of where the next address of a packet leads to: bit NR of the last PIP packet, which comes before the
+   * The same for the target of the next address packet: bit NR of the last PIP, which precedes the
    * address (SDM, "Paging Information Packet").
    */
   nextNonRoot: boolean = false;
 
-  /** Whether a packet that was taken says that a guest was entered or left, or is with the next address. */
+  /** Whether a decoded packet enters or leaves a guest, or does so together with the next address. */
   private entersOrLeaves(kind: PacketKind): boolean {
     const { nonRoot, nextNonRoot } = this;
     if (kind === PacketKind.PIP) this.nextNonRoot = (this.packets.low & 1) === 1;
     else if (nonRoot === nextNonRoot) return false;
-    // Up to the branch that the address is of, the code is that from before.
+    // Until the branch that the address belongs to, the code before still runs.
     const waits = this.state === ON && !this.inPsb &&
       kind !== PacketKind.TIP && kind !== PacketKind.TIP_PGE && kind !== PacketKind.TIP_PGD;
     if (!waits) this.nonRoot = this.nextNonRoot;
     return this.nonRoot !== nonRoot || this.nextNonRoot !== nextNonRoot;
   }
 
-  /** Offset in the stream of the last PSB. */
+  /** Stream offset of the last PSB. */
   get psbAt(): number {
     return this.psbOffset;
   }
 
   /**
-   * The state that determines the decoding after a PSB+: two decoders with the same state continue
+   * Returns the state that determines the decoding after a PSB+: two decoders with the same state continue
    * identically. At a PSB+, calls are forgotten and addresses are complete.
    */
   stateAfterPsb(): number[] {
@@ -443,8 +440,8 @@ export class FlowDecoder {
   }
 
   /**
-   * Now and then, counts the instructions that are about to be handed out: of stretches that are always the same,
-   * wherever decoding began.
+   * Counts the instructions about to be passed on, in some stretches. The choice of stretches does not depend on where
+   * decoding began.
    */
   private sample(): void {
     const { entries, count, counts } = this;
@@ -464,15 +461,15 @@ export class FlowDecoder {
   }
 
   /**
-   * Decodes until the bytes are used up, or the time is `limit` or later.
+   * Decodes until the bytes are used up or the time reaches `limit`.
    *
-   * @param limit Ticks as {@linkcode TimeKeeper.time} counts them.
+   * @param limit Ticks, as in {@linkcode TimeKeeper.time}.
    */
   run(limit: number = Infinity): FlowStatus {
     const { packets, walker, counts } = this;
     if (this.clock.time >= limit) return FlowStatus.TIME;
     this.refresh();
-    // Other decoders may have used the cache with other spaces.
+    // Decoders that share the cache may have used it with other spaces.
     this.blocks.forgetSpace();
     for (;;) {
       const kind = this.held ?? packets.next();
@@ -490,7 +487,7 @@ export class FlowDecoder {
         }
         continue;
       }
-      // There is nothing in it that could be lost.
+      // A PAD changes no state, so it needs no processing even after errors.
       if (kind === PacketKind.PAD) continue;
       if (kind <= PacketKind.END) {
         counts.bytes = packets.offset + (kind === PacketKind.END ? packets.size : 0);
@@ -504,7 +501,7 @@ export class FlowDecoder {
       }
       this.held = undefined;
       if (this.state === LOST && !this.isPadding(kind)) counts.lostBytes += packets.size;
-      this.packet(kind);
+      this.processPacket(kind);
       if (this.entersOrLeaves(kind)) {
         this.flush();
         counts.bytes = packets.offset + packets.size;
@@ -527,14 +524,15 @@ export class FlowDecoder {
     }
   }
 
-  /** Whether another thread may run from a packet on. */
+  /** Whether another thread may run from this packet on. */
   private isTurn(kind: PacketKind): boolean {
     return kind === PacketKind.TIP_PGE || (kind === PacketKind.PIP && !this.inPsb);
   }
 
   /**
-   * Whether a packet says where execution is, whatever came before it: an address of 32 bits or more, or a PSB.
-   * Where packets begin is not known after bytes that are none: others may be parts of packets.
+   * Whether a packet gives the position independently of the packets before it: an address of at least 32 bits, or a
+   * PSB.
+   * After invalid bytes, the boundaries of packets are unknown, so other packets may be parts of packets.
    */
   private isWayBack(kind: PacketKind): boolean {
     switch (kind) {
@@ -551,13 +549,13 @@ export class FlowDecoder {
     }
   }
 
-  /** Whether bytes before the first PSB are padding: what aligns the start of a part of a trace. */
+  /** Whether skipped bytes are padding before the first PSB, which aligns a part of a trace. */
   private isPadding(kind: PacketKind): boolean {
     return kind === PacketKind.SKIPPED && this.packets.size < 8 &&
       this.packets.raw().every((byte) => byte === 0);
   }
 
-  /** Sees to it that the cache does not grow without end. */
+  /** Clears the cache if it is full, so that it does not grow without limit. */
   private refresh(): void {
     const { cache, walker } = this;
     if (cache.full) {
@@ -567,14 +565,14 @@ export class FlowDecoder {
       cache.clear();
     }
     if (this.generation !== cache.generation) {
-      // Where a block was, its address is what remains; another decoder may have cleared the cache.
+      // After another decoder has cleared the cache, addresses replace the numbers of blocks.
       this.generation = cache.generation;
       walker.stack.forgetBlocks();
     }
   }
 
   /** Processes a packet. */
-  private packet(kind: PacketKind): void {
+  private processPacket(kind: PacketKind): void {
     const { packets, clock } = this;
     const { low, high } = packets;
     if (this.astray && !this.isWayBack(kind)) {
@@ -651,17 +649,17 @@ export class FlowDecoder {
         }
         break;
       default:
-        this.other(kind);
+        this.processOther(kind);
     }
   }
 
-  /** Packets that do not change the address of execution. */
-  private other(kind: PacketKind): void {
+  /** Processes a packet that does not change the address of execution. */
+  private processOther(kind: PacketKind): void {
     const { packets } = this;
     const { low, high, count } = packets;
     switch (kind) {
       case PacketKind.PIP:
-        // Where the CR3 is written is known if no packet is needed to get there.
+        // The instruction that wrote CR3 is known if no packet is needed to get there.
         if (this.state === ON && !this.inPsb && !this.async) {
           this.walker.scan(Scan.KIND, InsnKind.MOV_CR3, 0);
         }
@@ -679,7 +677,7 @@ export class FlowDecoder {
         break;
       case PacketKind.MODE_TSX:
         this.note(FlowEvent.TSX, low & 3);
-        // While tracing is off, no FUP follows.
+        // If tracing is off, no FUP follows.
         if (!this.inPsb && this.state !== OFF) this.bind((low & 2) !== 0 ? BIND_ABORT : BIND_TSX);
         break;
       case PacketKind.PTW:
@@ -726,7 +724,7 @@ export class FlowDecoder {
     }
   }
 
-  /** TNT packets outside the fast path in `run`. */
+  /** Processes a TNT packet outside of the fast path in `run`. */
   private tnt(): void {
     const { packets, walker } = this;
     const { count } = packets;
@@ -762,16 +760,16 @@ export class FlowDecoder {
     }
   }
 
-  /** Result of the walk along a TNT. */
+  /** Handles the error of a walk along a TNT. */
   private stop(error: number): void {
     if (error === DEFERRED) this.deferred.unshift(this.walker.rest);
     else this.fail(error - 1);
   }
 
   /**
-   * Sees to it that no branches wait for a TIP (SDM, "Deferred TIPs"): the packet at hand is another.
+   * Fails if branches wait for a deferred TIP (SDM, "Deferred TIPs"), since the current packet is none.
    *
-   * @returns Whether it is still known where execution is.
+   * @returns Whether the address of execution is still known.
    */
   private noneDeferred(): boolean {
     if (this.deferred.length > 0) {
@@ -783,7 +781,7 @@ export class FlowDecoder {
     return this.state === ON;
   }
 
-  /** A TIP: the target of an indirect branch, or the handler of an event. */
+  /** Processes a TIP: the target of an indirect branch, or the handler of an asynchronous event. */
   private tip(): void {
     const { packets, walker } = this;
     if (this.inPsb) this.brokenPsb();
@@ -803,7 +801,7 @@ export class FlowDecoder {
     } else if (this.state === OFF && this.synced) this.lose(FlowError.UNEXPECTED);
     if (!known) {
       this.async = false;
-      // The target is not in the traced context, and no packet said that tracing ends.
+      // Without an address, the target is outside of the traced context, but no packet ended tracing.
       if (this.state === ON) this.lose(FlowError.UNEXPECTED);
       return;
     }
@@ -820,7 +818,7 @@ export class FlowDecoder {
     }
   }
 
-  /** Execution is at an address that a packet gave, in the mode that MODE.Exec gave. */
+  /** Continues at the address of a packet, in the mode of the last MODE.Exec. */
   private arrive(low: number, high: number): void {
     const { walker } = this;
     const lost = this.state === LOST;
@@ -833,7 +831,7 @@ export class FlowDecoder {
     if (this.cache.full) this.refresh();
   }
 
-  /** Applies the mode that MODE.Exec gave, at the address that it gave it for. */
+  /** Applies the mode of the last MODE.Exec. */
   private setMode(): void {
     if (this.walker.mode === this.nextMode) return;
     this.walker.mode = this.nextMode;
@@ -841,14 +839,14 @@ export class FlowDecoder {
     this.event(FlowEvent.MODE, this.nextMode, 0, 0, 0, 0);
   }
 
-  /** A TIP.PGE. */
+  /** Processes a TIP.PGE. */
   private enable(): void {
     const { packets } = this;
     if (this.inPsb) this.brokenPsb();
     const { ipLow, ipHigh } = packets;
     this.async = false;
     this.noneDeferred();
-    // A PSB+ written while tracing begins has the address already.
+    // A PSB+ written while tracing begins already had the address.
     const isElsewhere = this.quick === 0 && !this.walker.isAt(ipLow, ipHigh);
     if (packets.count === 0 || (this.state === ON && isElsewhere)) {
       this.lose(FlowError.UNEXPECTED);
@@ -864,7 +862,7 @@ export class FlowDecoder {
     if (this.cache.full) this.refresh();
   }
 
-  /** A TIP.PGD: by an event, by a branch to an address that is not traced, or by a system call. */
+  /** Processes a TIP.PGD: tracing ended by an event, a branch to an untraced address, or a system call. */
   private disable(): void {
     const { packets, walker } = this;
     if (this.inPsb) this.brokenPsb();
@@ -878,7 +876,7 @@ export class FlowDecoder {
       if (known) error = walker.scan(Scan.BRANCH_TO, ipLow, ipHigh);
       else {
         error = walker.scan(Scan.LEAVE, 0, 0);
-        // With a filter by CR3, writing it ends the trace.
+        // With a CR3 filter, writing CR3 ends tracing.
         if (error !== 0 && walker.scan(Scan.KIND, InsnKind.MOV_CR3, 0) === 0) error = 0;
       }
       if (error !== 0) this.fail(error - 1);
@@ -898,13 +896,13 @@ export class FlowDecoder {
     this.overflown = false;
   }
 
-  /** Of packets alone: execution is at the address of the packet. */
+  /** With `quick`, reports the address of a packet. */
   private hop(detail = 0): void {
     const { ipLow, ipHigh } = this.packets;
     this.event(FlowEvent.HOP, detail, ipLow, ipHigh, 0, 0);
   }
 
-  /** A FUP: the address of an event, or of packets that wait for it. */
+  /** Processes a FUP: the address of an asynchronous event, or of events that wait for it. */
   private fup(): void {
     const { packets, walker, bound } = this;
     if (packets.count === 0) {
@@ -933,21 +931,21 @@ export class FlowDecoder {
         this.arrive(ipLow, ipHigh);
       }
     } else if (this.state === LOST) this.arrive(ipLow, ipHigh);
-    // What was executed up to there comes before them.
+    // Code executed up to the address precedes the events.
     const isBound = this.quick > 0 && bound !== 0 && (bound & BIND_CFE) === 0;
     if (isBound && (bound & BIND_FIRST) !== 0) this.hop((bound & BIND_ABORT) !== 0 ? 1 : 0);
     this.release();
     if (isBound && (bound & BIND_FIRST) === 0) this.hop();
     if ((bound & BIND_MODE) !== 0 && this.state === ON) this.setMode();
     if (bound === 0 || (bound & BIND_EVENT) !== 0) {
-      // Also without tracing: an event may begin it.
+      // Also if tracing is off, since an event may begin it.
       this.async = this.state === ON;
       this.asyncLow = ipLow;
       this.asyncHigh = ipHigh;
     }
   }
 
-  /** Gives the events that wait for it an address. */
+  /** Sets the address of the events that wait for it. */
   private locate(low: number, high: number): void {
     for (let i = 0; i < this.boundCount; i++) {
       const event = this.boundEvent[i] as number;
@@ -956,23 +954,23 @@ export class FlowDecoder {
     }
   }
 
-  /** Puts out the events that waited. */
+  /** Outputs the events that waited. */
   private release(): void {
     const n = this.boundCount;
     this.boundCount = 0;
     for (let i = 0; i < n; i++) this.walker.put(~(this.boundEvent[i] as number));
   }
 
-  /** The event put out last waits for a FUP. */
+  /** Holds back the last event until its FUP. */
   private bind(bit: number): void {
     this.bound |= bit;
     if (this.boundCount === this.boundEvent.length) return;
     this.boundEvent[this.boundCount++] = this.events - 1;
-    // The entry that was put last is the event's.
+    // The last entry of the output is this event.
     this.walker.outCount--;
   }
 
-  /** A MODE.Exec: applies from the next address on. */
+  /** Processes a MODE.Exec, which applies from the next address on. */
   private modeExec(low: number): void {
     this.nextMode = (low & 1) !== 0 ? 64 : (low & 2) !== 0 ? 32 : 16;
     const interrupts = low >> 2 & 1;
@@ -981,7 +979,7 @@ export class FlowDecoder {
       return;
     }
     if (interrupts !== this.interrupts) {
-      // Only traces of events have the bit; elsewhere it is always 0.
+      // Only traces of events have this bit; otherwise it is always 0.
       if (this.interrupts >= 0) {
         this.event(FlowEvent.INTERRUPTS, interrupts, 0, 0, 0, 0);
         if (!this.async) this.bind(BIND_MODE);
@@ -990,7 +988,7 @@ export class FlowDecoder {
     }
   }
 
-  /** A PTW: the instruction is found, where that needs no packet. */
+  /** Processes a PTW; finds its instruction if no packet is needed to get there. */
   private ptwrite(): void {
     const { count } = this.packets;
     const { atLow, atHigh } = this;
@@ -1001,7 +999,7 @@ export class FlowDecoder {
     this.hereHigh[this.events - 1] = isOn ? atHigh : 0;
   }
 
-  /** The beginning of a PSB+. */
+  /** Processes a PSB. */
   private psbBegin(): void {
     this.inPsb = true;
     this.psbHasIp = false;
@@ -1010,13 +1008,13 @@ export class FlowDecoder {
     this.bound = 0;
     this.walker.stack.clear();
     this.lacksCalls = false;
-    // Its event comes at its end, when its time is known.
+    // Its event is output at PSBEND, when its time is known.
     this.psbOffset = this.position;
     this.timeBefore = this.clock.time;
     this.uncertaintyBefore = this.clock.uncertainty;
   }
 
-  /** The end of a PSB+: its state is complete. */
+  /** Ends a PSB+, whose state is now complete. */
   private psbEnd(): void {
     const { walker } = this;
     this.inPsb = false;
@@ -1048,18 +1046,18 @@ export class FlowDecoder {
     this.arrive(psbLow, psbHigh);
   }
 
-  /** Puts out the event of a PSB+, with the time that it brought. */
+  /** Outputs the event of a PSB+, with the time that it has set. */
   private notePsb(low: number, high: number): void {
     this.event(FlowEvent.PSB, 0, low, high, 0, 0);
     this.offset[this.events - 1] = this.psbOffset;
   }
 
-  /** A packet that cannot be between PSB and PSBEND: the state of the PSB+ is complete. */
+  /** Ends a PSB+ at a packet that cannot occur in it. */
   private brokenPsb(): void {
     this.psbEnd();
   }
 
-  /** An OVF: packets were lost. */
+  /** Processes an OVF: packets were lost. */
   private overflow(): void {
     if (this.inPsb) {
       this.inPsb = false;
@@ -1070,25 +1068,25 @@ export class FlowDecoder {
     this.overflown = true;
   }
 
-  /** An error while walking. */
+  /** Reports an error of a walk. */
   private fail(error: number): void {
     const { walker } = this;
     walker.detach();
-    // Its call is in code that is not at hand, or was forgotten there.
+    // The matching call is in unavailable code, or was forgotten there.
     const isUnknownCall = error === FlowError.NO_CALL && this.lacksCalls;
     const reason = isUnknownCall ? FlowError.NO_CODE : error as FlowError;
     this.problem(reason, walker.low, walker.high);
     if (reason === FlowError.NO_CODE) this.lacksCalls = true;
   }
 
-  /** An error that is not at an address. */
+  /** Reports an error that has no address. */
   private lose(error: FlowError): void {
     this.walker.detach();
     const on = this.state === ON;
     this.problem(error, on ? this.walker.low : 0, on ? this.walker.high : 0);
   }
 
-  /** Reports an error; from here on, the address of execution is unknown. */
+  /** Reports an error; the address of execution is unknown afterwards. */
   private problem(error: FlowError, low: number, high: number): void {
     this.counts.errors[error] = (this.counts.errors[error] as number) + 1;
     this.event(FlowEvent.ERROR, error, low, high, 0, 0);
@@ -1099,11 +1097,11 @@ export class FlowDecoder {
     this.walker.stack.clear();
   }
 
-  /** Notes the time. */
+  /** Outputs the current time. */
   private timed(): void {
     if (this.inPsb) return;
     const { clock } = this;
-    // Of several packets without a path between them, the last counts.
+    // Of several times without a path in between, only the last is kept.
     const last = this.events - 1;
     const { out, outCount } = this.walker;
     if (last >= 0 && out[outCount - 1] === ~last && this.kind[last] === FlowEvent.TIME) {
@@ -1116,12 +1114,12 @@ export class FlowDecoder {
     this.event(FlowEvent.TIME, 0, 0, 0, 0, 0);
   }
 
-  /** An event with the payload of the packet. */
+  /** Outputs an event with the payload of the packet. */
   private note(kind: FlowEvent, detail: number): void {
     this.event(kind, detail, 0, 0, this.packets.low, this.packets.high);
   }
 
-  /** Puts out an event. */
+  /** Outputs an event. */
   private event(
     kind: FlowEvent,
     detail: number,
@@ -1130,7 +1128,7 @@ export class FlowDecoder {
     low: number,
     high: number,
   ): void {
-    // Room for what may come before the address of an event that waits for it.
+    // Leave room for the code before the address of an event that waits for it.
     if (this.bound === 0 && this.walker.outCount > this.entries.length - ROOM) this.flush();
     this.walker.put(~this.events);
     const n = this.events++;
@@ -1145,7 +1143,7 @@ export class FlowDecoder {
     this.hereLow[n] = isKnown ? this.atLow : 0;
     this.hereHigh[n] = isKnown ? this.atHigh : 0;
     this.offset[n] = this.position;
-    // Code up to the address of a PSB+ was executed before it: its own event brings the time.
+    // Code up to the address in a PSB+ was executed before it; the PSB's own event has the new time.
     this.time[n] = this.inPsb ? this.timeBefore : this.clock.time;
     this.cycles[n] = this.clock.cycles;
     this.uncertainty[n] = this.inPsb ? this.uncertaintyBefore : this.clock.uncertainty;

@@ -16,7 +16,7 @@ const PSB: readonly Packet[] = [
 const PSBEND: Packet = { type: "PSBEND" };
 
 function ip(type: "TIP" | "TIP.PGE" | "TIP.PGD" | "FUP", address?: bigint): Packet {
-  // In full, so that packets do not depend on those before.
+  // Uncompressed, so that packets do not depend on earlier ones.
   if (address === undefined) return { type, compression: 0, payload: 0n };
   const { payload } = compressIp(address, 1n << 63n);
   return { type, compression: 3, payload: payload & 0xffffffffffffn };
@@ -31,7 +31,7 @@ function start(address: bigint): Packet[] {
 }
 
 /**
- * Decodes packets over code given as `address: hex bytes`; returns a line for each run of instructions
+ * Decodes packets for code given as `address: hex bytes`; returns a line for each run of instructions
  * (`+1000 1002`) and each event.
  */
 function flow(code: Readonly<Record<string, string>>, packets: readonly Packet[]): string[] {
@@ -75,7 +75,7 @@ function flow(code: Readonly<Record<string, string>>, packets: readonly Packet[]
   decoder.feed(encodePackets(packets));
   decoder.end();
   let status = decoder.run();
-  // Host and guest have the same code here.
+  // Host and guest have the same code in these tests.
   while (status === FlowStatus.SPACE) status = decoder.run();
   assertEquals(status, FlowStatus.END);
   return lines;
@@ -84,14 +84,14 @@ function flow(code: Readonly<Record<string, string>>, packets: readonly Packet[]
 // 1000: nop; nop; jmp rax
 const JUMP = { "1000": "90 90 ff e0", "2000": "90 90 90 ff e0" };
 
-Deno.test("FlowDecoder: an interrupt is at the instruction that was not executed", () => {
+Deno.test("FlowDecoder: an interrupt has the address of the instruction that was not executed", () => {
   assertEquals(
     flow(JUMP, [...start(0x1000n), ip("FUP", 0x1001n), ip("TIP", 0x2000n), ip("TIP", 0x1000n)]),
     ["SYNC 0 1000 0", "+1000", "ASYNC 0 1001 2000", "+2000 2001 2002 2003"],
   );
 });
 
-Deno.test("FlowDecoder: a compressed return after missing code says that code is missing, up to the next PSB", () => {
+Deno.test("FlowDecoder: a compressed return after missing code is a NO_CODE error, until the next PSB", () => {
   // 1000: call 3000, where no code is; 2000: ret
   const code = { "1000": "e8 fb 1f 00 00", "2000": "c3" };
   assertEquals(
@@ -116,7 +116,7 @@ Deno.test("FlowDecoder: a compressed return after missing code says that code is
   );
 });
 
-Deno.test("FlowDecoder.holds: run stops before TIP.PGE and PIP, with the address after a system call", () => {
+Deno.test("FlowDecoder.holds: run stops before TIP.PGE and PIP, at the address after a system call", () => {
   // 1000: nop; syscall; nop
   const space = fixedSpace([bytesRange(0, 0x1000n, Uint8Array.of(0x90, 0x0f, 0x05, 0x90))]);
   const kinds: number[] = [];
@@ -146,7 +146,7 @@ Deno.test("FlowDecoder.holds: run stops before TIP.PGE and PIP, with the address
   assertEquals(kinds.at(-1), FlowEvent.PIP);
 });
 
-Deno.test("FlowDecoder: a transaction and its abort", () => {
+Deno.test("FlowDecoder: a transaction and its abort give TSX events", () => {
   const lines = flow(JUMP, [
     ...start(0x1000n),
     { type: "MODE.TSX", inTx: true, txAbort: false },
@@ -167,7 +167,7 @@ Deno.test("FlowDecoder: a transaction and its abort", () => {
   ]);
 });
 
-Deno.test("FlowDecoder: PTWRITE with and without its address", () => {
+Deno.test("FlowDecoder: a PTWRITE with and without a FUP has its address", () => {
   // 1000: nop; ptwrite eax; nop; jmp rax
   const code = { "1000": "90 f3 0f ae e0 90 ff e0" };
   const ptw = (ip: boolean): Packet => ({ type: "PTW", operandSize: 4, payload: 7n, ip });
@@ -175,14 +175,14 @@ Deno.test("FlowDecoder: PTWRITE with and without its address", () => {
     flow(code, [...start(0x1000n), ptw(true), ip("FUP", 0x1001n), ip("TIP", 0x1000n)]),
     ["SYNC 0 1000 0", "+1000", "PTWRITE 4 1001 7", "+1001", "+1005 1006"],
   );
-  // Without an address it is that of the next PTWRITE.
+  // Without a FUP, the address is that of the next PTWRITE.
   assertEquals(
     flow(code, [...start(0x1000n), ptw(false), ip("TIP", 0x1000n)]),
     ["SYNC 0 1000 0", "+1000 1001", "PTWRITE 4 0 7", "+1005 1006"],
   );
 });
 
-Deno.test("FlowDecoder: power, VMX and trace events", () => {
+Deno.test("FlowDecoder: power, VMX and trace packets give their events", () => {
   const lines = flow(JUMP, [
     ...start(0x1000n),
     { type: "MWAIT", hints: 0x20, extensions: 1 },
@@ -212,7 +212,7 @@ Deno.test("FlowDecoder: power, VMX and trace events", () => {
   ]);
 });
 
-Deno.test("FlowDecoder: after an overflow the FUP says where execution is, and nothing more", () => {
+Deno.test("FlowDecoder: a FUP after an overflow only sets the address of execution", () => {
   assertEquals(
     flow(JUMP, [...start(0x1000n), { type: "OVF" }, ip("FUP", 0x2001n), ip("TIP", 0x1000n)]),
     [
@@ -222,7 +222,7 @@ Deno.test("FlowDecoder: after an overflow the FUP says where execution is, and n
       "+2001 2002 2003",
     ],
   );
-  // Not tracing any more: TIP.PGE begins anew.
+  // Tracing has ended; the TIP.PGE begins it again.
   assertEquals(
     flow(JUMP, [...start(0x1000n), { type: "OVF" }, ip("TIP.PGE", 0x2003n), ip("TIP", 0x1000n)]),
     [
@@ -255,7 +255,7 @@ Deno.test("FlowDecoder: tracing ends at a system call, and at a branch out of a 
   );
 });
 
-Deno.test("FlowDecoder: PSB+ while tracing checks the address; without one tracing is off", () => {
+Deno.test("FlowDecoder: a PSB+ checks the address; without an address, tracing is off", () => {
   assertEquals(
     flow(JUMP, [...start(0x1000n), ...start(0x1002n), ip("TIP", 0x2000n)]),
     ["SYNC 0 1000 0", "+1000 1001", "+1002"],
@@ -271,9 +271,9 @@ Deno.test("FlowDecoder: PSB+ while tracing checks the address; without one traci
   );
 });
 
-Deno.test("FlowDecoder: errors have a place and a reason, and decoding goes on at a TIP", () => {
+Deno.test("FlowDecoder: errors have address and reason; decoding continues at a TIP", () => {
   const text = (error: FlowError) => FLOW_ERROR_TEXT[error];
-  // A TNT where the code has an indirect branch: the TIP may be deferred, but not two TNTs on.
+  // A TNT at an indirect branch: its TIP may be deferred, but not by two TNTs.
   assertEquals(
     flow(JUMP, [...start(0x1000n), tnt("1"), tnt("1"), ip("TIP", 0x2003n), ip("TIP", 0x1000n)]),
     [
@@ -283,7 +283,7 @@ Deno.test("FlowDecoder: errors have a place and a reason, and decoding goes on a
       "+2003",
     ],
   );
-  // No code at 5000, and a page that ends in the middle of an instruction.
+  // No code at 5000; a page that ends in the middle of an instruction.
   assertEquals(
     flow(JUMP, [...start(0x1000n), ip("TIP", 0x5000n), tnt("1"), ip("TIP", 0x2003n)]),
     [
@@ -297,7 +297,7 @@ Deno.test("FlowDecoder: errors have a place and a reason, and decoding goes on a
     flow({ "1000": "90 e8 00" }, [...start(0x1000n), ip("TIP", 0x1000n)]),
     ["SYNC 0 1000 0", "+1000", `ERROR ${text(FlowError.NO_CODE)} 1001 0`, "SYNC 0 1000 0"],
   );
-  // Bytes that are no instruction, and code that goes in circles.
+  // Bytes that are not an instruction, and code that loops.
   assertEquals(
     flow({ "1000": "90 06" }, [...start(0x1000n), ip("TIP", 0x1000n)]),
     ["SYNC 0 1000 0", "+1000", `ERROR ${text(FlowError.BAD_CODE)} 1001 0`, "SYNC 0 1000 0"],
@@ -311,7 +311,7 @@ Deno.test("FlowDecoder: errors have a place and a reason, and decoding goes on a
   );
 });
 
-Deno.test("FlowDecoder: deferred TIPs come after the TNT that goes on beyond their branches", () => {
+Deno.test("FlowDecoder: deferred TIPs after the TNT that continues beyond their branches are followed", () => {
   // 1000: jne 1002; jmp rax; 2000: jne 2002; jmp rax
   const code = { "1000": "75 00 ff e0", "2000": "75 00 ff e0" };
   assertEquals(
@@ -320,7 +320,7 @@ Deno.test("FlowDecoder: deferred TIPs come after the TNT that goes on beyond the
   );
 });
 
-Deno.test("FlowDecoder: an instruction that lies in two ranges", () => {
+Deno.test("FlowDecoder: an instruction across two ranges is decoded", () => {
   const lines = flow(
     { "1000": "90 0f 85", "1003": "02 00 00 00 90 90 ff e0" },
     [...start(0x1000n), tnt("1"), ip("TIP", 0x1000n)],
@@ -328,7 +328,7 @@ Deno.test("FlowDecoder: an instruction that lies in two ranges", () => {
   assertEquals(lines, ["SYNC 0 1000 0", "+1000 1001", "+1009"]);
 });
 
-Deno.test("FlowDecoder: 32-bit code after MODE.Exec", () => {
+Deno.test("FlowDecoder: code after a MODE.Exec is decoded in its mode", () => {
   // 48 is dec eax in 32-bit code and a prefix in 64-bit code.
   const code = { "1000": "90 ff e0", "2000": "48 90 ff e0" };
   const mode: Packet = { type: "MODE.Exec", csL: false, csD: true, interruptFlag: false };
@@ -338,7 +338,7 @@ Deno.test("FlowDecoder: 32-bit code after MODE.Exec", () => {
   );
 });
 
-Deno.test("FlowDecoder: how the stream is cut does not matter", () => {
+Deno.test("FlowDecoder: the result does not depend on the pieces of the stream", () => {
   const packets = [
     ...start(0x1000n),
     ip("TIP", 0x2000n),
@@ -375,8 +375,8 @@ Deno.test("FlowDecoder: how the stream is cut does not matter", () => {
   for (const out of outputs) assertEquals(out, outputs[0]);
 });
 
-Deno.test("FlowDecoder: what leads into a circle that no packet ends was not executed", () => {
-  // 1000: jne 1004. From 1004 on there are circles: in a block, in a range, through two ranges.
+Deno.test("FlowDecoder: code that leads into a loop without packets is not reported as executed", () => {
+  // 1000: jne 1004. There are loops from 1004 on: in a block, in a range, through two ranges.
   const head = "75 02 90 90";
   const circles: readonly Readonly<Record<string, string>>[] = [
     { 1000: `${head} eb fe` },
@@ -403,13 +403,13 @@ Deno.test("FlowDecoder: what leads into a circle that no packet ends was not exe
           }
         },
       });
-      // Twice, so that paths are known the second time.
+      // Twice, so that the paths are cached the second time.
       const packets = [...start(0x1000n), tnt("1"), last];
       decoder.feed(encodePackets([...packets, ...packets]));
       decoder.end();
       decoder.run();
       assertEquals(errors, [FlowError.LOOP, FlowError.LOOP]);
-      // Each time the first branch, which a packet says was taken, and nothing more.
+      // Only the first branch each time: a packet confirms that it was taken.
       assertEquals(insns.filter((n) => n > 0), [1, 1]);
       assertEquals(decoder.counts.insns, 2);
       assert(decoder.counts.unsureInsns >= 2, `${decoder.counts.unsureInsns}`);

@@ -1,31 +1,31 @@
 /**
  * Events between blocks: the kinds of event of a {@linkcode FlowDecoder}.
  *
- * Each event has an address (`ip`), a 64-bit payload and a small number (`detail`); the comment of each
- * kind explains them.
+ * Each event has an address (`ip`), a 64-bit payload and a small number (`detail`). The comment of each
+ * kind describes those that are used.
  */
 export const FlowEvent = {
-  /** The time has changed; no other meaning. */
+  /** The time has changed. */
   TIME: 0,
-  /** Decoding begins, or continues after a loss; ip: where. */
+  /** Decoding begins, or continues after a loss, at ip. */
   SYNC: 1,
-  /** Tracing is on; ip: where. */
+  /** Tracing is on, from ip. */
   ENABLED: 2,
-  /** Tracing is off; payload: the target, where detail bit 0 is set; bit 1: an event did it, at ip. */
+  /** Tracing is off. Detail bit 0: payload is the target; bit 1: an asynchronous event at ip was the cause. */
   DISABLED: 3,
-  /** An interrupt, exception or other event; ip: the instruction not executed, payload: the handler. */
+  /** An interrupt, exception or other event; ip: the next instruction, not executed; payload: the handler. */
   ASYNC: 4,
-  /** Data was not decoded; ip: where, if known; detail: {@linkcode FlowError}. */
+  /** Data was not decoded; ip: address, or 0 if unknown; detail: {@linkcode FlowError}. */
   ERROR: 5,
-  /** CR3 was written; payload: its value, detail bit 0: VMX non-root. */
+  /** CR3 was written; payload: its value; detail bit 0: VMX non-root. */
   PIP: 6,
   /** A VMCS was loaded; payload: its address. */
   VMCS: 7,
-  /** Transactional state; detail bit 0: in a transaction, bit 1: aborted; ip: where. */
+  /** Transactional state at ip; detail bit 0: in a transaction, bit 1: aborted. */
   TSX: 8,
   /** PTWRITE; payload: the operand, detail: its size in bytes; ip: the instruction, or 0. */
   PTWRITE: 9,
-  /** Execution stopped; ip: where, or 0. */
+  /** Execution stopped at ip, or 0. */
   EXSTOP: 10,
   /** MWAIT; payload as in the packet. */
   MWAIT: 11,
@@ -35,13 +35,13 @@ export const FlowEvent = {
   PWRX: 13,
   /** Clock ratio; detail: core to bus. */
   CBR: 14,
-  /** Control flow event; detail: its type, payload: its vector; ip: where, or 0. */
+  /** Control flow event at ip, or 0; detail: its type; payload: its vector. */
   CFE: 15,
   /** Data of the next control flow event; detail: its type. */
   EVD: 16,
-  /** A TraceStop region. */
+  /** A TraceStop region was entered. */
   TRACESTOP: 17,
-  /** A trigger; payload as in the packet; ip: where, or 0. */
+  /** A trigger fired at ip, or 0; payload as in the packet. */
   TRIG: 18,
   /** A block of items begins; detail: its type. */
   BLOCK_BEGIN: 19,
@@ -51,13 +51,13 @@ export const FlowEvent = {
   BLOCK_END: 21,
   /** The mode of the code; detail: 64, 32 or 16. */
   MODE: 22,
-  /** Interrupts were turned on or off (RFLAGS.IF); detail: 0 or 1; ip: where, or 0. */
+  /** Interrupts were enabled or disabled (RFLAGS.IF) at ip, or 0; detail: 0 or 1. */
   INTERRUPTS: 23,
-  /** A PSB+; ip: the address in it, or 0; offset: that of its PSB; its time is that of its TSC. */
+  /** A PSB+; ip: the address in it, or 0; offset: of its PSB; time: of its TSC. */
   PSB: 24,
   /**
-   * Of packets alone: execution is at ip, by an indirect branch, a return or a packet's own address; detail 1:
-   * it is where a transaction was aborted.
+   * With `quick`: execution is at ip, after an indirect branch or a return, or at the address of a packet. Detail 1:
+   * a transaction was aborted there.
    */
   HOP: 25,
 } as const;
@@ -65,17 +65,17 @@ export const FlowEvent = {
 /** One of the numbers of {@linkcode FlowEvent}. */
 export type FlowEvent = typeof FlowEvent[keyof typeof FlowEvent];
 
-/** Why something could not be decoded. */
+/** Reasons why something could not be decoded. */
 export const FlowError = {
-  /** The bytes of the code are not at hand. */
+  /** The bytes of the code are not available. */
   NO_CODE: 0,
   /** The bytes of the code are not an instruction. */
   BAD_CODE: 1,
   /** The packets do not fit the code. */
   MISMATCH: 2,
-  /** A compressed return, and no call before it. */
+  /** A compressed return without a call before it. */
   NO_CALL: 3,
-  /** Code that goes in circles without a packet. */
+  /** Code that loops without a packet. */
   LOOP: 4,
   /** The processor lost packets (OVF). */
   OVERFLOW: 5,
@@ -83,9 +83,9 @@ export const FlowError = {
   BAD_PACKET: 6,
   /** Data was lost between two pieces of the trace. */
   GAP: 7,
-  /** The trace ends inside of a packet. */
+  /** The trace ends inside a packet. */
   TRUNCATED: 8,
-  /** A packet that cannot come here. */
+  /** A packet that is invalid at this position. */
   UNEXPECTED: 9,
 } as const;
 

@@ -2,52 +2,52 @@ import { InsnKind } from "../x86/insn_kind.ts";
 import { type BlockCache, BlockStop } from "./block_cache.ts";
 import type { CodeSpace } from "./code.ts";
 
-/** How a path ends, which determines the next address. */
+/** End of a path, which determines the next address. */
 export const PathEnd = {
-  /** Block {@linkcode PathTable.next} is the next to be executed. */
+  /** Continues with block {@linkcode PathTable.next}. */
   NEXT: 0,
-  /** Goes on at the target of block `next`, which is outside of its range. */
+  /** Continues at the target of block `next`, outside of its range. */
   OUT_TAKEN: 1,
-  /** Goes on after block `next`, outside of its range. */
+  /** Continues after block `next`, outside of its range. */
   OUT_NEXT: 2,
   /** A compressed return whose call is not in the path. */
   RETURN: 3,
-  /** A TIP packet says where it continues. */
+  /** An indirect branch; a TIP packet has the target. */
   INDIRECT: 4,
-  /** The same, by a return whose call is not in the path. */
+  /** A return with a TIP packet, whose call is not in the path. */
   INDIRECT_RETURN: 11,
-  /** An error: a TIP was there, and the code has a conditional branch. */
+  /** Error: a conditional branch without a TNT. */
   NEEDS_TNT: 5,
-  /** An error: a TNT was there, and the code has an indirect branch. */
+  /** Error: an indirect branch with a TNT instead of a TIP. */
   NEEDS_TIP: 6,
-  /** An error: a return with a TNT that says "not taken". */
+  /** Error: a return with a TNT bit of "not taken". */
   BAD_RETURN: 7,
-  /** An error: code that goes in circles without a packet. */
+  /** Error: code that loops without a packet. */
   LOOP: 8,
-  /** An error: no bytes. */
+  /** Error: no bytes. */
   NO_CODE: 9,
-  /** An error: the bytes are not an instruction. */
+  /** Error: the bytes are not an instruction. */
   BAD_CODE: 10,
 } as const;
 
-/** Maximum number of blocks in a path; longer ones continue in another. */
+/** Maximum number of blocks in a path; another path continues a longer one. */
 const MAX_PATH_BLOCKS = 1024;
-/** Maximum number of paths and of their blocks, after which {@linkcode PathTable.full} is true. */
+/** Limits of paths and of their blocks, beyond which {@linkcode PathTable.full} is true. */
 const MAX_PATHS = 1 << 21;
 const MAX_BLOCKS = 1 << 24;
 
 /**
- * Paths: what a packet leads through from a block on, as a sequence of blocks.
+ * Paths: sequences of blocks that are executed from a block on, following the branches of a packet.
  *
- * A warm loop takes the same way for the same packet again and again, so that following a TNT packet is one
- * look into a table. The key of a path is its first block and what leads it: branches of a TNT (at
+ * Loops execute the same path for the same packet again and again; then following a TNT packet is a single
+ * table lookup. The key of a path is its first block and its `lead`: branches of a TNT (at
  * most six, below a bit that marks their number: 2 to 127), {@linkcode PathTable.TO_INDIRECT} or
  * {@linkcode PathTable.ALONE}.
  */
 export class PathTable {
-  /** Key: up to the first indirect branch. */
+  /** `lead` of a path that ends at the first indirect branch. */
   static readonly TO_INDIRECT = 0;
-  /** Key: this block alone. */
+  /** `lead` of a path of a single block. */
   static readonly ALONE = 1;
 
   /** Number of paths. */
@@ -60,24 +60,24 @@ export class PathTable {
   end: Uint8Array = new Uint8Array(1024);
   /** A block; see {@linkcode PathEnd}. */
   next: Int32Array = new Int32Array(1024);
-  /** Branches of the TNT that the path took. */
+  /** Number of TNT branches that the path used. */
   used: Uint8Array = new Uint8Array(1024);
-  /** Instructions in the path. */
+  /** Number of instructions in the path. */
   insns: Int32Array = new Int32Array(1024);
-  /** Instructions after it that were left out, since it leads into a circle that no packet ends. */
+  /** Number of instructions removed at its end, because they lead into a loop without packets. */
   unsure: Int32Array = new Int32Array(1024);
-  /** Start in {@linkcode PathTable.pushes} of the calls from which the path does not return. */
+  /** Start in {@linkcode PathTable.pushes} of the path's calls that do not return within it. */
   pushStart: Int32Array = new Int32Array(1024);
-  /** Blocks that end with those calls, of all paths. */
+  /** Blocks ending with those calls, of all paths. */
   pushes: Int32Array = new Int32Array(1024);
 
   /**
-   * Block after a path that uses all of its branches and ends in its range, or -2 less that block where the path
-   * calls what it does not return from; -1 for all others. Most paths are of this kind.
+   * Next block of a path that uses all of its branches and ends in its range; -2 minus that block if the path
+   * has calls that do not return within it; -1 for all other paths. Most paths are of the first kind.
    */
   plain: Int32Array = new Int32Array(1024);
   /**
-   * By hash of the key: pairs of a key and the number of its path + 1; 0 if there is none. See
+   * Hash table of pairs: a key, and the number of its path + 1 (0 if empty). See
    * {@linkcode pathSlot}.
    */
   table: Int32Array = new Int32Array(1 << 14);
@@ -86,17 +86,17 @@ export class PathTable {
   #entries = 0;
   readonly #calls = new Int32Array(MAX_PATH_BLOCKS);
 
-  /** Makes a table of paths over the blocks of a cache. */
+  /** Creates a table of paths over the blocks of a cache. */
   constructor(blocks: BlockCache) {
     this.#blocks = blocks;
   }
 
-  /** Whether there are so many paths that the table should be cleared. */
+  /** Whether the table has so many paths that it should be cleared. */
   get full(): boolean {
     return this.count >= MAX_PATHS || (this.start[this.count] as number) >= MAX_BLOCKS;
   }
 
-  /** Forgets all paths: their numbers mean nothing any more. */
+  /** Removes all paths; their numbers become invalid. */
   clear(): void {
     this.count = 0;
     this.#entries = 0;
@@ -105,13 +105,13 @@ export class PathTable {
     this.pushStart[0] = 0;
   }
 
-  /** The last block of a path; -1 if it has none. */
+  /** Returns the last block of a path; -1 for an empty path. */
   lastBlock(path: number): number {
     const end = this.start[path + 1] ?? 0;
     return end === this.start[path] ? -1 : this.blocks[end - 1] ?? -1;
   }
 
-  /** The path from a block on; see the class for `lead`. */
+  /** Returns the path from a block on, and builds it if it is new. For `lead`, see the class. */
   of(space: CodeSpace, block: number, lead: number): number {
     const key = block << 7 | lead;
     const { table } = this;
@@ -130,8 +130,8 @@ export class PathTable {
     return path;
   }
 
-  /** Goes the way, and adds it as a path. */
-  // One function: a dozen counts of the walk are what the path is made of, and as locals they cost nothing.
+  /** Follows the code and appends the path. */
+  // One function, because its dozen counters are fast as local variables.
   private build(space: CodeSpace, first: number, lead: number): number {
     const cache = this.#blocks;
     const calls = this.#calls;
@@ -145,12 +145,12 @@ export class PathTable {
     let left = bits;
     let insns = 0;
     let n = 0;
-    // Blocks up to the last branch that a packet has confirmed.
+    // Number of blocks up to the last branch that a packet confirms.
     let sure = 0;
     let depth = 0;
     let block = first;
     let end: number = PathEnd.NEXT;
-    // Brent's way to find a circle: a mark that is moved at powers of two.
+    // Brent's algorithm for loop detection: the mark moves at powers of two.
     let mark = -1;
     let steps = 0;
     let power = 1;
@@ -226,7 +226,7 @@ export class PathTable {
         mark = block;
       }
     }
-    // For an error, only the code that was certainly executed.
+    // After an error, keep only the code that was certainly executed.
     let dropped = 0;
     if (end === PathEnd.LOOP) {
       dropped = n - sure;
@@ -251,7 +251,7 @@ export class PathTable {
     return path;
   }
 
-  /** Doubles the columns. */
+  /** Doubles the size of the columns. */
   private grow(): void {
     this.start = twice(this.start);
     this.next = twice(this.next);
@@ -267,7 +267,7 @@ export class PathTable {
     this.used = used;
   }
 
-  /** Doubles the table. */
+  /** Doubles the size of the hash table. */
   private rehash(): void {
     const old = this.table;
     const table = this.table = new Int32Array(2 * old.length);
@@ -284,16 +284,16 @@ export class PathTable {
 }
 
 /**
- * Position of a key in {@linkcode PathTable.table}, before reduction to the size of the table: an even
- * number.
+ * Returns the position of a key in {@linkcode PathTable.table}, an even number, before reduction to the table's
+ * size.
  */
 export function pathSlot(key: number): number {
   return Math.imul(key, 0x9e3779b1) >>> 6 & -2;
 }
 
 /**
- * Whether a direct call puts its return address on the processor's stack of compressed returns: a call
- * of the next instruction, which position-independent code of 32 bits uses, does not.
+ * Whether a direct call pushes a return address for compressed returns. A call
+ * of the next instruction, which 32-bit position-independent code uses, does not.
  */
 export function isRealCall(blocks: BlockCache, block: number): boolean {
   const end = (blocks.low[block] as number) + (blocks.size[block] as number) | 0;

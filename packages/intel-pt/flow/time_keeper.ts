@@ -1,36 +1,36 @@
-/** Parameters of the clocks of a trace; see AUXTRACE_INFO of perf, and CPUID leaf 15H. */
+/** Ratios of the clocks of a trace; see perf's AUXTRACE_INFO and CPUID leaf 15H. */
 export interface ClockRatios {
-  /** A MTC packet comes each 2^n ticks of the crystal clock (IA32_RTIT_CTL.MTCFreq). */
+  /** An MTC packet is sent every 2^n ticks of the crystal clock (IA32_RTIT_CTL.MTCFreq). */
   readonly mtcShift?: number;
-  /** TSC ticks for `tscCtcD` ticks of the crystal clock: CPUID leaf 15h, EBX. */
+  /** TSC ticks in `tscCtcD` ticks of the crystal clock: CPUID leaf 15h, EBX. */
   readonly tscCtcN?: number;
-  /** Crystal clock ticks for `tscCtcN` ticks of the TSC: CPUID leaf 15h, EAX. */
+  /** Crystal clock ticks in `tscCtcN` ticks of the TSC: CPUID leaf 15h, EAX. */
   readonly tscCtcD?: number;
   /** Ratio of the TSC to the bus clock, in the unit of CBR packets. */
   readonly maxNonTurboRatio?: number;
 }
 
-/** 2^56, at which TSC packets wrap. */
+/** 2^56: TSC packets wrap at this value. */
 const WRAP = 2 ** 56;
 
 /**
  * The time of a trace in TSC ticks, from TSC, TMA, MTC, CYC and CBR packets.
  *
- * SDM, Volume 3, section "Time-stamp ...": MTC packets count the crystal clock from where TMA aligns
- * it with the TSC; CYC packets count core clocks, which the last two exact times, or else CBR, convert.
- * Times never go back.
+ * SDM, Volume 3, section "Time-stamp ...": MTC packets count the crystal clock from its alignment with the
+ * TSC by a TMA packet. CYC packets count core clocks; the ratio of the last two exact times, or else CBR, converts
+ * them. Time never decreases.
  */
 export class TimeKeeper {
   /**
-   * TSC ticks since {@linkcode TimeKeeper.base}, estimated where CYC packets say more than exact times
-   * do; -1 if none is known.
+   * TSC ticks since {@linkcode TimeKeeper.base}, estimated from CYC packets after the last exact time;
+   * -1 if unknown.
    */
   time: number = -1;
-  /** Ticks that may have passed since `time` without a packet, or by which it may be wrong. */
+  /** Uncertainty of `time` in ticks: the error of the last estimate; after an MTC packet, at least the MTC interval. */
   uncertainty = 0;
-  /** Core clocks that CYC packets have counted. */
+  /** Core clocks counted by CYC packets. */
   cycles = 0;
-  /** The first TSC value of the trace, from which `time` counts. */
+  /** The TSC value at time 0: the first one of the trace by default. */
   base: bigint;
 
   readonly #mtcShift: number;
@@ -39,11 +39,11 @@ export class TimeKeeper {
   readonly #ticksPerMtc: number;
   readonly #maxNonTurboRatio: number;
   #based: boolean;
-  /** Exact time by a TSC or MTC packet. */
+  /** Exact time of the last TSC or MTC packet. */
   #exact = -1;
   /**
    * Base of CYC packets: the last exact time directly after a CYC packet, since each packet counts from
-   * the previous one; and the cycles since then.
+   * the previous one. `#cycles` counts from there.
    */
   #reference = -1;
   #cycles = 0;
@@ -62,18 +62,18 @@ export class TimeKeeper {
   #ctcDelta = 0;
 
   /**
-   * Makes a keeper.
+   * Creates a keeper.
    *
-   * @param base What times count from; the first TSC value by default.
-   * @param isMidway Whether there are packets before the first one: the first CYC packet counts from those.
+   * @param base TSC value at time 0; the first TSC value by default.
+   * @param isMidway Whether packets precede the first one: the first CYC packet then counts from those.
    */
   constructor(ratios: ClockRatios = {}, base?: bigint, isMidway = false) {
     const { mtcShift = 0, tscCtcN = 0, tscCtcD = 0, maxNonTurboRatio = 0 } = ratios;
     this.#mtcShift = mtcShift;
-    // The field has four bits. Of a recording that says more, MTC packets give no time.
+    // The hardware's field has four bits. With a larger value, MTC packets are ignored.
     const isKnown = tscCtcD !== 0 && mtcShift >= 0 && mtcShift < 16;
     this.#tscPerCtc = isKnown ? tscCtcN / tscCtcD : 0;
-    // Kept, since there may be a MTC packet for each few branches.
+    // Computed once, since MTC packets are frequent.
     this.#ctcPerMtc = 2 ** mtcShift;
     this.#ticksPerMtc = Math.ceil(this.#tscPerCtc * this.#ctcPerMtc);
     this.#maxNonTurboRatio = maxNonTurboRatio;
@@ -82,13 +82,13 @@ export class TimeKeeper {
     this.#based = base !== undefined;
   }
 
-  /** Has to be called before each packet, with whether it is a CYC packet. */
+  /** Has to be called before each packet. `isCyc`: whether it is a CYC packet. */
   follows(isCyc: boolean): void {
     this.#wasCyc = this.#isCyc;
     this.#isCyc = isCyc;
   }
 
-  /** A TSC packet: its low 32 bits, and the 24 above. */
+  /** Processes a TSC packet: its low 32 bits and the 24 above. */
   tsc(low: number, high: number): void {
     if (!this.#based) {
       this.base = BigInt(high & 0xffffff) << 32n | BigInt(low >>> 0);
@@ -97,7 +97,7 @@ export class TimeKeeper {
     const baseLow = Number(this.base & 0xffffffffn);
     const baseHigh = Number(this.base >> 32n & 0xffffffn);
     let time = ((high & 0xffffff) - baseHigh) * 2 ** 32 + (low >>> 0) - baseLow;
-    // Of the values that 56 bits may stand for, the one next to the last time.
+    // Choose the value modulo 2^56 that is nearest to the last time.
     const lag = this.#exact - WRAP / 2 - time;
     if (lag > 0) time += WRAP * Math.ceil(lag / WRAP);
     this.#haveTma = false;
@@ -105,7 +105,7 @@ export class TimeKeeper {
     this.#set(time);
   }
 
-  /** A TMA packet: where the crystal clock was at the TSC packet before it. */
+  /** Processes a TMA packet: the crystal clock at the TSC packet before it. */
   tma(ctc: number, fastCounter: number): void {
     if (this.#tscPerCtc === 0 || this.#exact < 0) return;
     const rest = ctc & (1 << this.#mtcShift) - 1;
@@ -115,7 +115,7 @@ export class TimeKeeper {
     this.#haveTma = true;
   }
 
-  /** A MTC packet: eight bits of the crystal clock. */
+  /** Processes an MTC packet: eight bits of the crystal clock. */
   mtc(ctc: number): void {
     if (!this.#haveTma) return;
     const passed = ctc - this.#lastMtc & 0xff;
@@ -133,7 +133,7 @@ export class TimeKeeper {
     this.uncertainty = Math.max(this.uncertainty, this.#ticksPerMtc);
   }
 
-  /** A CYC packet: core clocks since the one before. */
+  /** Processes a CYC packet: core clocks since the one before. */
   cyc(cycles: number): void {
     this.#cycles += cycles;
     this.cycles += cycles;
@@ -142,17 +142,17 @@ export class TimeKeeper {
     if (estimate > this.time) this.time = estimate;
   }
 
-  /** Something beside the trace says that it is at least this late. */
+  /** Advances the time to at least `ticks`, known from a source other than the trace. */
   passes(ticks: number): void {
     if (ticks > this.time) this.time = ticks;
   }
 
-  /** A CBR packet: core to bus ratio. */
+  /** Processes a CBR packet: the core to bus ratio. */
   cbr(ratio: number): void {
     this.#measured = false;
     if (ratio !== 0 && this.#maxNonTurboRatio !== 0) {
       const ticks = this.#maxNonTurboRatio / ratio;
-      // Another frequency from here on.
+      // The frequency changes here.
       if (ratio !== this.#ratio && !this.#isMidway) {
         this.#reference = this.time;
         this.#cycles = 0;
@@ -163,7 +163,7 @@ export class TimeKeeper {
     this.#cyclesAtMtc = -1;
   }
 
-  /** Packets were lost: counts from earlier packets are no longer known. */
+  /** Processes a loss of packets: counts of earlier packets become invalid. */
   lost(): void {
     this.#haveTma = false;
     this.#cyclesAtMtc = -1;
@@ -173,7 +173,7 @@ export class TimeKeeper {
   }
 
   /**
-   * The state that determines later times, except the number of cycles: two keepers with the same state
+   * Returns the state that determines later times, except the number of cycles: two keepers with the same state
    * continue identically.
    */
   state(): number[] {
@@ -189,7 +189,7 @@ export class TimeKeeper {
       isAtMtc ? this.#timeAtMtc : 0,
       Number(this.#haveTma),
       ...this.#haveTma ? [this.#lastMtc, this.#ctcTime, this.#ctcDelta] : [0, 0, 0],
-      // Without CYC packets, nothing counts from a reference.
+      // Without CYC packets, the reference is not used.
       ...isClocked
         ? [
           this.#reference,
@@ -203,7 +203,7 @@ export class TimeKeeper {
   }
 
   #set(exact: number): void {
-    // The error of the estimate shows how far to trust the next.
+    // The error of the last estimate indicates that of the next one.
     this.uncertainty = this.time >= 0 ? Math.abs(exact - this.time) : 0;
     this.#exact = exact;
     if (exact > this.time) this.time = exact;

@@ -5,11 +5,11 @@ import type { CodeSpace } from "./code.ts";
 import { FlowError } from "./flow_event.ts";
 import { isRealCall, PathEnd, pathSlot, PathTable } from "./path_table.ts";
 
-/** Maximum number of blocks without a packet: more are a loop through several ranges. */
+/** Maximum number of blocks without a packet; more are a loop through several ranges. */
 const MAX_STEPS = 1 << 16;
 /**
- * Maximum number of paths without a packet: they are kept until a packet confirms them, or they form a
- * loop.
+ * Maximum number of paths without a packet. Paths are kept until a packet confirms them, or more of them prove
+ * a loop.
  */
 const MAX_UNSURE = 1 << 11;
 
@@ -34,13 +34,13 @@ export type Scan = typeof Scan[keyof typeof Scan];
 /** Number of calls that the processor remembers (SDM, "Indirect Transfer Compression for Returns"). */
 const RETURN_DEPTH = 64;
 
-/** The calls that a compressed return goes back to, as addresses and as blocks. */
+/** The calls for compressed returns, as return addresses and blocks. */
 class ReturnStack {
-  /** Bits 31:0 of the address taken last. */
+  /** Bits 31:0 of the return address popped last. */
   low = 0;
-  /** Bits 63:32 of the address taken last. */
+  /** Bits 63:32 of the return address popped last. */
   high = 0;
-  /** The block of the call taken last, or -1 if it has to be looked up by its address. */
+  /** Block of the call popped last, or -1 if it has to be looked up by its address. */
   block: number = -1;
 
   readonly #low = new Int32Array(RETURN_DEPTH);
@@ -49,7 +49,7 @@ class ReturnStack {
   #top = 0;
   #depth = 0;
 
-  /** Remembers a call: its return address, and the block that it ends. */
+  /** Pushes a call: its return address, and the block that ends with the call. */
   push(low: number, high: number, block: number): void {
     const top = this.#top = this.#top + 1 & RETURN_DEPTH - 1;
     this.#low[top] = low;
@@ -58,7 +58,7 @@ class ReturnStack {
     if (this.#depth < RETURN_DEPTH) this.#depth++;
   }
 
-  /** Takes the last call; false if there is none. */
+  /** Pops the last call; false if the stack is empty. */
   pop(): boolean {
     if (this.#depth === 0) return false;
     const top = this.#top;
@@ -70,46 +70,46 @@ class ReturnStack {
     return true;
   }
 
-  /** Forgets all calls. */
+  /** Removes all calls. */
   clear(): void {
     this.#depth = 0;
   }
 
-  /** Forgets the numbers of blocks, which mean nothing any more. */
+  /** Drops the numbers of blocks, which become invalid. */
   forgetBlocks(): void {
     this.#block.fill(-1);
   }
 }
 
 /**
- * Walks through code from the address of execution to the targets of packets, path by path.
+ * Follows code from the address of execution to the targets of packets, path by path.
  *
  * {@linkcode Walker.cur} is the block to be executed next, or -1 if only its address is known.
  */
 export class Walker {
-  /** Where paths go to: entries of {@linkcode PathTable}. */
+  /** Output: entries of {@linkcode FlowDecoder.entries}. */
   out: Int32Array = new Int32Array(4096);
-  /** How many entries there are. */
+  /** Number of entries. */
   outCount = 0;
-  /** The block to be executed next, or -1: then see `low` and `high`. */
+  /** The block to be executed next, or -1 if `low` and `high` have the address. */
   cur: number = -1;
-  /** Bits 31:0 of the address of execution, where `cur` is -1. */
+  /** Bits 31:0 of the address of execution, if `cur` is -1. */
   low = 0;
-  /** Bits 63:32 of it. */
+  /** Bits 63:32 of the address of execution, if `cur` is -1. */
   high = 0;
   /** Width of the code. */
   mode: InsnMode = 64;
-  /** Code as the thread sees it. */
+  /** Code of the thread. */
   space: CodeSpace;
-  /** The calls that compressed returns go back to. */
+  /** The calls for compressed returns. */
   readonly stack: ReturnStack = new ReturnStack();
-  /** The branches that {@linkcode Walker.tnt} left where it returned DEFERRED, as its `lead`. */
+  /** The branches left when {@linkcode Walker.tnt} returned DEFERRED, as its `lead`. */
   rest = 1;
-  /** What {@linkcode Walker.tnt} returned for the last packet that {@linkcode Walker.follow} took. */
+  /** Result of {@linkcode Walker.tnt} for the last packet of {@linkcode Walker.follow}. */
   error = 0;
   /** Branches of TNT packets that were followed. */
   branches = 0;
-  /** Instructions that were left out again: they led into a circle that no packet ends. */
+  /** Instructions that were taken back, because they led into a loop without packets. */
   unsure = 0;
 
   private readonly blocks: BlockCache;
@@ -117,7 +117,7 @@ export class Walker {
   private readonly flush: () => void;
   private scanned = new Int32Array(256);
 
-  /** Makes a walker; `flush` empties `out`. */
+  /** Creates a walker; `flush` empties `out`. */
   constructor(blocks: BlockCache, paths: PathTable, space: CodeSpace, flush: () => void) {
     this.blocks = blocks;
     this.paths = paths;
@@ -132,7 +132,7 @@ export class Walker {
     this.high = high;
   }
 
-  /** Keeps only the address of execution: numbers of blocks or ranges are about to change. */
+  /** Keeps only the address of execution, before numbers of blocks or ranges change. */
   detach(): void {
     if (this.cur < 0) return;
     this.low = this.blocks.low[this.cur] as number;
@@ -148,14 +148,14 @@ export class Walker {
       : blocks.low[cur] === low && blocks.high[cur] === high;
   }
 
-  /** Puts a path, or the complement of an event's number, at the end of the output. */
+  /** Appends a path, or the complement of an event's number, to the output. */
   put(entry: number): void {
     if (this.outCount === this.out.length) this.flush();
     this.out[this.outCount++] = entry;
   }
 
-  /** Finds the block at the address of execution; 0, or the error + 1. */
-  private settle(): number {
+  /** Looks up the block at the address of execution; returns 0, or the error + 1. */
+  private findBlock(): number {
     const block = this.blocks.at(this.space, this.low, this.high, this.mode);
     if (block < 0) {
       return 1 + (block === NoBlock.NO_CODE ? FlowError.NO_CODE : FlowError.BAD_CODE);
@@ -164,7 +164,7 @@ export class Walker {
     return 0;
   }
 
-  /** Remembers the calls of a path. */
+  /** Pushes the calls of a path. */
   private pushCalls(path: number): void {
     const { pushStart, pushes } = this.paths;
     const to = pushStart[path + 1] as number;
@@ -177,8 +177,8 @@ export class Walker {
     this.stack.push(low, blocks.endHigh(block), block);
   }
 
-  /** Goes back to the last call; false if there is none. */
-  private return(): boolean {
+  /** Continues at the last call; false if there is none. */
+  private returnToCall(): boolean {
     const { stack } = this;
     if (!stack.pop()) return false;
     const next = stack.block < 0 ? -2 : this.blocks.nextOf(this.space, stack.block);
@@ -187,8 +187,8 @@ export class Walker {
     return true;
   }
 
-  /** Goes on after a path; 0, or the error + 1. */
-  private after(path: number): number {
+  /** Continues after a path; returns 0, or the error + 1. */
+  private continueAfter(path: number): number {
     const next = this.paths.next[path] as number;
     const { blocks } = this;
     switch (this.paths.end[path]) {
@@ -196,7 +196,7 @@ export class Walker {
         this.cur = next;
         return 0;
       case PathEnd.RETURN:
-        return this.return() ? 0 : this.stuck(next, FlowError.NO_CALL);
+        return this.returnToCall() ? 0 : this.stopAtBranch(next, FlowError.NO_CALL);
       case PathEnd.OUT_TAKEN:
         this.jump(blocks.targetLow[next] as number, blocks.targetHigh[next] as number);
         return 0;
@@ -210,14 +210,14 @@ export class Walker {
         this.jumpAfter(next);
         return 1 + FlowError.BAD_CODE;
       case PathEnd.LOOP:
-        return this.stuck(next, FlowError.LOOP);
+        return this.stopAtBranch(next, FlowError.LOOP);
       default:
-        return this.stuck(next, FlowError.MISMATCH);
+        return this.stopAtBranch(next, FlowError.MISMATCH);
     }
   }
 
-  /** An error at the branch that ends a block. */
-  private stuck(block: number, error: FlowError): number {
+  /** Stops at the branch that ends a block, and returns the error + 1. */
+  private stopAtBranch(block: number, error: FlowError): number {
     const { blocks } = this;
     const low = blocks.low[block] as number;
     const last = low + (blocks.size[block] as number) - (blocks.lastSize[block] as number) | 0;
@@ -234,23 +234,23 @@ export class Walker {
     );
   }
 
-  /** Execution is at the branch that ends the block to be executed next. */
+  /** Sets the address of execution to the branch that ends the next block. */
   atBranch(): void {
-    if (this.cur >= 0) this.stuck(this.cur, FlowError.MISMATCH);
+    if (this.cur >= 0) this.stopAtBranch(this.cur, FlowError.MISMATCH);
   }
 
   /**
-   * Follows up to six branches: `lead` has them below a bit that marks their number.
+   * Follows up to six branches. `lead` has them below a bit that marks their number.
    *
-   * @returns 0, DEFERRED, or the reason for an error + 1.
+   * @returns 0, DEFERRED, or the error + 1.
    */
   tnt(lead: number): number {
     const { paths } = this;
-    // Paths since the last branch of the packet.
+    // Number of paths since the last branch of the packet.
     let unsure = 0;
     for (;;) {
       if (this.cur < 0) {
-        const error = this.settle();
+        const error = this.findBlock();
         if (error !== 0) return error;
       }
       const path = paths.of(this.space, this.cur, lead);
@@ -268,7 +268,7 @@ export class Walker {
         this.rest = 1 << count | lead & (1 << count) - 1;
         return DEFERRED;
       } else {
-        const error = this.after(path);
+        const error = this.continueAfter(path);
         if (error !== 0) {
           if (error === 1 + FlowError.LOOP) this.takeBack(path, unsure);
           return error;
@@ -284,10 +284,10 @@ export class Walker {
   }
 
   /**
-   * Follows the short TNT packets in `bytes[from, to)`, up to one with an error: see {@linkcode Walker.error}. Where
-   * their paths are known and plain, that takes one look into a table for each.
+   * Follows the short TNT packets in `bytes[from, to)`, up to one with an error: see {@linkcode Walker.error}. A packet
+   * with a known plain path takes one table lookup.
    *
-   * @returns Where the first packet is that it leaves.
+   * @returns Position of the first packet that was not followed.
    */
   follow(bytes: Uint8Array, from: number, to: number): number {
     const { out, paths } = this;
@@ -296,7 +296,7 @@ export class Walker {
     let at = from;
     for (; at < to; at++) {
       const byte = bytes[at] as number;
-      // All even bytes from 4 on: the branches below the bit that marks their number, shifted.
+      // Short TNTs are the even bytes from 4 on: the branches and the bit that marks their number, shifted by 1.
       if ((byte & 1) !== 0 || byte < 4) break;
       const key = cur << 7 | byte >> 1;
       const slot = pathSlot(key) & table.length - 1;
@@ -326,13 +326,13 @@ export class Walker {
     return at;
   }
 
-  /** Goes up to and through the first indirect branch. */
+  /** Follows the code through the first indirect branch. */
   indirect(): number {
     const { paths } = this;
     let unsure = 0;
     for (;;) {
       if (this.cur < 0) {
-        const error = this.settle();
+        const error = this.findBlock();
         if (error !== 0) return error;
       }
       const path = paths.of(this.space, this.cur, PathTable.TO_INDIRECT);
@@ -341,26 +341,26 @@ export class Walker {
       const end = paths.end[path];
       if (end === PathEnd.INDIRECT) return 0;
       if (end === PathEnd.INDIRECT_RETURN) {
-        // Each return takes a call off the stack, compressed or not.
+        // Each return pops a call, compressed or not.
         this.stack.pop();
         return 0;
       }
-      const error = unsure > MAX_UNSURE ? 1 + FlowError.LOOP : this.after(path);
+      const error = unsure > MAX_UNSURE ? 1 + FlowError.LOOP : this.continueAfter(path);
       if (error === 0) continue;
       if (error === 1 + FlowError.LOOP) this.takeBack(path, unsure);
       return error;
     }
   }
 
-  /** Puts out a path that no packet has confirmed yet, after others of which there are `unsure`. */
+  /** Outputs a path that no packet has confirmed yet, after `unsure` others. */
   private putUnsure(path: number, unsure: number): number {
-    // So that all of them can be taken back.
+    // All unconfirmed paths have to stay in the output, so that they can be taken back.
     if (unsure === 0 && this.outCount + MAX_UNSURE + 2 > this.out.length) this.flush();
     this.put(path);
     return unsure + 1;
   }
 
-  /** A loop: takes back all paths that no packet confirmed, including the path that leads into it. */
+  /** After a loop, takes back all unconfirmed paths, including the one that leads into it. */
   private takeBack(path: number, unsure: number): void {
     this.unsure += this.paths.unsure[path] as number;
     for (; unsure > 0; unsure--) {
@@ -369,9 +369,9 @@ export class Walker {
   }
 
   /**
-   * Looks ahead as far as no packet is needed, and goes there only if it finds the target.
+   * Searches for the target as far as no packet is needed, and continues there if it is found.
    *
-   * @returns 0, or the reason + 1.
+   * @returns 0, or the error + 1.
    */
   scan(what: Scan, low: number, high: number): number {
     const { blocks, space } = this;
@@ -379,7 +379,7 @@ export class Walker {
     let block = this.cur;
     if (block < 0) {
       block = blocks.at(space, this.low, this.high, this.mode);
-      // Nothing is executed if the address is this one.
+      // If the target is the current address, nothing is executed.
       if (block < 0) {
         if (what === Scan.ADDRESS && this.low === low && this.high === high) return 0;
         return 1 + (block === NoBlock.NO_CODE ? FlowError.NO_CODE : FlowError.BAD_CODE);
@@ -399,7 +399,7 @@ export class Walker {
           const insns = offset === 0 ? 0 : blocks.insnsBefore(space, block, offset);
           if (insns >= 0) {
             this.walkScanned(n);
-            if (insns > 0) this.alone(blocks.cut(block, insns, offset));
+            if (insns > 0) this.putBlock(blocks.cut(block, insns, offset));
             if (offset === 0) this.cur = block;
             else this.jump(low, high);
             return 0;
@@ -413,9 +413,9 @@ export class Walker {
       }
       this.scanned[n++] = block;
       const kind = blocks.kind[block] as InsnKind;
-      if (this.found(what, block, kind, low, high)) {
+      if (this.endsScan(what, block, kind, low, high)) {
         this.walkScanned(n);
-        // What comes back from a system call goes on after it.
+        // After a system call, execution continues behind it.
         if (what === Scan.KIND || what === Scan.LEAVE) this.jumpAfter(block);
         return 0;
       }
@@ -462,7 +462,7 @@ export class Walker {
   }
 
   /** Whether a scan ends after a block. */
-  private found(what: Scan, block: number, kind: InsnKind, low: number, high: number): boolean {
+  private endsScan(what: Scan, block: number, kind: InsnKind, low: number, high: number): boolean {
     const { blocks } = this;
     switch (what) {
       case Scan.KIND:
@@ -480,11 +480,11 @@ export class Walker {
     }
   }
 
-  /** Goes through the first `n` blocks that were scanned. */
+  /** Outputs the first `n` scanned blocks. */
   private walkScanned(n: number): void {
     for (let i = 0; i < n; i++) {
       const block = this.scanned[i] as number;
-      this.alone(block);
+      this.putBlock(block);
       const kind = this.blocks.kind[block];
       if (kind === InsnKind.RET) this.stack.pop();
       else if (kind === InsnKind.CALL_INDIRECT) this.pushCall(block);
@@ -492,15 +492,15 @@ export class Walker {
     }
   }
 
-  /** Puts out one block. */
-  private alone(block: number): void {
+  /** Outputs a single block. */
+  private putBlock(block: number): void {
     this.put(this.paths.of(this.space, block, PathTable.ALONE));
   }
 }
 
-/** Follows no code: packets have the address of execution. */
+/** Follows no code, for `quick`: packets have the address of execution. */
 export class HopWalker extends Walker {
-  /** Counts branches, which lead nowhere that is known. */
+  /** Counts the branches. */
   override tnt(lead: number): number {
     this.branches += 31 - Math.clz32(lead);
     return 0;
@@ -519,12 +519,12 @@ export class HopWalker extends Walker {
     return at;
   }
 
-  /** A packet will have the target. */
+  /** Does nothing: a packet has the target. */
   override indirect(): number {
     return 0;
   }
 
-  /** Believes the packet. */
+  /** Continues at the address of the packet. */
   override scan(what: Scan, low: number, high: number): number {
     if (what === Scan.ADDRESS) this.jump(low, high);
     return 0;

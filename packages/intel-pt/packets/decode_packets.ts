@@ -3,7 +3,7 @@ import type { IpCompression, IpPacket, Packet } from "./packet.ts";
 import { PacketDecoder, type PacketDecoderOptions } from "./packet_decoder.ts";
 import { PacketKind } from "./packet_kind.ts";
 
-/** A packet and its place in the stream. */
+/** A packet and its position in the stream. */
 export interface LocatedPacket {
   /** Offset in the stream of the packet's first byte. */
   readonly offset: number;
@@ -16,8 +16,8 @@ export interface LocatedPacket {
 /**
  * Decodes a whole Intel PT stream into objects, lazily.
  *
- * The packets follow each other without gaps: {@linkcode encodePackets} gives back the same bytes.
- * What is no packet comes as BAD_OPCODE, BAD_PACKET, TRUNCATED or SKIPPED with its bytes.
+ * The packets follow one another without gaps: {@linkcode encodePackets} restores the bytes.
+ * Invalid bytes are returned as BAD_OPCODE, BAD_PACKET, TRUNCATED or SKIPPED.
  *
  * @example
  * ```ts
@@ -48,8 +48,8 @@ export function* decodePackets(
 /**
  * Decodes a stream that arrives in pieces of any size, such as a `ReadableStream`.
  *
- * How the stream is cut does not change the result. A piece may be reused by its producer when the
- * next one is asked for.
+ * The result does not depend on the boundaries of the pieces. A piece may be reused by its producer when the
+ * next one is requested.
  *
  * @example
  * ```ts
@@ -79,9 +79,9 @@ export async function* decodePacketStream(
 }
 
 /**
- * The packet that `decoder.next()` returned last, as an object.
+ * Returns the packet of the last `decoder.next()` as an object.
  *
- * @throws TypeError when it returned NEED_MORE or END.
+ * @throws TypeError if `next` returned NEED_MORE or END.
  *
  * @example
  * ```ts
@@ -96,7 +96,7 @@ export async function* decodePacketStream(
  * ```
  */
 export function packetOf(decoder: PacketDecoder): Packet {
-  // One function, since it is a table: a case for each kind, each of a few lines that share nothing.
+  // One function, since it is a table: a few lines for each kind, which share nothing.
   const { kind, low, high, count } = decoder;
   switch (kind) {
     case PacketKind.PAD:

@@ -1,26 +1,26 @@
 import { cycSize } from "./cyc_size.ts";
 import type { IpCompression, Packet } from "./packet.ts";
 
-/** The opcode bits 4:0 of the packets that carry an IP; bits 7:5 are the compression. */
+/** Bits 4:0 of the first byte of packets with an IP; bits 7:5 are the compression. */
 const IP_OPCODE = { "TIP": 0x0d, "TIP.PGE": 0x11, "TIP.PGD": 0x01, "FUP": 0x1d } as const;
 
-/** Bytes of payload for each IP compression. */
+/** Size of the payload in bytes for each IP compression. */
 const IP_SIZE: Readonly<Record<IpCompression, number>> = { 0: 0, 1: 2, 2: 4, 3: 6, 4: 6, 6: 8 };
 
-/** Compression for sending an address; see {@linkcode compressIp}. */
+/** A compressed address; see {@linkcode compressIp}. */
 export interface CompressedIp {
-  /** The form. */
+  /** Form of the compression. */
   readonly compression: IpCompression;
-  /** The bits to send. */
+  /** Bits of the address in the packet. */
   readonly payload: bigint;
 }
 
 /**
- * The shortest form in which `ip` can be sent after `lastIp` (SDM, "IP Compression"): the low 16,
- * 32 or 48 bits where the rest is as in `lastIp`, 48 bits to be sign-extended, or all 64.
+ * Compresses an address to its shortest form (SDM, "IP Compression"): the low 16, 32 or 48 bits
+ * if the other bits equal those of `lastIp`; 48 bits, sign-extended; or all 64 bits.
  *
- * @param ip The address to send, unsigned.
- * @param lastIp The address sent last in the stream; 0 after a PSB.
+ * @param ip The address, unsigned.
+ * @param lastIp The previous address in the stream; 0 after a PSB.
  *
  * @example
  * ```ts
@@ -43,12 +43,12 @@ export function compressIp(ip: bigint, lastIp: bigint): CompressedIp {
 }
 
 /**
- * The bytes of one packet (SDM, "Packet Definitions").
+ * Encodes a packet (SDM, "Packet Definitions").
  *
- * The opposite of {@linkcode decodePackets}: reserved bits, unnecessary bytes of a CYC and bad bytes
+ * The inverse of {@linkcode decodePackets}: reserved bits, excess bytes of a CYC and invalid bytes
  * are written as they were read.
  *
- * @throws RangeError when a field does not fit into its bits.
+ * @throws RangeError if a field does not fit into its bits.
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export function compressIp(ip: bigint, lastIp: bigint): CompressedIp {
  * ```
  */
 export function encodePacket(packet: Packet): Uint8Array {
-  // One function, since it is a table: a case for each type, each of a few lines that share nothing.
+  // One function, since it is a table: a few lines for each type, which share nothing.
   switch (packet.type) {
     case "PAD":
       return Uint8Array.of(0);
@@ -214,9 +214,9 @@ export function encodePacket(packet: Packet): Uint8Array {
 }
 
 /**
- * The bytes of a stream of packets.
+ * Encodes a stream of packets.
  *
- * @throws RangeError when a field does not fit into its bits.
+ * @throws RangeError if a field does not fit into its bits.
  *
  * @example
  * ```ts
@@ -258,7 +258,7 @@ function encodeCyc(cycles: bigint, size = 1): Uint8Array {
   return out;
 }
 
-/** `opcode`, then the low `size` bytes of `payload`, little-endian. */
+/** Returns `opcode` followed by the low `size` bytes of `payload`, little-endian. */
 function bytesOf(opcode: readonly number[], payload: bigint, size: number): Uint8Array {
   const out = new Uint8Array(opcode.length + size);
   out.set(opcode);

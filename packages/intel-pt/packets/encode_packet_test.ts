@@ -9,14 +9,14 @@ function decode(stream: Uint8Array, recover?: "psb" | "byte"): Packet[] {
   return [...decodePackets(stream, { recover })].map(({ packet }) => packet);
 }
 
-/** Removes the reconstructed IP, which a decoder adds and an encoder does not need. */
+/** Removes the reconstructed IP, which decoders add and encoders ignore. */
 function withoutIp(packet: Packet): Packet {
   if (!("ip" in packet) || typeof packet.ip !== "bigint") return packet;
   const { ip: _, ...rest } = packet;
   return rest as Packet;
 }
 
-Deno.test("decodePackets() gives back the packets that encodePackets() was given", () => {
+Deno.test("decodePackets: restores encoded packets", () => {
   fc.assert(
     fc.property(packets, (sequence) => {
       const stream = encodePackets(sequence);
@@ -26,7 +26,7 @@ Deno.test("decodePackets() gives back the packets that encodePackets() was given
   );
 });
 
-Deno.test("encodePackets() gives back the bytes that decodePackets() was given", () => {
+Deno.test("encodePackets: restores decoded bytes", () => {
   fc.assert(
     fc.property(bytes, (stream) => {
       assertEquals(encodePackets(decode(stream)), stream);
@@ -36,7 +36,7 @@ Deno.test("encodePackets() gives back the bytes that decodePackets() was given",
   );
 });
 
-Deno.test("encodePackets() gives back a stream of every pair of bytes", () => {
+Deno.test("encodePackets: restores a stream of every pair of bytes", () => {
   const stream = new Uint8Array(12);
   for (let first = 0; first < 256; first++) {
     for (let second = 0; second < 256; second++) {
@@ -48,18 +48,18 @@ Deno.test("encodePackets() gives back a stream of every pair of bytes", () => {
 });
 
 Deno.test({
-  name: "encodePackets() gives back the bytes of real traces",
+  name: "encodePackets: restores the bytes of real traces",
   ignore: missing(CORPUS),
   fn() {
     for (const { path, payload } of traces()) {
       const again = encodePackets(decode(payload));
-      // An element-wise comparison of two million numbers takes its time in assertEquals.
+      // assertEquals of two million numbers would be slow.
       assert(again.length === payload.length && again.every((b, i) => b === payload[i]), path);
     }
   },
 });
 
-Deno.test("decodePacketStream() gives what decodePackets() gives", async () => {
+Deno.test("decodePacketStream: pieces of any size give the packets of decodePackets", async () => {
   await fc.assert(
     fc.asyncProperty(bytes, fc.integer({ min: 1, max: 40 }), async (stream, size) => {
       const reused = new Uint8Array(size);
@@ -75,7 +75,7 @@ Deno.test("decodePacketStream() gives what decodePackets() gives", async () => {
   );
 });
 
-Deno.test("encodePacket() writes packets worked out by hand from the SDM's tables", () => {
+Deno.test("encodePacket: packets give the bytes of the SDM's tables", () => {
   const cases: [Packet, string][] = [
     [{ type: "TNT", long: false, count: 6, bits: 0b111110n }, "fc"],
     [{ type: "TNT", long: true, count: 47, bits: (1n << 47n) - 1n }, "02a3ffffffffffff"],
@@ -100,7 +100,7 @@ Deno.test("encodePacket() writes packets worked out by hand from the SDM's table
   }
 });
 
-Deno.test("encodePacket() refuses what does not fit", () => {
+Deno.test("encodePacket: a field that does not fit throws", () => {
   const cases: [Packet, string][] = [
     [{ type: "TNT", long: false, count: 7, bits: 0n }, "Cannot encode TNT: count 7"],
     [{ type: "TNT", long: true, count: 2, bits: 4n }, "Cannot encode TNT: bits 4"],
@@ -120,7 +120,7 @@ Deno.test("encodePacket() refuses what does not fit", () => {
   }
 });
 
-Deno.test("compressIp() sends addresses that the decoder rebuilds, in as few bytes as can be", () => {
+Deno.test("compressIp: gives the shortest form that the decoder restores", () => {
   const near = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n });
   const address = fc.tuple(near, fc.constantFrom(16n, 32n, 47n, 48n, 64n), fc.boolean()).map(
     ([value, bits, kernel]) =>

@@ -1,8 +1,8 @@
 /**
- * How the IP of a TIP, TIP.PGE, TIP.PGD or FUP packet is compressed: the three bits "IPBytes" of
+ * Compression of the IP in a TIP, TIP.PGE, TIP.PGD or FUP packet: the three bits "IPBytes" in
  * the SDM's section "IP Compression".
  *
- * 0: no IP (it is out of context); 1, 2, 4: 16, 32 or 48 bits that replace the low bits of the last
+ * 0: no IP (it is outside of the traced context); 1, 2, 4: 16, 32 or 48 bits that replace the low bits of the last
  * IP; 3: 48 bits, sign-extended; 6: all 64 bits. 5 and 7 are reserved.
  */
 export type IpCompression = 0 | 1 | 2 | 3 | 4 | 6;
@@ -19,7 +19,7 @@ export interface TntPacket {
   readonly type: "TNT";
   /** Whether the packet has the long form of eight bytes. */
   readonly long: boolean;
-  /** How many branches: 1 to 6 in the short form, 1 to 47 in the long form. */
+  /** Number of branches: 1 to 6 in the short form, 1 to 47 in the long form. */
   readonly count: number;
   /** The branches: bit `count - 1` is the oldest, 1 = taken. */
   readonly bits: bigint;
@@ -29,12 +29,12 @@ export interface TntPacket {
 export interface IpPacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "TIP" | "TIP.PGE" | "TIP.PGD" | "FUP";
-  /** The form in which the IP was sent. */
+  /** Compression of the IP. */
   readonly compression: IpCompression;
-  /** The bits that were sent, not extended; 0 when there were none. */
+  /** The bits in the packet, not extended; 0 without an IP. */
   readonly payload: bigint;
   /**
-   * The address, rebuilt with the IP before it in the stream; absent when none was sent. Decoders
+   * The full address, reconstructed from the previous IP in the stream; absent without an IP. Decoders
    * set it, encoders ignore it.
    */
   readonly ip?: bigint;
@@ -58,9 +58,9 @@ export interface ModeExecPacket {
   readonly csL: boolean;
   /** CS.D: with `csL` false, 32-bit code. Both set at once is not a mode. */
   readonly csD: boolean;
-  /** RFLAGS.IF, where event tracing is on. */
+  /** RFLAGS.IF; valid if event tracing is on. */
   readonly interruptFlag: boolean;
-  /** Reserved bits 4:3, in place; absent when 0. */
+  /** Reserved bits 4:3, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -72,7 +72,7 @@ export interface ModeTsxPacket {
   readonly inTx: boolean;
   /** Whether a transaction was aborted. */
   readonly txAbort: boolean;
-  /** Reserved bits 4:2, in place; absent when 0. */
+  /** Reserved bits 4:2, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -88,7 +88,7 @@ export interface CbrPacket {
   readonly type: "CBR";
   /** The ratio of core clock to bus clock. */
   readonly ratio: number;
-  /** The reserved second byte, in place (bits 15:8); absent when 0. */
+  /** The reserved second byte (bits 15:8), not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -116,7 +116,7 @@ export interface TmaPacket {
   readonly ctc: number;
   /** Fast counter: nine bits. */
   readonly fastCounter: number;
-  /** Reserved bits 23:16 and 39:33 of the five bytes, in place; absent when 0. */
+  /** Reserved bits 23:16 and 39:33 of the five bytes, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -126,11 +126,11 @@ export interface CycPacket {
   readonly type: "CYC";
   /** The count. */
   readonly cycles: bigint;
-  /** Length in bytes, if it is longer than the value needs. */
+  /** Length in bytes, if it exceeds the minimum for the value. */
   readonly size?: number;
 }
 
-/** VMCS: the VMCS pointer that was loaded (SDM, "VMCS Packet"). */
+/** VMCS: the loaded VMCS pointer (SDM, "VMCS Packet"). */
 export interface VmcsPacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "VMCS";
@@ -144,23 +144,23 @@ export interface OvfPacket {
   readonly type: "OVF";
 }
 
-/** PSB: a place to start decoding (SDM, "Packet Stream Boundary (PSB) Packet"). */
+/** PSB: a position at which decoding can start (SDM, "Packet Stream Boundary (PSB) Packet"). */
 export interface PsbPacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "PSB";
 }
 
-/** PSBEND: the end of the state after a PSB (SDM, "PSBEND Packet"). */
+/** PSBEND: the end of the packets after a PSB that describe the state (SDM, "PSBEND Packet"). */
 export interface PsbendPacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "PSBEND";
 }
 
-/** MNT: specific to the model (SDM, "Maintenance (MNT) Packet"). */
+/** MNT: specific to the processor model (SDM, "Maintenance (MNT) Packet"). */
 export interface MntPacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "MNT";
-  /** The payload as it is. */
+  /** The raw payload. */
   readonly payload: bigint;
 }
 
@@ -170,7 +170,7 @@ export interface PtwPacket {
   readonly type: "PTW";
   /** Size of the operand in bytes. */
   readonly operandSize: 4 | 8;
-  /** The payload as it is. */
+  /** The raw payload. */
   readonly payload: bigint;
   /** Whether a FUP with the instruction's address follows. */
   readonly ip: boolean;
@@ -184,7 +184,7 @@ export interface ExstopPacket {
   readonly ip: boolean;
 }
 
-/** MWAIT: MWAIT to a C-state deeper than C0 (SDM, "MWAIT Packet"). */
+/** MWAIT: an MWAIT to a C-state deeper than C0 (SDM, "MWAIT Packet"). */
 export interface MwaitPacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "MWAIT";
@@ -192,7 +192,7 @@ export interface MwaitPacket {
   readonly hints: number;
   /** ECX bits 1:0. */
   readonly extensions: number;
-  /** The other 54 bits of the payload, in place; absent when 0. */
+  /** The other 54 bits of the payload, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -200,13 +200,13 @@ export interface MwaitPacket {
 export interface PwrePacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "PWRE";
-  /** Whether hardware, not an instruction, started it. */
+  /** Whether hardware, not an instruction, initiated the entry. */
   readonly hardware: boolean;
   /** Resolved thread C-state: 0 is C1. */
   readonly cState: number;
   /** Resolved thread sub C-state. */
   readonly subCState: number;
-  /** Reserved bits 6:0, in place; absent when 0. */
+  /** Reserved bits 6:0, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -220,7 +220,7 @@ export interface PwrxPacket {
   readonly deepestCState: number;
   /** Bit 0: interrupt, bit 2: store to the monitored address, bit 3: hardware. */
   readonly wakeReason: number;
-  /** Reserved bits 39:12, in place; absent when 0. */
+  /** Reserved bits 39:12, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -230,9 +230,9 @@ export interface BbpPacket {
   readonly type: "BBP";
   /** Size in bytes of the value of each BIP in the block. */
   readonly itemSize: 4 | 8;
-  /** Type of the items: for example 1 general registers, 4 PEBS basic, 0x10 XMM. */
+  /** Type of the items: for example 1 (general registers), 4 (PEBS basic), 0x10 (XMM). */
   readonly blockType: number;
-  /** Reserved bits 6:5, in place; absent when 0. */
+  /** Reserved bits 6:5, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -260,13 +260,13 @@ export interface BepPacket {
 export interface CfePacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "CFE";
-  /** For example 1 interrupt, 2 IRET, 3 SMI, 4 RSM, 5 SIPI, 6 INIT, 7 VM entry, 8 VM exit. */
+  /** For example 1 (interrupt), 2 (IRET), 3 (SMI), 4 (RSM), 5 (SIPI), 6 (INIT), 7 (VM entry), 8 (VM exit). */
   readonly eventType: number;
-  /** The vector, for event types that have one. */
+  /** The vector, for event types with a vector. */
   readonly vector: number;
   /** Whether a FUP with an address follows. */
   readonly ip: boolean;
-  /** Reserved bits 6:5, in place; absent when 0. */
+  /** Reserved bits 6:5, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -276,9 +276,9 @@ export interface EvdPacket {
   readonly type: "EVD";
   /** 0: page fault address, 1: VM exit qualification, 2: VM exit reason. */
   readonly eventType: number;
-  /** The payload as it is. */
+  /** The raw payload. */
   readonly payload: bigint;
-  /** Reserved bits 7:6 of the type byte, in place; absent when 0. */
+  /** Reserved bits 7:6 of the type byte, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
@@ -292,21 +292,21 @@ export interface TrigPacket {
   readonly ip: boolean;
   /** Whether a trigger fired more than once. */
   readonly multiple: boolean;
-  /** Instructions since the trigger, where the packet has the count. */
+  /** Instructions since the trigger, if the packet has the count. */
   readonly instructionCount?: number;
-  /** Reserved bits 4:0 of the first payload byte, in place; absent when 0. */
+  /** Reserved bits 4:0 of the first payload byte, not shifted; absent if 0. */
   readonly reserved?: bigint;
 }
 
-/** Bytes that are not a packet, kept as they are. */
+/** Bytes that are not a packet. */
 export interface BadPacket {
   /**
-   * `"BAD_OPCODE"`: the byte begins no packet. `"BAD_PACKET"`: the opcode is known, its form is not
-   * one of the SDM's. `"TRUNCATED"`: the stream ended inside a packet. `"SKIPPED"`: skipped on
-   * the way to the next PSB, at most 4096 bytes at once.
+   * `"BAD_OPCODE"`: a byte that begins no packet. `"BAD_PACKET"`: a known opcode in a form that the SDM
+   * does not have. `"TRUNCATED"`: the stream ends inside a packet. `"SKIPPED"`: bytes before the next PSB,
+   * at most 4096 at once.
    */
   readonly type: "BAD_OPCODE" | "BAD_PACKET" | "TRUNCATED" | "SKIPPED";
-  /** The bytes, in a buffer of their own. */
+  /** A copy of the bytes. */
   readonly bytes: Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-// One module, since all kinds of packets read and set the same few fields. The loop over packets is
+// One module, since all kinds of packets read and write the same few fields. The loop over packets is
 // fast because the compiler sees the tables and the methods together.
 import { PacketKind } from "./packet_kind.ts";
 import { findPsb, PSB_SIZE } from "./psb.ts";
@@ -45,19 +45,19 @@ const {
   SKIPPED,
 } = PacketKind;
 
-/** The most bytes that one SKIPPED covers; a constant, so that feeds of any size give the same. */
+/** Maximum size of a SKIPPED result. It is a constant, so that results do not depend on the size of feeds. */
 const SKIP_MAX = 4096;
 
-/** Bytes of payload by IP compression (SDM, "IP Packet Compression"); 0xff where reserved. */
+/** Payload size in bytes by IP compression (SDM, "IP Packet Compression"); 0xff if reserved. */
 const IP_SIZE = Uint8Array.of(0, 2, 4, 6, 6, 0xff, 8, 0xff);
 
-/** Which bits of the last IP a compression replaces, in each half. */
+/** Masks of the bits of the last IP that each compression replaces, by half. */
 const IP_LOW_MASK = Int32Array.of(0, 0xffff, -1, -1, -1, 0, -1, 0);
 const IP_HIGH_MASK = Int32Array.of(0, 0, 0, 0xffff, 0xffff, 0, -1, 0);
 
-/** The packets of one byte, PAD and short TNT, by that byte; 0 for all other bytes. */
+/** Kind of packets of one byte, PAD and short TNT, by that byte; 0 for other bytes. */
 const SHORT_KIND = new Uint8Array(256);
-/** Number of branches, and the branches, of a short TNT. */
+/** Number of branches, and the branches, of a short TNT, by its byte. */
 const SHORT_COUNT = new Uint8Array(256);
 const SHORT_BITS = new Uint8Array(256);
 SHORT_KIND[0] = PAD;
@@ -68,10 +68,10 @@ for (let byte = 4; byte < 256; byte += 2) {
   SHORT_BITS[byte] = (byte >> 1) ^ (1 << count);
 }
 
-/** In {@linkcode OPCODE_KIND}: the first byte of an opcode of two bytes. */
+/** Marks the first byte of a two-byte opcode in {@linkcode OPCODE_KIND}. */
 const EXTENDED = 63;
 
-/** Kind of a packet by its first byte. MODE_EXEC stands for both leaves of MODE. */
+/** Kind of a packet by its first byte. MODE_EXEC represents both leaves of MODE. */
 const OPCODE_KIND = new Uint8Array(256).fill(BAD_OPCODE);
 for (let byte = 0; byte < 256; byte++) {
   if ((byte & 1) === 0) OPCODE_KIND[byte] = TNT_8;
@@ -88,7 +88,7 @@ OPCODE_KIND[0x59] = MTC;
 OPCODE_KIND[0x99] = MODE_EXEC;
 OPCODE_KIND[0xd9] = TRIG;
 
-/** Kind of a packet by its second byte if the first is 02, and the size of the whole packet. */
+/** Kind and total size of a packet with first byte 02, by its second byte. */
 const EXTENDED_KIND = new Uint8Array(256).fill(BAD_OPCODE);
 const EXTENDED_SIZE = new Uint8Array(256);
 for (
@@ -113,7 +113,7 @@ for (
     [0xc8, VMCS, 7],
     [0xe2, EXSTOP, 2],
     [0xf3, OVF, 2],
-    // PTW: bit 7 says whether a FUP follows, bits 6:5 the size of the operand.
+    // PTW: bit 7 is set if a FUP follows; bits 6:5 are the size of the operand.
     [0x12, PTW, 6],
     [0x32, PTW, 10],
     [0x52, BAD_PACKET, 0],
@@ -128,7 +128,7 @@ for (
   EXTENDED_SIZE[code] = size;
 }
 
-/** The packets that cannot be inside of a block (SDM, "Block Begin Packet (BBP)"): 1. */
+/** 1 for packets that end a block, since they cannot occur in one (SDM, "Block Begin Packet (BBP)"). */
 const ENDS_BLOCK = new Uint8Array(64);
 for (
   const kind of [
@@ -137,31 +137,31 @@ for (
   ]
 ) ENDS_BLOCK[kind] = 1;
 
-/** In place of {@linkcode SHORT_KIND} if `next` must not take its fast path. */
+/** Replaces {@linkcode SHORT_KIND} if `next` must not use its fast path. */
 const NO_SHORT = new Uint8Array(256);
 
 /** Options of {@linkcode PacketDecoder}. */
 export interface PacketDecoderOptions {
   /**
-   * Where decoding continues after a BAD_OPCODE or BAD_PACKET: at the next PSB (`"psb"`, the
-   * default; what lies between is returned as SKIPPED), or at the very next byte (`"byte"`; a
-   * packet cut short by the end of the stream is then given back byte by byte as well).
+   * Position at which decoding continues after a BAD_OPCODE or BAD_PACKET. `"psb"` (default): the next PSB;
+   * the bytes before it are returned as SKIPPED. `"byte"`: the next byte; a packet cut by the end of the stream
+   * is then also returned byte by byte.
    */
   recover?: "psb" | "byte";
   /**
-   * Where decoding starts: at the first byte (`"here"`, the default), or at the first PSB
-   * (`"psb"`; what lies before it is returned as SKIPPED). A ring buffer that was overwritten while
-   * tracing begins anywhere, often in the middle of a packet.
+   * Position at which decoding starts. `"here"` (default): the first byte. `"psb"`: the first PSB; the
+   * bytes before it are returned as SKIPPED. A ring buffer that was overwritten during
+   * tracing often begins in the middle of a packet.
    */
   start?: "here" | "psb";
 }
 
 /**
- * Decodes a stream of Intel Processor Trace packets, one a call, without allocating.
+ * Decodes a stream of Intel Processor Trace packets, one per call, without allocation.
  *
  * The layouts are those of the Intel SDM, Volume 3, chapter "Intel Processor Trace", section
  * "Packet Definitions". {@linkcode next} returns a {@linkcode PacketKind}; the properties of the
- * decoder then describe that packet until the next call.
+ * decoder describe that packet until the next call.
  *
  * | kind | `low`, `high` | `count` |
  * | --- | --- | --- |
@@ -172,14 +172,14 @@ export interface PacketDecoderOptions {
  * | EXSTOP, BEP | 0 | the IP bit |
  * | BIP | the value | the item's ID |
  * | EVD | the payload | the type byte, with its two reserved bits |
- * | all others | the bytes after the opcode, reserved bits included | 0 |
+ * | all others | the bytes after the opcode, including reserved bits | 0 |
  *
- * In the stream, everything is little-endian. Every byte is part of exactly one result: the sizes
+ * The stream is little-endian. Every byte is part of exactly one result: the sizes
  * of all results add up to the length of the stream.
  *
- * Two ambiguities are solved by context, as in the SDM: within a block (from a BBP to the BEP or
- * another packet that ends the block) a byte that ends in binary 100 begins a BIP, elsewhere it is
- * a short TNT; and `02 82` can only begin a PSB.
+ * Two ambiguities are resolved by context, as in the SDM. Within a block (from a BBP to the BEP or
+ * another packet that ends the block), a byte that ends in binary 100 begins a BIP; elsewhere, it is
+ * a short TNT. `02 82` can only begin a PSB.
  *
  * @example Count the branches of a stream that comes in pieces
  * ```ts
@@ -196,9 +196,9 @@ export interface PacketDecoderOptions {
  * ```
  */
 export class PacketDecoder {
-  /** The kind of the packet last returned. */
+  /** Kind of the last packet. */
   kind: PacketKind = NEED_MORE;
-  /** The secondary number of the packet; see the table above. */
+  /** Secondary number of the packet; see the table above. */
   count = 0;
   /** Bits 31:0 of the payload, as a signed integer; use `low >>> 0` for the unsigned value. */
   low = 0;
@@ -208,70 +208,70 @@ export class PacketDecoder {
   ipLow = 0;
   /** Bits 63:32 of the last IP, as a signed integer. */
   ipHigh = 0;
-  /** The number of BAD_OPCODE results so far. */
+  /** Number of BAD_OPCODE results so far. */
   badOpcodes = 0;
-  /** The number of BAD_PACKET results so far. */
+  /** Number of BAD_PACKET results so far. */
   badPackets = 0;
-  /** The number of bytes in SKIPPED results so far. */
+  /** Number of bytes in SKIPPED results so far. */
   skippedBytes = 0;
-  /** How many times decoding continued at a PSB that had to be searched for. */
+  /** Number of times that decoding continued at a PSB after a search. */
   resyncs = 0;
 
   private readonly recoverAtPsb: boolean;
   private bytes: Uint8Array = new Uint8Array(0);
   private view: DataView = new DataView(new ArrayBuffer(0));
-  /** The decoder's own buffer, for packets that arrive in pieces. */
+  /** Buffer for packets that arrive in pieces. */
   private own: Uint8Array = new Uint8Array(0);
-  /** Offset in the stream of `bytes[0]`. */
+  /** Stream offset of `bytes[0]`. */
   private base = 0;
   private startPos = 0;
   private pos = 0;
   private limit = 0;
   private last = false;
-  /** Whether `bytes` belongs to a caller who may reuse it once NEED_MORE was returned. */
+  /** Whether `bytes` belongs to the caller, who may reuse it after NEED_MORE. */
   private borrowed = false;
   private searching: boolean;
-  /** While searching: no PSB begins in `bytes` before this position. */
+  /** During a search: no PSB begins in `bytes` before this position. */
   private searched = 0;
-  /** SHORT_KIND, or NO_SHORT inside of a block and while searching. */
+  /** SHORT_KIND; NO_SHORT inside a block or during a search. */
   private shortKind: Uint8Array;
   private itemSize: 0 | 4 | 8 = 0;
 
-  /** Makes a decoder for a new stream. */
+  /** Creates a decoder for a new stream. */
   constructor(options: PacketDecoderOptions = {}) {
     this.recoverAtPsb = options.recover !== "byte";
     this.searching = options.start === "psb";
     this.shortKind = this.searching ? NO_SHORT : SHORT_KIND;
   }
 
-  /** Offset in the stream of the first byte of the packet last returned. */
+  /** Stream offset of the last packet's first byte. */
   get offset(): number {
     return this.base + this.startPos;
   }
 
-  /** Length in bytes of the packet last returned. */
+  /** Size of the last packet in bytes. */
   get size(): number {
     return this.pos - this.startPos;
   }
 
   /**
-   * Inside of a block (SDM, "Block Begin Packet (BBP)"), the number of value bytes in each of its
+   * Inside a block (SDM, "Block Begin Packet (BBP)"), the size of the value in each of its
    * BIP packets, 4 or 8; otherwise 0.
    */
   get blockItemSize(): 0 | 4 | 8 {
     return this.itemSize;
   }
 
-  /** The bytes of the packet last returned: a view, valid until the next call of any method. */
+  /** Returns the bytes of the last packet: a view, valid until the next call of any method. */
   raw(): Uint8Array {
     return this.bytes.subarray(this.startPos, this.pos);
   }
 
   /**
-   * Adds bytes to the end of the stream. A piece may have any length, 0 included.
+   * Appends bytes to the stream. A piece may have any length, including 0.
    *
-   * The decoder reads from `piece` itself, without a copy, until `next` returns NEED_MORE; from
-   * then on the caller may overwrite it.
+   * The decoder reads from `piece` without a copy until `next` returns NEED_MORE. After
+   * that, the caller may overwrite it.
    *
    * @throws TypeError after {@linkcode end}.
    */
@@ -287,17 +287,17 @@ export class PacketDecoder {
     this.borrowed = this.bytes !== this.own;
   }
 
-  /** Marks the end of the bytes: an incomplete packet is TRUNCATED. */
+  /** Marks the end of the bytes: an incomplete packet becomes TRUNCATED. */
   end(): void {
     this.last = true;
   }
 
   /**
-   * Goes on in `bytes[from, to)`, a buffer that the caller keeps; an alternative to
+   * Continues in `bytes[from, to)`, a buffer that the caller keeps unchanged; an alternative to
    * {@linkcode feed} that never copies.
    *
-   * What was left over when `next` returned NEED_MORE (at most 4111 bytes, and at most 15 when
-   * `recover` is `"byte"`) has to come again at the beginning of the next window.
+   * The bytes left when `next` returned NEED_MORE (at most 4111 bytes, and at most 15 if
+   * `recover` is `"byte"`) have to be repeated at the beginning of the next window.
    *
    * @param last Whether the stream ends at `to`.
    */
@@ -308,10 +308,10 @@ export class PacketDecoder {
   }
 
   /**
-   * Goes on at `offset`, which has to lie in the window given last.
+   * Continues at `offset`, which has to be in the current window.
    *
-   * @param blockItemSize The context to go on in; see {@linkcode blockItemSize}.
-   * @throws RangeError when `offset` is outside of the window.
+   * @param blockItemSize Context of the position; see {@linkcode blockItemSize}.
+   * @throws RangeError if `offset` is outside of the window.
    */
   seek(offset: number, blockItemSize: 0 | 4 | 8): void {
     const pos = offset - this.base;
@@ -324,9 +324,9 @@ export class PacketDecoder {
   }
 
   /**
-   * Passes over `size` bytes after the packet last returned; they have to be at hand.
+   * Skips `size` bytes after the last packet. They have to be available.
    *
-   * @throws RangeError when they are not.
+   * @throws RangeError if fewer bytes are available.
    */
   skip(size: number): void {
     if (!(size >= 0 && size <= this.limit - this.pos)) {
@@ -335,7 +335,7 @@ export class PacketDecoder {
     this.pos += size;
   }
 
-  /** Gives up here: the next packet is the first PSB from here on, after SKIPPED bytes if any. */
+  /** Skips to the next PSB; the bytes before it are returned as SKIPPED. */
   resync(): void {
     this.searching = true;
     this.searched = this.pos;
@@ -343,10 +343,10 @@ export class PacketDecoder {
   }
 
   /**
-   * Hands short TNT packets, one byte each, to a follower that is faster than one packet at a time.
+   * Passes short TNT packets, one byte each, to a follower that is faster than `next`.
    *
-   * @param follower Gets the available bytes; returns the position of the first packet that it leaves,
-   * which has to come after short TNT packets only. Its methods must not use this decoder.
+   * @param follower Receives the available bytes; returns the position of the first packet that it did not follow.
+   * All packets before must be short TNTs. Its methods must not use this decoder.
    */
   shortTnt(follower: { follow(bytes: Uint8Array, from: number, to: number): number }): void {
     const { pos } = this;
@@ -359,8 +359,8 @@ export class PacketDecoder {
 
   /** Decodes the next packet; see {@linkcode PacketKind} and the table above. */
   next(): PacketKind {
-    // Most packets are one byte long. This much is inlined into the caller's loop, and tables rather
-    // than branches distinguish PAD from TNT, because which of them comes next cannot be predicted.
+    // Most packets have one byte. This part is inlined into the caller's loop. It distinguishes PAD from TNT by
+    // tables instead of branches, because their order is unpredictable.
     const pos = this.pos;
     if (pos < this.limit) {
       const byte = this.bytes[pos] as number;
@@ -387,7 +387,7 @@ export class PacketDecoder {
     this.limit = to;
   }
 
-  /** Moves the unread bytes into the decoder's own buffer, with room for `more` after them. */
+  /** Moves the unread bytes to the own buffer, with room for `more` bytes after them. */
   private keep(more: number): void {
     const { pos, limit } = this;
     const rest = limit - pos;
@@ -402,13 +402,13 @@ export class PacketDecoder {
     this.searched = Math.max(0, searched - pos);
   }
 
-  /** Enters a block, or leaves it. */
+  /** Enters or leaves a block. */
   private setBlock(itemSize: 0 | 4 | 8): void {
     this.itemSize = itemSize;
     this.shortKind = itemSize === 0 ? SHORT_KIND : NO_SHORT;
   }
 
-  /** Searches, or decodes within a block: BIP comes before TNT, and most packets end the block. */
+  /** Searches for a PSB, or decodes within a block: BIP precedes TNT, and most packets end the block. */
   private special(): PacketKind {
     if (this.searching) return this.search();
     const { pos, limit, itemSize } = this;
@@ -423,7 +423,7 @@ export class PacketDecoder {
     return kind;
   }
 
-  /** Decodes outside of blocks. */
+  /** Decodes a packet outside of blocks. */
   private packet(): PacketKind {
     const { bytes, pos, limit } = this;
     this.startPos = pos;
@@ -467,7 +467,7 @@ export class PacketDecoder {
     }
   }
 
-  /** The packets whose opcode has two bytes or three, the first of them 02. */
+  /** Decodes a packet whose opcode has two or three bytes, beginning with 02. */
   private extended(): PacketKind {
     const { bytes, pos } = this;
     if (this.limit - pos < 2) return this.incomplete();
@@ -507,7 +507,7 @@ export class PacketDecoder {
     return kind;
   }
 
-  /** A packet of `size` bytes, of which all but the first `opcode` are its payload. */
+  /** Decodes a packet of `size` bytes, of which the first `opcode` are the opcode. */
   private fixed(kind: PacketKind, opcode: number, size: number): PacketKind {
     const { pos } = this;
     this.startPos = pos;
@@ -535,7 +535,7 @@ export class PacketDecoder {
     }
   }
 
-  /** SDM, "Target IP (TIP) Packet" and its relatives: bits 7:5 say how the IP is compressed. */
+  /** Decodes TIP, TIP.PGE, TIP.PGD or FUP (SDM, "Target IP (TIP) Packet"): bits 7:5 are the IP compression. */
   private ip(kind: PacketKind, byte: number): PacketKind {
     const { pos, view } = this;
     const compression = byte >> 5;
@@ -548,7 +548,7 @@ export class PacketDecoder {
     const lowMask = IP_LOW_MASK[compression] as number;
     const highMask = IP_HIGH_MASK[compression] as number;
     if (left > 8) {
-      // Which compression comes next cannot be predicted: masks instead of branches.
+      // Masks instead of branches, because the order of compressions is unpredictable.
       this.low = view.getInt32(pos + 1, true) & lowMask;
       this.high = view.getInt32(pos + 5, true) & highMask;
     } else this.payload(pos + 1, size);
@@ -558,7 +558,7 @@ export class PacketDecoder {
     return kind;
   }
 
-  /** SDM, "Cycle Count (CYC) Packet": five bits, then seven a byte while bit "Exp" is set. */
+  /** Decodes a CYC (SDM, "Cycle Count (CYC) Packet"): five bits, then seven per byte while bit "Exp" is set. */
   private cyc(byte: number): PacketKind {
     const { bytes, pos, limit } = this;
     let at = pos + 1;
@@ -583,7 +583,7 @@ export class PacketDecoder {
     return CYC;
   }
 
-  /** SDM, "MODE Packets": bits 7:5 of the second byte choose the leaf. */
+  /** Decodes a MODE (SDM, "MODE Packets"): bits 7:5 of the second byte are the leaf. */
   private mode(): PacketKind {
     const { pos } = this;
     if (this.limit - pos < 2) return this.incomplete();
@@ -595,7 +595,7 @@ export class PacketDecoder {
     return leaf === 0 ? MODE_EXEC : MODE_TSX;
   }
 
-  /** SDM, "Taken/Not-taken (TNT) Packet", long form: six bytes, the highest set bit is the stop. */
+  /** Decodes a long TNT (SDM, "Taken/Not-taken (TNT) Packet"): six bytes; the highest set bit is the stop bit. */
   private longTnt(): PacketKind {
     const kind = this.fixed(TNT_64, 2, 8);
     if (kind !== TNT_64) return kind;
@@ -608,7 +608,7 @@ export class PacketDecoder {
     return kind;
   }
 
-  /** SDM, "Packet Stream Boundary (PSB) Packet": the last IP is 0 from here on. */
+  /** Decodes a PSB (SDM, "Packet Stream Boundary (PSB) Packet"), which resets the last IP to 0. */
   private psb(): PacketKind {
     const { bytes, pos, limit } = this;
     const end = Math.min(pos + PSB_SIZE, limit);
@@ -622,7 +622,7 @@ export class PacketDecoder {
     return PSB;
   }
 
-  /** One byte that cannot be understood. */
+  /** Returns one byte as invalid. */
   private bad(kind: typeof BAD_OPCODE | typeof BAD_PACKET): PacketKind {
     if (kind === BAD_OPCODE) this.badOpcodes++;
     else this.badPackets++;
@@ -634,7 +634,7 @@ export class PacketDecoder {
     return kind;
   }
 
-  /** The bytes at hand are only the beginning of a packet. */
+  /** Handles a packet whose end is not available yet. */
   private incomplete(): PacketKind {
     this.count = 0;
     this.low = 0;
@@ -644,7 +644,7 @@ export class PacketDecoder {
     return TRUNCATED;
   }
 
-  /** Ends the loan of the caller's bytes. */
+  /** Copies the unread bytes, since the caller may reuse its buffer, and asks for more. */
   private more(): PacketKind {
     if (this.borrowed) {
       this.keep(0);
@@ -653,14 +653,14 @@ export class PacketDecoder {
     return NEED_MORE;
   }
 
-  /** Passes over bytes up to the next PSB. */
+  /** Skips bytes up to the next PSB. */
   private search(): PacketKind {
     const { pos, limit } = this;
     this.startPos = pos;
     this.count = 0;
     this.low = 0;
     this.high = 0;
-    // A search as far as one result may reach, without searching bytes twice.
+    // Search as far as one result can reach, without searching bytes twice.
     const reach = Math.min(limit, pos + SKIP_MAX + PSB_SIZE - 1);
     const found = findPsb(this.bytes, Math.max(pos, this.searched), reach);
     if (found === pos) {

@@ -7,7 +7,7 @@ import { bytes, CORPUS, missing, packets, PSB } from "../testing.ts";
 
 const NAMES = Object.fromEntries(Object.entries(PacketKind).map(([name, kind]) => [kind, name]));
 
-/** Everything that a decoder reports for a stream in pieces, one line for each packet. */
+/** Returns all that a decoder reports for a stream in pieces, one line for each packet. */
 function trace(pieces: readonly Uint8Array[], options?: PacketDecoderOptions): string[] {
   const decoder = new PacketDecoder(options);
   const lines: string[] = [];
@@ -35,7 +35,7 @@ function trace(pieces: readonly Uint8Array[], options?: PacketDecoderOptions): s
   return lines;
 }
 
-/** Kind and offset of each result. */
+/** Returns kind and offset of each result. */
 function outline(stream: readonly number[], options?: PacketDecoderOptions): string[] {
   return trace([Uint8Array.from(stream)], options).slice(0, -1).map((line) => {
     const [name, offset] = line.split(",");
@@ -46,7 +46,7 @@ function outline(stream: readonly number[], options?: PacketDecoderOptions): str
 const VECTORS = `${CORPUS}/refs/linux-6.8-intel-pt-test-vectors.tsv`;
 
 Deno.test({
-  name: "PacketDecoder decodes the kernel's test vectors as they say",
+  name: "PacketDecoder: the kernel's test vectors give the expected packets",
   ignore: missing(VECTORS),
   fn() {
     const contexts = { "0": 0, INTEL_PT_BLK_4_CTX: 4, INTEL_PT_BLK_8_CTX: 8 } as const;
@@ -64,8 +64,8 @@ Deno.test({
       const { low, high, count } = decoder;
       const payload = BigInt(high >>> 0) << 32n | BigInt(low >>> 0);
 
-      // The vectors' type, count and payload are those of the kernel's decoder; only where it splits
-      // a packet into fields in another way is there something to convert.
+      // Type, count and payload in the vectors are those of the kernel's decoder. They are converted if it splits
+      // a packet into other fields.
       const [type = "", wantCount = "", wantPayload = ""] = expected.split(", ");
       let got: [number | bigint, bigint] = [count, payload];
       if (type === "INTEL_PT_TNT") got = [count, BigInt.asUintN(64, payload << BigInt(64 - count))];
@@ -80,7 +80,7 @@ Deno.test({
       else if (type.startsWith("INTEL_PT_PTW")) got = [count & 3, payload];
       else if (/EXSTOP|BEP/.test(type)) got = [0, payload];
 
-      // Below the branches of a long TNT, the kernel's payload still has the bits of the opcode.
+      // Below the branches of a long TNT, the kernel's payload still has the opcode's bits.
       const meaningful = type === "INTEL_PT_TNT" ? ~((1n << BigInt(64 - count)) - 1n) : -1n;
       const [digits = "", shift = "0"] = wantPayload.replace("ULL", "").split(" << ");
       const where = `${name} ${hex}`;
@@ -103,7 +103,7 @@ Deno.test({
       assertEquals(decoder.blockItemSize, after, where);
       if (unchanged === "1") {
         for (const other of [0, 4, 8] as const) {
-          // A PAD apart, a byte that ends in 100 would be a BIP; none of these does.
+          // A byte other than PAD that ends in 100 would be a BIP; none of these does.
           decoder.seek(0, other);
           decoder.next();
           assertEquals(decoder.blockItemSize, other, where);
@@ -115,7 +115,7 @@ Deno.test({
   },
 });
 
-Deno.test("PacketDecoder rebuilds IPs from all compressions", () => {
+Deno.test("PacketDecoder: IPs of all compressions are reconstructed", () => {
   const ips: [number[], string][] = [
     [[0xdd, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11], "1122334455667788"],
     [[0x2d, 0xbb, 0xaa], "112233445566aabb"],
@@ -135,7 +135,7 @@ Deno.test("PacketDecoder rebuilds IPs from all compressions", () => {
   }
 });
 
-Deno.test("PacketDecoder reports bad opcodes, bad packets, and ends, and goes on at a PSB", () => {
+Deno.test("PacketDecoder: bad opcodes, bad packets and ends are reported; decoding continues at a PSB", () => {
   const stream = [0x04, 0xc9, 0x04, 0x04, ...PSB, 0x02, 0x23, 0xad, 0x02, 0x82, 0x01, ...PSB, 0x59];
   assertEquals(outline(stream), [
     "TNT_8@0",
@@ -158,7 +158,7 @@ Deno.test("PacketDecoder reports bad opcodes, bad packets, and ends, and goes on
   assertEquals(outline([0x04, ...PSB], { start: "psb" }), ["SKIPPED@0", "PSB@1"]);
 });
 
-Deno.test("PacketDecoder calls a packet bad in the forms that the SDM does not have", () => {
+Deno.test("PacketDecoder: a form that the SDM does not have is a BAD_PACKET", () => {
   const forms = {
     "reserved IP compression": [0xed, 1, 2, 3, 4, 5, 6, 7, 8],
     "reserved PTW payload size": [0x02, 0x52, 1, 2, 3, 4, 5, 6, 7, 8],
@@ -175,7 +175,7 @@ Deno.test("PacketDecoder calls a packet bad in the forms that the SDM does not h
   assertEquals(outline([0x02, 0xc3, 0x89])[0], "BAD_OPCODE@0");
 });
 
-Deno.test("PacketDecoder takes 04 for a BIP in a block and for a TNT outside", () => {
+Deno.test("PacketDecoder: 04 is a BIP inside a block and a TNT outside", () => {
   const item = [0x0c, 1, 2, 3, 4];
   assertEquals(outline([0x02, 0x63, 0x81, ...item, 0x02, 0x33, 0x0c]), [
     "BBP@0",
@@ -195,7 +195,7 @@ Deno.test("PacketDecoder takes 04 for a BIP in a block and for a TNT outside", (
   ]);
 });
 
-Deno.test("PacketDecoder gives the same whatever the pieces are", () => {
+Deno.test("PacketDecoder: the result does not depend on the pieces", () => {
   const cuts = fc.array(fc.nat(300), { maxLength: 12 });
   const options = fc.record({
     recover: fc.constantFrom("psb" as const, "byte" as const),
@@ -216,7 +216,7 @@ Deno.test("PacketDecoder gives the same whatever the pieces are", () => {
   );
 });
 
-Deno.test("PacketDecoder passes over a long stretch in pieces that do not depend on the feeds", () => {
+Deno.test("PacketDecoder: SKIPPED results do not depend on the feeds", () => {
   const stream = new Uint8Array(20_000).fill(0xc9);
   stream.set(PSB, 10_001);
   const whole = trace([stream]);
@@ -232,7 +232,7 @@ Deno.test("PacketDecoder passes over a long stretch in pieces that do not depend
   assertEquals(trace(pieces), whole);
 });
 
-Deno.test("PacketDecoder's results cover the stream without gap or overlap", () => {
+Deno.test("PacketDecoder: results cover the stream without gap or overlap", () => {
   fc.assert(
     fc.property(bytes, (stream) => {
       let end = 0;
@@ -248,7 +248,7 @@ Deno.test("PacketDecoder's results cover the stream without gap or overlap", () 
   );
 });
 
-Deno.test("PacketDecoder goes on at the next PSB after resync()", () => {
+Deno.test("PacketDecoder.resync: decoding continues at the next PSB", () => {
   const decoder = new PacketDecoder();
   decoder.feed(Uint8Array.of(0x04, 0x04, ...PSB));
   decoder.next();
@@ -258,7 +258,7 @@ Deno.test("PacketDecoder goes on at the next PSB after resync()", () => {
   assertEquals(decoder.offset, 2);
 });
 
-Deno.test("PacketDecoder refuses to feed, seek or skip beyond what it has", () => {
+Deno.test("PacketDecoder: feed, seek and skip beyond the stream throw", () => {
   const decoder = new PacketDecoder();
   decoder.window(Uint8Array.of(1, 2, 3), 1, 3, true);
   assertThrows(() => decoder.seek(3, 0), RangeError, "Cannot seek to 3");

@@ -1,10 +1,10 @@
 /**
- * Result of {@linkcode PacketDecoder.next}: a small integer for each packet of the Intel SDM, Volume 3,
+ * Result of {@linkcode PacketDecoder.next}: a number for each packet of the Intel SDM, Volume 3,
  * chapter "Intel Processor Trace", section "Trace Packets and Data Types", and for each kind of invalid
  * bytes.
  *
- * The two values without bytes in the stream come first, so that `while ((kind = decoder.next()) >
- * PacketKind.END)` visits everything else.
+ * The two results without bytes in the stream come first, so that `while ((kind = decoder.next()) >
+ * PacketKind.END)` visits all others.
  *
  * @example
  * ```ts
@@ -17,9 +17,9 @@
  * ```
  */
 export const PacketKind = {
-  /** The bytes fed so far are used up, except perhaps for the beginning of a packet. */
+  /** All bytes fed so far are decoded, except perhaps for an incomplete packet. */
   NEED_MORE: 0,
-  /** The stream has ended, and everything in it has been returned. */
+  /** The stream has ended, and all of it has been returned. */
   END: 1,
   /** Padding: one zero byte. */
   PAD: 2,
@@ -61,7 +61,7 @@ export const PacketKind = {
   PSB: 20,
   /** The end of the packets that follow a PSB to describe the state. */
   PSBEND: 21,
-  /** Maintenance; the payload is specific to the model. */
+  /** Maintenance; the payload is specific to the processor model. */
   MNT: 22,
   /** PTWRITE: an operand that software wrote. */
   PTW: 23,
@@ -87,11 +87,11 @@ export const PacketKind = {
   TRIG: 33,
   /** A byte that begins no packet. */
   BAD_OPCODE: 34,
-  /** A known opcode with a form that the SDM does not have. */
+  /** A known opcode in a form that the SDM does not have. */
   BAD_PACKET: 35,
   /** The stream ended inside a packet. */
   TRUNCATED: 36,
-  /** Bytes skipped while looking for the next PSB. */
+  /** Bytes skipped before the next PSB. */
   SKIPPED: 37,
 } as const;
 

@@ -12,29 +12,29 @@ import type { PacketDecoder } from "./packet_decoder.ts";
 import { type Choices, type PacketField, type PacketText, PAYLOAD } from "../text/packet_texts.ts";
 
 /**
- * Format of a field: hexadecimal, with a number of digits if given; decimal; or a C-state, where C1 is
- * 0. `by` writes a text selected by the value, `branches` a character for each branch of a TNT.
+ * Format of a field: hexadecimal, with a fixed number of digits if given; decimal (`d`); or a C-state (`c`), which is
+ * one more than its number. `by` selects a text by the value; `branches` writes a character for each branch of a TNT.
  */
 type Format = "" | "x4" | "x8" | "x16" | "x2" | "d" | "c" | "by" | "branches";
 
-/** A literal, and a field after it. */
+/** A literal followed by a field. */
 export interface PacketStep {
   readonly before: Piece;
-  /** Without this, nothing is printed. */
+  /** Format of the field; `undefined` if no field follows. */
   readonly format: Format | undefined;
   readonly field: PacketField;
-  /** The low bits of the value that count. */
+  /** Mask of the value's valid bits. */
   readonly mask: number;
-  /** Text for each value. */
+  /** Texts by value, for the format `by`. */
   readonly choices: readonly (readonly PacketStep[])[];
-  /** The characters of branches that were not taken, and taken. */
+  /** Characters of branches not taken and taken, for `branches`. */
   readonly characters: readonly number[];
 }
 
-/** A field in a text: its name, and what follows a colon or a question mark. */
+/** A field in a text: its name, and a format after a colon or question mark. */
 const FIELD = /\{(\w*)(?:([:?])([^{}]*))?\}/;
 
-/** Gets a text of {@linkcode PacketText} ready; {@linkcode putPacket} writes it. */
+/** Compiles a text of {@linkcode PacketText}; {@linkcode putPacket} writes it. */
 export function stepsOf(text: string, packet: PacketText): readonly PacketStep[] {
   const steps: PacketStep[] = [];
   const pieces = text.split(FIELD);
@@ -68,7 +68,7 @@ export function stepsOf(text: string, packet: PacketText): readonly PacketStep[]
   return steps;
 }
 
-/** Writes a text of the packet that the decoder is at. */
+/** Writes a compiled text for the decoder's current packet. */
 export function putPacket(
   view: DataView,
   at: number,

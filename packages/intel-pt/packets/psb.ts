@@ -1,17 +1,17 @@
-/** The length of a PSB packet in bytes. */
+/** Size of a PSB packet in bytes. */
 export const PSB_SIZE = 16;
 
 /**
- * Finds the first PSB packet (SDM, "Packet Stream Boundary (PSB) Packet") that lies wholly within
+ * Finds the first PSB packet (SDM, "Packet Stream Boundary (PSB) Packet") that is completely in
  * `bytes[from, to)`.
  *
- * A PSB is `02 82` eight times over. Any other packet may contain at most a part of it, so that a
- * decoder that has lost its way can start again there.
+ * A PSB is `02 82` eight times. Other packets contain at most a part of it, so a
+ * decoder that has lost the packet boundaries can restart there.
  *
  * @param bytes The buffer to search.
  * @param from Offset of the first byte at which a PSB may begin.
  * @param to Offset after the last byte that a PSB may use.
- * @returns The offset of the PSB in `bytes`, or -1 if there is none.
+ * @returns The offset of the PSB in `bytes`, or -1.
  *
  * @example
  * ```ts
@@ -24,7 +24,7 @@ export const PSB_SIZE = 16;
  * ```
  */
 export function findPsb(bytes: Uint8Array, from = 0, to: number = bytes.length): number {
-  // Of any fifteen neighbouring byte positions, a PSB covers one together with its successor.
+  // Any fifteen adjacent positions include one that is, with its successor, in the PSB.
   for (let at = from + PSB_SIZE - 2; at + 1 < to; at += PSB_SIZE - 1) {
     const byte = bytes[at];
     if (byte !== 0x02 && byte !== 0x82) continue;

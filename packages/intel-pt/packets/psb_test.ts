@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { findPsb } from "./psb.ts";
 
-Deno.test("findPsb() finds what a search for the sixteen bytes finds", () => {
+Deno.test("findPsb: gives the same offset as a plain search", () => {
   const pattern = "0282".repeat(8);
   const parts = fc.constantFrom("0282".repeat(8), "02", "82", "0282".repeat(7), "0000", "8202");
   fc.assert(fc.property(fc.array(parts), fc.nat(40), fc.nat(40), (texts, from, less) => {

@@ -1,8 +1,8 @@
-// Writes text into a byte array. Constant text is stored eight bytes at a time, as the float64 with the
-// same bits; ASCII bytes are never the bits of a NaN, so none are lost. Stores may run past the end of
-// the text; the next one overwrites the excess.
+// Writes text to a byte array. Constant text is stored eight bytes at a time, as the float64 with the
+// same bits. ASCII is never a NaN, so no bits are lost. Stores may exceed the
+// text; the next store overwrites the excess.
 
-/** Bytes that a store may write after the text it is for. */
+/** Maximum number of bytes that a store writes after its text. */
 export const OVERSHOOT = 24;
 
 /** Three hexadecimal digits as the low 24 bits of a number, for each number below 4096. */
@@ -12,7 +12,7 @@ for (let value = 0; value < 4096; value++) {
   HEX3[value] = text.charCodeAt(0) | text.charCodeAt(1) << 8 | text.charCodeAt(2) << 16;
 }
 
-/** The bytes of an ASCII text, as numbers to store with `setFloat64(…, true)`. */
+/** Returns the bytes of an ASCII text as numbers to store with `setFloat64(…, true)`. */
 export function float64sOf(text: string): number[] {
   const bytes = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(0x20);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
@@ -20,7 +20,7 @@ export function float64sOf(text: string): number[] {
   return Array.from({ length: bytes.length / 8 }, (_, i) => view.getFloat64(8 * i, true));
 }
 
-/** Writes the text of a stream piece by piece, as {@linkcode PerfText} and {@linkcode PtdumpText} do. */
+/** Writer of a stream's text in pieces: {@linkcode PerfText} and {@linkcode PtdumpText}. */
 export interface StreamText {
   readonly consumed: number;
   write(
@@ -34,10 +34,10 @@ export interface StreamText {
 }
 
 /**
- * All of the text of a buffer.
+ * Returns the text of a whole buffer.
  *
- * @param room What `write` needs after the position that it writes at.
- * @param perByte Bytes of text for a byte of input, about.
+ * @param room Number of bytes that `write` needs after its output position.
+ * @param perByte Approximate number of bytes of text per byte of input.
  */
 export function wholeText(
   text: StreamText,

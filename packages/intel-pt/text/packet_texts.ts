@@ -1,50 +1,50 @@
 import { PacketKind } from "../packets/packet_kind.ts";
 
-/** Bits of a packet: of its payload, or of another number in {@linkcode PacketDecoder}. */
+/** A bit field of a packet's payload, or of another number of {@linkcode PacketDecoder}. */
 export interface PacketField {
-  /** The number that holds them. */
+  /** The number that contains the field. */
   readonly of: "payload" | "count" | "size" | "ip";
-  /** The lowest bit there. */
+  /** Number of the lowest bit. */
   readonly from: number;
-  /** How many bits; with more than 32, all from there on. */
+  /** Number of bits; more than 32 means all bits from there on. */
   readonly bits: number;
-  /** How many bits of the value below these are 0, and not sent. */
+  /** Number of low zero bits of the value that the packet omits. */
   readonly below: number;
 }
 
-/** The fields of a packet that its texts show, and how they look. */
+/** Formats of a packet's fields in the texts of perf and ptdump. */
 export interface PacketText {
-  /** By names, which are those of {@linkcode Packet} where they are the same bits. */
+  /** Fields by name. Fields that {@linkcode Packet} has, too, have the same name there. */
   readonly fields?: Readonly<Record<string, PacketField>>;
-  /** Texts by the value of a field, which may show fields; `other` for all other values. */
+  /** Texts by the value of a field; they may contain fields. `other` applies to all other values. */
   readonly choices?: Readonly<Record<string, Choices>>;
   /**
-   * As `perf report -D` prints the packet. `{name}` is a field in hexadecimal, and `{}` all of the payload;
-   * `{name:format}` is one in another format or of `choices`, `{name?text}` a text if it is not 0.
+   * Text of `perf report -D`. `{name}` is a field in hexadecimal, and `{}` the whole payload.
+   * `{name:format}` is a field in another format or of `choices`; `{name?text}` is a text if the field is not 0.
    */
   readonly perf?: string;
-  /** As `ptdump` prints it: a name, and after a space the payload. */
+  /** Text of `ptdump`: a name, a space and the payload. */
   readonly ptdump?: string;
-  /** The third column of `ptdump`, likewise. */
+  /** Third column of `ptdump`, in the same form. */
   readonly tracked?: string;
 }
 
-/** Texts by a number. */
+/** Texts by number. */
 export type Choices = Readonly<Record<number, string>> & { readonly other?: string };
 
 function bits(from: number, bits: number, below = 0): PacketField {
   return { of: "payload", from, bits, below };
 }
 
-/** Bits of `count`, where the decoder has what is in the opcode. */
+/** Declares bits of the decoder's `count`, which has the bits of the opcode. */
 function count(from: number, bits: number): PacketField {
   return { of: "count", from, bits, below: 0 };
 }
 
-/** All of the payload. */
+/** The whole payload. */
 export const PAYLOAD: PacketField = bits(0, 64);
 
-/** Bytes that were not sent are question marks in ptdump. */
+/** ptdump prints question marks for the bytes that are not in the packet. */
 const IP = {
   fields: {
     compression: count(0, 3),
@@ -62,7 +62,7 @@ const IP = {
       6: "6: {:x16}",
     },
   },
-  // The last IP, which ptdump follows in its own way.
+  // The last IP, by ptdump's own rules.
   tracked: "ip",
 } as const;
 
@@ -87,7 +87,7 @@ const CFE_TYPES: Choices = {
   other: "unknown",
 };
 
-/** The texts of each kind of packet; of a kind without them nothing is printed, or only its bytes. */
+/** Texts by kind of packet. Without a text, nothing is printed, or only the bytes. */
 export const PACKET_TEXTS: Readonly<Record<number, PacketText>> = {
   [PacketKind.PAD]: { perf: "PAD", ptdump: "pad" },
   [PacketKind.TNT_8]: { fields: TNT_FIELDS, perf: TNT_PERF, ptdump: "tnt.8 {:!.}" },
@@ -131,7 +131,7 @@ export const PACKET_TEXTS: Readonly<Record<number, PacketText>> = {
     ptdump: "mode.tsx {all:bits}",
   },
   [PacketKind.TRACESTOP]: { perf: "TraceSTOP", ptdump: "stop" },
-  // perf shows the reserved byte as well.
+  // perf prints the reserved byte, too.
   [PacketKind.CBR]: { fields: { ratio: bits(0, 8) }, perf: "CBR 0x{}", ptdump: "cbr {ratio}" },
   [PacketKind.TSC]: { perf: "TSC 0x{}", ptdump: "tsc {}" },
   [PacketKind.MTC]: { perf: "MTC 0x{}", ptdump: "mtc {}" },
@@ -167,7 +167,7 @@ export const PACKET_TEXTS: Readonly<Record<number, PacketText>> = {
     ptdump: "mwait {:x8}, {high:x8}",
   },
   [PacketKind.PWRE]: {
-    // Hardware is bit 7 in the SDM; ptdump looks at 3.
+    // In the SDM, the hardware bit is bit 7; ptdump uses bit 3.
     fields: { hardware: bits(7, 1), bit3: bits(3, 1), cState: bits(12, 4), subCState: bits(8, 4) },
     perf: "PWRE 0x{} HW:{hardware:d} CState:{cState:d} Sub-CState:{subCState:d}",
     ptdump: "pwre c{cState:c}.{subCState:c}{bit3?, hw}",
@@ -203,7 +203,7 @@ export const PACKET_TEXTS: Readonly<Record<number, PacketText>> = {
     tracked: "type {eventType:types}",
   },
   [PacketKind.EVD]: {
-    // ptdump looks at five of the six bits.
+    // ptdump uses five of the six bits.
     fields: { eventType: count(0, 6), lowType: count(0, 5) },
     choices: { types: { 0: "cr2", 1: "vmxq", 2: "vmxr", other: "unknown" } },
     perf: "EVD Type 0x{eventType:x2} Payload 0x{}",
@@ -221,6 +221,6 @@ export const PACKET_TEXTS: Readonly<Record<number, PacketText>> = {
     choices: { counted: { 5: ", icnt: {instructionCount:d}" } },
     ptdump: "trig {triggers:x2}{ip?, ip}{multiple?, mult}{bytes:counted}",
   },
-  // Packets that perf cannot read.
+  // Packets that perf cannot decode.
   [PacketKind.BAD_OPCODE]: { perf: "Bad packet!" },
 };

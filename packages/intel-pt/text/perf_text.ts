@@ -5,13 +5,13 @@ import { type PacketStep, putPacket, stepsOf } from "../packets/packet_parts.ts"
 import { float64sOf, HEX3, OVERSHOOT, wholeText } from "./packet_text_bytes.ts";
 import { PACKET_TEXTS } from "./packet_texts.ts";
 
-/** The room that {@linkcode PerfText.write} needs after its position, in bytes. */
+/** Number of bytes that {@linkcode PerfText.write} needs after its output position. */
 export const PERF_TEXT_ROOM: number = 160 + OVERSHOOT;
 
-/** perf never looks further than this from the first byte of a packet. */
+/** Maximum number of bytes from a packet's first byte that perf examines. */
 const LOOKAHEAD = 16;
 
-/** Where the hexadecimal bytes and the description of a packet begin in its line. */
+/** Columns of the hexadecimal bytes and of the description in a line. */
 const HEX_COLUMN = 13;
 const TEXT_COLUMN = HEX_COLUMN + 16 * 3;
 
@@ -19,7 +19,7 @@ const { END, TNT_8, BAD_OPCODE: BAD } = PacketKind;
 
 const SPACES = float64sOf(" ".repeat(8))[0] as number;
 
-/** The kinds that need a second look because perf may have another view of them: 1. */
+/** 1 for the kinds that perf may decode differently. */
 const DIFFERS = new Uint8Array(64);
 for (
   const kind of [
@@ -32,7 +32,7 @@ for (
   ]
 ) DIFFERS[kind] = 1;
 
-/** " xx " as 32 bits, by byte. */
+/** " xx " as a 32-bit number, by byte. */
 const HEX_CELL = new Uint32Array(256);
 {
   const view = new DataView(new ArrayBuffer(4));
@@ -42,7 +42,7 @@ const HEX_CELL = new Uint32Array(256);
   }
 }
 
-/** For a short TNT that is alone in its line: what follows the offset, and what follows the hex. */
+/** For a line with a single short TNT: the text after the offset, and the text after the hexadecimal bytes. */
 const TNT_HEX = new Float64Array(256);
 const TNT_TEXT = new Float64Array(256 * 3);
 const TNT_LENGTH = new Uint8Array(256);
@@ -55,25 +55,25 @@ for (let byte = 4; byte < 256; byte += 2) {
   TNT_LENGTH[byte] = text.length;
 }
 
-/** What each line says after the bytes. What perf cannot read has the kind BAD_OPCODE here. */
+/** Compiled description of each kind. Packets that perf cannot decode have the kind BAD_OPCODE here. */
 const TEXTS = Array.from({ length: 64 }, (_, kind) => {
   const text = PACKET_TEXTS[kind] ?? {};
   return stepsOf(` ${text.perf ?? ""}`, text);
 });
 
 /**
- * Writes packets as `perf report -D` prints them (of Linux 6.1), straight into bytes.
+ * Writes packets as `perf report -D` of Linux 6.1 prints them, directly as bytes.
  *
- * A line holds the offset, the bytes, and the description of a packet. Zero bytes after a packet
- * that is shorter than eight bytes are part of its line, up to eight bytes; so are those after a
+ * A line has the offset, the bytes and the description of a packet. A line of fewer than eight bytes
+ * also contains the zero bytes after the packet, up to eight bytes in total; so does the line of a
  * PAD. Where perf's decoder differs from the SDM, the text is perf's:
  *
- * - It continues one byte after what it does not understand, `Bad packet!`, rather than at a PSB.
- *   That includes a packet that the end of the data cuts off.
+ * - After bytes that it cannot decode (`Bad packet!`), it continues one byte later, not at a PSB.
+ *   This includes a packet cut by the end of the data.
  * - TRIG, and MODE packets with both mode bits set, are `Bad packet!`.
- * - A long TNT without branches is `TNT  (0)`, a CYC of ten bytes is cut to 64 bits.
+ * - A long TNT without branches is `TNT  (0)`, a CYC of ten bytes is truncated to 64 bits.
  *
- * Reads from and writes to buffers of the caller, of any size above {@linkcode PERF_TEXT_ROOM}.
+ * Reads from and writes to buffers of the caller; the output needs at least {@linkcode PERF_TEXT_ROOM} bytes.
  *
  * @example
  * ```ts
@@ -100,7 +100,7 @@ const TEXTS = Array.from({ length: 64 }, (_, kind) => {
  * ```
  */
 export class PerfText {
-  /** How many bytes of input the last {@linkcode write} used up. */
+  /** Number of input bytes that the last {@linkcode write} consumed. */
   consumed = 0;
 
   private decoder: PacketDecoder = new PacketDecoder({ recover: "byte" });
@@ -111,13 +111,13 @@ export class PerfText {
   /**
    * Starts outside of any block.
    *
-   * @param first The offset that the first packet is printed with; 0 in perf.
+   * @param first Offset printed for the first packet; 0 in perf.
    */
   constructor(first = 0) {
     this.offset = first;
   }
 
-  /** Starts again at offset 0, outside of any block, as perf does for every AUXTRACE record. */
+  /** Restarts at offset 0, outside of any block, as perf does for every AUXTRACE record. */
   reset(): void {
     this.decoder = new PacketDecoder({ recover: "byte" });
     this.blockItemSize = 0;
@@ -125,15 +125,15 @@ export class PerfText {
   }
 
   /**
-   * Writes lines for the packets of `input[from, to)` into `out`, from position `at` on.
+   * Writes lines for the packets of `input[from, to)` to `out`, from position `at` on.
    *
-   * Stops when the input is used up, or when less than {@linkcode PERF_TEXT_ROOM} bytes are left in
-   * `out`; {@linkcode consumed} says how far it got. What was not consumed has to come again at the
+   * Stops when the input is consumed, or when less than {@linkcode PERF_TEXT_ROOM} bytes are left in
+   * `out`. The input after {@linkcode consumed} bytes has to be repeated at the
    * beginning of the next call's input. Unless `last` is set, up to 15 bytes are always left,
-   * because the line of a packet depends on what follows it.
+   * because the line of a packet depends on the bytes after it.
    *
    * @param last Whether the data ends at `to`.
-   * @returns The position in `out` after the last line.
+   * @returns Position in `out` after the last line.
    */
   write(
     input: Uint8Array,
@@ -223,7 +223,7 @@ export class PerfText {
   }
 
   /**
-   * Packets that perf reads differently from the SDM: returns the kind that perf prints and sets
+   * Decodes a packet that perf decodes differently from the SDM: returns the kind that perf prints and sets
    * `size`; the decoder continues after it.
    */
   private asPerf(
@@ -243,7 +243,7 @@ export class PerfText {
         decoder.seek(decoder.offset + 8, 0);
         return PacketKind.TNT_64;
       }
-      // Ten bytes that do not fit into 64 bits; an eleventh byte is too much for perf, too.
+      // Ten bytes that do not fit into 64 bits; perf, too, rejects an eleventh byte.
       if (
         ((input[pos] as number) & 3) === 3 && to - pos >= 10 &&
         ((input[pos + 9] as number) & 1) === 0
@@ -266,7 +266,7 @@ export class PerfText {
 }
 
 /**
- * The text of a whole buffer of packets, as `perf report -D` prints it; see {@linkcode PerfText}.
+ * Returns the text of a whole buffer, as `perf report -D` prints it; see {@linkcode PerfText}.
  *
  * @example
  * ```ts
@@ -284,9 +284,9 @@ export function perfText(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The two lines that `perf report -D` prints before the packets of an AUXTRACE record.
+ * Returns the two lines that `perf report -D` prints before the packets of an AUXTRACE record.
  *
- * @param size Number of bytes that follow.
+ * @param size Number of PT bytes.
  *
  * @example
  * ```ts

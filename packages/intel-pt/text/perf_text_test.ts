@@ -16,7 +16,7 @@ import {
 const noPerf = missing(CORPUS) || missingCommand("perf");
 const latin1 = new TextDecoder("latin1");
 
-/** Prints the first difference of two long texts; assertEquals would print all of them. */
+/** Shows the first difference of two long texts; assertEquals would print all of both. */
 function assertSameText(actual: string, expected: string, where: string): void {
   if (actual === expected) return;
   const [ours, theirs] = [actual.split("\n"), expected.split("\n")];
@@ -30,7 +30,7 @@ function report(payload: Uint8Array): string {
 }
 
 Deno.test({
-  name: "perfText() is what the installed perf prints for real traces",
+  name: "perfText: real traces give the text of the installed perf",
   ignore: noPerf,
   fn() {
     const all = traces();
@@ -42,14 +42,14 @@ Deno.test({
 });
 
 Deno.test({
-  name: "perfText() is what the installed perf prints for random packets and bytes",
+  name: "perfText: random packets and bytes give the text of the installed perf",
   ignore: noPerf,
   fn() {
     const [template] = traces();
     assert(template !== undefined);
     const folder = Deno.makeTempDirSync();
     try {
-      // Many short streams in one file: after every stream, a PSB makes perf and us start afresh.
+      // Many short streams in one file: the PSB after each stream resets perf and this decoder.
       const streams = [
         ...fc.sample(packets.map(encodePackets), 400),
         ...fc.sample(bytes, 400),
@@ -69,7 +69,7 @@ Deno.test({
   },
 });
 
-Deno.test("perfText() writes what perf's own format strings say", () => {
+Deno.test("perfText: packets give the text of perf's format strings", () => {
   const cases: [number[], string][] = [
     [[0x02, 0xa3, 3, 2, 0, 0, 0, 0], "TNT NNNNNNNTT (9)"],
     [[0x02, 0xa3, 0, 0, 0, 0, 0, 0], "TNT  (0)"],
@@ -106,7 +106,7 @@ Deno.test("perfText() writes what perf's own format strings say", () => {
   }
 });
 
-Deno.test("PerfText gives the same whatever the windows are", () => {
+Deno.test("PerfText: the text does not depend on the windows", () => {
   const streams = fc.oneof(bytes, packets.map(encodePackets));
   fc.assert(
     fc.property(
@@ -129,7 +129,7 @@ Deno.test("PerfText gives the same whatever the windows are", () => {
   );
 });
 
-Deno.test("PerfText numbers lines with the low 32 bits of the offset, and anew after reset()", () => {
+Deno.test("PerfText: lines have the low 32 bits of the offset, from 0 after reset", () => {
   const text = new PerfText();
   const zeros = new Uint8Array(1 << 16);
   const out = new Uint8Array(80 * (zeros.length / 8) + PERF_TEXT_ROOM);

@@ -13,7 +13,7 @@ import { PACKET_TEXTS, type PacketText } from "./packet_texts.ts";
 import { findPsb, PSB_SIZE } from "../packets/psb.ts";
 import { float64sOf, HEX3, OVERSHOOT, wholeText } from "./packet_text_bytes.ts";
 
-/** The room that {@linkcode PtdumpText.write} needs after its position, in bytes. */
+/** Number of bytes that {@linkcode PtdumpText.write} needs after its output position. */
 export const PTDUMP_TEXT_ROOM: number = 256 + OVERSHOOT;
 
 /** Options of `ptdump`, under its own names. */
@@ -24,15 +24,15 @@ export interface PtdumpTextOptions {
   lastIp?: boolean;
   /** `--exec-mode`: show the mode on mode.exec packets. */
   execMode?: boolean;
-  /** `--no-pad`: leave out PAD packets. */
+  /** `--no-pad`: omit PAD packets. */
   noPad?: boolean;
-  /** `--no-timing`: leave out TSC, CBR, TMA, MTC and CYC packets. */
+  /** `--no-timing`: omit TSC, CBR, TMA, MTC and CYC packets. */
   noTiming?: boolean;
-  /** `--no-cyc`: leave out CYC packets. */
+  /** `--no-cyc`: omit CYC packets. */
   noCyc?: boolean;
-  /** `--no-offset`: leave out the first column. */
+  /** `--no-offset`: omit the first column. */
   noOffset?: boolean;
-  /** `--no-sync`: start at the first byte rather than at the first PSB. */
+  /** `--no-sync`: start at the first byte instead of at the first PSB. */
   noSync?: boolean;
 }
 
@@ -43,12 +43,12 @@ const OPCODE_WIDTH = 10;
 const PAYLOAD_WIDTH = 25;
 const TRACKING_WIDTH = 5;
 
-/** No packet is longer, and a PSB that overlaps the previous packet begins at most this far back. */
+/** Maximum size of a packet, and of the overlap of a PSB with the packet before it. */
 const REACH = 16;
 
 const { END, PAD, TNT_8 } = PacketKind;
 
-/** The kinds that libipt does not take, or not always: 1 unknown opcode, 2 unknown packet. */
+/** Kinds that libipt rejects, always or sometimes: 1 unknown opcode, 2 unknown packet. */
 const ERROR = new Uint8Array(64);
 ERROR[PacketKind.BAD_OPCODE] = 1;
 ERROR[PacketKind.BBP] = 1;
@@ -64,16 +64,16 @@ for (const kind of IP_KINDS) IS_IP[kind] = 1;
 
 const PSB = Uint8Array.of(2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82);
 
-/** A name and what follows it, in two columns. */
+/** A text in two columns: a name and a value. */
 interface Columns {
-  /** The name, with the spaces up to the second column. */
+  /** The name, padded to the second column. */
   readonly name: Piece;
-  /** Bytes of the name alone. */
+  /** Length of the name in bytes. */
   readonly length: number;
   readonly value: readonly PacketStep[];
 }
 
-/** The columns of a text of the form `name value`. */
+/** Compiles a text of the form `name value`. */
 function columns(text: PacketText, kind: "ptdump" | "tracked", width: number): Columns | undefined {
   const [, name, value = ""] = /^(\S+) ?(.*)$/s.exec(text[kind] ?? "") ?? [];
   if (name === undefined) return undefined;
@@ -89,7 +89,7 @@ const TRACKED = Array.from(
   (_, kind) => columns(PACKET_TEXTS[kind] ?? {}, "tracked", TRACKING_WIDTH),
 );
 
-/** The rest of the line after the offset, of packets of one byte that may be in the short way. */
+/** Rest of the line after the offset, for packets of one byte on the fast path. */
 const SHORT_TEXT = new Float64Array(256 * 3);
 const SHORT_LENGTH = new Uint8Array(256);
 for (let byte = 0; byte < 256; byte += 2) {
@@ -101,15 +101,15 @@ for (let byte = 0; byte < 256; byte += 2) {
 }
 
 /**
- * Writes packets as libipt's `ptdump` prints them, straight into bytes.
+ * Writes packets as libipt's `ptdump` prints them, directly as bytes.
  *
- * A line holds the offset and the name and payload of a packet; PIP, VMCS, CFE and EVD, and with
- * options others, have a third column. As ptdump, it starts at the first PSB and, where it meets
- * bytes that libipt does not take, writes a line in brackets and goes on at the next PSB, even if
- * the packet before the error has used up the beginning of it. libipt does not know BBP, BIP and
- * BEP, and takes neither a TMA with reserved bits nor a CYC of ten bytes.
+ * A line has the offset, name and payload of a packet. PIP, VMCS, CFE and EVD have a third column;
+ * with some options, others do, too. Like ptdump, it starts at the first PSB. For bytes that libipt
+ * rejects, it writes a line in brackets and continues at the next PSB, even if
+ * the packet before the error contains its beginning. libipt rejects BBP, BIP,
+ * BEP, a TMA with reserved bits, and a CYC of ten bytes.
  *
- * Used like {@linkcode PerfText}.
+ * For its use, see {@linkcode PerfText}.
  *
  * @example
  * ```ts
@@ -129,25 +129,24 @@ for (let byte = 0; byte < 256; byte += 2) {
  * ```
  */
 export class PtdumpText {
-  /** How many bytes of input the last {@linkcode write} used up. */
+  /** Number of input bytes that the last {@linkcode write} consumed. */
   consumed = 0;
 
   private readonly options: PtdumpTextOptions;
   private readonly decoder: PacketDecoder;
   private readonly hidden = new Uint8Array(64);
-  /** The third columns. */
   private readonly tracked = [...TRACKED];
   private readonly shortWay: boolean;
   private offset = 0;
-  /** Whether the next packet is not one that was searched for. */
+  /** Whether decoding is synchronized, so that no PSB has to be searched for. */
   private inSync: boolean;
   private ipLow = 0;
   private ipHigh = 0;
   private haveIp = false;
-  /** What was consumed last, for a PSB that begins in it; then room for what follows. */
+  /** The last bytes consumed, in which a PSB may begin, and room for its rest. */
   private readonly recent = new Uint8Array(2 * PSB_SIZE - 2);
 
-  /** Makes the writer for one stream. */
+  /** Creates a writer for one stream. */
   constructor(options: PtdumpTextOptions = {}) {
     this.options = options;
     this.decoder = new PacketDecoder({ start: options.noSync ? "here" : "psb" });
@@ -162,14 +161,14 @@ export class PtdumpText {
   }
 
   /**
-   * Writes lines for the packets of `input[from, to)` into `out`, from position `at` on.
+   * Writes lines for the packets of `input[from, to)` to `out`, from position `at` on.
    *
-   * Stops when the input is used up, or when less than {@linkcode PTDUMP_TEXT_ROOM} bytes are left
-   * in `out`; {@linkcode consumed} says how far it got. What was not consumed has to come again at
-   * the beginning of the next call's input; unless `last` is set, that can be up to 4111 bytes.
+   * Stops when the input is consumed, or when less than {@linkcode PTDUMP_TEXT_ROOM} bytes are left
+   * in `out`. The input after {@linkcode consumed} bytes has to be repeated at
+   * the beginning of the next call's input; unless `last` is set, this can be up to 4111 bytes.
    *
    * @param last Whether the data ends at `to`.
-   * @returns The position in `out` after the last line.
+   * @returns Position in `out` after the last line.
    */
   write(
     input: Uint8Array,
@@ -220,11 +219,11 @@ export class PtdumpText {
       if (refused) {
         this.offset = offset;
         if (kind === PacketKind.BAD_PACKET && to - pos < PSB_SIZE && isPsbOpcode(input, pos)) {
-          // libipt sees the end of the stream before it sees that this is no PSB.
+          // libipt reports the end of the stream before the invalid PSB.
           pos = to;
           break;
         }
-        at = this.refusal(view, at, error === 1 ? "opcode" : "packet");
+        at = this.putError(view, at, error === 1 ? "opcode" : "packet");
         const psb = this.psbBegunBefore(input, from, pos, to);
         if (psb < 0) {
           decoder.seek(offset + 1, 0);
@@ -257,7 +256,7 @@ export class PtdumpText {
     return at;
   }
 
-  /** Whether libipt refuses a packet of one of the kinds of ERROR. */
+  /** Whether libipt rejects a packet whose kind is in ERROR. */
   private isError(kind: PacketKind, size: number): boolean {
     const { low, high } = this.decoder;
     if (kind === PacketKind.TMA) return (low & 0xff0000) !== 0 || (high & 0xfe) !== 0;
@@ -274,7 +273,7 @@ export class PtdumpText {
     }
   }
 
-  /** Number of bytes before `pos` at which a PSB begins that continues after `pos`; -1 if there is none. */
+  /** Returns the number of bytes before `pos` at which a PSB begins that continues after `pos`; -1 without one. */
   private psbBegunBefore(input: Uint8Array, from: number, pos: number, to: number): number {
     const { recent } = this;
     const half = PSB_SIZE - 1;
@@ -290,8 +289,8 @@ export class PtdumpText {
     return longer < before ? before - longer : -1;
   }
 
-  /** Writes the line in brackets of what is at `offset`, after which no last IP is known. */
-  private refusal(view: DataView, at: number, what: string): number {
+  /** Writes the line in brackets for the current offset, and forgets the last IP. */
+  private putError(view: DataView, at: number, what: string): number {
     this.haveIp = false;
     this.ipLow = this.ipHigh = 0;
     at = putHexOffset(view, putAscii(view, at, "["), this.offset);
@@ -299,9 +298,9 @@ export class PtdumpText {
   }
 
   /**
-   * Writes the line of the packet that the decoder is at.
+   * Writes the line of the decoder's current packet.
    *
-   * @param bytes The packet's, where `--raw` shows them.
+   * @param bytes Bytes of the packet, for `--raw`.
    */
   private line(
     view: DataView,
@@ -311,7 +310,7 @@ export class PtdumpText {
     bytes: Uint8Array,
   ): number {
     const { options, decoder } = this;
-    // Room for the note that ptdump writes before a line, about its first IP packet.
+    // The note that ptdump writes before a line, about its first IP packet.
     if (options.lastIp && decoder.count === 0 && !this.haveIp && IS_IP[kind] !== 0) {
       at = putHexOffset(view, putAscii(view, at, "["), offset);
       at = putAscii(view, at, ": error tracking last-ip: no ip]\n");
@@ -338,11 +337,11 @@ export class PtdumpText {
     return at + 1;
   }
 
-  /** Follows the last IP, and writes it. */
+  /** Updates the last IP and writes it. */
   private lastIp(view: DataView, at: number): number {
     const { low, high, count } = this.decoder;
     if (count === 0) return putAscii(view, at, this.haveIp ? "<suppressed>" : "<unavailable>");
-    // Unlike the decoder's, ptdump's last IP outlives a PSB.
+    // Unlike the decoder's, ptdump's last IP is kept after a PSB.
     switch (count) {
       case 1:
         this.ipLow = this.ipLow & ~0xffff | low;
@@ -368,7 +367,7 @@ export class PtdumpText {
 }
 
 /**
- * The text of a whole buffer of packets, as `ptdump` prints it; see {@linkcode PtdumpText}.
+ * Returns the text of a whole buffer, as `ptdump` prints it; see {@linkcode PtdumpText}.
  *
  * @example
  * ```ts
@@ -390,8 +389,8 @@ export function ptdumpText(
 }
 
 /**
- * Number of bytes for which the pattern of a PSB continues from `pos`. If it is longer than a PSB,
- * libipt synchronizes onto its last sixteen bytes.
+ * Returns the number of bytes for which the pattern of a PSB continues from `pos`. If it is longer than a PSB,
+ * libipt synchronizes to its last sixteen bytes.
  */
 function runAfter(bytes: Uint8Array, pos: number, to: number): number {
   let end = pos;

@@ -29,13 +29,13 @@ function assertAsPtdump(file: string, stream: Uint8Array, where: string): void {
 }
 
 Deno.test({
-  name: "ptdumpText() is what libipt's ptdump prints for real traces and random streams",
+  name: "ptdumpText: real traces and random streams give the text of libipt's ptdump",
   ignore: noPtdump,
   fn() {
     const folder = Deno.makeTempDirSync();
     try {
       for (const { path, payload } of traces()) assertAsPtdump(`${folder}/pt`, payload, path);
-      // The beginning is not in sync; a PSB follows, so that something is decoded.
+      // The beginning is not synchronized; a PSB follows, so that packets are decoded.
       const streams = fc.sample(
         fc.tuple(bytes, fc.oneof(bytes, packets.map(encodePackets)), bytes).map((parts) =>
           Uint8Array.from([...parts[0], ...PSB, ...parts[1], ...parts[2], 0])
@@ -72,16 +72,16 @@ const LINES: [number[], string][] = [
   [[0xd9, 0xe0, 0x03, 0x02, 0x01], "trig       03, ip, mult, icnt: 258"],
 ];
 
-Deno.test("ptdumpText() writes lines in ptdump's columns", () => {
+Deno.test("ptdumpText: packets give lines in ptdump's columns", () => {
   for (const [packet, expected] of LINES) {
     const line = latin1.decode(ptdumpText(Uint8Array.from(packet), { noSync: true }));
     assertEquals(line, `0000000000000000  ${expected}\n`);
   }
 });
 
-Deno.test("ptdumpText() notes an error and goes on at a PSB, also at one that was begun", () => {
+Deno.test("ptdumpText: after an error, continues at a PSB, even if it has already begun", () => {
   const stream = [0x04, 0x02, 0x03, ...PSB, 0xc9, 0x04, ...PSB];
-  // The CBR takes the first two bytes of the PSB, whose rest is a bad packet.
+  // The CBR contains the first two bytes of the PSB, whose rest is a bad packet.
   assertEquals(
     latin1.decode(ptdumpText(Uint8Array.from(stream), { noSync: true })),
     [
@@ -96,10 +96,10 @@ Deno.test("ptdumpText() notes an error and goes on at a PSB, also at one that wa
   );
 });
 
-Deno.test("PtdumpText gives the same whatever the windows are", () => {
+Deno.test("PtdumpText: the text does not depend on the windows", () => {
   fc.assert(
     fc.property(
-      // Without runs of PSB patterns: how long such a run is, a window need not show.
+      // Without repeated PSB patterns, whose length may exceed a window.
       fc.oneof(bytes, packets.map(encodePackets)).filter((stream) =>
         !latin1.decode(stream).includes("\x02\x82".repeat(9).replaceAll("\x82", "\u201a"))
       ),
@@ -123,7 +123,7 @@ Deno.test("PtdumpText gives the same whatever the windows are", () => {
   );
 });
 
-Deno.test("the options leave out what they say", () => {
+Deno.test("ptdumpText: options omit their packets and columns", () => {
   const all = latin1.decode(ptdumpText(Uint8Array.of(...PSB, 0, 0x59, 1, 0x03, 0x02, 0x23)));
   assertEquals(all.split("\n").length, 6);
   const less = ptdumpText(Uint8Array.of(...PSB, 0, 0x59, 1, 0x03, 0x02, 0x23), {

@@ -1,9 +1,9 @@
-// Used only by tests: iced-x86, the disassembler with which ours is compared.
+// For tests only: iced-x86, the disassembler with which ours is compared.
 
 import type * as Iced from "iced-x86";
 import { InsnKind } from "./insn_kind.ts";
 
-/** iced-x86, or `undefined` if the package cannot be loaded. */
+/** Loads iced-x86; `undefined` if the package is not available. */
 export async function loadIced(): Promise<typeof Iced | undefined> {
   try {
     return await import("iced-x86");
@@ -12,7 +12,7 @@ export async function loadIced(): Promise<typeof Iced | undefined> {
   }
 }
 
-/** The kind of an instruction, from iced's description. */
+/** Converts iced's description of an instruction to a kind. */
 export function icedKind(iced: typeof Iced, insn: Iced.Instruction): InsnKind {
   const { FlowControl, Mnemonic } = iced;
   switch (insn.mnemonic) {
@@ -45,7 +45,7 @@ export function icedKind(iced: typeof Iced, insn: Iced.Instruction): InsnKind {
     case Mnemonic.Vmcall:
       return InsnKind.VM_CALL;
     case Mnemonic.Skinit:
-      // AMD; iced takes it for a return.
+      // An AMD instruction, which iced classifies as a return.
       return InsnKind.OTHER;
     case Mnemonic.Ptwrite:
       return InsnKind.PTWRITE;

@@ -24,39 +24,39 @@ const {
   MOV_CR3,
 } = InsnKind;
 
-// What follows an opcode: a ModRM byte, and an immediate operand of one of these forms.
+// Operands after an opcode: a ModRM byte, and an immediate of one of these forms.
 const MODRM = 0x10;
-/** One byte. */
+/** Immediate: one byte. */
 const IB = 1;
-/** Two bytes. */
+/** Immediate: two bytes. */
 const IW = 2;
-/** Operand size, at most four bytes. */
+/** Immediate: operand size, at most four bytes. */
 const IZ = 3;
-/** Operand size, up to eight bytes. */
+/** Immediate: operand size, up to eight bytes. */
 const IV = 4;
-/** ENTER: two bytes and one. */
+/** Immediates of ENTER: two bytes and one byte. */
 const IWB = 5;
-/** An address. */
+/** Immediate: an address. */
 const MOFFS = 6;
-/** A far pointer: operand size and two bytes. */
+/** Immediate: a far pointer, operand size and two bytes. */
 const AP = 7;
-/** A branch displacement of one byte. */
+/** Immediate: a branch displacement of one byte. */
 const JB = 8;
-/** A branch displacement of operand size; four bytes in 64-bit code. */
+/** Immediate: a branch displacement of operand size; four bytes in 64-bit code. */
 const JZ = 9;
-/** TEST in group 3: an immediate where ModRM.reg is 0 or 1, of one byte or of operand size. */
+/** TEST in group 3: an immediate if ModRM.reg is 0 or 1, of one byte or of operand size. */
 const G3B = 10;
 const G3Z = 11;
-/** Four bytes. */
+/** Immediate: four bytes. */
 const ID = 12;
-/** Two bytes, one and one (EXTRQ, INSERTQ). */
+/** Immediates: two, of one byte each (EXTRQ, INSERTQ). */
 const IB2 = 13;
-/** The opcode is not valid in 64-bit code. */
+/** The opcode is invalid in 64-bit code. */
 const NOT64 = 0x20;
-/** The opcode is not valid at all. */
+/** The opcode is always invalid. */
 const BAD = 0x40;
 
-/** Fills a table from `"first-last": flags`. */
+/** Creates a table from rows `"first-last": flags`; `rest` is the value of other opcodes. */
 function table(rows: Readonly<Record<string, number>>, rest: number): Uint8Array {
   const flags = new Uint8Array(256).fill(rest);
   for (const [range, value] of Object.entries(rows)) {
@@ -176,7 +176,7 @@ const EVEX4 = table({
   "f7": MODRM | G3Z,
 }, MODRM);
 
-/** Flags of each opcode by map; VEX and EVEX have the same immediates except in map 4. */
+/** Flags of each opcode by map. VEX and EVEX have the same immediates except in map 4. */
 const VEX_MAPS: readonly (Uint8Array | undefined)[] = [
   undefined,
   VEX1,
@@ -192,14 +192,14 @@ const VEX_MAPS: readonly (Uint8Array | undefined)[] = [
   WITH_ID,
 ];
 
-/** Prefixes in {@linkcode PREFIX}; REX is none of them. */
+/** Prefix flags in {@linkcode PREFIX}; REX has none. */
 const P66 = 1;
 const P67 = 2;
 const PF2 = 4;
 const PF3 = 8;
 const PSEG = 16;
 
-/** Effect of a prefix byte; 0 for all other bytes. */
+/** Flag of each prefix byte; 0 for other bytes. */
 const PREFIX = new Uint8Array(256);
 PREFIX[0x66] = P66;
 PREFIX[0x67] = P67;
@@ -207,7 +207,7 @@ PREFIX[0xf2] = PF2;
 PREFIX[0xf3] = PF3;
 for (const byte of [0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0xf0]) PREFIX[byte] = PSEG;
 
-/** Kind of the opcodes of the first map that do not depend on ModRM. */
+/** Kind of the first map's opcodes that do not depend on ModRM. */
 const KIND0 = table({
   "70-7f": JCC,
   "9a": FAR_CALL,
@@ -223,7 +223,7 @@ const KIND0 = table({
   "f1": INT,
 }, OTHER);
 
-/** The same after 0F. */
+/** Kind of the opcodes after 0F that do not depend on ModRM. */
 const KIND1 = table({
   "05": SYSCALL,
   "07": SYSRET,
@@ -233,18 +233,18 @@ const KIND1 = table({
   "aa": IRET,
 }, OTHER);
 
-/** ModRM.reg of FF. */
+/** Kind of FF by ModRM.reg. */
 const KIND_FF = [OTHER, OTHER, CALL_INDIRECT, FAR_CALL, JMP_INDIRECT, FAR_JMP, OTHER, OTHER];
 
-/** No instruction is longer. */
+/** Maximum length of an instruction in bytes. */
 const MAX_LENGTH = 15;
 
 /**
- * Length and branch of x86 instructions, all that following a trace takes.
+ * Decodes the length and the branch of x86 instructions: all that following a trace requires.
  *
- * Knows the opcode maps of the Intel SDM, Volume 2, appendix "Opcode Map": the legacy maps, VEX,
+ * Supports the opcode maps of the Intel SDM, Volume 2, appendix "Opcode Map": the legacy maps, VEX,
  * EVEX (AVX-512, AVX10 and the map of APX), REX2, and AMD's 3DNow and XOP. It does not check
- * operands: some bytes that a processor refuses pass as an instruction of kind OTHER.
+ * operands: some bytes that a processor rejects are decoded as an instruction of kind OTHER.
  *
  * @example
  * ```ts
@@ -261,11 +261,11 @@ const MAX_LENGTH = 15;
 export class InsnDecoder {
   /** Kind of the last decoded instruction. */
   kind: InsnKind = OTHER;
-  /** JCC, JMP, CALL: the target, relative to the next instruction. */
+  /** Target of JCC, JMP and CALL, relative to the next instruction. */
   relative = 0;
-  /** Whether the operand size is 16 bits: a branch clears the bits above in its target. */
+  /** Whether the operand size is 16 bits: a branch then clears the higher bits of its target. */
   operand16 = false;
-  /** Whether the target is absolute (JMPABS): then `absoluteLow` and `absoluteHigh` are its halves. */
+  /** Whether the target is absolute (JMPABS); its halves are `absoluteLow` and `absoluteHigh`. */
   absolute = false;
   /** Bits 31:0 of an absolute target, as a signed integer. */
   absoluteLow = 0;
@@ -279,10 +279,10 @@ export class InsnDecoder {
    * Decodes one instruction.
    *
    * @param bytes Memory with the instruction.
-   * @param at Offset of its first byte.
-   * @param end Offset after the last byte that may be read.
+   * @param at Offset of the instruction's first byte.
+   * @param end Offset after the last readable byte.
    * @param mode Width of the code in bits.
-   * @returns Its length in bytes; 0 if `end` comes before its end; -1 if it is not an instruction.
+   * @returns The length in bytes; 0 if the instruction exceeds `end`; -1 if it is invalid.
    */
   decode(bytes: Uint8Array, at: number, end: number, mode: InsnMode): number {
     this.kind = OTHER;
@@ -297,12 +297,12 @@ export class InsnDecoder {
     return to <= end ? to - at : 0;
   }
 
-  /** Result at the end of the available bytes: they are too few, or the instruction is too long. */
+  /** Returns the result at the end of the available bytes: 0, or -1 if the instruction is already too long. */
   private short(start: number): number {
     return this.limit - start === MAX_LENGTH ? -1 : 0;
   }
 
-  /** Offset after the instruction, or 0 or -1 as `decode` has them. */
+  /** Returns the offset after the instruction, or 0 or -1 like `decode`. */
   private walk(start: number, mode: InsnMode): number {
     const { bytes, limit } = this;
     let prefixes = 0;
@@ -330,7 +330,7 @@ export class InsnDecoder {
       if ((next & 0x1f) >= 8) return this.vex(start, at, byte, mode, prefixes);
     }
     if (mode === 64 && byte === 0xd5) {
-      // REX2: a payload, then an opcode of the first map or, with bit 7, of the second.
+      // REX2: a payload, then an opcode of the first map or, with bit 7, of the second map.
       if (at + 1 >= limit) return this.short(start);
       const rex2 = 0x40 | next & 0x0f | (next & 0x40) >> 4;
       const opcode = bytes[at + 1] as number;
@@ -339,8 +339,8 @@ export class InsnDecoder {
         if (at + 10 > limit) return this.short(start);
         this.kind = JMP;
         this.absolute = true;
-        this.absoluteLow = word(bytes, at + 2);
-        this.absoluteHigh = word(bytes, at + 6);
+        this.absoluteLow = readWord(bytes, at + 2);
+        this.absoluteHigh = readWord(bytes, at + 6);
         return at + 10;
       }
       return this.opcode0(start, at + 2, opcode, mode, prefixes, rex2);
@@ -348,7 +348,7 @@ export class InsnDecoder {
     return this.opcode0(start, at, byte, mode, prefixes, rex);
   }
 
-  /** After the prefixes, in the first map. */
+  /** Decodes an opcode of the first map, after the prefixes. */
   private opcode0(
     start: number,
     at: number,
@@ -373,7 +373,7 @@ export class InsnDecoder {
     return this.operands(start, at, flags, mode, prefixes, rex);
   }
 
-  /** After 0F. */
+  /** Decodes an opcode after 0F. */
   private escape(
     start: number,
     at: number,
@@ -397,7 +397,7 @@ export class InsnDecoder {
     return this.opcode1(start, at + 1, opcode, mode, prefixes, rex);
   }
 
-  /** In the map after 0F. */
+  /** Decodes an opcode of the second map, after 0F. */
   private opcode1(
     start: number,
     at: number,
@@ -414,7 +414,7 @@ export class InsnDecoder {
       const modrm = this.bytes[at] as number;
       switch (opcode) {
         case 0x01:
-          this.kind = system(modrm, prefixes);
+          this.kind = systemKind(modrm, prefixes);
           break;
         case 0x20:
         case 0x21:
@@ -422,7 +422,7 @@ export class InsnDecoder {
         case 0x23:
         case 0x24:
         case 0x26:
-          // Control and debug registers: the operand is a register whatever ModRM.mod is.
+          // Control and debug registers: the operand is a register for any ModRM.mod.
           if (opcode === 0x22 && (modrm & 0x38) === 0x18 && (rex & 4) === 0) this.kind = MOV_CR3;
           return at + 1;
         case 0x78:
@@ -436,7 +436,7 @@ export class InsnDecoder {
     return this.operands(start, at, flags, mode, prefixes, rex);
   }
 
-  /** VEX (C4, C5), EVEX (62) and XOP (8F): `at` is the offset of the byte after the first. */
+  /** Decodes VEX (C4, C5), EVEX (62) and XOP (8F); `at` is the offset of the second byte. */
   private vex(start: number, at: number, byte: number, mode: InsnMode, prefixes: number): number {
     const { bytes, limit } = this;
     const payload = byte === 0xc5 ? 1 : byte === 0x62 ? 3 : 2;
@@ -470,7 +470,7 @@ export class InsnDecoder {
     );
   }
 
-  /** Offset after the operands that start at `at`. */
+  /** Returns the offset after the operands, which start at `at`. */
   private operands(
     start: number,
     at: number,
@@ -562,14 +562,14 @@ export class InsnDecoder {
   }
 }
 
-/** Four bytes, little-endian. */
-function word(bytes: Uint8Array, at: number): number {
+/** Reads four bytes, little-endian. */
+function readWord(bytes: Uint8Array, at: number): number {
   return (bytes[at] as number) | (bytes[at + 1] as number) << 8 |
     (bytes[at + 2] as number) << 16 | (bytes[at + 3] as number) << 24;
 }
 
-/** Kind of 0F 01 with a ModRM byte without a memory operand. */
-function system(modrm: number, prefixes: number): InsnKind {
+/** Returns the kind of 0F 01 with a ModRM byte without memory operand. */
+function systemKind(modrm: number, prefixes: number): InsnKind {
   switch (modrm) {
     case 0xc1:
       return VM_CALL;

@@ -12,7 +12,7 @@ const ICED = await loadIced();
 type Iced = NonNullable<typeof ICED>;
 const NO_ICED = ICED === undefined ? "iced-x86 cannot be loaded" : undefined;
 
-/** Compares with iced at every offset; returns how many instructions were compared. */
+/** Compares with iced at every offset; returns the number of compared instructions. */
 function compare(iced: Iced, bytes: Uint8Array, mode: InsnMode): number {
   const base = 0x10_0000;
   const theirs = new iced.Decoder(mode, bytes, 0);
@@ -44,64 +44,72 @@ function compare(iced: Iced, bytes: Uint8Array, mode: InsnMode): number {
   return compared;
 }
 
-Deno.test("InsnDecoder agrees with iced-x86 at every byte of real code", ignored(NO_ICED), () => {
-  let compared = 0;
-  for (const path of LIBRARIES) {
-    if (!existsSync(path)) {
-      console.log(`not compared: ${path} is not here`);
-      continue;
+Deno.test(
+  "InsnDecoder: every byte of real code gives the kind and length of iced-x86",
+  ignored(NO_ICED),
+  () => {
+    let compared = 0;
+    for (const path of LIBRARIES) {
+      if (!existsSync(path)) {
+        console.log(`not compared: ${path} is not here`);
+        continue;
+      }
+      const bytes = Deno.readFileSync(path).subarray(0, 1 << 20);
+      compared += compare(ICED as Iced, bytes, 64);
     }
-    const bytes = Deno.readFileSync(path).subarray(0, 1 << 20);
-    compared += compare(ICED as Iced, bytes, 64);
-  }
-  console.log(`${compared} instructions compared`);
-  assert(compared === 0 || compared > 500_000);
-});
+    console.log(`${compared} instructions compared`);
+    assert(compared === 0 || compared > 500_000);
+  },
+);
 
-Deno.test("InsnDecoder agrees with iced-x86 on random bytes in all modes", ignored(NO_ICED), () => {
-  // Beginnings that lead into each opcode map, before bytes of a linear congruential generator.
-  const starts = [
-    [0x0f],
-    [0x62, 0xf1],
-    [0x62, 0xf2],
-    [0x62, 0xf3],
-    [0x0f, 0x3a],
-    [0x0f, 0x38],
-    [0xc4, 0xe1],
-    [0xc4, 0xe2],
-    [0xc4, 0xe3],
-    [0xc5],
-    [0x66, 0x0f],
-    [0xf3, 0x0f],
-    [0xf2, 0x0f, 0x01],
-    [0x0f, 0x01],
-    [0xf3, 0x0f, 0x01],
-    [0x8f, 0xe8],
-    [0x8f, 0xe9],
-    [0x8f, 0xea],
-    [0x0f, 0x0f],
-    [0x66],
-    [0x67],
-    [0x66, 0x67],
-    [0x48],
-    [],
-  ];
-  let seed = 1;
-  for (const mode of [64, 32, 16] as const) {
-    const bytes = new Uint8Array(1 << 18);
-    for (let i = 0; i < bytes.length; i++) {
-      seed = Math.imul(seed, 1664525) + 1013904223 | 0;
-      bytes[i] = seed >>> 24;
+Deno.test(
+  "InsnDecoder: random bytes in all modes give the kind and length of iced-x86",
+  ignored(NO_ICED),
+  () => {
+    // Beginnings that lead into each opcode map, followed by pseudo-random bytes.
+    const starts = [
+      [0x0f],
+      [0x62, 0xf1],
+      [0x62, 0xf2],
+      [0x62, 0xf3],
+      [0x0f, 0x3a],
+      [0x0f, 0x38],
+      [0xc4, 0xe1],
+      [0xc4, 0xe2],
+      [0xc4, 0xe3],
+      [0xc5],
+      [0x66, 0x0f],
+      [0xf3, 0x0f],
+      [0xf2, 0x0f, 0x01],
+      [0x0f, 0x01],
+      [0xf3, 0x0f, 0x01],
+      [0x8f, 0xe8],
+      [0x8f, 0xe9],
+      [0x8f, 0xea],
+      [0x0f, 0x0f],
+      [0x66],
+      [0x67],
+      [0x66, 0x67],
+      [0x48],
+      [],
+    ];
+    let seed = 1;
+    for (const mode of [64, 32, 16] as const) {
+      const bytes = new Uint8Array(1 << 18);
+      for (let i = 0; i < bytes.length; i++) {
+        seed = Math.imul(seed, 1664525) + 1013904223 | 0;
+        bytes[i] = seed >>> 24;
+      }
+      for (let i = 0; i + 32 < bytes.length; i += 32) {
+        bytes.set(starts[(i >> 5) % starts.length] ?? [], i);
+      }
+      const compared = compare(ICED as Iced, bytes, mode);
+      assert(compared > 200_000, `${compared} compared`);
     }
-    for (let i = 0; i + 32 < bytes.length; i += 32) {
-      bytes.set(starts[(i >> 5) % starts.length] ?? [], i);
-    }
-    const compared = compare(ICED as Iced, bytes, mode);
-    assert(compared > 200_000, `${compared} compared`);
-  }
-});
+  },
+);
 
-Deno.test("InsnDecoder finds the instructions that objdump finds", async (t) => {
+Deno.test("InsnDecoder: real code gives the instructions of objdump", async (t) => {
   const path = LIBRARIES[0] as string;
   let text: string;
   try {
@@ -141,7 +149,7 @@ Deno.test("InsnDecoder finds the instructions that objdump finds", async (t) => 
   assert(compared > 20_000);
 });
 
-Deno.test("InsnDecoder: hand-checked bytes of newer instructions", () => {
+Deno.test("InsnDecoder: newer instructions have the expected kind and length", () => {
   const decoder = new InsnDecoder();
   const cases: [mode: InsnMode, hex: string, length: number, kind: InsnKind][] = [
     // JMPABS (APX): REX2 with payload 0, opcode A1, 64-bit target.
@@ -171,7 +179,7 @@ Deno.test("InsnDecoder: hand-checked bytes of newer instructions", () => {
     [32, "66 e8 01 00", 4, InsnKind.CALL],
     [16, "e8 01 00", 3, InsnKind.CALL],
     [16, "66 e8 01 00 00 00", 6, InsnKind.CALL],
-    // Cut short, and fifteen prefixes.
+    // An incomplete instruction, and fifteen prefixes.
     [64, "e8 01 00 00", 0, InsnKind.CALL],
     [64, "66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 90", -1, InsnKind.OTHER],
   ];

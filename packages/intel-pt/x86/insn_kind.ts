@@ -1,9 +1,8 @@
 /**
- * Effect of an x86 instruction on control flow: the kinds that {@linkcode InsnDecoder.decode}
- * distinguishes.
+ * Kind of an x86 instruction by its effect on control flow; result of {@linkcode InsnDecoder.decode}.
  *
- * The kinds are those that Intel PT treats differently (Intel SDM, Volume 3, section "Change of Flow
- * Instruction (COFI) Tracing"); every instruction that continues with the next one is OTHER.
+ * Intel PT treats these kinds differently (Intel SDM, Volume 3, section "Change of Flow
+ * Instruction (COFI) Tracing"). Every instruction that continues with the next one is OTHER.
  *
  * @example
  * ```ts
@@ -17,7 +16,7 @@
  * ```
  */
 export const InsnKind = {
-  /** Goes on at the next instruction. */
+  /** Continues at the next instruction. */
   OTHER: 0,
   /** Conditional branch with a relative target: Jcc, JCXZ, LOOP. */
   JCC: 1,
@@ -49,9 +48,9 @@ export const InsnKind = {
   VM_ENTRY: 14,
   /** VMCALL. */
   VM_CALL: 15,
-  /** PTWRITE: makes a PTW packet. */
+  /** PTWRITE: causes a PTW packet. */
   PTWRITE: 16,
-  /** MOV to CR3: makes a PIP packet. */
+  /** MOV to CR3: causes a PIP packet. */
   MOV_CR3: 17,
 } as const;
 

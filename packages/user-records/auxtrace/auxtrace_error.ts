@@ -18,7 +18,7 @@ import {
 import { record, type RecordDeclaration } from "@perfdata/format/record";
 import { PERF_RECORD_AUXTRACE_ERROR } from "@perfdata/format/record-types";
 
-/** First `fmt` with `machine_pid`, `vcpu`, and a message of fixed size. */
+/** First `fmt` with `machine_pid`, `vcpu` and a message of fixed size. */
 const FMT_GUEST = 2;
 
 const message: Codec<string> = chars(64);
@@ -54,8 +54,7 @@ const AUXTRACE_ERROR_FIELDS = {
 export type AuxtraceError = StructValue<typeof AUXTRACE_ERROR_FIELDS>;
 
 /**
- * AUXTRACE_ERROR: where a decoder lost its way in an AUX area trace; `perf inject --itrace` leaves
- * them after.
+ * AUXTRACE_ERROR: a decoding error in an AUX area trace. `perf inject --itrace` writes these records.
  */
 export const AUXTRACE_ERROR: RecordDeclaration<"AUXTRACE_ERROR", AuxtraceError> = record(
   PERF_RECORD_AUXTRACE_ERROR,

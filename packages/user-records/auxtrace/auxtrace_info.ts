@@ -30,7 +30,7 @@ import { pmuTypePriv } from "../auxtrace_info/pmu_type.ts";
 import type { PrivCodec } from "../auxtrace_info/words.ts";
 import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/record-types";
 
-/** `type` of a trace that has no decoder. */
+/** `type` of a trace without a decoder. */
 export const PERF_AUXTRACE_UNKNOWN = 0;
 /** `type` of an Intel PT trace. */
 export const PERF_AUXTRACE_INTEL_PT = 1;
@@ -59,26 +59,26 @@ export const PERF_AUXTRACE_NAMES: Readonly<Record<number, string>> = {
   [PERF_AUXTRACE_VPA_DTL]: "VPA_DTL",
 };
 
-/** The declarations of the words, by the type of the trace. */
+/** Declarations of the words, by type of trace. */
 const PRIV_KINDS: readonly {
   readonly type: number;
   readonly codec: PrivCodec<unknown>;
-  /** Bytes of all words, where only these are of the kind. */
+  /** Size of all words in bytes, if the declaration applies only to this size. */
   readonly size?: number;
-  /** The least first word. */
+  /** Minimum of the first word, if the declaration depends on it. */
   readonly first?: bigint;
 }[] = [
   { type: PERF_AUXTRACE_INTEL_PT, codec: intelPtPriv },
   { type: PERF_AUXTRACE_INTEL_BTS, codec: intelBtsPriv },
   { type: PERF_AUXTRACE_CS_ETM, codec: csEtmPriv },
-  // Version 1 is known by its length only; simpleperf has a version 1 of its own.
+  // Version 1 is recognized by its length; simpleperf has its own version 1, which is longer.
   { type: PERF_AUXTRACE_ARM_SPE, codec: armSpePrivV1, size: armSpePrivV1.least },
   { type: PERF_AUXTRACE_ARM_SPE, codec: armSpePrivV2, first: 2n },
   { type: PERF_AUXTRACE_HISI_PTT, codec: pmuTypePriv },
   { type: PERF_AUXTRACE_VPA_DTL, codec: pmuTypePriv },
 ];
 
-/** The declaration of the words of a trace, where they are long enough for what it needs. */
+/** Returns the declaration of a trace's words; `undefined` if they are too short for it. */
 function kindOf(type: unknown, size: number, first: () => bigint): PrivCodec<unknown> | undefined {
   return PRIV_KINDS.find((kind) =>
     kind.type === type && size >= kind.codec.least && (kind.size ?? size) === size &&
@@ -89,7 +89,7 @@ function kindOf(type: unknown, size: number, first: () => bigint): PrivCodec<unk
 const words = array(x64, "rest");
 const { shape: _, ...shown } = words;
 
-/** The words as they are. A trace gets their names. */
+/** Decodes the words as numbers; reports them to a trace by name. */
 const priv: Codec<bigint[]> = {
   ...shown,
   alternatives: [
@@ -128,9 +128,9 @@ const AUXTRACE_INFO_FIELDS = {
 export type AuxtraceInfo = StructValue<typeof AUXTRACE_INFO_FIELDS>;
 
 /**
- * AUXTRACE_INFO: what a decoder has to know of an AUX area trace.
+ * AUXTRACE_INFO: properties of an AUX area trace that its decoder needs.
  *
- * {@link intelPtInfo} and its likes give the words their names.
+ * {@link intelPtInfo} and the functions for other traces decode the words by name.
  */
 export const AUXTRACE_INFO: RecordDeclaration<"AUXTRACE_INFO", AuxtraceInfo> = record(
   PERF_RECORD_AUXTRACE_INFO,
@@ -138,9 +138,9 @@ export const AUXTRACE_INFO: RecordDeclaration<"AUXTRACE_INFO", AuxtraceInfo> = r
   struct("perf_record_auxtrace_info", AUXTRACE_INFO_FIELDS),
 );
 
-/** How the words came out of a file. */
+/** Options of {@link intelPtInfo} and {@link privWords}. */
 export interface PrivOptions {
-  /** Byte order of the file, in which a text among the words lies; little-endian by default. */
+  /** Byte order of the file, for text among the words; little-endian by default. */
   readonly littleEndian?: boolean;
 }
 
@@ -158,11 +158,11 @@ function view<T>(
 }
 
 /**
- * The `priv` words of an Intel PT trace by name.
+ * Decodes the `priv` words of an Intel PT trace by name.
  *
  * @param info The body of an AUXTRACE_INFO record.
  * @param options Byte order of the file, for the address filter among the words.
- * @returns `undefined` if the trace is of another type, or has fewer than the 10 words that the
+ * @returns `undefined` if the trace has another type, or fewer than the 10 words that the
  * first perf with Intel PT wrote.
  *
  * @example
@@ -184,7 +184,7 @@ export function intelPtInfo(
 }
 
 /**
- * The `priv` words of an Intel BTS trace by name (tools/perf/util/intel-bts.h); `undefined` for a trace
+ * Decodes the `priv` words of an Intel BTS trace by name (tools/perf/util/intel-bts.h); `undefined` for a trace
  * of another type.
  *
  * @param info The body of an AUXTRACE_INFO record.
@@ -203,7 +203,7 @@ export function intelBtsInfo(info: AuxtraceInfo): IntelBtsInfo | undefined {
 }
 
 /**
- * The `priv` words of a CoreSight trace by name (tools/perf/util/cs-etm.h); `undefined` for a trace of
+ * Decodes the `priv` words of a CoreSight trace by name (tools/perf/util/cs-etm.h); `undefined` for a trace of
  * another type.
  *
  * @param info The body of an AUXTRACE_INFO record.
@@ -213,10 +213,10 @@ export function csEtmInfo(info: AuxtraceInfo): CsEtmInfo | undefined {
 }
 
 /**
- * The `priv` words of an Arm SPE trace by name (tools/perf/util/arm-spe.h); `undefined` for a trace of
+ * Decodes the `priv` words of an Arm SPE trace by name (tools/perf/util/arm-spe.h); `undefined` for a trace of
  * another type.
  *
- * Version 2 has a `header_version`, version 1 has not.
+ * The result has a `header_version` if the trace has version 2.
  *
  * @param info The body of an AUXTRACE_INFO record.
  */
@@ -231,13 +231,13 @@ export function armSpeInfo(info: AuxtraceInfo): ArmSpeInfoV1 | ArmSpeInfoV2 | un
 }
 
 /**
- * The `priv` words that say what `value` says: the inverse of {@link intelPtInfo} and its likes.
+ * Encodes `priv` words from their named values: the inverse of {@link intelPtInfo} and the functions for other traces.
  *
- * @param kind Which words: `intelPtPriv`, `intelBtsPriv`, `csEtmPriv`, `armSpePrivV1` or
+ * @param kind Codec of the words: `intelPtPriv`, `intelBtsPriv`, `csEtmPriv`, `armSpePrivV1` or
  * `armSpePrivV2`.
  * @param value The words by name.
- * @param options Byte order of the file that they are for.
- * @throws {PerfDataError} If the value is not a whole number of words.
+ * @param options Byte order of the file to be written.
+ * @throws {PerfDataError} If the encoded size is not a multiple of 8.
  *
  * @example
  * ```ts

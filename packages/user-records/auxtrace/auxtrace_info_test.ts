@@ -19,7 +19,7 @@ const FIRST_PT = [6n, 31n, 1789569706n, 0xffff_fff8_6343_cb91n, 1n, 0x400n, 0x80
 const LATER_PT = [0x200n, 0x3c000n, 100n, 2n, 2n, 12n];
 const ETMV4_V0 = [0x40n, 0x10n, 0x28000ea1n, 0x4100f421n, 0x20001088n, 0n, 0xccn];
 
-Deno.test("AUXTRACE_INFO: the words are as they are, whatever the type", () => {
+Deno.test("AUXTRACE_INFO: a record of any type decodes to its words", () => {
   for (const type of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {
     check(AUXTRACE_INFO, layout().u32(type, 0).u64(5, 6), { body: { type, priv: [5n, 6n] } });
   }
@@ -29,7 +29,7 @@ Deno.test("AUXTRACE_INFO: the words are as they are, whatever the type", () => {
   });
 });
 
-Deno.test("AUXTRACE_INFO: Intel PT as the first perf with it wrote it, and without enough words", () => {
+Deno.test("intelPtInfo: the 10 words of the first perf are decoded, fewer give undefined", () => {
   const first = {
     pmu_type: 6n,
     time_shift: 31n,
@@ -57,7 +57,7 @@ Deno.test("AUXTRACE_INFO: Intel PT as the first perf with it wrote it, and witho
   assertEquals(intelPtInfo({ type: 2, priv: FIRST_PT }), undefined);
 });
 
-Deno.test("AUXTRACE_INFO: Intel PT with an address filter, in both byte orders", () => {
+Deno.test("intelPtInfo: an address filter is decoded, in both byte orders", () => {
   const filter = "filter 0x1000/0x20@/bin/true";
   const bytes = new TextEncoder().encode(filter);
   for (const littleEndian of [true, false]) {
@@ -75,14 +75,14 @@ Deno.test("AUXTRACE_INFO: Intel PT with an address filter, in both byte orders",
   }
 });
 
-Deno.test("AUXTRACE_INFO: a filter that is longer than the record is none", () => {
+Deno.test("intelPtInfo: a filter longer than the record is ignored", () => {
   const priv = [...FIRST_PT, ...LATER_PT, 0xffff_ffff_ffff_ffffn, 0x41n, 0x42n];
   const info = intelPtInfo({ type: 1, priv });
   assertEquals(info?.filter, undefined);
   assertEquals([info?.cap_event_trace, info?.rest], [0x41n, [0x42n]]);
 });
 
-Deno.test("AUXTRACE_INFO: Intel BTS", () => {
+Deno.test("intelBtsInfo: words are decoded by name", () => {
   assertEquals(intelBtsInfo({ type: 2, priv: [7n, 31n, 829n, 5n, 1n, 0n] }), {
     pmu_type: 7n,
     time_shift: 31n,
@@ -93,7 +93,7 @@ Deno.test("AUXTRACE_INFO: Intel BTS", () => {
   });
 });
 
-Deno.test("AUXTRACE_INFO: Arm SPE, both versions, and what is neither", () => {
+Deno.test("armSpeInfo: both versions are decoded, other words give undefined", () => {
   assertEquals(armSpeInfo({ type: 4, priv: [8n, 1n] }), { pmu_type: 8n, per_cpu_mmaps: 1n });
   const magic = 0x1010_1010_1010_1010n;
   const none = 0xffff_ffff_ffff_ffffn;
@@ -117,11 +117,11 @@ Deno.test("AUXTRACE_INFO: Arm SPE, both versions, and what is neither", () => {
       { magic, cpu: 1n, nr_params: 3n, midr: 0x410f_d850n, pmu_type: none, cap_min_ival: 0n },
     ],
   });
-  // What simpleperf writes: a version 1 that is longer than that of perf.
+  // simpleperf writes a version 1 that is longer than perf's.
   assertEquals(armSpeInfo({ type: 4, priv: [1n, 3n, 4n, 0n, 1n] }), undefined);
 });
 
-Deno.test("AUXTRACE_INFO: CoreSight version 0 has blocks of fixed size", () => {
+Deno.test("csEtmInfo: version 0 has blocks of fixed size", () => {
   const etmv3 = 0x3030_3030_3030_3030n;
   const etmv4 = 0x4040_4040_4040_4040n;
   const info = csEtmInfo({
@@ -149,7 +149,7 @@ Deno.test("AUXTRACE_INFO: CoreSight version 0 has blocks of fixed size", () => {
   });
 });
 
-Deno.test("AUXTRACE_INFO: CoreSight since version 1 has blocks that say their size", () => {
+Deno.test("csEtmInfo: later versions have blocks with a length word", () => {
   const ete = 0x5050_5050_5050_5050n;
   const priv = [2n, 0x8_0000_0003n, 1n, ete, 0n, 10n, ...ETMV4_V0, 0x47715a13n, 1n, 99n]
     .concat([0x6060n, 5n, 1n, 77n]) // a macrocell of the future
@@ -176,7 +176,7 @@ Deno.test("AUXTRACE_INFO: CoreSight since version 1 has blocks that say their si
   assertEquals(info?.rest, [ete, 6n, 8n, 1n]);
 });
 
-Deno.test("AUXTRACE_INFO: who watches the decode hears the words' names", () => {
+Deno.test("AUXTRACE_INFO: a trace receives the words by name", () => {
   const pt = layout().u32(1, 0).u64(...FIRST_PT, ...LATER_PT, 3).text("x y", 8).u64(0);
   assertEquals(fieldNames(AUXTRACE_INFO, pt), [
     "type",
@@ -221,7 +221,7 @@ Deno.test("AUXTRACE_INFO: who watches the decode hears the words' names", () => 
   ]);
 });
 
-Deno.test("AUXTRACE_INFO: the words come back from their names, whatever they are", () => {
+Deno.test("privWords: restores any words from their names", () => {
   const word = fc.oneof(
     fc.bigInt({ min: 0n, max: 9n }),
     fc.constantFrom(

@@ -1,7 +1,7 @@
 import { AUXTRACE } from "./auxtrace.ts";
 import { check, layout } from "../hand_testing.ts";
 
-Deno.test("AUXTRACE: of a CPU and of a thread", () => {
+Deno.test("AUXTRACE: records of a CPU and of a thread are decoded", () => {
   check(
     AUXTRACE,
     layout().u64(0x2fd0).u64(0x10000).u64(0xbc4cd519a6n).u32(3, -1, 7, 0),

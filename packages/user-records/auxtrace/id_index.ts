@@ -42,7 +42,7 @@ const ID_INDEX_FIELDS = {
     array(idIndexEntry, countedBy("nr")) as Codec<IdIndexEntry[]>,
     "One for each counter.",
   ],
-  entries_2: [ // There where the record is long enough for it; nothing else says so.
+  entries_2: [ // Present if the record is long enough for it; there is no flag.
     optional(array(struct("id_index_entry_2", ENTRY_2_FIELDS), countedBy("nr"))) as OptionalCodec<
       StructValue<typeof ENTRY_2_FIELDS>[]
     >,
@@ -54,7 +54,7 @@ const ID_INDEX_FIELDS = {
 /** The body of ID_INDEX. */
 export type IdIndex = StructValue<typeof ID_INDEX_FIELDS>;
 
-/** ID_INDEX: which CPU, thread and ring buffer each event id belongs to. */
+/** ID_INDEX: CPU, thread and ring buffer of each event id. */
 export const ID_INDEX: RecordDeclaration<"ID_INDEX", IdIndex> = record(
   PERF_RECORD_ID_INDEX,
   "ID_INDEX",

@@ -1,7 +1,7 @@
 import { check, layout } from "../hand_testing.ts";
 import { ID_INDEX } from "./id_index.ts";
 
-Deno.test("ID_INDEX: entries", () => {
+Deno.test("ID_INDEX: entries are decoded", () => {
   check(ID_INDEX, layout().u64(2).u64(5, 0, 3, -1).u64(6, 1, -1, 4711), {
     body: {
       entries: [
@@ -12,7 +12,7 @@ Deno.test("ID_INDEX: entries", () => {
   });
 });
 
-Deno.test("ID_INDEX: a second array is about guests", () => {
+Deno.test("ID_INDEX: a second array gives the guests", () => {
   check(
     ID_INDEX,
     layout().u64(2).u64(5, 0, 3, 77).u64(6, 1, 2, 78)
@@ -29,7 +29,7 @@ Deno.test("ID_INDEX: a second array is about guests", () => {
   );
 });
 
-Deno.test("ID_INDEX: half a second array is no array", () => {
+Deno.test("ID_INDEX: an incomplete second array is kept as tail", () => {
   check(ID_INDEX, layout().u64(1).u64(5, 0, 3, 77).u64(9), {
     body: { entries: [{ id: 5n, idx: 0n, cpu: 3n, tid: 77n }] },
     tail: layout().u64(9).bytes(true),

@@ -10,7 +10,7 @@ import {
 } from "@perfdata/format/struct";
 import { cpuBlocks, type PrivCodec, restWords } from "./words.ts";
 
-/** First word of the block of a CPU. */
+/** First word of a CPU's block. */
 export const ARM_SPE_CPU_MAGIC = 0x1010_1010_1010_1010n;
 
 const V1_FIELDS = {
@@ -41,7 +41,7 @@ const CPU_FIELDS = {
   rest: restWords,
 } as const;
 
-/** Words of a CPU for Arm SPE. */
+/** Words of a CPU in an Arm SPE trace. */
 export type ArmSpeCpu = StructValue<typeof CPU_FIELDS>;
 
 const cpuBlock: StructCodec<typeof CPU_FIELDS> = struct("arm_spe_cpu", CPU_FIELDS);
@@ -61,9 +61,9 @@ const V2_FIELDS = {
   rest: restWords,
 } as const;
 
-/** How an Arm SPE trace was made, version 1: no word on single CPUs. */
+/** Settings of an Arm SPE trace, version 1: nothing about single CPUs. */
 export type ArmSpeInfoV1 = StructValue<typeof V1_FIELDS>;
-/** How an Arm SPE trace was made, version 2 (Linux 6.13). */
+/** Settings of an Arm SPE trace, version 2 (Linux 6.13). */
 export type ArmSpeInfoV2 = StructValue<typeof V2_FIELDS>;
 
 /** The two words of Arm SPE, version 1 (`tools/perf/util/arm-spe.h`). */

@@ -82,7 +82,7 @@ const ETE_FIELDS = {
 
 const REST_FIELDS = { rest: restWords } as const;
 
-/** Words of a CPU for CoreSight; the registers depend on `magic`. */
+/** Words of a CPU in a CoreSight trace; the registers depend on `magic`. */
 export type CsEtmCpu =
   & StructValue<typeof COMMON_FIELDS>
   & Partial<StructValue<typeof COUNT_FIELDS>>
@@ -122,7 +122,7 @@ const unknown: Codec<CsEtmCpu> = struct("cs_etm", {
   ...REST_FIELDS,
 });
 
-/** Version 0 knows two kinds of fixed size, later ones blocks that say how long they are. */
+/** Version 0 has two kinds of blocks of fixed size; later versions have blocks with a length word. */
 const CPU_BLOCKS: readonly BlockKind<CsEtmCpu>[] = [
   {
     test: { field: "header_version", is: 0n },
@@ -162,7 +162,7 @@ const CS_ETM_FIELDS = {
   rest: restWords,
 } as const;
 
-/** How a CoreSight trace was made. */
+/** Settings of a CoreSight trace. */
 export type CsEtmInfo = StructValue<typeof CS_ETM_FIELDS>;
 
 /** The words of CoreSight, versions 0 to 2 (`tools/perf/util/cs-etm.h`). */

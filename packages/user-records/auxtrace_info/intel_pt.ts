@@ -67,7 +67,7 @@ const INTEL_PT_FIELDS = {
 } as const;
 
 /**
- * Settings of an Intel PT trace; words that the recording perf did not know are missing.
+ * Settings of an Intel PT trace; words that the recording perf did not write are missing.
  *
  * Time in ns at a TSC value: `time_zero + (tsc * time_mult >> time_shift)`.
  */

@@ -1,5 +1,5 @@
 /**
- * AUXTRACE_INFO: the hardware that wrote a trace, and the words that each kind adds.
+ * AUXTRACE_INFO: type of the hardware that wrote a trace, and the words of each type.
  *
  * @module
  */

@@ -15,41 +15,41 @@ import {
 } from "@perfdata/format/struct";
 import { type StructContext } from "@perfdata/format/cursor";
 
-/** The words after the named ones: those of a later perf, or a number that disagrees with their count. */
+/** Words after the named ones: of a later perf, or beyond a count that disagrees. */
 export const restWords: OptionalCodec<bigint[]> = doc(
   "Words that have no name here.",
   optional(array(u64, "rest")),
 );
 
-/** Codec of one kind of `priv` words, with the fewest bytes that it needs. */
+/** Codec of one kind of `priv` words. */
 export interface PrivCodec<T> extends Codec<T> {
-  /** Bytes without which the words are not of this kind. */
+  /** Minimum size of words of this kind, in bytes. */
   readonly least: number;
 }
 
-/** A kind of the blocks that {@link cpuBlocks} declares. */
+/** Declarations of the blocks under a condition, for {@link cpuBlocks}. */
 export interface BlockKind<T> {
-  /** Whether the blocks are of this kind, as the fields before them say. */
+  /** Condition on earlier fields. */
   readonly test: Test;
-  /** The declarations of the blocks by their first word. */
+  /** Declarations of blocks by their first word. */
   readonly blocks: readonly {
     readonly magic: bigint;
     readonly codec: Codec<T>;
-    /** Bytes of the block; where not given, its third word says how many words follow. */
+    /** Size of the block in bytes. By default, its third word is the number of words that follow. */
     readonly size?: number;
   }[];
-  /** The declaration of blocks that begin with another word; without it they are no blocks. */
+  /** Declaration of blocks with another first word; without it, such words are no blocks. */
   readonly otherwise?: Codec<T>;
 }
 
-/** Bytes up to the word that says how many words follow it. */
+/** Offset after a block's third word, from which the counted words follow. */
 const COUNTED_FROM = 24;
 
 /**
- * Declares the blocks of words that some traces have for each CPU, as many as there are whole ones.
+ * Declares the blocks of words that some traces have for each CPU; stops at an incomplete block.
  *
- * @param count How many blocks the fields before announce.
- * @param kinds The kinds of blocks; the first whose condition holds counts.
+ * @param count Number of blocks, from the fields before.
+ * @param kinds Declarations of blocks; the first one whose condition holds applies.
  */
 export function cpuBlocks<T extends { readonly magic: bigint }>(
   count: Count,
@@ -97,8 +97,8 @@ export function cpuBlocks<T extends { readonly magic: bigint }>(
 }
 
 /**
- * Text whose length is in a field before it, NUL-terminated and padded to words; missing where its
- * length is 0 or does not fit.
+ * Declares text with its length in an earlier field, NUL-terminated and padded to words. It is absent if the
+ * length is 0 or exceeds the record.
  */
 export function countedText(field: string): OptionalCodec<string> {
   const countIn = counterOf({ field }, 1);

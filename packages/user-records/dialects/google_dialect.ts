@@ -14,7 +14,7 @@ import { HEADER_BUILD_ID } from "../header/header_build_id.ts";
 import { HEADER_EVENT_TYPE } from "../header/header_event_type.ts";
 import { HEADER_TRACING_DATA } from "../header/header_tracing_data.ts";
 
-/** The names of the features for which the dialect has records. */
+/** Names of the features for which the dialect has records. */
 export type GoogleFeatureName =
   | "HOSTNAME"
   | "OSRELEASE"
@@ -30,14 +30,14 @@ export type GoogleFeatureName =
   | "NUMA_TOPOLOGY"
   | "PMU_MAPPINGS";
 
-/** A feature as a record of its own. */
+/** Declaration of a record that contains a feature. */
 type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
   `HEADER_${N}`,
   FeatureOf<N>["value"]
 >;
 
 /**
- * The feature that a record of the dialect is, by its type; `undefined` if it is none.
+ * Returns the id of the feature in a record of the dialect; `undefined` for other record types.
  *
  * @example
  * ```ts
@@ -54,8 +54,8 @@ export function googleFeatureId(type: number): number | undefined {
   return isOne ? type - GOOGLE_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME : undefined;
 }
 
-/** The declaration of a feature, as that of a record of its own. */
-function feature<const N extends GoogleFeatureName>(
+/** Declares the record of a feature. */
+function featureRecord<const N extends GoogleFeatureName>(
   type: number,
   name: N,
 ): FeatureRecord<N> {
@@ -66,12 +66,12 @@ function feature<const N extends GoogleFeatureName>(
 }
 
 /**
- * perf's own records as a perf of Google's wrote them into pipe streams before Linux had
- * HEADER_FEATURE: types 69 to 81 are features one by one. The layouts are those of the feature
+ * perf's own records in pipe streams of an old perf of Google's, which wrote them before Linux had
+ * HEADER_FEATURE: each of the types 69 to 81 is a feature. The layouts are those of the feature
  * sections (`src/quipper/kernel/perf_internals.h` of google/perf_data_converter).
  *
- * Nothing in a stream says so. `PerfDataReader.isGoogleDialect` decides by the first record of type
- * 69, which is no ID_INDEX; only then are these to be used, in place of `USER_RECORDS`.
+ * The stream does not state its dialect. `PerfDataReader.isGoogleDialect` decides by the first record of type
+ * 69, if it is not an ID_INDEX; only then do these replace `USER_RECORDS`.
  */
 export const GOOGLE_RECORDS = [
   HEADER_ATTR,
@@ -79,17 +79,17 @@ export const GOOGLE_RECORDS = [
   HEADER_TRACING_DATA,
   HEADER_BUILD_ID,
   FINISHED_ROUND,
-  feature(69, "HOSTNAME") as FeatureRecord<"HOSTNAME">,
-  feature(70, "OSRELEASE") as FeatureRecord<"OSRELEASE">,
-  feature(71, "VERSION") as FeatureRecord<"VERSION">,
-  feature(72, "ARCH") as FeatureRecord<"ARCH">,
-  feature(73, "NRCPUS") as FeatureRecord<"NRCPUS">,
-  feature(74, "CPUDESC") as FeatureRecord<"CPUDESC">,
-  feature(75, "CPUID") as FeatureRecord<"CPUID">,
-  feature(76, "TOTAL_MEM") as FeatureRecord<"TOTAL_MEM">,
-  feature(77, "CMDLINE") as FeatureRecord<"CMDLINE">,
-  feature(78, "EVENT_DESC") as FeatureRecord<"EVENT_DESC">,
-  feature(79, "CPU_TOPOLOGY") as FeatureRecord<"CPU_TOPOLOGY">,
-  feature(80, "NUMA_TOPOLOGY") as FeatureRecord<"NUMA_TOPOLOGY">,
-  feature(81, "PMU_MAPPINGS") as FeatureRecord<"PMU_MAPPINGS">,
+  featureRecord(69, "HOSTNAME") as FeatureRecord<"HOSTNAME">,
+  featureRecord(70, "OSRELEASE") as FeatureRecord<"OSRELEASE">,
+  featureRecord(71, "VERSION") as FeatureRecord<"VERSION">,
+  featureRecord(72, "ARCH") as FeatureRecord<"ARCH">,
+  featureRecord(73, "NRCPUS") as FeatureRecord<"NRCPUS">,
+  featureRecord(74, "CPUDESC") as FeatureRecord<"CPUDESC">,
+  featureRecord(75, "CPUID") as FeatureRecord<"CPUID">,
+  featureRecord(76, "TOTAL_MEM") as FeatureRecord<"TOTAL_MEM">,
+  featureRecord(77, "CMDLINE") as FeatureRecord<"CMDLINE">,
+  featureRecord(78, "EVENT_DESC") as FeatureRecord<"EVENT_DESC">,
+  featureRecord(79, "CPU_TOPOLOGY") as FeatureRecord<"CPU_TOPOLOGY">,
+  featureRecord(80, "NUMA_TOPOLOGY") as FeatureRecord<"NUMA_TOPOLOGY">,
+  featureRecord(81, "PMU_MAPPINGS") as FeatureRecord<"PMU_MAPPINGS">,
 ] as const;

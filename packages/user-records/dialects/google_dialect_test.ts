@@ -8,7 +8,7 @@ function declaration(type: number): typeof GOOGLE_RECORDS[number] {
   return found;
 }
 
-Deno.test("Google's dialect: features as records of their own", () => {
+Deno.test("GOOGLE_RECORDS: records decode to features", () => {
   check(declaration(69), layout().u32(64).text("host", 64), { body: "host" });
   check(declaration(70), layout().u32(64).text("3.2.5", 64), { body: "3.2.5" });
   check(declaration(72), layout().u32(64).text("x86_64", 64), { body: "x86_64" });

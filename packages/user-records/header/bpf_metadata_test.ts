@@ -1,7 +1,7 @@
 import { BPF_METADATA } from "./bpf_metadata.ts";
 import { check, layout } from "../hand_testing.ts";
 
-Deno.test("BPF_METADATA: the name of a program and its variables", () => {
+Deno.test("BPF_METADATA: a program's name and variables are decoded", () => {
   check(
     BPF_METADATA,
     layout().text("bpf_prog_1e9b6ca9e8b5f2a1_hrtimer", 512).u64(2)

@@ -18,7 +18,7 @@ const HEADER_ATTR_FIELDS = {
 /** The body of HEADER_ATTR. */
 export type HeaderAttr = StructValue<typeof HEADER_ATTR_FIELDS>;
 
-/** HEADER_ATTR: an event of a pipe stream, where a file has its attr section. */
+/** HEADER_ATTR: an event of a pipe stream, which has no attr section. */
 export const HEADER_ATTR: RecordDeclaration<"HEADER_ATTR", HeaderAttr> = record(
   PERF_RECORD_HEADER_ATTR,
   "HEADER_ATTR",

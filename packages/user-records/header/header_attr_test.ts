@@ -3,7 +3,7 @@ import { emptyAttr, RecordCodec } from "@perfdata/format";
 import { check, layout, recordBytes } from "../hand_testing.ts";
 import { HEADER_ATTR } from "./header_attr.ts";
 
-Deno.test("HEADER_ATTR: an attr of the first size, then ids", () => {
+Deno.test("HEADER_ATTR: an attr of the first size and the ids are decoded", () => {
   check(
     HEADER_ATTR,
     layout().u32(1, 64).u64(2).u64(4000).u64(0x7).u64(0)
@@ -29,7 +29,7 @@ Deno.test("HEADER_ATTR: an attr of the first size, then ids", () => {
   );
 });
 
-Deno.test("HEADER_ATTR: an attr that is too short for its own size, and one too long", () => {
+Deno.test("HEADER_ATTR: an attr size that is too small or too large is an error", () => {
   const codec = new RecordCodec([HEADER_ATTR]);
   const located = (size: number) => {
     const decoded = codec.decode(recordBytes(64, 0, layout().u32(1, size).u64(0), true));

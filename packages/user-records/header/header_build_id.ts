@@ -47,7 +47,7 @@ const HEADER_BUILD_ID_FIELDS = {
 /** The body of HEADER_BUILD_ID. */
 export type HeaderBuildId = StructValue<typeof HEADER_BUILD_ID_FIELDS>;
 
-/** HEADER_BUILD_ID: which build a binary is, in a pipe stream. */
+/** HEADER_BUILD_ID: a binary and its build id, in a pipe stream. */
 export const HEADER_BUILD_ID: RecordDeclaration<"HEADER_BUILD_ID", HeaderBuildId> = record(
   PERF_RECORD_HEADER_BUILD_ID,
   "HEADER_BUILD_ID",

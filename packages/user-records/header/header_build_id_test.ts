@@ -4,14 +4,14 @@ import { HEADER_BUILD_ID } from "./header_build_id.ts";
 const SHA1 = "00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13";
 const build_id = Uint8Array.from({ length: 20 }, (_, i) => i);
 
-Deno.test("HEADER_BUILD_ID: of 20 bytes, as misc says nothing of a size", () => {
+Deno.test("HEADER_BUILD_ID: without the bit in misc, the build id has 20 bytes", () => {
   check(HEADER_BUILD_ID, layout().u32(-1).hex(SHA1).u32(0).text("/lib/libc.so.6", 64), {
     misc: 2,
     body: { pid: -1, build_id, filename: "/lib/libc.so.6" },
   });
 });
 
-Deno.test("HEADER_BUILD_ID: of the size that is given where misc says so", () => {
+Deno.test("HEADER_BUILD_ID: with the bit in misc, the build id has the recorded size", () => {
   const md5 = Uint8Array.from({ length: 20 }, (_, i) => i < 16 ? i + 1 : 0);
   check(
     HEADER_BUILD_ID,
@@ -20,7 +20,7 @@ Deno.test("HEADER_BUILD_ID: of the size that is given where misc says so", () =>
   );
 });
 
-Deno.test("HEADER_BUILD_ID: bytes that ought to be zero are kept", () => {
+Deno.test("HEADER_BUILD_ID: reserved bytes other than zero are kept", () => {
   check(HEADER_BUILD_ID, layout().u32(0).hex(SHA1).u8(7, 0, 0, 0).text("x", 8), {
     body: {
       pid: 0,

@@ -14,7 +14,7 @@ const HEADER_EVENT_TYPE_FIELDS = {
 /** The body of HEADER_EVENT_TYPE. */
 export type HeaderEventType = StructValue<typeof HEADER_EVENT_TYPE_FIELDS>;
 
-/** HEADER_EVENT_TYPE: the name of an event in a pipe stream of old perf. */
+/** HEADER_EVENT_TYPE: the name of an event, in a pipe stream of an old perf. */
 export const HEADER_EVENT_TYPE: RecordDeclaration<"HEADER_EVENT_TYPE", HeaderEventType> = record(
   PERF_RECORD_HEADER_EVENT_TYPE,
   "HEADER_EVENT_TYPE",

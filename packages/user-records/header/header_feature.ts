@@ -26,8 +26,8 @@ const HEADER_FEATURE_FIELDS = {
 export type HeaderFeature = StructValue<typeof HEADER_FEATURE_FIELDS>;
 
 /**
- * HEADER_FEATURE: a feature section in a pipe stream. One without data ends them, with a `feat_id`
- * past the last.
+ * HEADER_FEATURE: a feature section in a pipe stream. A record without data, with a `feat_id`
+ * beyond the last feature, ends them.
  */
 export const HEADER_FEATURE: RecordDeclaration<"HEADER_FEATURE", HeaderFeature> = record(
   PERF_RECORD_HEADER_FEATURE,

@@ -27,9 +27,9 @@ const HEADER_TRACING_DATA_FIELDS = {
 export type HeaderTracingData = StructValue<typeof HEADER_TRACING_DATA_FIELDS>;
 
 /**
- * HEADER_TRACING_DATA: the formats of the tracepoints in a pipe stream.
+ * HEADER_TRACING_DATA: the formats of the tracepoints, in a pipe stream.
  *
- * The data itself follows the record and is not part of the record's size.
+ * The data follows the record and is not included in its size.
  */
 export const HEADER_TRACING_DATA: RecordDeclaration<"HEADER_TRACING_DATA", HeaderTracingData> =
   record(

@@ -1,7 +1,7 @@
 import { check, layout } from "../hand_testing.ts";
 import { HEADER_TRACING_DATA } from "./header_tracing_data.ts";
 
-Deno.test("HEADER_TRACING_DATA: with and without the word for alignment, and with the data", () => {
+Deno.test("HEADER_TRACING_DATA: records with and without padding, and with data inside, are decoded", () => {
   check(HEADER_TRACING_DATA, layout().u32(0x1240, 0), { body: { size: 0x1240 } });
   check(HEADER_TRACING_DATA, layout().u32(0x1240), {
     body: { size: 0x1240, pad: new Uint8Array() },

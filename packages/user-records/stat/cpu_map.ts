@@ -29,7 +29,7 @@ export const PERF_CPU_MAP__MASK = 1;
 /** `type` of a CPU map that is a range. */
 export const PERF_CPU_MAP__RANGE_CPUS = 2;
 
-/** The number that stands for "any CPU" in a list of CPUs: -1 in 16 bits. */
+/** The 16-bit number that means "any CPU" in a list of CPUs: -1. */
 const ANY_CPU = 0xffff;
 
 const CPUS_FIELDS = {
@@ -63,14 +63,13 @@ const RANGE_FIELDS = {
   end_cpu: [u16, "Last CPU, inclusive."],
 } as const;
 
-/** The condition that the map is of a type. */
-function is(type: number): Test {
+function ifType(type: number): Test {
   return { field: "type", is: type };
 }
 
 /**
- * The fields of `perf_record_cpu_map_data`, which is packed: what depends on `type` begins 2 bytes
- * after it.
+ * The fields of `perf_record_cpu_map_data`. The structure is packed: the data begins 2 bytes
+ * after `type`, without padding.
  */
 export const CPU_MAP_DATA_FIELDS = {
   type: [
@@ -82,20 +81,23 @@ export const CPU_MAP_DATA_FIELDS = {
     "Selects the field that follows.",
   ],
   cpus_data: [
-    when(is(PERF_CPU_MAP__CPUS), struct("cpu_map_entries", CPUS_FIELDS)) as OptionalCodec<
+    when(ifType(PERF_CPU_MAP__CPUS), struct("cpu_map_entries", CPUS_FIELDS)) as OptionalCodec<
       StructValue<typeof CPUS_FIELDS>
     >,
     "The CPUs one by one.",
   ],
   mask_data: [
-    when(is(PERF_CPU_MAP__MASK), struct("perf_record_mask_cpu_map", MASK_FIELDS)) as OptionalCodec<
+    when(
+      ifType(PERF_CPU_MAP__MASK),
+      struct("perf_record_mask_cpu_map", MASK_FIELDS),
+    ) as OptionalCodec<
       StructValue<typeof MASK_FIELDS>
     >,
     "The CPUs as a bit mask.",
   ],
   range_cpu_data: [
     when(
-      is(PERF_CPU_MAP__RANGE_CPUS),
+      ifType(PERF_CPU_MAP__RANGE_CPUS),
       struct("perf_record_range_cpu_map", RANGE_FIELDS),
     ) as OptionalCodec<StructValue<typeof RANGE_FIELDS>>,
     "The CPUs as a range.",
@@ -112,9 +114,9 @@ export const cpuMapData: Codec<CpuMapData> = struct(
 );
 
 /**
- * The CPU numbers of a CPU map in ascending order, or in the order of its list; -1 is "any CPU".
+ * Lists the CPUs of a CPU map, in ascending order or in the order of its list; -1 means "any CPU".
  *
- * A map of a type that is not known has none.
+ * The list of a map of unknown type is empty.
  *
  * @param map A decoded CPU map.
  *
@@ -156,7 +158,7 @@ const CPU_MAP_FIELDS = {
 /** The body of CPU_MAP. */
 export type CpuMap = StructValue<typeof CPU_MAP_FIELDS>;
 
-/** CPU_MAP: the CPUs that perf was asked to record; {@link cpusOf} lists them. */
+/** CPU_MAP: the CPUs that perf recorded; {@link cpusOf} lists them. */
 export const CPU_MAP: RecordDeclaration<"CPU_MAP", CpuMap> = record(
   PERF_RECORD_CPU_MAP,
   "CPU_MAP",

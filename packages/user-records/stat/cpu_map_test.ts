@@ -3,14 +3,14 @@ import { RecordCodec } from "@perfdata/format";
 import { CPU_MAP, type CpuMap, cpusOf } from "./cpu_map.ts";
 import { check, layout, recordBytes } from "../hand_testing.ts";
 
-Deno.test("CPU_MAP: a list, padded to 8 bytes", () => {
+Deno.test("CPU_MAP: a list, padded to 8 bytes, is decoded", () => {
   const body: CpuMap = { type: 0, cpus_data: { cpu: [0, 2, 0xffff] } };
   check(CPU_MAP, layout().u16(0, 3, 0, 2, -1).u16(0, 0, 0), { body });
   assertEquals(cpusOf(body), [0, 2, -1]);
   check(CPU_MAP, layout().u16(0, 2, 1, 3), { body: { type: 0, cpus_data: { cpu: [1, 3] } } });
 });
 
-Deno.test("CPU_MAP: a mask of 64-bit words begins 8 bytes after the length, at no aligned place", () => {
+Deno.test("CPU_MAP: a mask of 64-bit words begins at its unaligned offset", () => {
   const body: CpuMap = {
     type: 1,
     mask_data: { long_size: 8, mask: [0x8000_0000_0000_0001n, 0x2n] },
@@ -23,19 +23,19 @@ Deno.test("CPU_MAP: a mask of 64-bit words begins 8 bytes after the length, at n
   assertEquals(cpusOf(body), [0, 63, 65]);
 });
 
-Deno.test("CPU_MAP: a mask of 32-bit words has no gap", () => {
+Deno.test("CPU_MAP: a mask of 32-bit words has no padding before it", () => {
   const body: CpuMap = { type: 1, mask_data: { long_size: 4, mask: [0x8000_0001, 0x2] } };
   check(CPU_MAP, layout().u16(1, 2, 4).u32(0x8000_0001, 2).u16(0), { body });
   assertEquals(cpusOf(body), [0, 31, 33]);
 });
 
-Deno.test("CPU_MAP: a range", () => {
+Deno.test("CPU_MAP: a range is decoded", () => {
   const body: CpuMap = { type: 2, range_cpu_data: { any_cpu: 1, start_cpu: 0, end_cpu: 3 } };
   check(CPU_MAP, layout().u16(2).u8(1, 0).u16(0, 3), { body });
   assertEquals(cpusOf(body), [-1, 0, 1, 2, 3]);
 });
 
-Deno.test("CPU_MAP: bytes that ought to be zero, or to be there, are kept", () => {
+Deno.test("CPU_MAP: padding other than zeros, or of another length, is kept", () => {
   check(CPU_MAP, layout().u16(1, 1, 8).u8(0, 0, 5, 0).u64(1).u8(1, 2, 3, 4, 5, 6), {
     body: {
       type: 1,
@@ -53,7 +53,7 @@ Deno.test("CPU_MAP: bytes that ought to be zero, or to be there, are kept", () =
   assertEquals(cpusOf({ type: 9 }), []);
 });
 
-Deno.test("CPU_MAP: a word size that no machine has, and a length beyond the record", () => {
+Deno.test("CPU_MAP: an impossible word size or length gives RAW", () => {
   const codec = new RecordCodec([CPU_MAP]);
   const odd = codec.decode(recordBytes(74, 0, layout().u16(1, 1, 5).u64(0).u16(0), true));
   assert(odd.name === "RAW");

@@ -25,8 +25,7 @@ export const PERF_EVENT_UPDATE__NAME = 2;
 /** `type` of an update of the event's CPUs. */
 export const PERF_EVENT_UPDATE__CPUS = 3;
 
-/** The condition that the update is of a type. */
-function is(type: number): Test {
+function ifType(type: number): Test {
   return { field: "type", is: BigInt(type) };
 }
 
@@ -42,23 +41,23 @@ const EVENT_UPDATE_FIELDS = {
   ],
   id: [u64, "First id of the event, by which it is found."],
   unit: [
-    when(is(PERF_EVENT_UPDATE__UNIT), paddedText) as OptionalCodec<string>,
+    when(ifType(PERF_EVENT_UPDATE__UNIT), paddedText) as OptionalCodec<string>,
     "Unit of the scaled values, such as `Joules`.",
   ],
   scale: [
-    when(is(PERF_EVENT_UPDATE__SCALE), f64) as OptionalCodec<number>,
+    when(ifType(PERF_EVENT_UPDATE__SCALE), f64) as OptionalCodec<number>,
     "Factor that converts a count to the unit.",
   ],
   name: [
-    when(is(PERF_EVENT_UPDATE__NAME), paddedText) as OptionalCodec<string>,
+    when(ifType(PERF_EVENT_UPDATE__NAME), paddedText) as OptionalCodec<string>,
     "Name of the event, as on the command line.",
   ],
   cpus: [
-    when(is(PERF_EVENT_UPDATE__CPUS), cpuMapData) as OptionalCodec<CpuMapData>,
+    when(ifType(PERF_EVENT_UPDATE__CPUS), cpuMapData) as OptionalCodec<CpuMapData>,
     "CPUs that the event counts on.",
   ],
   padding: [
-    when(is(PERF_EVENT_UPDATE__CPUS), padding) as OptionalCodec<Uint8Array>,
+    when(ifType(PERF_EVENT_UPDATE__CPUS), padding) as OptionalCodec<Uint8Array>,
     "Zeros up to a multiple of 8 after `cpus`.",
   ],
   data: [
@@ -72,7 +71,7 @@ const EVENT_UPDATE_FIELDS = {
 /** The body of EVENT_UPDATE. */
 export type EventUpdate = StructValue<typeof EVENT_UPDATE_FIELDS>;
 
-/** EVENT_UPDATE: what the attr of an event does not say: its unit, scale, name or CPUs. */
+/** EVENT_UPDATE: a property of an event that its attr lacks: unit, scale, name or CPUs. */
 export const EVENT_UPDATE: RecordDeclaration<"EVENT_UPDATE", EventUpdate> = record(
   PERF_RECORD_EVENT_UPDATE,
   "EVENT_UPDATE",

@@ -3,7 +3,7 @@ import { RecordCodec } from "@perfdata/format";
 import { EVENT_UPDATE } from "./event_update.ts";
 import { check, layout, recordBytes } from "../hand_testing.ts";
 
-Deno.test("EVENT_UPDATE: unit, scale, name and CPUs", () => {
+Deno.test("EVENT_UPDATE: unit, scale, name and CPUs are decoded", () => {
   check(EVENT_UPDATE, layout().u64(0, 969).text("Joules", 8), {
     body: { type: 0n, id: 969n, unit: "Joules" },
   });
@@ -21,7 +21,7 @@ Deno.test("EVENT_UPDATE: unit, scale, name and CPUs", () => {
   });
 });
 
-Deno.test("EVENT_UPDATE: CPUs are padded, and what is not known is kept", () => {
+Deno.test("EVENT_UPDATE: padding of CPUs and updates of unknown type are kept", () => {
   check(EVENT_UPDATE, layout().u64(3, 1).u16(2).u8(0, 0).u16(0, 3), {
     body: {
       type: 3n,

@@ -31,7 +31,7 @@ const SCHEDSTAT_CPU_DATA_FIELDS = {
   pcount: [u64, "Time slices that were run on the CPU."],
 } as const;
 
-/** The scheduler's counters of a CPU, the same in versions 15 to 17. */
+/** The scheduler's counters of a CPU; the same in versions 15 to 17. */
 export type SchedstatCpuData = StructValue<typeof SCHEDSTAT_CPU_DATA_FIELDS>;
 
 const cpuData: Codec<SchedstatCpuData> = struct(
@@ -39,7 +39,7 @@ const cpuData: Codec<SchedstatCpuData> = struct(
   SCHEDSTAT_CPU_DATA_FIELDS,
 );
 
-/** What load balancing counts, by the end of its name. */
+/** Descriptions of load balancing counters, by suffix of the name. */
 const BALANCE_DOCS = {
   count: "Calls of `load_balance()`",
   balanced: "Of these, how many found the load balanced",
@@ -63,20 +63,20 @@ const WHEN = {
   newidle: "when the CPU was about to become idle",
 } as const;
 
-/** The counters of load balancing in a situation. */
+/** The counters of load balancing in one situation. */
 type Balance<S extends keyof typeof WHEN, N extends readonly Suffix[]> = {
   readonly [K in N[number] as `${S}_lb_${K}`]: FixedCodec<number>;
 };
 
-/** The counters of load balancing in all situations, and those of other wake-ups. */
+/** The counters of load balancing in all situations, and of other wake-ups. */
 type DomainFields<N extends readonly Suffix[]> =
   & Balance<"idle", N>
   & Balance<"busy", N>
   & Balance<"newidle", N>
   & typeof ACTIVE_AND_WAKEUP_FIELDS;
 
-/** The counters of load balancing in one situation, in disk order. */
-function balance<const S extends keyof typeof WHEN, const N extends readonly Suffix[]>(
+/** Declares the counters of load balancing in one situation, in disk order. */
+function balanceCounters<const S extends keyof typeof WHEN, const N extends readonly Suffix[]>(
   situation: S,
   suffixes: N,
 ): Balance<S, N> {
@@ -129,29 +129,29 @@ const ACTIVE_AND_WAKEUP_FIELDS = {
 } as const;
 
 const DOMAIN_V15_FIELDS: DomainFields<typeof BEFORE_V17> = {
-  ...balance("idle", BEFORE_V17),
-  ...balance("busy", BEFORE_V17),
-  ...balance("newidle", BEFORE_V17),
+  ...balanceCounters("idle", BEFORE_V17),
+  ...balanceCounters("busy", BEFORE_V17),
+  ...balanceCounters("newidle", BEFORE_V17),
   ...ACTIVE_AND_WAKEUP_FIELDS,
 };
 const DOMAIN_V16_FIELDS: DomainFields<typeof BEFORE_V17> = {
-  ...balance("busy", BEFORE_V17),
-  ...balance("idle", BEFORE_V17),
-  ...balance("newidle", BEFORE_V17),
+  ...balanceCounters("busy", BEFORE_V17),
+  ...balanceCounters("idle", BEFORE_V17),
+  ...balanceCounters("newidle", BEFORE_V17),
   ...ACTIVE_AND_WAKEUP_FIELDS,
 };
 const DOMAIN_V17_FIELDS: DomainFields<typeof SINCE_V17> = {
-  ...balance("busy", SINCE_V17),
-  ...balance("idle", SINCE_V17),
-  ...balance("newidle", SINCE_V17),
+  ...balanceCounters("busy", SINCE_V17),
+  ...balanceCounters("idle", SINCE_V17),
+  ...balanceCounters("newidle", SINCE_V17),
   ...ACTIVE_AND_WAKEUP_FIELDS,
 };
 
-/** The scheduler's counters of a domain as of version 15 (Linux 2.6.37) or 16 (Linux 6.11). */
+/** The scheduler's counters of a domain in version 15 (Linux 2.6.37) or 16 (Linux 6.11). */
 export type SchedstatDomainV15 = StructValue<typeof DOMAIN_V15_FIELDS>;
-/** The scheduler's counters of a domain as of version 17 (Linux 6.14). */
+/** The scheduler's counters of a domain in version 17 (Linux 6.14). */
 export type SchedstatDomainV17 = StructValue<typeof DOMAIN_V17_FIELDS>;
-/** The scheduler's counters of a domain, or bytes where the version is not known. */
+/** The scheduler's counters of a domain, or bytes if the version is unknown. */
 export type SchedstatDomainData = SchedstatDomainV15 | SchedstatDomainV17 | Uint8Array;
 
 const domainV15: Codec<SchedstatDomainV15> = struct(
@@ -217,7 +217,7 @@ export type SchedstatDomain = StructValue<typeof SCHEDSTAT_DOMAIN_FIELDS>;
 /**
  * SCHEDSTAT_DOMAIN: the scheduler's counters of a scheduling domain, by `perf sched stats record`.
  *
- * The records of versions 15 and 16 are as long as those of version 17.
+ * Records of versions 15 and 16 have the length of version 17.
  */
 export const SCHEDSTAT_DOMAIN: RecordDeclaration<"SCHEDSTAT_DOMAIN", SchedstatDomain> = record(
   PERF_RECORD_SCHEDSTAT_DOMAIN,

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { check, layout } from "../hand_testing.ts";
 import { SCHEDSTAT_CPU, SCHEDSTAT_DOMAIN } from "./schedstat.ts";
 
-/** Values 1, 2, 3, … under these names. */
+/** Maps the names to 1, 2, 3, …. */
 function numbered(names: string): Record<string, number> {
   return Object.fromEntries(names.trim().split(/\s+/).map((name, i) => [name, i + 1]));
 }
@@ -11,7 +11,7 @@ function count(n: number): number[] {
   return Array.from({ length: n }, (_, i) => i + 1);
 }
 
-Deno.test("SCHEDSTAT_CPU: the same fields in versions 15 to 17", () => {
+Deno.test("SCHEDSTAT_CPU: versions 15 to 17 have the same fields", () => {
   for (const version of [15, 16, 17]) {
     check(
       SCHEDSTAT_CPU,
@@ -58,7 +58,7 @@ const lb = (...situations: string[]) =>
 
 Deno.test("SCHEDSTAT_DOMAIN: version 15 has idle first, version 16 busy", () => {
   const head = { timestamp: 1n, cpu: 3, domain: 2 };
-  // The record is as long as one of version 17: 40 bytes more than there are counters.
+  // The record has the length of version 17: 40 bytes more than its counters.
   const tail = new Uint8Array(40);
   check(
     SCHEDSTAT_DOMAIN,

@@ -44,7 +44,7 @@ const STAT_CONFIG_FIELDS = {
 /** The body of STAT_CONFIG. */
 export type StatConfig = StructValue<typeof STAT_CONFIG_FIELDS>;
 
-/** STAT_CONFIG: the settings of `perf stat record` that its report depends on. */
+/** STAT_CONFIG: settings of `perf stat record` that affect its report. */
 export const STAT_CONFIG: RecordDeclaration<"STAT_CONFIG", StatConfig> = record(
   PERF_RECORD_STAT_CONFIG,
   "STAT_CONFIG",
@@ -63,7 +63,7 @@ const STAT_FIELDS = {
 /** The body of STAT. */
 export type Stat = StructValue<typeof STAT_FIELDS>;
 
-/** STAT: what a counter of `perf stat record` stands at. */
+/** STAT: the values of a counter of `perf stat record`. */
 export const STAT: RecordDeclaration<"STAT", Stat> = record(
   PERF_RECORD_STAT,
   "STAT",
@@ -81,7 +81,7 @@ const STAT_ROUND_FIELDS = {
 /** The body of STAT_ROUND. */
 export type StatRound = StructValue<typeof STAT_ROUND_FIELDS>;
 
-/** STAT_ROUND: the STAT records before it belong to one moment. */
+/** STAT_ROUND: ends the STAT records of one moment. */
 export const STAT_ROUND: RecordDeclaration<"STAT_ROUND", StatRound> = record(
   PERF_RECORD_STAT_ROUND,
   "STAT_ROUND",

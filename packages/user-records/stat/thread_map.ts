@@ -35,7 +35,7 @@ const THREAD_MAP_FIELDS = {
 /** The body of THREAD_MAP. */
 export type ThreadMap = StructValue<typeof THREAD_MAP_FIELDS>;
 
-/** THREAD_MAP: the threads that perf was asked to record. */
+/** THREAD_MAP: the threads that perf recorded. */
 export const THREAD_MAP: RecordDeclaration<"THREAD_MAP", ThreadMap> = record(
   PERF_RECORD_THREAD_MAP,
   "THREAD_MAP",

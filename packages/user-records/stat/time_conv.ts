@@ -38,7 +38,7 @@ const TIME_CONV_FIELDS = {
 /** The body of TIME_CONV. */
 export type TimeConv = StructValue<typeof TIME_CONV_FIELDS>;
 
-/** TIME_CONV: how ticks of the TSC, or of another CPU counter, convert to perf's clock. */
+/** TIME_CONV: conversion from ticks of the TSC, or of another CPU counter, to perf's clock. */
 export const TIME_CONV: RecordDeclaration<"TIME_CONV", TimeConv> = record(
   PERF_RECORD_TIME_CONV,
   "TIME_CONV",

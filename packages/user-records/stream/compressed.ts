@@ -22,7 +22,7 @@ const COMPRESSED_FIELDS = {
 /** The body of COMPRESSED. */
 export type Compressed = StructValue<typeof COMPRESSED_FIELDS>;
 
-/** COMPRESSED: a piece of the zstd stream that `perf record -z` puts records into. */
+/** COMPRESSED: a piece of the zstd stream of records that `perf record -z` writes. */
 export const COMPRESSED: RecordDeclaration<"COMPRESSED", Compressed> = record(
   PERF_RECORD_COMPRESSED,
   "COMPRESSED",
@@ -41,7 +41,7 @@ const COMPRESSED2_FIELDS = {
 /** The body of COMPRESSED2. */
 export type Compressed2 = StructValue<typeof COMPRESSED2_FIELDS>;
 
-/** COMPRESSED2: as COMPRESSED, with a length of its own so that the next record is aligned. */
+/** COMPRESSED2: like COMPRESSED, with a length and padding, so that the next record is aligned. */
 export const COMPRESSED2: RecordDeclaration<"COMPRESSED2", Compressed2> = record(
   PERF_RECORD_COMPRESSED2,
   "COMPRESSED2",

@@ -5,14 +5,14 @@ import {
   PERF_RECORD_FINISHED_ROUND,
 } from "@perfdata/format/record-types";
 
-/** The body of a record that has no fields. */
+/** The body of a record without fields. */
 export type Empty = Record<never, never>;
 
 /**
  * FINISHED_ROUND: perf has emptied all ring buffers once.
  *
- * Whatever comes later is younger than the youngest record of the round before this one, so that a
- * reader may sort and let go of all that is older.
+ * All later records are younger than the youngest record of the round before this one, so a
+ * reader can sort and process all older records.
  */
 export const FINISHED_ROUND: RecordDeclaration<"FINISHED_ROUND", Empty> = record(
   PERF_RECORD_FINISHED_ROUND,
@@ -20,9 +20,7 @@ export const FINISHED_ROUND: RecordDeclaration<"FINISHED_ROUND", Empty> = record
   struct("perf_record_finished_round", {}),
 );
 
-/**
- * FINISHED_INIT: what was there when the recording began (processes, maps, modules) is described.
- */
+/** FINISHED_INIT: ends the records about the state before the recording (processes, maps, modules). */
 export const FINISHED_INIT: RecordDeclaration<"FINISHED_INIT", Empty> = record(
   PERF_RECORD_FINISHED_INIT,
   "FINISHED_INIT",
