@@ -20,21 +20,21 @@ import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema
 
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array(0);
-/** The end marker of a stream. */
+/** Size of the end marker of a stream. */
 const END = 8;
 
-/** How an Arrow stream is written. */
+/** Options of {@link ArrowStream}. */
 export interface ArrowOptions {
-  /** Pairs for the schema. */
+  /** Key-value pairs for the schema. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What makes up a column in one batch. */
+/** Buffers of a column in one batch. */
 interface Parts {
   readonly values: Uint8Array | Int32Array;
   readonly offsets?: Int32Array;
   readonly children?: Batch<unknown>[];
-  /** 1 for each row that has a value; `undefined` if all have. */
+  /** 1 for each row with a value; `undefined` if all rows have one. */
   readonly valid?: Uint8Array | undefined;
 }
 
@@ -61,16 +61,16 @@ interface Parts {
  * ```
  */
 export class ArrowStream implements RowSink {
-  /** Rows that were written. */
+  /** Number of rows written. */
   count: number = 0;
-  /** Bytes that were written. */
+  /** Number of bytes written. */
   bytes: number = 0;
   readonly #sink: ByteSink;
   readonly #table: Table;
   readonly #types: readonly DataType[];
   readonly #schema: ConstructorParameters<typeof ArrowTable>[0];
   readonly #end: Uint8Array;
-  /** Bytes of the schema, with which each batch begins that the library makes, and a stream once. */
+  /** Size of the schema. The library writes it before each batch; the stream needs it once. */
   readonly #head: number;
 
   /** Begins a stream. */
@@ -100,7 +100,7 @@ export class ArrowStream implements RowSink {
   /**
    * Writes a batch of rows.
    *
-   * @throws {TypeError} If a column that each row has is left out.
+   * @throws {TypeError} If a required column is missing.
    */
   rows(count: number, columns: RowColumns): void {
     if (count === 0) return;
@@ -156,7 +156,7 @@ function batchOf(
   return new make({ type, length, nullCount, validity, values, offsets, children });
 }
 
-/** A bit a row, the lowest one first. */
+/** Packs one bit per row, lowest first. */
 function bitsOf(ones: ArrayLike<number>, count: number): Uint8Array {
   const bits = new Uint8Array(count + 7 >> 3);
   for (let i = 0; i < count; i++) {
@@ -244,7 +244,7 @@ function encodedTexts(
   return { values, offsets, valid };
 }
 
-/** Lists; an empty one is none, as in Parquet files. */
+/** Lists; an empty list is null, as in Parquet files. */
 function listsOf(starts: Int32Array, words: Int32Array, count: number): Parts {
   const first = intAt(starts, 0);
   const offsets = starts.slice(0, count + 1).map((start) => start - first);

@@ -16,7 +16,7 @@ const TABLE: Table = {
   ),
 };
 
-/** A row of what is expected, and the same as columns. */
+/** Returns expected rows, and the same as columns. */
 function group(
   rows: number,
   seed: number,
@@ -75,7 +75,7 @@ function group(
   return { rows: found, columns };
 }
 
-/** What a reader finds. */
+/** Reads a stream with the Arrow library. */
 function readBack(bytes: Uint8Array): Record<string, unknown>[] {
   return tableFromIPC(bytes, { useBigInt: true }).toArray().map((row) =>
     Object.fromEntries(
@@ -87,7 +87,7 @@ function readBack(bytes: Uint8Array): Record<string, unknown>[] {
   );
 }
 
-Deno.test("what is written batch by batch is read back", () => {
+Deno.test("ArrowStream: batches are read back by the Arrow library", () => {
   const sink = memorySink();
   const stream = new ArrowStream(sink, TABLE, { metadata: { made: "here" } });
   const groups = [1, 9, 64, 1000].map((rows, seed) => group(rows, seed));
@@ -103,7 +103,7 @@ Deno.test("what is written batch by batch is read back", () => {
   );
 });
 
-Deno.test("columns that are left out have no values; those that each row has may not be", () => {
+Deno.test("ArrowStream: a missing optional column has no values, a missing required one throws", () => {
   const sink = memorySink();
   const stream = new ArrowStream(sink, TABLE);
   const { columns } = group(3, 0);

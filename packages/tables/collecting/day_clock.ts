@@ -1,18 +1,18 @@
-/** A moment of a recording's clock and its time of day. */
+/** A moment as the time of the recording's clock and as the time of day. */
 export interface ClockReference {
-  /** Time of day at one moment of the recording: ns since 1970, UTC. */
+  /** Time of day at that moment: ns since 1970, UTC. */
   readonly wall_clock_ns: bigint;
-  /** Time of the recording's clock at that moment, ns. */
+  /** Time of the recording's clock at that moment, in ns. */
   readonly clockid_time_ns: bigint;
 }
 
-/** Turns times of a recording into microseconds of the day's clock: words in, words out, no `bigint` for each. */
+/** Converts times of a recording to microseconds since 1970, as pairs of words, without a `bigint` for each. */
 export class DayClock {
   /** Lower word of the result of {@link DayClock.at}. */
   lo: number = 0;
-  /** Upper word. */
+  /** Upper word of the result of {@link DayClock.at}. */
   hi: number = 0;
-  /** A time of the recording from which others count, so that differences are exact. */
+  /** The first converted time; other times are exact differences from it. */
   #base: bigint | undefined;
   #baseHi = 0;
   #baseLo = 0;
@@ -20,12 +20,12 @@ export class DayClock {
   #rest = 0;
   readonly #offset: bigint;
 
-  /** Takes the two times of one moment. */
+  /** Creates a clock from a moment known in both clocks. */
   constructor({ wall_clock_ns, clockid_time_ns }: ClockReference) {
     this.#offset = wall_clock_ns - clockid_time_ns;
   }
 
-  /** Computes the time of day of a moment. */
+  /** Converts a time of the recording to {@link DayClock.lo} and {@link DayClock.hi}. */
   at(lo: number, hi: number): void {
     if (this.#base === undefined) this.#begin(lo, hi);
     // deno-lint-ignore perfdata/halves -- a difference of times in one recording

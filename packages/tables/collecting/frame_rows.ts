@@ -8,31 +8,31 @@ import type { PlaceIds } from "../ids/place_ids.ts";
 import type { RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn } from "../schema/growing.ts";
 
-/** Number of rows of a group. */
+/** Number of rows in a group. */
 const GROUP = 1 << 18;
 
-/** A frame, or a function that is inlined in one. */
+/** A frame, or a function inlined in it. */
 interface Row {
   readonly lo: number;
   readonly hi: number;
   readonly offsetLo: number;
   readonly offsetHi: number;
-  /** The object; `undefined` if nothing is mapped. */
+  /** The object; `undefined` if nothing was mapped at the address. */
   readonly object: SymbolObject | undefined;
   readonly name?: string | undefined;
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly verified?: boolean | undefined;
-  /** Of an inlined function: how deep it is, and what it is in. */
+  /** For inlined functions: the depth of inlining, and the id of the enclosing frame or function. */
   readonly inlineDepth?: number | undefined;
   readonly inlineOf?: readonly [lo: number, hi: number] | undefined;
 }
 
-/** Collects rows of frames, and hands them on in groups. */
+/** Collects rows of frames and writes them in groups. */
 export class FrameRows {
-  /** Rows that were handed on. */
+  /** Number of rows written. */
   count: number = 0;
-  readonly #to: RowSink;
+  readonly #sink: RowSink;
   readonly #names: ShownNames;
   readonly #id = new WordColumn();
   readonly #offset = new WordColumn();
@@ -47,13 +47,13 @@ export class FrameRows {
   #file: (string | undefined)[] = [];
   readonly #hash = new ContentHash();
 
-  /** Hands rows on to a table. */
+  /** Creates a collector that writes to a table. */
   constructor(to: RowSink, names: ShownNames) {
-    this.#to = to;
+    this.#sink = to;
     this.#names = names;
   }
 
-  /** Adds a frame, with the functions that are executed there. */
+  /** Adds a frame and the functions inlined at its address. */
   add(row: Row, found?: Resolution, verified?: boolean): void {
     const frames = found?.frames ?? [];
     const last = frames.length - 1;
@@ -90,11 +90,11 @@ export class FrameRows {
     if (this.#id.length === GROUP) this.finish();
   }
 
-  /** Hands on what is left. */
+  /** Writes the remaining rows. */
   finish(): void {
     const rows = allRows(this.#id.length);
     this.count += rows.length;
-    this.#to.rows(rows.length, {
+    this.#sink.rows(rows.length, {
       frame_id: this.#id.values(rows),
       build_id: textValues(this.#buildId),
       object: textValues(this.#object),
@@ -130,9 +130,9 @@ function named({ name, file, line }: Pick<ResolvedFrame, "name" | "file" | "line
 }
 
 /**
- * Writes the frames of a recording that its stacks and branches have.
+ * Writes the frames that occur in the stacks and branches of a recording.
  *
- * @param resolver Finds their names; without it they have none.
+ * @param resolver Looks up the names of frames; without it, they have no names.
  */
 export async function frameRows(
   { places, recorded }: Engine,

@@ -4,14 +4,14 @@ import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import { constant, type RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
 
-/** Number of rows that are handed on at a time. */
+/** Number of rows written at a time. */
 const GROUP = 1 << 18;
 
-/** Calls of a trace, as they end, as rows of `pt_calls`. */
+/** Collects calls of a trace, in the order of their ends, as rows of `pt_calls`. */
 export class PtCallRows {
-  /** Calls that were taken. */
+  /** Number of calls added. */
   count: number = 0;
-  readonly #to: RowSink;
+  readonly #sink: RowSink;
   readonly #recording: Int32Array;
   readonly #ts = new WordColumn();
   readonly #duration = new WordColumn();
@@ -26,16 +26,16 @@ export class PtCallRows {
   #objects: (string | undefined)[] = [];
 
   /**
-   * Hands rows on to a table.
+   * Creates a collector that writes to a table.
    *
    * @param recording Id of the recording in hex.
    */
   constructor(to: RowSink, recording: string) {
-    this.#to = to;
+    this.#sink = to;
     this.#recording = wordsOf(BigInt(`0x${recording}`));
   }
 
-  /** Takes calls that ended; the names of their places are known. */
+  /** Adds calls that ended. The names of their places have to be resolved. */
   take(events: CallEvents, names: PtNames, history: PtHistory): void {
     for (let i = 0; i < events.count; i++) {
       if (events.kind[i] === 0) continue;
@@ -67,10 +67,10 @@ export class PtCallRows {
     }
   }
 
-  /** Hands on what is left. */
+  /** Writes the remaining rows. */
   finish(): void {
     const rows = allRows(this.#tid.length);
-    this.#to.rows(rows.length, {
+    this.#sink.rows(rows.length, {
       recording_id: constant(this.#recording, rows.length),
       tid: this.#tid.values(rows),
       depth: this.#depth.values(rows),
@@ -95,7 +95,7 @@ export class PtCallRows {
   }
 }
 
-/** A whole number that is not negative. */
+/** Appends a non-negative number, rounded down. */
 function push(column: WordColumn, value: number): void {
   const whole = Math.floor(value);
   column.push(whole % 2 ** 32 | 0, Math.floor(whole / 2 ** 32));

@@ -34,26 +34,26 @@ import { ContentHash, SEED } from "../ids/content_ids.ts";
 import type { ColumnValues, RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
 
-// Where the fields of records lie.
+// Offsets of the fields of records.
 const MAP = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
 const OTHER = layoutOf(SWITCH_CPU_WIDE);
 
-/** Number of rows that are handed on at a time. */
+/** Number of rows written at a time. */
 const GROUP = 1 << 20;
 
 /**
- * Rows of mappings, threads and switches, and losses, from the records other than samples; also the id
- * of the recording.
+ * Collects rows of mappings, threads and switches from the records that are not samples, counts
+ * lost records, and computes the id of the recording.
  */
 export class RecordRows {
-  /** Features that came as records. */
+  /** Features that arrived as records of a pipe. */
   readonly features: Map<number, Uint8Array> = new Map();
-  /** How often an event was throttled. */
+  /** Number of THROTTLE records. */
   throttled: number = 0;
-  /** How many of the kernel's records there are. */
+  /** Number of kernel records. */
   count: number = 0;
 
   readonly #reader: PerfDataReader;
@@ -79,7 +79,7 @@ export class RecordRows {
     what: new IntegerColumn(),
     pid: new IntegerColumn(),
     tid: new IntegerColumn(),
-    /** The parent process, or the name. */
+    /** Parent process of a FORK or EXIT; name of a COMM. */
     more: new IntegerColumn(),
   };
   readonly #switches = {
@@ -93,18 +93,18 @@ export class RecordRows {
     preempted: new IntegerColumn(),
   };
 
-  /** Records lost because buffers were full, and samples lost by the hardware. */
+  /** Number of records lost because buffers were full, and of samples lost by the hardware. */
   get lost(): number {
     return this.#lost.total;
   }
 
-  /** Takes records of one recording. */
+  /** Creates a collector for the records of one recording. */
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
     this.#lost = new LostRecords(reader);
   }
 
-  /** Takes a record, with the halves of its time, both 0 where it has none. */
+  /** Adds a record. `hi` and `lo` are the halves of its time, both 0 without a time. */
   take(
     bytes: Uint8Array,
     view: DataView,
@@ -141,7 +141,7 @@ export class RecordRows {
     }
   }
 
-  /** Adds a record to what the recording is known by; the order does not matter. */
+  /** Adds a record to the hash of the recording, which does not depend on their order. */
   identify(bytes: Uint8Array, start: number, end: number): void {
     const hash = this.#hash;
     hash.bytes(bytes, start, end, SEED.RECORDING);
@@ -152,8 +152,9 @@ export class RecordRows {
   }
 
   /**
-   * Words of the id of the recording: a hash of its events and of the kernel's records; and of how much there
-   * is, since of a program that goes on, or of parts of a recording, these may be the same.
+   * Returns the words of the recording's id: a hash of its events, its kernel records, its number of samples and its
+   * last time. The latter two distinguish recordings of the same running program, and parts of one
+   * recording, whose kernel records may be equal.
    */
   recordingId({ samples, youngest }: Extent): Int32Array<ArrayBuffer> {
     const hash = this.#hash;
@@ -250,7 +251,7 @@ export class RecordRows {
     const misc = recordMisc(view, start, le);
     const trailer = events.eventOf(view, start, end, type, le)?.layout.trailer;
     const last = trailerEnd(start, end);
-    // What is shorter than its trailer has none.
+    // A record that is shorter than its trailer has no trailer.
     const field = (offset = 0): number =>
       offset === 0 || last + offset < start + PERF_EVENT_HEADER_SIZE
         ? -1
@@ -268,7 +269,7 @@ export class RecordRows {
     switches.preempted.push((misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) === 0 ? 0 : 1);
   }
 
-  /** Hands on the rows of mappings. */
+  /** Writes the rows of mappings. */
   mappings(to: RowSink, recording: (count: number) => ColumnValues): void {
     const { ts, pid, tid, start, end, pgoff, object, buildId } = this.#maps;
     for (const rows of groups(ts.length)) {
@@ -286,7 +287,7 @@ export class RecordRows {
     }
   }
 
-  /** Hands on the rows of switches, in the order of the file. */
+  /** Writes the rows of switches, in file order. */
   switches(to: RowSink, recording: (count: number) => ColumnValues): void {
     const { ts, cpu, pid, tid, otherPid, otherTid, out, preempted } = this.#switches;
     for (const rows of groups(ts.length)) {
@@ -304,10 +305,10 @@ export class RecordRows {
     }
   }
 
-  /** Hands on a row for each thread. */
+  /** Writes a row for each thread. */
   threads(to: RowSink, recording: (count: number) => ColumnValues): void {
     const { ts, what, pid, tid, more } = this.#tasks;
-    // Those that the recording began with have no time, and come first.
+    // Threads from before the recording have no time and come first.
     const order = allRows(ts.length).sort((a, b) =>
       (ts.hi(a) >>> 0) - (ts.hi(b) >>> 0) || (ts.lo(a) >>> 0) - (ts.lo(b) >>> 0) || a - b
     );
@@ -335,7 +336,7 @@ export class RecordRows {
     for (const row of order) {
       const id = tid.at(row);
       if (what.at(row) === PERF_RECORD_FORK) {
-        // A thread has its parent's name until it takes one of its own.
+        // A thread has its parent's name until its own COMM.
         const parent = alive.get(more.at(row));
         const number = begin(row, true);
         found.ppid[number] = more.at(row);
@@ -383,7 +384,7 @@ function putTime(column: WordColumn, hi: number, lo: number): void {
   else column.push(lo, hi);
 }
 
-/** Numbers of rows, some at a time. */
+/** Yields the numbers of all rows in groups. */
 function* groups(count: number): Generator<Int32Array, void, void> {
   for (let from = 0; from < count; from += GROUP) {
     const length = Math.min(GROUP, count - from);

@@ -39,32 +39,32 @@ import { TracepointRows } from "./tracepoint_rows.ts";
 /** Opens a table for writing rows. */
 export type OpenTable = (table: Table, about: RecordingKey) => RowSink;
 
-/** By what a recording is known. */
+/** Identification of a recording. */
 export interface RecordingKey {
-  /** Its id in 16 hex digits. */
+  /** Id in 16 hex digits. */
   readonly id: string;
-  /** The day of its first sample, in UTC, such as `2026-11-23`; `undefined` if no clock gives it. */
+  /** Date of the first sample in UTC, such as `2026-11-23`; `undefined` without a clock for the time of day. */
   readonly date: string | undefined;
 }
 
-/** Options for writing a recording. */
+/** Options of {@link RecordingTables}. */
 export interface RecordingTablesOptions {
-  /** Name of the file. */
+  /** Name of the recording's file. */
   readonly name: string;
   /** Opens tables. */
   readonly open: OpenTable;
-  /** Finds the names of frames; without it they have none. */
+  /** Creates the resolver for names of frames; without it, they have no names. */
   readonly resolver?: ((engine: Engine) => Promise<SymbolResolver>) | undefined;
-  /** Rows of samples that are written at a time. */
+  /** Number of sample rows written at a time. */
   readonly groupRows?: number | undefined;
-  /** Called between tables at the end, which take a while: so that a program looks for signals, for one. */
+  /** Called between tables at the end, which take a while, so that the caller can process signals. */
   readonly pause?: (() => Promise<void> | undefined) | undefined;
 }
 
-/** Rows of a group of samples. */
+/** Default number of sample rows in a group. */
 const GROUP_ROWS = 1 << 20;
 
-/** Features about the machine and the recording. */
+/** Features about the machine and the recording that `recordings` has. */
 const FEATURES: ReadonlySet<number> = new Set([
   HEADER_HOSTNAME,
   HEADER_OSRELEASE,
@@ -86,7 +86,8 @@ const CLOCKS: Readonly<Record<number, string>> = {
 const CLOCK_REALTIME = 0;
 
 /**
- * Makes tables of a recording: a consumer of one pass. Of a file, samples are written a group at a time;
+ * Converts a recording to tables, as a consumer of one pass. Samples of a file are written in groups.
+ * Samples of a stream wait for its end, since the ids of frames depend on build ids, which arrive there.
  * of a stream they wait for its end, where the build ids are that ids of frames are made of.
  *
  * @example
@@ -115,7 +116,7 @@ const CLOCK_REALTIME = 0;
  * ```
  */
 export class RecordingTables implements Consumer {
-  /** Stacks, with callers at their calls, and branches. */
+  /** The engine has to provide stacks, with callers at their calls, and branches. */
   readonly needs: Needs = {
     order: "any",
     stacks: true,
@@ -123,15 +124,15 @@ export class RecordingTables implements Consumer {
     calls: true,
     branches: true,
   };
-  /** Rows of samples. */
+  /** Number of sample rows. */
   samples: number = 0;
-  /** Samples of no known event, or damaged. */
+  /** Number of damaged samples and samples of unknown events. */
   leftOut: number = 0;
 
   readonly #options: RecordingTablesOptions;
   readonly #reader: PerfDataReader;
   readonly #records: RecordRows;
-  /** What samples say, where there is no other record by which the recording is known. */
+  /** Hash of the samples, which identifies a recording without kernel records. */
   readonly #lone: RecordRows;
   readonly #reads: SampleReads;
   #engine: Engine | undefined;
@@ -144,13 +145,13 @@ export class RecordingTables implements Consumer {
   #key: RecordingKey | undefined;
   readonly #tables = new Map<Table, RowSink>();
   #hasTimes = false;
-  /** Samples of a stream, whether they count or not. */
+  /** Number of a stream's samples, including filtered ones. */
   #rows = 0;
   readonly #youngest = { hi: 0, lo: 0 };
   readonly #first = { hi: 0, lo: 0 };
   readonly #last = { hi: 0, lo: 0 };
 
-  /** Writes what the options say of a recording. */
+  /** Creates tables of a recording. */
   constructor(reader: PerfDataReader, options: RecordingTablesOptions) {
     this.#reader = reader;
     this.#options = options;
@@ -160,7 +161,7 @@ export class RecordingTables implements Consumer {
   }
 
   /**
-   * By what the recording is known, after its tables were written.
+   * Identification of the recording, available after {@link RecordingTables.write}.
    *
    * @throws {Error} Before that.
    */
@@ -171,13 +172,13 @@ export class RecordingTables implements Consumer {
     return this.#key;
   }
 
-  /** Takes a record that is not a sample, where samples come in any order. */
+  /** Adds a record that is not a sample, if samples come in any order. */
   other(batch: RecordBatch, i: number, hi: number, lo: number): void {
     const start = batch.start(i);
     this.#records.take(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
   }
 
-  /** Begins: of a file, all that are not samples have been taken. */
+  /** Begins the pass. Of a file, all records that are not samples have been added before. */
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#samples = new SampleRows(engine);
@@ -185,12 +186,12 @@ export class RecordingTables implements Consumer {
     if (engine.past !== undefined && this.#records.count > 0) await this.#identify();
   }
 
-  /** Takes the formats of tracepoints that came with a stream. */
+  /** Reads the formats of tracepoints that arrived in a stream. */
   async described(): Promise<void> {
     await this.#tracepoints?.learn();
   }
 
-  /** Finds out what ids are made of. */
+  /** Computes the recording's id, and with it the ids of frames and stacks. */
   async #identify(): Promise<void> {
     this.#features = await recordedFeatures(this.#reader, FEATURES, this.#records.features);
     const by = this.#records.count > 0 ? this.#records : this.#lone;
@@ -215,12 +216,12 @@ export class RecordingTables implements Consumer {
     return isDay ? { wall_clock_ns: 0n, clockid_time_ns: 0n } : undefined;
   }
 
-  /** Takes a run. */
+  /** Adds a run. */
   rows(run: Run): void {
     const { count, type, chosen, timeHi, timeLo } = run;
     const isStream = (this.#engine as Engine).past === undefined;
     for (let i = 0; i < count; i++) {
-      if (isStream) this.#meet(intAt(type, i), intAt(timeHi, i), intAt(timeLo, i));
+      if (isStream) this.#countStream(intAt(type, i), intAt(timeHi, i), intAt(timeLo, i));
       if (type[i] === PERF_RECORD_SAMPLE) {
         if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
         else this.#reads.skip(run, i);
@@ -241,8 +242,8 @@ export class RecordingTables implements Consumer {
     if (this.#ids !== undefined && waiting >= groupRows) this.#writeSamples();
   }
 
-  /** Notes how much there is of a stream. */
-  #meet(type: number, hi: number, lo: number): void {
+  /** Counts samples of a stream and keeps its last time. */
+  #countStream(type: number, hi: number, lo: number): void {
     if (type === PERF_RECORD_SAMPLE) this.#rows++;
     const youngest = this.#youngest;
     const [h, l] = [hi >>> 0, lo >>> 0];
@@ -261,7 +262,7 @@ export class RecordingTables implements Consumer {
     if (this.#records.count === 0) {
       this.#lone.identify(run.at(i).bytes, intAt(run.start, i), intAt(run.end, i));
     }
-    this.#see(intAt(run.timeHi, i), intAt(run.timeLo, i));
+    this.#noteTime(intAt(run.timeHi, i), intAt(run.timeLo, i));
     const samples = this.#samples as SampleRows;
     if (isPlain) {
       samples.add(run, i, event, period % 2 ** 32 | 0, Math.floor(period / 2 ** 32));
@@ -275,7 +276,7 @@ export class RecordingTables implements Consumer {
     this.#tracepoints?.add(run, i);
   }
 
-  #see(hi: number, lo: number): void {
+  #noteTime(hi: number, lo: number): void {
     if ((hi | lo) === 0) return;
     const [h, l] = [hi >>> 0, lo >>> 0];
     const [first, last] = [this.#first, this.#last];
@@ -302,7 +303,7 @@ export class RecordingTables implements Consumer {
     return sink;
   }
 
-  /** The day of the first sample so far. */
+  /** Returns the date of the first sample so far. */
   #date(): string | undefined {
     const clock = this.#clockReference();
     if (clock === undefined || !this.#hasTimes) return undefined;
@@ -330,7 +331,7 @@ export class RecordingTables implements Consumer {
     }
   }
 
-  /** Writes what is left; to be called after the run. */
+  /** Writes the remaining rows and tables. To be called after the pass. */
   async write(): Promise<void> {
     const engine = this.#engine as Engine;
     if (this.#ids === undefined) await this.#identify();
@@ -432,7 +433,7 @@ export class RecordingTables implements Consumer {
   }
 }
 
-/** An event as JSON, 64-bit numbers exact. */
+/** Formats an event as JSON with exact 64-bit numbers. */
 function eventJson(name: string, attr: PerfEventAttr): string {
   const { type, config, sample_period, sample_type, flags } = attr;
   const period = flags.freq ? "sample_freq" : "sample_period";

@@ -21,11 +21,11 @@ import type { DayClock } from "./day_clock.ts";
 /** CPU modes by their numbers. */
 const MODES = ["unknown", "kernel", "user", "hypervisor", "guest_kernel", "guest_user"];
 
-/** What of samples lies behind what differs in length. */
+/** Sample fields that follow a field of variable length. */
 const BEHIND = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_SRC |
   PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT;
 
-/** Where fields of an event's samples are. */
+/** Offsets of the fields of an event's samples. */
 interface Source {
   readonly ip: number;
   readonly addr: number;
@@ -34,9 +34,9 @@ interface Source {
   readonly weightBytes: number;
 }
 
-/** Samples of a recording, until they are handed on as rows, sorted by event, stack and time. */
+/** Collects samples, and writes them as rows sorted by event, stack and time. */
 export class SampleRows {
-  /** Rows that wait. */
+  /** Number of collected rows. */
   length: number = 0;
   readonly #engine: Engine;
   readonly #le: boolean;
@@ -45,7 +45,7 @@ export class SampleRows {
   readonly #event = new IntegerColumn();
   readonly #period = new WordColumn();
   readonly #mode = new IntegerColumn();
-  /** Process id of the guest's hypervisor plus one, 0 if it is not known; -1 for the host. */
+  /** For guests, the process id of the hypervisor plus one, or 0 if unknown; -1 for the host. */
   readonly #machine = new IntegerColumn();
   readonly #cpu = new IntegerColumn();
   readonly #pid = new IntegerColumn();
@@ -59,20 +59,20 @@ export class SampleRows {
   readonly #weight = new WordColumn();
   readonly #offCpu = new WordColumn();
   readonly #cgroup = new WordColumn();
-  /** By row: where its branches begin in the following two, and how many there are. */
+  /** For each row, the start and number of its branches in the next two columns. */
   readonly #branchStart = new IntegerColumn();
   readonly #branchCount = new IntegerColumn();
   readonly #branchPlaces = new IntegerColumn();
   readonly #branchFlags = new WordColumn();
   #hasBranches = false;
 
-  /** Takes samples of one recording. */
+  /** Creates a collector for samples of one recording. */
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#le = engine.reader.littleEndian;
   }
 
-  /** Takes a sample of a run, as one of an event with a period. */
+  /** Adds a sample of a run, for one event and period. */
   add(run: Run, i: number, event: number, periodLo: number, periodHi: number): void {
     const { stacks } = this.#engine;
     const stack = intAt(run.stack, i);
@@ -168,7 +168,7 @@ export class SampleRows {
     }
   }
 
-  /** Hands on all rows that wait, as groups of about so many. */
+  /** Writes all collected rows, in groups of about `most` rows. */
   handOn(
     to: RowSink,
     ids: PlaceIds,
@@ -185,7 +185,7 @@ export class SampleRows {
     this.#clear();
   }
 
-  /** Rows by event, stack, time, and the order in which they came. */
+  /** Returns rows sorted by event, stack, time, and order of arrival. */
   #sorted(from: number, to: number): Int32Array {
     const { stacks } = this.#engine;
     const byStack = countingSort(
@@ -320,7 +320,7 @@ function putFrame(to: Int32Array, at: number, ids: PlaceIds, place: number): voi
   to[at + 1] = intAt(ids.frames, 2 * place + 1);
 }
 
-/** Rows in the order of a small number of each; those of equal ones stay in order. */
+/** Sorts rows by a small number; rows with the same number keep their order. */
 function countingSort(
   rows: Int32Array,
   most: number,
@@ -339,12 +339,12 @@ function countingSort(
   return sorted;
 }
 
-/** Hashes by numbers, of which -1 is none. */
-function hashes(numbers: Int32Array, of: Int32Array): ColumnValues {
+/** Returns hashes by number; number -1 has no hash. */
+function hashes(numbers: Int32Array, words: Int32Array): ColumnValues {
   const column = new WordColumn();
   for (const number of numbers) {
     if (number < 0) column.skip();
-    else column.push(intAt(of, 2 * number), intAt(of, 2 * number + 1));
+    else column.push(intAt(words, 2 * number), intAt(words, 2 * number + 1));
   }
   return column.values(allRows(numbers.length));
 }

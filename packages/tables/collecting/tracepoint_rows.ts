@@ -18,11 +18,11 @@ interface Source extends Format {
   readonly sample: SampleFields;
 }
 
-/** Events of tracepoints, with their fields as JSON, until they are handed on as rows. */
+/** Collects events of tracepoints with their fields as JSON, and writes them as rows. */
 export class TracepointRows {
-  /** Rows that wait. */
+  /** Number of collected rows. */
   length: number = 0;
-  /** Events whose data are too short for their fields. */
+  /** Number of events whose data is too short for their fields. */
   damaged: number = 0;
   readonly #engine: Engine;
   readonly #le: boolean;
@@ -41,14 +41,14 @@ export class TracepointRows {
     this.#le = engine.reader.littleEndian;
   }
 
-  /** Reads the formats that a recording has. */
+  /** Creates a collector and reads the recording's formats. */
   static async open(engine: Engine): Promise<TracepointRows> {
     const rows = new TracepointRows(engine);
     await rows.learn();
     return rows;
   }
 
-  /** Reads them again: those of a stream come after it has begun. */
+  /** Reads the formats again: those of a stream arrive after its start. */
   async learn(): Promise<void> {
     const tracing = await this.#engine.described.tracing();
     if (tracing === undefined) return;
@@ -63,7 +63,7 @@ export class TracepointRows {
     }
   }
 
-  /** Takes a sample of a run, if it is of a tracepoint whose format is known. */
+  /** Adds a sample of a run, if its event is a tracepoint with a known format. */
   add(run: Run, i: number): void {
     if (this.#formats.size === 0) return;
     const event = intAt(run.event, i);
@@ -102,7 +102,7 @@ export class TracepointRows {
     return this.#sources[event] = { ...known, sample };
   }
 
-  /** The JSON of a field of the raw data in `[start, end)`; `undefined` if it does not fit. */
+  /** Returns the JSON of a field of the raw data `[start, end)`; `undefined` if the data is too short. */
   #value(
     field: TracepointField,
     bytes: Uint8Array,
@@ -158,7 +158,7 @@ export class TracepointRows {
     }
   }
 
-  /** Hands on the rows that wait. */
+  /** Writes the collected rows. */
   handOn(to: RowSink, recording: (count: number) => ColumnValues): void {
     const rows = allRows(this.length);
     const { eventNames, names } = this.#engine;

@@ -1,10 +1,10 @@
 import { byteAt } from "@perfdata/format/elements";
 
 /**
- * The first eight bytes of MurmurHash3_x86_128 of 16 bytes, as two words; the result of the last call is in
+ * Hash of content: the first eight bytes of MurmurHash3_x86_128 of 16 bytes, as two words. The last result is in
  * {@linkcode ContentHash.lo} and {@linkcode ContentHash.hi}.
  *
- * Ids of tables are such hashes of what they stand for, so that tables of a million recordings can be
+ * Ids in tables are such hashes, so that tables of a million recordings can be
  * joined without renumbering. With 100 million different frames, the chance that any two of them have
  * the same id is 1 in 4,000.
  *
@@ -23,7 +23,7 @@ import { byteAt } from "@perfdata/format/elements";
 export class ContentHash {
   /** Lower word of the result. */
   lo: number = 0;
-  /** Upper word. */
+  /** Upper word of the result. */
   hi: number = 0;
 
   /** Hashes four words. */
@@ -56,8 +56,8 @@ export class ContentHash {
   }
 
   /**
-   * Hashes bytes of any number: 8 at a time, filled up with zeros, each together with the result for those
-   * before; the first with how many there are.
+   * Hashes any number of bytes, 8 at a time, padded with zeros. Each 8 bytes are hashed with the result of those
+   * before; the first 8 with the number of bytes.
    */
   bytes(bytes: Uint8Array, start: number, end: number, seed: number): void {
     let [lo, hi] = [end - start, 0];

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { ContentHash } from "./content_ids.ts";
 
-/** MurmurHash3_x86_128 of one block, written down again with exact numbers, which are slow. */
+/** MurmurHash3_x86_128 of one block, implemented independently with exact numbers. */
 function reference(words: readonly number[], seed: number): [number, number] {
   const M = 0xffff_ffffn;
   const rotated = (x: bigint, by: bigint) => (x << by | x >> 32n - by) & M;
@@ -32,7 +32,7 @@ function reference(words: readonly number[], seed: number): [number, number] {
   return [Number(BigInt.asIntN(32, h[0] as bigint)), Number(BigInt.asIntN(32, h[1] as bigint))];
 }
 
-Deno.test("ids are MurmurHash3 of what they stand for", () => {
+Deno.test("ContentHash.block: gives MurmurHash3 of the words", () => {
   const hash = new ContentHash();
   for (let i = 0; i < 1000; i++) {
     const words = [i, Math.imul(i, 0x9e3779b1), ~i, i << 24];
@@ -45,12 +45,12 @@ Deno.test("ids are MurmurHash3 of what they stand for", () => {
     );
     assertEquals([hash.lo, hash.hi], reference(words, i % 5));
   }
-  // Of mmh3 5.1, another implementation: mmh3.hash64(bytes(range(16)), 3, x64arch=False)[0].
+  // Expected value of mmh3 5.1, another implementation: mmh3.hash64(bytes(range(16)), 3, x64arch=False)[0].
   hash.block(0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c, 3);
   assertEquals([hash.lo, hash.hi], [811652344, -367872628]);
 });
 
-Deno.test("texts that differ have ids that differ", () => {
+Deno.test("ContentHash.text: different texts give different ids", () => {
   const hash = new ContentHash();
   const seen = new Set<string>();
   const texts = Array.from({ length: 20_000 }, (_, i) => "x".repeat(i % 40) + i);

@@ -1,8 +1,8 @@
 import type { SymbolObject } from "@perfdata/symbols";
 
 /**
- * Identifies an object in the ids of its frames: its build id, and the symbol from which its addresses
- * count. Without a build id, the key holds for one recording and machine only.
+ * Returns the text that identifies an object in the ids of its frames: its build id, and the symbol to which its
+ * addresses are relative. Without a build id, the key is valid for one recording and machine only.
  *
  * @param recording Id of the recording in hex.
  */

@@ -4,22 +4,22 @@ import type { Engine } from "@perfdata/session/engine";
 import { ContentHash, SEED } from "./content_ids.ts";
 import { objectKey } from "./object_key.ts";
 
-/** The number in places for unmapped addresses. */
+/** Returns the key of unmapped addresses in a CPU mode. */
 function unmappedKey(mode: number): string {
   return `none:${mode}`;
 }
 
 /**
- * The ids of frames and stacks of a recording, by the numbers of its places and stacks.
+ * Ids of the frames and stacks of a recording, by number of place and stack.
  *
- * A frame is an object and an offset in it. An object is known by its build id; one without is known in its
- * recording only, since objects of one path may differ.
+ * A frame is an object and an offset in it. Objects are identified by build id. An object without one is
+ * identified within its recording only, since objects with the same path may differ.
  */
 export class PlaceIds {
   readonly #engine: Engine;
   readonly #recording: string;
   readonly #hash = new ContentHash();
-  /** By object: words of its hash. */
+  /** Words of the hash of each object. */
   readonly #objects: (Int32Array | undefined)[] = [];
   readonly #unmapped = new Map<number, Int32Array>();
   #frames = new Int32Array(1 << 10);
@@ -30,7 +30,7 @@ export class PlaceIds {
   #used = new Uint8Array(1 << 10);
 
   /**
-   * Knows none yet.
+   * Creates an empty set of ids.
    *
    * @param recording Id of the recording in hex.
    */
@@ -39,7 +39,7 @@ export class PlaceIds {
     this.#recording = recording;
   }
 
-  /** Computes those of all that were met. */
+  /** Computes the ids of new places and stacks. */
   update(): void {
     const { places, stacks } = this.#engine;
     const hash = this.#hash;
@@ -81,28 +81,28 @@ export class PlaceIds {
     this.#stackCount = stacks.count;
   }
 
-  /** Notes that a frame is in a table. */
+  /** Marks a frame as used in a table. */
   use(place: number): void {
     if (place >= this.#used.length) this.#used = enlarge(this.#used, place + 1);
     this.#used[place] = 1;
   }
 
-  /** Whether it is. */
+  /** Whether a frame is used in a table. */
   isUsed(place: number): boolean {
     return this.#used[place] === 1;
   }
 
-  /** Words of the frames, by place. */
+  /** Words of the frames' ids, by place. */
   get frames(): Int32Array {
     return this.#frames;
   }
 
-  /** Words of the stacks, by number. */
+  /** Words of the stacks' ids, by number. */
   get stacks(): Int32Array {
     return this.#stacks;
   }
 
-  /** How many callers stacks have, by number. */
+  /** Numbers of callers of the stacks, by number. */
   get depths(): Int32Array {
     return this.#depths;
   }
@@ -113,10 +113,10 @@ export class PlaceIds {
     if (number < 0) {
       const mode = places.cpumode(place);
       let words = this.#unmapped.get(mode);
-      if (words === undefined) this.#unmapped.set(mode, words = this.#of(unmappedKey(mode)));
+      if (words === undefined) this.#unmapped.set(mode, words = this.#hashOf(unmappedKey(mode)));
       return words;
     }
-    return this.#objects[number] ??= this.#of(this.#key(number));
+    return this.#objects[number] ??= this.#hashOf(this.#key(number));
   }
 
   #key(number: number): string {
@@ -126,7 +126,7 @@ export class PlaceIds {
     return objectKey(recorded.complete(object), this.#recording);
   }
 
-  #of(key: string): Int32Array {
+  #hashOf(key: string): Int32Array {
     this.#hash.text(key, SEED.OBJECT);
     return Int32Array.of(this.#hash.lo, this.#hash.hi);
   }

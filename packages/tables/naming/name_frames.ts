@@ -10,19 +10,19 @@ import { objectKey } from "../ids/object_key.ts";
 import { type Decompress, readRows, type TableFile } from "../reading/table_columns.ts";
 import type { RowSink } from "../schema/column_types.ts";
 
-/** Symbols from which addresses of a kernel count; tables do not have the symbol, but ids depend on it. */
+/** Symbols to which addresses of a kernel may be relative. Tables lack the symbol, but ids depend on it. */
 const REFERENCES: readonly (string | undefined)[] = [undefined, "_text", "_stext"];
 const OF_KERNEL: ReadonlySet<string> = new Set(["kernel", "module"]);
 
-/** An object by its build id, wherever recordings had it. */
+/** An object with a build id, in any recording. */
 export interface Build {
-  /** What it is. */
+  /** Kind of the object. */
   readonly kind: ObjectKind;
-  /** Its build id. */
+  /** Build id of the object. */
   readonly buildId: string;
-  /** The symbol that addresses of a kernel count from. */
+  /** The symbol to which addresses of a kernel are relative. */
   readonly reference: string | undefined;
-  /** The paths that it had. */
+  /** Paths of the object in the recordings. */
   readonly paths: Set<string>;
 }
 
@@ -36,33 +36,33 @@ type FrameColumns = readonly [
   inlineOf: ArrayLike<bigint | null>,
 ];
 
-/** Frames of tables that have a build id and no name. */
+/** Frames in tables that have a build id and no name. */
 export interface UnnamedFrames {
-  /** How many. */
+  /** Number of these frames. */
   readonly count: number;
-  /** Frames that have names. */
+  /** Number of frames that already have names. */
   readonly named: number;
-  /** Those without a name that have no build id by which another machine could find one. */
+  /** Number of frames without name and build id, which cannot be looked up on another machine. */
   readonly withoutBuildId: number;
-  /** Those whose id does not follow from what they say, so that no other table has it. */
+  /** Number of frames whose id does not match their content, so that no other table can refer to them. */
   readonly foreign: number;
-  /** What they are, whatever order files have them in: 16 hex digits. */
+  /** Hash of the frames' ids, independent of the order of files: 16 hex digits. */
   readonly id: string;
-  /** The objects that they are in. */
+  /** The objects of the frames. */
   readonly builds: readonly Build[];
-  /** Where in these, a row a frame. */
+  /** Object and address of each frame, by row. */
   readonly table: AddressTable;
-  /** Words of their ids. */
+  /** Words of the frames' ids. */
   readonly ids: Int32Array;
-  /** Words of their offsets. */
+  /** Words of the frames' offsets. */
   readonly offsets: Int32Array;
 }
 
 /**
- * Finds the frames of tables that no file has a name for.
+ * Finds the frames for which none of the files has a name.
  *
  * @param files Files of `frames`.
- * @throws {PerfDataError} If one is no such table, or damaged.
+ * @throws {PerfDataError} If a file is damaged or another table.
  *
  * @example
  * ```ts
@@ -117,7 +117,7 @@ export async function unnamedFrames(
         else if (kind === undefined || buildId === undefined || offset === undefined) {
           without.add(id);
         } else {
-          const build = builds.of({ kind, buildId, path }, id, offset);
+          const build = builds.numberOf({ kind, buildId, path }, id, offset);
           if (build === undefined) foreign.add(id);
           else frames.set(id, { build, offset });
         }
@@ -157,10 +157,10 @@ export async function unnamedFrames(
 }
 
 /**
- * The releases of the kernels of recordings.
+ * Returns the kernel releases of recordings.
  *
  * @param files Files of `recordings`.
- * @throws {PerfDataError} If one is no such table, or damaged.
+ * @throws {PerfDataError} If a file is damaged or another table.
  */
 export async function kernelReleases(
   files: readonly TableFile[],
@@ -179,14 +179,14 @@ export async function kernelReleases(
   return [...found].sort();
 }
 
-/** Objects by what ids are made of. */
+/** Objects by the key in their frames' ids. */
 class Builds {
   readonly all: Build[] = [];
   readonly #numbers = new Map<string, { readonly number: number; readonly hash: ContentHash }>();
   readonly #hash = new ContentHash();
 
-  /** The number of the object that a frame is of; `undefined` if its id is not made of that. */
-  of(
+  /** Returns the number of a frame's object; `undefined` if the id does not match object and offset. */
+  numberOf(
     object: Required<Pick<SymbolObject, "kind" | "buildId" | "path">>,
     id: bigint,
     offset: bigint,
@@ -217,18 +217,18 @@ class Builds {
 
 /** Result of {@linkcode nameFrames}. */
 export interface NamedFrames {
-  /** Frames that got a name. */
+  /** Number of frames that got a name. */
   readonly frames: number;
-  /** Rows: of frames, and of functions that are inlined there. */
+  /** Number of rows: frames and the functions inlined in them. */
   readonly rows: number;
-  /** How far names can be trusted, and why others have none. */
+  /** Reliability of the names, and reasons for missing ones. */
   readonly trust: SymbolTrust;
 }
 
 /**
- * Looks up names of frames by their build ids, and writes them as rows of `frames`.
+ * Looks up names of frames by build id, and writes them as rows of `frames`.
  *
- * @param resolvers Find names; kernels are looked for by each, everything else by the first.
+ * @param resolvers Look up names. Kernels are searched by all of them, other objects by the first.
  */
 export async function nameFrames(
   { builds, table, ids, offsets }: UnnamedFrames,
@@ -262,7 +262,7 @@ export async function nameFrames(
   return { frames, rows: rows.count, trust: outcomes.trust({ objects, table }) };
 }
 
-/** The symbols of an object by one of its paths, on one of the machines that had it. */
+/** Opens the symbols of an object by the first path and machine that have them. */
 async function firstFound(
   object: SymbolObject,
   paths: Iterable<string>,

@@ -3,41 +3,39 @@ import { enlarge } from "@perfdata/format/enlarge";
 /** Minimum number of equal values that are written as a run. */
 const RUN = 8;
 
-/**
- * Bytes of a page that grow.
- */
+/** Growing buffer for the bytes of a page. */
 export class PageBytes {
-  /** The bytes; those after {@link PageBytes.length} mean nothing. */
+  /** The buffer; bytes from {@link PageBytes.length} on are undefined. */
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1 << 16);
-  /** How many are used. */
+  /** Number of bytes used. */
   length: number = 0;
 
-  /** Makes room for this many more. */
+  /** Makes room for `more` bytes. */
   room(more: number): void {
     const needed = this.length + more;
     if (needed > this.bytes.length) this.bytes = enlarge(this.bytes, needed);
   }
 
-  /** Adds a byte. */
+  /** Appends a byte. */
   byte(value: number): void {
     this.room(1);
     this.bytes[this.length++] = value;
   }
 
-  /** Adds a little-endian 32-bit number. */
+  /** Appends a little-endian 32-bit number. */
   u32(value: number): void {
     this.room(4);
     for (let i = 0; i < 4; i++) this.bytes[this.length++] = value >>> 8 * i;
   }
 
-  /** Adds bytes. */
+  /** Appends bytes. */
   add(bytes: Uint8Array): void {
     this.room(bytes.length);
     this.bytes.set(bytes, this.length);
     this.length += bytes.length;
   }
 
-  /** Adds a number that is not negative, 7 bits a byte. */
+  /** Appends a non-negative number, 7 bits per byte. */
   varint(value: number): void {
     let rest = value;
     while (rest >= 128) {
@@ -47,27 +45,27 @@ export class PageBytes {
     this.byte(rest);
   }
 
-  /** What was added: a view. */
+  /** Returns a view of the bytes appended so far. */
   view(): Uint8Array<ArrayBuffer> {
     return this.bytes.subarray(0, this.length);
   }
 }
 
-/** Bits that values up to `most` need. */
+/** Returns the number of bits for values up to `most`. */
 export function bitWidth(most: number): number {
   return most === 0 ? 0 : 32 - Math.clz32(most);
 }
 
 /**
- * Writes numbers in Parquet's hybrid of runs and packed bits: what levels and the codes of dictionaries are
- * written in.
+ * Writes numbers in Parquet's hybrid encoding of runs and packed bits, which levels and dictionary codes
+ * use.
  *
  * ```text
  * run:    varint (count << 1)        the value in whole bytes
  * packed: varint (groups << 1 | 1)   groups of 8 values, each in `width` bits, the lowest first
  * ```
  *
- * @param width Bits of a value; 0 if all are 0.
+ * @param width Number of bits of a value; 0 if all values are 0.
  *
  * @example
  * ```ts
@@ -95,7 +93,7 @@ export function putHybrid(
       at = end;
       continue;
     }
-    // Groups of 8 up to one that begins a run. What follows the last value is 0.
+    // Groups of 8 up to one that begins a run. Zeros pad the last group.
     let stop = at + 8;
     while (stop < to && !isRun(values, stop, to)) stop += 8;
     putPacked(out, values, at, Math.min(stop, to), width);
@@ -128,7 +126,7 @@ function putPacked(
   const { bytes } = out;
   const end = out.length + size;
   let p = out.length;
-  // Bits that wait, at most 7 + 24, and the upper ones of a wide value after those.
+  // Pending bits: at most 7 and 24 more; wide values are split.
   let waiting = 0;
   let count = 0;
   for (let i = from; i < to; i++) {

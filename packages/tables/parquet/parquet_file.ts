@@ -8,7 +8,7 @@ import { codedWords } from "./word_dictionary.ts";
 const encoder = new TextEncoder();
 const MAGIC = encoder.encode("PAR1");
 
-// Numbers of https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift.
+// Constants of https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift.
 const BOOLEAN = 0;
 const INT32 = 1;
 const INT64 = 2;
@@ -27,26 +27,26 @@ const ZSTD = 6;
 const DATA_PAGE = 0;
 const DICTIONARY_PAGE = 2;
 
-/** Number of rows of a page: readers skip and decode by page. */
+/** Number of rows in a page, the unit that readers skip or decode. */
 const PAGE_ROWS = 1 << 17;
-/** Bytes of a text in statistics: a reader needs no more to leave a group out. */
+/** Maximum length of a text in statistics. A reader needs no more to skip a group. */
 const MOST_OF_A_BOUND = 64;
 
-/** How a Parquet file is written. */
+/** Options of {@link ParquetFile}. */
 export interface ParquetOptions {
-  /** Makes a zstd frame of some bytes; without it, pages are not compressed. */
+  /** Compresses bytes to a zstd frame; without it, pages are not compressed. */
   readonly compress?: ((bytes: Uint8Array) => Uint8Array) | undefined;
-  /** Pairs for the footer. */
+  /** Key-value pairs for the footer. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Least and greatest value, as the bytes of one. */
+/** Minimum and maximum, each as the bytes of a value. */
 interface Bounds {
   readonly min: Uint8Array;
   readonly max: Uint8Array;
 }
 
-/** A column of a group that was written. */
+/** A written column of a group. */
 interface Chunk {
   readonly column: Column;
   readonly values: number;
@@ -65,33 +65,33 @@ interface Group {
   readonly chunks: readonly Chunk[];
 }
 
-/** Values of one kind, without those that are missing. */
+/** Presence of a column's values. */
 interface Present {
-  /** Of `OPTIONAL` columns, 1 for each row that has a value. */
+  /** For optional columns, 1 for each row with a value. */
   readonly levels: Uint8Array | undefined;
   readonly nulls: number;
 }
 
-/** The data pages of a column. */
+/** Content of a column's data pages. */
 interface Pages {
-  /** Which rows have a value. */
+  /** Presence of values. */
   readonly present: Present;
-  /** How values are written; as they are by default. */
+  /** Encoding of the values; plain by default. */
   readonly encoding?: number;
   /** Writes the values of the rows in `[from, to)`. */
   readonly put: (page: PageBytes, from: number, to: number) => void;
-  /** The least and the greatest value, where they are known. */
+  /** Minimum and maximum, if known. */
   readonly bounds?: Bounds | undefined;
-  /** The page before them that values are numbers in. */
+  /** The dictionary page before the data pages, if any. */
   readonly dictionary?: { readonly inflated: number; readonly size: number; readonly at: number };
 }
 
 /**
- * A Parquet file that is written group by group. What is equal gives equal bytes.
+ * Writes a Parquet file group by group. Equal rows give equal bytes.
  *
- * Pages are of version 1, dictionaries are used where they pay, each column of a group has its least and
- * greatest value, and there are no types but those of {@link Column}: what Spark, DuckDB, Arrow and Polars
- * all read.
+ * Pages have version 1; dictionaries are used if they save bytes; each column of a group has its minimum and
+ * maximum; types are only those of {@link Column}. Spark, DuckDB, Arrow and Polars
+ * can all read this.
  *
  * @example
  * ```ts
@@ -126,12 +126,12 @@ export class ParquetFile implements RowSink {
     this.#put(MAGIC);
   }
 
-  /** Rows that were written. */
+  /** Number of rows written. */
   get count(): number {
     return this.#groups.reduce((sum, { rows }) => sum + rows, 0);
   }
 
-  /** Bytes that were written. */
+  /** Number of bytes written. */
   get bytes(): number {
     return this.#position;
   }
@@ -144,7 +144,7 @@ export class ParquetFile implements RowSink {
   /**
    * Writes a group of rows.
    *
-   * @throws {TypeError} If a column that each row has is left out, or has values of another kind.
+   * @throws {TypeError} If a required column is missing, or has values of another kind.
    */
   rows(count: number, columns: RowColumns): void {
     if (count === 0) return;
@@ -217,7 +217,7 @@ export class ParquetFile implements RowSink {
     return { inflated: before.length + plain.length, size: before.length + packed.length };
   }
 
-  /** Writes the data pages of a column that is not a list. */
+  /** Writes the data pages of a column other than a list. */
   #pages(
     column: Column,
     count: number,
@@ -360,7 +360,7 @@ export class ParquetFile implements RowSink {
       const to = Math.min(count, from + PAGE_ROWS);
       const first = intAt(starts, from);
       const last = intAt(starts, to);
-      // An empty list is none: a level of its own, as of an element that is not there.
+      // An empty list is written as null, which takes one entry of levels.
       let entries = 0;
       for (let i = from; i < to; i++) {
         entries += Math.max(1, intAt(starts, i + 1) - intAt(starts, i));
@@ -402,7 +402,7 @@ export class ParquetFile implements RowSink {
     return { levels: nulls === 0 ? undefined : valid, nulls };
   }
 
-  /** Writes the footer, without which there is no file. */
+  /** Writes the footer, without which the file is invalid. */
   finish(): void {
     const footer = new ThriftWriter();
     const { columns } = this.#table;
@@ -431,7 +431,7 @@ export class ParquetFile implements RowSink {
       footer.text(2, value);
     });
     footer.text(6, "perfdata");
-    // Bounds are in the order of their types: else engines do not trust them.
+    // Declares that the bounds are in the order of the type; otherwise, engines ignore them.
     footer.structs(7, columns, () => footer.struct(1, () => {}));
     footer.stop();
     const bytes = footer.bytes();
@@ -443,7 +443,7 @@ export class ParquetFile implements RowSink {
   }
 }
 
-/** The elements of the schema that a column is. */
+/** Returns writers of the schema elements of a column. */
 function elementsOf(out: ThriftWriter, { name, type, required }: Column): (() => void)[] {
   if (type === "int64[]") {
     return [
@@ -517,7 +517,7 @@ function putChunk(out: ThriftWriter, chunk: Chunk, plain: boolean): void {
   });
 }
 
-/** Levels of `count` values, up to `most`; without any, all have it. */
+/** Writes the levels of `count` values, up to `most`; without `levels`, all have the level `most`. */
 function putLevels(
   page: PageBytes,
   count: number,
@@ -547,13 +547,13 @@ function putWord(bytes: Uint8Array, p: number, word: number): number {
   return p + 4;
 }
 
-/** Codes with -1 where there is no value. */
+/** Sets the codes of rows without a value to -1. */
 function masked(codes: Int32Array, valid: Uint8Array): Int32Array {
   for (let i = 0; i < codes.length; i++) if (valid[i] === 0) codes[i] = -1;
   return codes;
 }
 
-/** The codes of the rows that have a value, and how many of them stand before a row. */
+/** Returns the codes of the rows with a value, and the number of such rows before a row. */
 function packedCodes(
   codes: Int32Array,
   count: number,
@@ -561,7 +561,7 @@ function packedCodes(
 ): { readonly codes: Int32Array; before(row: number): number } {
   if (nulls === 0) return { codes: codes.subarray(0, count), before: (row) => row };
   const packed = new Int32Array(count - nulls);
-  // Asked for at pages only.
+  // Only rows at which pages start are requested.
   const starts: number[] = [];
   let at = 0;
   for (let i = 0; i < count; i++) {
@@ -580,29 +580,29 @@ function wordBytes(lo: number, hi: number): Uint8Array {
   return bytes;
 }
 
-/** Least and greatest of 64-bit numbers, which `each` hands out by their indices. */
+/** Minimum and maximum of signed 64-bit numbers. */
 class WordBounds {
   #minLo = 0;
   #minHi = 0;
   #maxLo = 0;
   #maxHi = 0;
-  #some = false;
+  #hasValue = false;
 
-  see(lo: number, hi: number): void {
+  add(lo: number, hi: number): void {
     const low = lo >>> 0;
-    if (!this.#some || hi < this.#minHi || hi === this.#minHi && low < this.#minLo) {
+    if (!this.#hasValue || hi < this.#minHi || hi === this.#minHi && low < this.#minLo) {
       this.#minHi = hi;
       this.#minLo = low;
     }
-    if (!this.#some || hi > this.#maxHi || hi === this.#maxHi && low > this.#maxLo) {
+    if (!this.#hasValue || hi > this.#maxHi || hi === this.#maxHi && low > this.#maxLo) {
       this.#maxHi = hi;
       this.#maxLo = low;
     }
-    this.#some = true;
+    this.#hasValue = true;
   }
 
   bounds(): Bounds | undefined {
-    if (!this.#some) return undefined;
+    if (!this.#hasValue) return undefined;
     return {
       min: wordBytes(this.#minLo, this.#minHi),
       max: wordBytes(this.#maxLo, this.#maxHi),
@@ -618,7 +618,7 @@ function wordBounds(
   const all = new WordBounds();
   for (let i = 0; i < count; i++) {
     if (valid !== undefined && valid[i] === 0) continue;
-    all.see(intAt(words, 2 * i), intAt(words, 2 * i + 1));
+    all.add(intAt(words, 2 * i), intAt(words, 2 * i + 1));
   }
   return all.bounds();
 }
@@ -629,7 +629,7 @@ function codedBounds(codes: Int32Array, dictionary: Int32Array): Bounds | undefi
   for (const code of codes) isUsed[code] = 1;
   for (let code = 0; code < isUsed.length; code++) {
     if (isUsed[code] === 0) continue;
-    all.see(intAt(dictionary, 2 * code), intAt(dictionary, 2 * code + 1));
+    all.add(intAt(dictionary, 2 * code), intAt(dictionary, 2 * code + 1));
   }
   return all.bounds();
 }
@@ -655,7 +655,7 @@ function intBounds(
   return { min: bytes(min), max: bytes(max) };
 }
 
-/** Texts are ordered by their bytes. Bounds of long ones are left out: they would have to be cut. */
+/** Returns the bounds of texts in byte order; `undefined` for long texts, which would have to be cut. */
 function textBounds(texts: readonly Uint8Array[], codes: Int32Array): Bounds | undefined {
   const isUsed = new Uint8Array(texts.length);
   for (const code of codes) isUsed[code] = 1;

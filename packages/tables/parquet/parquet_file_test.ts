@@ -95,7 +95,7 @@ const ROW: fc.Arbitrary<Row> = fc.record({
   list: fc.array(INT64, { maxLength: 4 }),
 });
 
-Deno.test("a Parquet file has the values of its columns, whatever they are", async () => {
+Deno.test("ParquetFile: any values of all types are read back", async () => {
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -112,7 +112,7 @@ Deno.test("a Parquet file has the values of its columns, whatever they are", asy
   assert(compared > 1000, `${compared} rows`);
 });
 
-Deno.test("a Parquet file has more rows than a page", async () => {
+Deno.test("ParquetFile: a group with more rows than a page is read back", async () => {
   const rows = Array.from({ length: 140_000 }, (_, i): Row => ({
     must: BigInt(i) << 20n,
     may: i % 7 === 0 ? undefined : BigInt(i % 1000),
@@ -134,7 +134,7 @@ Deno.test("a Parquet file has more rows than a page", async () => {
 
 const text = (_: string, value: unknown) => typeof value === "bigint" ? `${value}n` : value;
 
-Deno.test("what is equal gives equal bytes, and a column that each row has is not left out", () => {
+Deno.test("ParquetFile: equal rows give equal bytes; a missing required column throws", () => {
   const row: Row = {
     ...{ must: 1n, may: 2n, number: 3, is: true, name: "a", text: "b", list: [4n] },
   };

@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Types of fields in Thrift's compact protocol. */
+/** Field types in Thrift's compact protocol. */
 const THRIFT = {
   TRUE: 1,
   FALSE: 2,
@@ -14,8 +14,8 @@ const THRIFT = {
 const encoder = new TextEncoder();
 
 /**
- * Writes structures of Thrift's compact protocol, which the headers of pages and the footer of a Parquet
- * file are: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+ * Writes structures in Thrift's compact protocol, which page headers and the footer of a Parquet
+ * file use: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export class ThriftWriter {
   #last = 0;
   readonly #outer: number[] = [];
 
-  /** What was written: a view. */
+  /** Returns a view of the bytes written. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -45,7 +45,7 @@ export class ThriftWriter {
     this.#bytes[this.#length++] = byte;
   }
 
-  /** A number that is not negative, 7 bits a byte. */
+  /** Writes a non-negative number, 7 bits per byte. */
   #varint(value: number): void {
     let rest = value;
     while (rest >= 128) {
@@ -55,7 +55,7 @@ export class ThriftWriter {
     this.#byte(rest);
   }
 
-  /** The number and the type of the field that follows. */
+  /** Writes the number and the type of the next field. */
   #field(id: number, type: number): void {
     const step = id - this.#last;
     if (step > 0 && step < 16) this.#byte(step << 4 | type);
@@ -66,24 +66,24 @@ export class ThriftWriter {
     this.#last = id;
   }
 
-  /** A field that is a number from 0 to 2^31 - 1. */
+  /** Writes a field with a number from 0 to 2^31 - 1. */
   i32(id: number, value: number): void {
     this.#field(id, THRIFT.I32);
     this.#varint(value * 2);
   }
 
-  /** A field that is a number from 0 to 2^52. */
+  /** Writes a field with a number from 0 to 2^52. */
   i64(id: number, value: number): void {
     this.#field(id, THRIFT.I64);
     this.#varint(value * 2);
   }
 
-  /** A field that is true or false. */
+  /** Writes a boolean field. */
   bool(id: number, value: boolean): void {
     this.#field(id, value ? THRIFT.TRUE : THRIFT.FALSE);
   }
 
-  /** A field of bytes. */
+  /** Writes a field of bytes. */
   binary(id: number, bytes: Uint8Array): void {
     this.#field(id, THRIFT.BINARY);
     this.#binary(bytes);
@@ -94,7 +94,7 @@ export class ThriftWriter {
     for (const byte of bytes) this.#byte(byte);
   }
 
-  /** A field of text. */
+  /** Writes a text field. */
   text(id: number, text: string): void {
     this.binary(id, encoder.encode(text));
   }
@@ -108,31 +108,31 @@ export class ThriftWriter {
     }
   }
 
-  /** A field that is a list of numbers from 0 to 2^31 - 1. */
+  /** Writes a field with a list of numbers from 0 to 2^31 - 1. */
   i32s(id: number, values: readonly number[]): void {
     this.#list(id, THRIFT.I32, values.length);
     for (const value of values) this.#varint(value * 2);
   }
 
-  /** A field that is a list of texts. */
+  /** Writes a field with a list of texts. */
   texts(id: number, values: readonly string[]): void {
     this.#list(id, THRIFT.BINARY, values.length);
     for (const value of values) this.#binary(encoder.encode(value));
   }
 
-  /** A field that is a list of structures, each written by `each`. */
+  /** Writes a field with a list of structures; `each` writes the fields of one. */
   structs<T>(id: number, values: readonly T[], each: (value: T) => void): void {
     this.#list(id, THRIFT.STRUCT, values.length);
-    for (const value of values) this.#inside(() => each(value));
+    for (const value of values) this.#structure(() => each(value));
   }
 
-  /** A field that is a structure, whose fields `fields` writes. */
+  /** Writes a field with a structure; `fields` writes its fields. */
   struct(id: number, fields: () => void): void {
     this.#field(id, THRIFT.STRUCT);
-    this.#inside(fields);
+    this.#structure(fields);
   }
 
-  #inside(fields: () => void): void {
+  #structure(fields: () => void): void {
     this.#outer.push(this.#last);
     this.#last = 0;
     fields();
@@ -140,7 +140,7 @@ export class ThriftWriter {
     this.#last = this.#outer.pop() ?? 0;
   }
 
-  /** Ends a structure: to be called for the outermost one. */
+  /** Ends the outermost structure. */
   stop(): void {
     this.#byte(0);
   }

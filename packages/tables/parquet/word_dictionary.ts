@@ -1,21 +1,21 @@
 import { intAt } from "@perfdata/format/elements";
 
-/** Number of rows after which it is decided whether a dictionary is worth its bytes. */
+/** Number of rows after which a dictionary is kept or rejected. */
 const TRIAL = 1 << 12;
 
-/** Codes for the values of a column, and each value once. */
+/** A column as codes and a dictionary. */
 export interface Coded {
-  /** The code of each value. */
+  /** Code of each value. */
   readonly codes: Int32Array;
-  /** Each value once, in two words. */
+  /** The distinct values, two words each. */
   readonly dictionary: Int32Array;
 }
 
 /**
- * Gives equal 64-bit numbers equal codes, in the order in which they are met.
+ * Assigns a code to each distinct 64-bit number, in order of first occurrence.
  *
- * @param words Two words a number.
- * @returns `undefined` if so many differ that nothing is gained.
+ * @param words Two words for each number.
+ * @returns `undefined` if there are too many distinct numbers to save bytes.
  */
 export function codedWords(words: Int32Array, count: number): Coded | undefined {
   const most = Math.max(64, count >>> 1);

@@ -1,35 +1,35 @@
 import { parquetMetadataAsync, parquetRead } from "hyparquet";
 import { PerfDataError } from "@perfdata/format/error";
 
-/** A Parquet file, wherever it is. */
+/** A Parquet file from any source. */
 export interface TableFile {
-  /** Its name, for messages. */
+  /** Name of the file, for messages. */
   readonly name: string;
-  /** Its size in bytes. */
+  /** Size of the file in bytes. */
   readonly byteLength: number;
-  /** Some of its bytes. */
+  /** Reads a range of bytes. */
   slice(start: number, end?: number): ArrayBuffer | Promise<ArrayBuffer>;
 }
 
-/** Makes a block of Zstandard plain. */
+/** Decompresses a zstd block. */
 export type Decompress = (bytes: Uint8Array) => Uint8Array;
 
-/** Values of a column: of `int64` they are `bigint`; missing ones are `null` or `undefined`. */
+/** Values of a column: `bigint` for `int64`; missing values are `null` or `undefined`. */
 export type ReadValues = ArrayLike<unknown>;
 
 /** Some rows of a table. */
 export interface ReadRows {
-  /** How many. */
+  /** Number of rows. */
   readonly count: number;
-  /** The values of a column. */
+  /** Returns the values of a column. */
   column(name: string): ReadValues;
 }
 
 /**
- * Reads some columns of a file, group by group. A column that may be missing gives no values.
+ * Reads some columns of a file, group by group. A missing optional column has no values.
  *
- * @param optional Columns that tables of others may lack.
- * @throws {PerfDataError} If the file is no such table, or damaged.
+ * @param optional Columns that the file may lack.
+ * @throws {PerfDataError} If the file is damaged or another table.
  */
 export async function* readRows(
   file: TableFile,
@@ -72,7 +72,7 @@ function joined(parts: readonly ReadValues[]): ReadValues {
   return rest.length === 0 ? first : parts.flatMap((part) => Array.from(part));
 }
 
-/** What the library throws about bytes, as what is said of a file. */
+/** Converts the library's errors to errors about the file. */
 async function readable<T>(file: TableFile, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

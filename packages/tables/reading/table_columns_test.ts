@@ -3,7 +3,7 @@ import { memorySink, PerfDataError } from "@perfdata/format";
 import { ParquetFile } from "../parquet/parquet_file.ts";
 import { readRows } from "./table_columns.ts";
 
-/** A file with two rows; the number of rows in the footer, which is the last number 4 in it, may be another one. */
+/** A file with two rows. The number of rows in the footer, the last number 4 in it, can be changed. */
 function file(rows = 2): Uint8Array<ArrayBuffer> {
   const sink = memorySink();
   const written = new ParquetFile(sink, {
@@ -33,11 +33,11 @@ async function rowsOf(bytes: Uint8Array<ArrayBuffer>): Promise<unknown[][]> {
   return found;
 }
 
-Deno.test("readRows: gives values of columns, undefined for one that is missing", async () => {
+Deno.test("readRows: gives the values of columns, undefined for a missing optional one", async () => {
   assertEquals(await rowsOf(file()), [[5, undefined], [6, undefined]]);
 });
 
-Deno.test("readRows: a group with another number of rows than values is an error", async () => {
+Deno.test("readRows: a group whose number of rows differs from its values is an error", async () => {
   for (const rows of [3, 60]) {
     const message = `points: no whole Parquet file: 2 values of x, expected ${rows}`;
     await assertRejects(() => rowsOf(file(rows)), PerfDataError, message);

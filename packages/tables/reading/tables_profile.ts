@@ -9,17 +9,17 @@ import { mapKind } from "@perfdata/symbols/map-name";
 import { TABLES_VERSION } from "../schema/tables.ts";
 import { type Decompress, readRows, type TableFile } from "./table_columns.ts";
 
-/** Input of {@linkcode profileOfTables}, and the rows that count. */
+/** Options of {@linkcode profileOfTables}. */
 export interface TablesProfileOptions {
-  /** The files of a table; none if there is no such table. */
+  /** Returns the files of a table; an empty list if it does not exist. */
   readonly files: (table: string) => readonly TableFile[];
-  /** Makes a block of Zstandard plain. */
+  /** Decompresses a zstd block. */
   readonly decompress: Decompress;
-  /** What was recorded. */
+  /** Title of the profile. */
   readonly title: string;
-  /** Whether each sample keeps its time and CPU, if all are of one recording. */
+  /** Whether samples keep their time and CPU, if all are of one recording. */
   readonly timed?: boolean;
-  /** Which samples count, by what their columns say; all without it. */
+  /** Selects samples by column values; all samples by default. */
   readonly filter?: {
     readonly pids?: ReadonlySet<number> | undefined;
     readonly tids?: ReadonlySet<number> | undefined;
@@ -27,14 +27,14 @@ export interface TablesProfileOptions {
   };
 }
 
-/** A row of stacks. */
+/** The rows of `stacks`. */
 interface Stacks {
   readonly rows: Map<bigint, number>;
   readonly parent: (bigint | undefined)[];
   readonly frame: bigint[];
 }
 
-/** A row of frames. */
+/** A row of `frames`. */
 interface Frame extends BuilderFrame {
   readonly object: string | undefined;
   readonly buildId: string | undefined;
@@ -42,15 +42,15 @@ interface Frame extends BuilderFrame {
   readonly offset: number;
 }
 
-/** A frame with what is inlined in it. */
+/** A frame with the functions inlined in it. */
 interface Code {
   outer: Frame | undefined;
   readonly inlined: { readonly depth: number; readonly frame: Frame }[];
 }
 
 /**
- * The profile of tables: of samples, or of `weights`, in which many samples of many recordings are summed up.
- * Of several recordings, threads are commands, since numbers of processes say nothing there.
+ * Builds a profile from tables: from `samples`, or from `weights`, which has sums over samples of many recordings.
+ * With several recordings, threads are commands, since process ids of different recordings are unrelated.
  *
  * @throws {PerfDataError} If tables are missing, damaged, or of another version.
  */
@@ -87,7 +87,7 @@ function tableFiles({ files }: TablesProfileOptions, table: string): readonly Ta
   return found;
 }
 
-/** How many recordings there are. */
+/** Counts the recordings. */
 async function recordingsOf(options: TablesProfileOptions): Promise<number> {
   const ids = new Set<unknown>();
   for (const file of tableFiles(options, "recordings")) {
@@ -136,7 +136,7 @@ async function readCodes(options: TablesProfileOptions): Promise<Map<bigint, Cod
     ...["frame_id", "build_id", "object", "kind", "offset"],
     ...["function", "file", "line", "inline_of", "inline_depth", "verified"],
   ];
-  // Of rows that several recordings have, those with names stay; a file has all of a frame, or none.
+  // If several files have a row, the one with names is kept. A file has all rows of a frame, or none.
   for (const file of tableFiles(options, "frames")) {
     const here = new Map<bigint, Code>();
     for await (const rows of readRows(file, names, [], options.decompress)) {
@@ -182,7 +182,7 @@ async function readCodes(options: TablesProfileOptions): Promise<Map<bigint, Cod
   return codes;
 }
 
-/** What was read of samples. */
+/** Statistics of the samples read. */
 interface Read {
   samples: number;
   named: number;
@@ -190,7 +190,7 @@ interface Read {
   epoch: bigint;
 }
 
-/** A sample that has its time. */
+/** A sample with its time. */
 interface TimedSample {
   readonly ts: bigint;
   readonly cpu: number;
@@ -200,7 +200,7 @@ interface TimedSample {
   readonly period: number;
 }
 
-/** Where times do not fit into a double. */
+/** Times from this value on do not fit into a double. */
 const EXACT = 1n << 53n;
 
 /** Adds rows of samples to a profile. */
@@ -212,12 +212,12 @@ class SampleReader {
   readonly #codes: Map<bigint, Code>;
   readonly #places = new Map<bigint, number>();
   readonly #isNamed: boolean[] = [];
-  /** Whether numbers of processes say something. */
+  /** Whether process ids are meaningful. */
   readonly #hasNumbers: boolean;
-  /** By row of stacks: its number in the profile; -1 for none yet. */
+  /** Number in the profile of each row of `stacks`; -1 if not yet added. */
   readonly #numbers: Int32Array;
   readonly #read: Read = { samples: 0, named: 0, callers: 0, epoch: 0n };
-  /** Samples that are alike: events of threads of stacks. */
+  /** Equal samples: events of threads of stacks. */
   readonly #pairs = new NodeTable();
   readonly #alike = new NodeTable();
   readonly #sums: { samples: number; period: number }[] = [];
@@ -237,7 +237,7 @@ class SampleReader {
     this.#numbers = new Int32Array(stacks.frame.length).fill(-1);
   }
 
-  /** Reads `samples`. */
+  /** Reads the table `samples`. */
   async samples(options: TablesProfileOptions, timed: boolean): Promise<Read> {
     const { filter = {}, decompress } = options;
     const names = ["event", "period", "pid", "tid", "cpu", "comm", "stack_id", "ts"];
@@ -282,7 +282,7 @@ class SampleReader {
     return this.#read;
   }
 
-  /** Reads `weights`. */
+  /** Reads the table `weights`. */
   async weights(options: TablesProfileOptions): Promise<Read> {
     const names = ["version", "event", "stack_id", "samples", "period"];
     for (const file of tableFiles(options, "weights")) {
@@ -339,7 +339,7 @@ class SampleReader {
     }
   }
 
-  /** The number of the stack of a sample; -1 if it has none. */
+  /** Returns the profile's number of a sample's stack; -1 without a stack. */
   #stackOf(id: bigint | undefined, samples: number): number {
     this.#read.samples += samples;
     if (id === undefined) return -1;

@@ -1,68 +1,68 @@
-/** The type of a column. Whole numbers are signed: engines such as Spark have no others. */
+/** The type of a column. Integers are signed, since engines such as Spark have no other ones. */
 export type ColumnType =
-  /** A 64-bit number. */
+  /** A signed 64-bit integer. */
   | "int64"
-  /** A 32-bit number. */
+  /** A signed 32-bit integer. */
   | "int32"
   /** Text. */
   | "string"
-  /** True or false. */
+  /** A boolean. */
   | "boolean"
   /** Microseconds since 1970, UTC. */
   | "timestamp"
-  /** 64-bit numbers. */
+  /** A list of signed 64-bit integers. */
   | "int64[]";
 
-/** A column of a table, as it is declared. */
+/** Declaration of a column. */
 export interface Column {
-  /** Its name. */
+  /** Name of the column. */
   readonly name: string;
-  /** What its values are. */
+  /** Type of the values. */
   readonly type: ColumnType;
   /** Whether each row has a value. */
   readonly required: boolean;
-  /** What it says, in a sentence. */
+  /** Description in a sentence. */
   readonly about: string;
 }
 
-/** A table, as it is declared. */
+/** Declaration of a table. */
 export interface Table {
-  /** Its name, which its folder has. */
+  /** Name of the table and of its folder. */
   readonly name: string;
-  /** What a row is. */
+  /** Description of a row. */
   readonly about: string;
-  /** Its columns, in their order. */
+  /** The columns, in order. */
   readonly columns: readonly Column[];
 }
 
 /**
- * The values of a column. 64-bit numbers are two 32-bit words each, the lower one first: no number passes
+ * The values of a column. A 64-bit number is two 32-bit words, the lower one first, so that no number passes
  * through a double.
  */
 export type ColumnValues =
-  /** Of `int64` and `timestamp`; where `valid` is 0 there is no value. */
+  /** For `int64` and `timestamp`. Rows with `valid` 0 have no value. */
   | { readonly kind: "words"; readonly words: Int32Array; readonly valid?: Uint8Array }
-  /** Of `int32` and `boolean`. */
+  /** For `int32` and `boolean`. */
   | { readonly kind: "ints"; readonly ints: Int32Array; readonly valid?: Uint8Array }
-  /** A code of each value; -1 for none. Of `int64` the dictionary is words. */
+  /** A code for each value; -1 for rows without one. For `int64`, the dictionary consists of words. */
   | {
     readonly kind: "codes";
     readonly codes: Int32Array;
     readonly dictionary: Int32Array | readonly string[];
   }
-  /** Of `string`, of which few are equal. */
+  /** For `string`, if few values are equal. */
   | { readonly kind: "texts"; readonly texts: readonly (string | undefined)[] }
-  /** Of `int64[]`: row `i` has those from `starts[i]` up to `starts[i + 1]`. */
+  /** For `int64[]`: row `i` has the numbers from `starts[i]` up to `starts[i + 1]`. */
   | { readonly kind: "lists"; readonly starts: Int32Array; readonly words: Int32Array }
-  /** No row has one. */
+  /** No row has a value. */
   | { readonly kind: "none" };
 
-/** Takes rows of a table, some at a time. */
+/** Output for the rows of a table. */
 export interface RowSink {
   /**
-   * Takes rows; columns that are left out have no values.
+   * Writes rows; missing columns have no values.
    *
-   * @param columns Values by name of the column, or what makes them: so that not all are there at once.
+   * @param columns Values by name of the column, or functions that create them one at a time.
    */
   rows(count: number, columns: RowColumns): void;
 }
@@ -70,7 +70,7 @@ export interface RowSink {
 /** Values of some rows, by name of the column. */
 export type RowColumns = Readonly<Record<string, ColumnValues | (() => ColumnValues)>>;
 
-/** The words of one number, in as many rows as there are, as a column. */
+/** Returns a column with the same number in all rows. */
 export function constant(words: Int32Array, count: number): ColumnValues {
   return { kind: "codes", codes: new Int32Array(count), dictionary: words };
 }

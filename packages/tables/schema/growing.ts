@@ -2,16 +2,16 @@ import { byteAt, intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { ColumnValues } from "./column_types.ts";
 
-/** 64-bit numbers, two words each, some of which may be missing. */
+/** A growing column of 64-bit numbers, two words each; some may be missing. */
 export class WordColumn {
-  /** How many there are. */
+  /** Number of rows. */
   length: number = 0;
-  // Of a column without any number, nothing is kept.
+  // A column without numbers takes no memory.
   #words = new Int32Array(0);
   #valid = new Uint8Array(0);
   #missing = 0;
 
-  /** Adds a number. */
+  /** Appends a number. */
   push(lo: number, hi: number): void {
     this.#grow();
     if (this.#missing === this.length && this.length > 0) this.#valid.fill(0, 0, this.length);
@@ -20,7 +20,7 @@ export class WordColumn {
     this.#valid[this.length++] = 1;
   }
 
-  /** Adds none. */
+  /** Appends a missing number. */
   skip(): void {
     if (this.#missing === this.length) {
       this.#missing = ++this.length;
@@ -39,27 +39,27 @@ export class WordColumn {
     this.#valid = enlarge(this.#valid, room);
   }
 
-  /** Lower word of a number; 0 if there is none. */
+  /** Returns the lower word of a number; 0 if it is missing. */
   lo(at: number): number {
     return this.#words[2 * at] ?? 0;
   }
 
-  /** Upper word; 0 if there is none. */
+  /** Returns the upper word of a number; 0 if it is missing. */
   hi(at: number): number {
     return this.#words[2 * at + 1] ?? 0;
   }
 
-  /** Whether there is a number. */
+  /** Whether a row has a number. */
   has(at: number): boolean {
     return this.#valid[at] === 1;
   }
 
-  /** Forgets all. */
+  /** Removes all rows. */
   clear(): void {
     this.length = this.#missing = 0;
   }
 
-  /** The numbers of some rows, in their order, as a column. */
+  /** Returns the numbers of some rows, in the given order, as a column. */
   values(rows: Int32Array): ColumnValues {
     if (this.#missing === this.length) return { kind: "none" };
     const words = new Int32Array(2 * rows.length);
@@ -76,29 +76,29 @@ export class WordColumn {
   }
 }
 
-/** 32-bit numbers. */
+/** A growing column of 32-bit numbers. */
 export class IntegerColumn {
-  /** How many there are. */
+  /** Number of rows. */
   length: number = 0;
   #ints = new Int32Array(64);
 
-  /** Adds a number. */
+  /** Appends a number. */
   push(value: number): void {
     if (this.length === this.#ints.length) this.#ints = enlarge(this.#ints, this.length + 1);
     this.#ints[this.length++] = value;
   }
 
-  /** A number. */
+  /** Returns the number of a row. */
   at(row: number): number {
     return intAt(this.#ints, row);
   }
 
-  /** Forgets all. */
+  /** Removes all rows. */
   clear(): void {
     this.length = 0;
   }
 
-  /** The numbers of some rows, in their order. */
+  /** Returns the numbers of some rows, in the given order. */
   picked(rows: Int32Array): Int32Array<ArrayBuffer> {
     const picked = new Int32Array(rows.length);
     const from = this.#ints;
@@ -107,24 +107,24 @@ export class IntegerColumn {
   }
 
   /**
-   * The numbers of some rows as a column.
+   * Returns the numbers of some rows as a column.
    *
-   * @param none Stands for no value.
+   * @param none Number that means a missing value.
    */
   values(rows: Int32Array, none?: number): ColumnValues {
     const ints = this.picked(rows);
     if (none === undefined || !ints.includes(none)) return { kind: "ints", ints };
     const valid = new Uint8Array(ints.length);
-    let some = false;
+    let hasValue = false;
     for (let i = 0; i < ints.length; i++) {
       if (ints[i] === none) continue;
       valid[i] = 1;
-      some = true;
+      hasValue = true;
     }
-    return some ? { kind: "ints", ints, valid } : { kind: "none" };
+    return hasValue ? { kind: "ints", ints, valid } : { kind: "none" };
   }
 
-  /** Likewise, where numbers stand for texts; negative ones for none. */
+  /** Returns the texts of some rows as a column; `text` converts the numbers, of which negative ones are missing. */
   texts(rows: Int32Array, text: (number: number) => string): ColumnValues {
     const codes = this.picked(rows);
     const codeOf = new Map<number, number>();
@@ -149,12 +149,12 @@ export class IntegerColumn {
   }
 }
 
-/** Numbers of all rows of a table, in order. */
+/** Returns the numbers of all rows of a table, in order. */
 export function allRows(count: number): Int32Array<ArrayBuffer> {
   return Int32Array.from({ length: count }, (_, row) => row);
 }
 
-/** Texts as a column, each of which may be missing. */
+/** Returns a column of texts, some of which may be missing. */
 export function textValues(texts: readonly (string | undefined)[]): ColumnValues {
   const numbers = new Map<string, number>();
   const dictionary: string[] = [];
@@ -170,7 +170,7 @@ export function textValues(texts: readonly (string | undefined)[]): ColumnValues
   return dictionary.length === 0 ? { kind: "none" } : { kind: "codes", codes, dictionary };
 }
 
-/** A 64-bit number as words. */
+/** Returns a 64-bit number as words. */
 export function wordsOf(value: bigint): Int32Array<ArrayBuffer> {
   return Int32Array.of(Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n)));
 }

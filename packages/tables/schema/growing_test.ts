@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { WordColumn } from "./growing.ts";
 
-Deno.test("words: rows without a number are 0, whether or not a number comes later", () => {
+Deno.test("WordColumn: rows without a number are 0, with or without a number after them", () => {
   for (const later of [0, 1]) {
     const words = new WordColumn();
     for (let i = 0; i < 100; i++) words.skip();

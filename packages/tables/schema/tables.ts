@@ -1,6 +1,6 @@
 import type { Column, ColumnType, Table } from "./column_types.ts";
 
-/** The version of these tables: files of different versions are not read together. */
+/** Version of these tables. Files of different versions cannot be read together. */
 export const TABLES_VERSION = 1;
 
 type Declared = readonly [name: string, type: ColumnType, about: string];
@@ -23,7 +23,7 @@ const RECORDING: Declared = [
 ];
 const TS: Declared = ["ts", "int64", "Time in ns, by the clock of the recording."];
 
-/** A row for each recording. */
+/** The table with a row for each recording. */
 export const RECORDINGS: Table = table("recordings", "A recording.", [
   RECORDING,
   ["version", "int32", "Version of these tables."],
@@ -47,7 +47,7 @@ export const RECORDINGS: Table = table("recordings", "A recording.", [
   ["time", "timestamp", "Time of day of the first sample, if the clock gives it."],
 ]);
 
-/** A row for each sample. */
+/** The table with a row for each sample. */
 export const SAMPLES: Table = table(
   "samples",
   "A sample; for a group of events, one row for each event that counted something.",
@@ -87,7 +87,7 @@ export const SAMPLES: Table = table(
   ],
 );
 
-/** A row for each frame with its callers. */
+/** The table with a row for each frame with its callers. */
 export const STACKS: Table = table(
   "stacks",
   "A frame with its callers, which are found by following parent_id.",
@@ -99,7 +99,7 @@ export const STACKS: Table = table(
   [["parent_id", "int64", "The stack without its innermost frame; null for the outermost frame."]],
 );
 
-/** A row for each place in code. */
+/** The table with a row for each place in code. */
 export const FRAMES: Table = table(
   "frames",
   "An address in an object with its names, or a function that is inlined there.",
@@ -134,7 +134,7 @@ export const FRAMES: Table = table(
   ],
 );
 
-/** A row for each mapping. */
+/** The table with a row for each mapping. */
 export const MAPPINGS: Table = table("mappings", "Code that a process, or the kernel, mapped.", [
   RECORDING,
   ["pid", "int32", "Process; -1 for the kernel."],
@@ -148,7 +148,7 @@ export const MAPPINGS: Table = table("mappings", "Code that a process, or the ke
   ["build_id", "string", "Build id of the object, if the record has it."],
 ]);
 
-/** A row for each thread. */
+/** The table with a row for each thread. */
 export const THREADS: Table = table("threads", "A thread, from its first record to its last.", [
   RECORDING,
   ["pid", "int32", "Process."],
@@ -160,7 +160,7 @@ export const THREADS: Table = table("threads", "A thread, from its first record 
   ["end_ts", "int64", "When it ended; null if after the recording."],
 ]);
 
-/** A row for each context switch. */
+/** The table with a row for each context switch. */
 export const SWITCHES: Table = table(
   "switches",
   "A context switch (perf record --switch-events).",
@@ -179,7 +179,7 @@ export const SWITCHES: Table = table(
   ],
 );
 
-/** A row for each event of a tracepoint. */
+/** The table with a row for each event of a tracepoint. */
 export const TRACEPOINTS: Table = table("tracepoints", "An event of a tracepoint.", [
   RECORDING,
   ["event", "string", "Name of the tracepoint."],
@@ -192,7 +192,7 @@ export const TRACEPOINTS: Table = table("tracepoints", "An event of a tracepoint
   ["comm", "string", "Name of the thread at that time."],
 ]);
 
-/** A row for each call in the Intel PT. */
+/** The table with a row for each call in the Intel PT. */
 export const PT_CALLS: Table = table(
   "pt_calls",
   "A call in the Intel PT of a recording. Only export --pt-calls writes this table.",
@@ -217,7 +217,7 @@ export const PT_CALLS: Table = table(
 /** Tables that are written only on request. */
 export const ASKED_TABLES: readonly Table[] = [PT_CALLS];
 
-/** Tables that are always written, in the order of their description. */
+/** Tables that are always written, in the order of their documentation. */
 export const TABLES: readonly Table[] = [
   RECORDINGS,
   SAMPLES,
