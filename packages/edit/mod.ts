@@ -1,5 +1,5 @@
 /**
- * Edits recordings: copies in another form, with records left out, replaced or added.
+ * Edits recordings: copies them in another form, with records dropped, replaced or added.
  *
  * @module
  */

@@ -14,51 +14,51 @@ import { clockRatios, pieceEnd, PtClock } from "@perfdata/pt/decode";
 import { AUXTRACE } from "@perfdata/user-records";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 
-/** The bytes to keep of the payload after an AUXTRACE record, and the bytes to write around them. */
+/** The part of an AUXTRACE payload to keep, and the zeros to write around it. */
 export interface PayloadPart {
-  /** Zeros before the first byte: PAD packets. */
+  /** Number of zeros before the part: PAD packets. */
   readonly before: number;
-  /** The first byte of the payload that stays. */
+  /** Offset of the first kept byte. */
   readonly from: number;
-  /** After the last byte that stays. */
+  /** Offset after the last kept byte. */
   readonly to: number;
-  /** Zeros after the last byte. */
+  /** Number of zeros after the part. */
   readonly after: number;
 }
 
-/** The AUX data of a recording to keep. */
+/** The parts of a recording's AUX data to keep. */
 export interface AuxPlan {
-  /** By file offset of a payload, what stays of it; what is not there goes. */
+  /** Kept parts by file offset of the payload. Payloads that are not listed are dropped. */
   readonly parts: ReadonlyMap<number, PayloadPart>;
   /**
-   * Time up to which records of the kernel are needed to decode what stays, ns; `undefined` if all of
-   * them are.
+   * Time in ns up to which kernel records are needed to decode the kept data; `undefined` if all of
+   * them are needed.
    */
   readonly until: bigint | undefined;
-  /** Bytes of AUX data of the recording, and how many of them stay. */
+  /** Bytes of AUX data in the recording. */
   readonly bytes: number;
-  /** See `bytes`. */
+  /** Bytes of AUX data to keep. */
   readonly kept: number;
-  /** Buffers of which no packet says the time: they stay whole. */
+  /** Number of buffers without any time, which are kept as a whole. */
   readonly untimed: number;
 }
 
-/** Why AUX data is not cut in time. */
+/** Result if AUX data cannot be cut by time. */
 export interface NotCut {
-  /** One line, without the name of the recording. */
+  /** Reason in one line, without the name of the recording. */
   readonly reason: string;
 }
 
-/** Bytes after a PSB in which its PSBEND has to come: PSB+ has at most one packet of each kind. */
+/** Maximum number of bytes from a PSB to its PSBEND: a PSB+ has at most one packet of each kind. */
 const PSB_PLUS = 256;
-/** Bytes that are read at once. */
+/** Number of bytes read at once. */
 const CHUNK = 1 << 18;
-/** Conversion between TSC and ns is exact to less than this, ns. */
+/** Maximum error of the conversion between TSC and ns, in ns. */
 const MARGIN = 4;
 
 /**
- * Whether a recording has AUX data in AUXTRACE records: perf writes AUXTRACE_INFO before the first of the
- * kernel's records, though not always as the first one (`record__synthesize` of builtin-record.c).
+ * Whether a recording has AUX data in AUXTRACE records. perf writes AUXTRACE_INFO before the first kernel
+ * record, but not always as the first record (`record__synthesize` of builtin-record.c).
  *
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
@@ -76,15 +76,15 @@ export async function hasAuxtrace(reader: PerfDataReader): Promise<boolean> {
 }
 
 /**
- * Finds what of the Intel PT data of a recording is needed to decode a range of time: for each buffer
- * from the last PSB but one before the range up to the end of the first PSB+ after it.
+ * Determines the Intel PT data that decoding a range of time requires: for each buffer,
+ * from the last but one PSB before the range up to the end of the first PSB+ after it.
  *
- * The packets after a PSB (PSB+; SDM, "Packet Generation Scenarios") hold the TSC; AUXTRACE_INFO converts
- * it to perf's time.
+ * The packets after a PSB (PSB+; SDM, "Packet Generation Scenarios") include the TSC; AUXTRACE_INFO has its
+ * conversion to perf's time.
  *
  * @param reader The recording, which is read once.
- * @param source Its bytes.
- * @param time First and last time, ns.
+ * @param source Bytes of the recording.
+ * @param time First and last time in ns.
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function planAuxCut(
@@ -106,7 +106,7 @@ export async function planAuxCut(
   let [bytes, kept, untimed] = [0, 0, 0];
   let until: bigint | undefined = time[1];
   for (const stream of streams) {
-    const range = await rangeOf(stream, source, trace, clock, time);
+    const range = await rangeToKeep(stream, source, trace, clock, time);
     if (!range.timed) untimed++;
     bytes += auxStreamBytes(stream);
     kept += range.to - range.from;
@@ -117,17 +117,17 @@ export async function planAuxCut(
   return { parts, until, bytes, kept, untimed };
 }
 
-/** What stays of a stream, as offsets in its data without padding. */
+/** The range of a stream to keep, as offsets in its data without padding. */
 interface StreamRange {
   readonly from: number;
   readonly to: number;
-  /** Time of the PSB at `to`, ns; `undefined` if the data ends first. */
+  /** Time in ns of the PSB at `to`; `undefined` if the data ends first. */
   readonly end: bigint | undefined;
-  /** Whether any time was found. */
+  /** Whether the stream has any time. */
   readonly timed: boolean;
 }
 
-async function rangeOf(
+async function rangeToKeep(
   stream: AuxStream,
   source: RandomAccessSource,
   trace: AuxTrace,
@@ -137,14 +137,14 @@ async function rangeOf(
   const keeper = new TimeKeeper(clockRatios(trace), clock.base);
   const earliest = clock.origin.since(first) - MARGIN;
   const latest = clock.origin.since(last) + MARGIN;
-  // CYC packets count from those before them: times are right after a PSB more.
+  // CYC packets count from the CYC before them, so times are valid only from the next PSB on.
   let [from, before] = [0, 0];
   let timed = false;
   for await (const { at, after, tscLow, tscHigh } of psbTimes(stream, source)) {
     keeper.tsc(tscLow, tscHigh);
     const ns = clock.ns(keeper.time);
     if (ns > latest) {
-      // Nothing before the first PSB can be decoded. PSB+ says how far execution had come.
+      // Decoding starts at the first PSB. The PSB+ at the end has the position that execution had reached.
       return {
         from: timed ? from : after,
         to: after,
@@ -162,7 +162,7 @@ async function rangeOf(
   return { from, to, end: from === to ? last : undefined, timed };
 }
 
-/** Bytes of a piece without its padding. */
+/** Returns the size of a piece without its padding. */
 function pieceSize(stream: AuxStream, k: number): number {
   const piece = stream.pieces[k] as AuxPiece;
   return pieceEnd(piece, stream.pieces[k + 1]);
@@ -172,28 +172,28 @@ function streamEnd(stream: AuxStream): number {
   return stream.pieces.reduce((sum, _, k) => sum + pieceSize(stream, k), 0);
 }
 
-/** A PSB and the TSC packet after it. */
+/** A PSB with a TSC packet in its PSB+. */
 interface TimedPsb {
-  /** Offset in the data of the stream without padding. */
+  /** Offset of the PSB in the data of the stream without padding. */
   readonly at: number;
-  /** Offset after its PSBEND. */
+  /** Offset after the PSBEND. */
   readonly after: number;
   readonly tscLow: number;
   readonly tscHigh: number;
 }
 
-/** The PSBs of a stream that have a time. */
+/** Yields the PSBs of a stream that have a TSC. */
 async function* psbTimes(
   stream: AuxStream,
   source: RandomAccessSource,
 ): AsyncGenerator<TimedPsb, void, void> {
   const buffer = new Uint8Array(PSB_PLUS + CHUNK);
   const packets = new PacketDecoder();
-  /** Offset in the stream of the first byte of the buffer, and how many there are. */
+  /** Stream offset of the buffer's first byte, and number of bytes in the buffer. */
   let base = 0;
   let size = 0;
   for (const [k, piece] of stream.pieces.entries()) {
-    // What comes before lost data is not continued after it.
+    // Packets before lost data do not continue after it.
     if (piece.gap !== 0n) {
       base += size;
       size = 0;
@@ -231,7 +231,7 @@ async function* psbTimes(
   }
 }
 
-/** The TSC between a PSB and its PSBEND, and the bytes up to the end of the latter. */
+/** Returns the TSC between a PSB and its PSBEND, and the size up to the end of the PSBEND. */
 function readPsbPlus(packets: PacketDecoder): Omit<TimedPsb, "at"> | undefined {
   const from = packets.offset;
   let tsc: Omit<TimedPsb, "at" | "after"> | undefined;
@@ -245,7 +245,7 @@ function readPsbPlus(packets: PacketDecoder): Omit<TimedPsb, "at"> | undefined {
   }
 }
 
-/** The parts of the pieces that hold a range of a stream. */
+/** Adds the parts of the pieces that contain a range of a stream. */
 function addParts(
   parts: Map<number, PayloadPart>,
   stream: AuxStream,
@@ -260,11 +260,11 @@ function addParts(
     base += size;
     if (start >= end) continue;
     if (start === 0 && end === size) {
-      // With the padding that it has.
+      // Keep the piece with its padding.
       parts.set(piece.fileOffset, { before: 0, from: 0, to: piece.size, after: 0 });
       continue;
     }
-    // perf writes multiples of eight bytes. Padding in front is before the first PSB.
+    // perf writes multiples of eight bytes. Padding at the front precedes the first PSB.
     const isEnd = end < size;
     const before = isEnd ? 0 : -(piece.size - start) & 7;
     const after = isEnd ? -(end - start) & 7 : 0;
@@ -275,8 +275,8 @@ function addParts(
 const AUXTRACE_AT = layoutOf(AUXTRACE);
 
 /**
- * An AUXTRACE record for a part of its payload: with its size, and its place in the stream, `shift` bytes
- * further than it was.
+ * Returns an AUXTRACE record for a part of its payload, with the part's size and offset in the stream. The offset is
+ * also moved by `shift`.
  */
 export function auxtraceOf(
   batch: RecordBatch,

@@ -17,15 +17,15 @@ import {
 import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
 import type { Edit } from "./copy.ts";
 
-/** The file name for the kernel's build id; the name of its map is this and `_text` or `_stext`. */
+/** File name for the kernel's build id. The name of its mapping is this and `_text` or `_stext`. */
 export const KERNEL = "[kernel.kallsyms]";
 
-/** Bytes of a build id in an event, whatever its own length. */
+/** Size of a build id in an event, whatever its own length. */
 const ROOM = 20;
 
 /**
- * The files that a recording maps, the kernel as {@link KERNEL}, whose build id it does not have: neither
- * in the records of the mappings nor in the table of build ids.
+ * Returns the mapped files of a recording, with the kernel as {@link KERNEL}, whose build id is neither
+ * in the records of mappings nor in the table of build ids.
  *
  * @param reader The recording: a file, since it is read twice.
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
@@ -64,10 +64,10 @@ export class AddBuildIds implements Edit {
   #table: readonly BuildIdEvent[] = [];
 
   /**
-   * Has added nothing yet.
+   * Creates the edit.
    *
    * @param reader The recording.
-   * @param ids Build ids in hexadecimal, by the path of the file that is mapped.
+   * @param ids Build ids in hexadecimal, by path of the mapped file.
    */
   constructor(reader: Pick<PerfDataReader, "littleEndian">, ids: ReadonlyMap<string, string>) {
     this.#littleEndian = reader.littleEndian;
@@ -79,7 +79,7 @@ export class AddBuildIds implements Edit {
         type: 0,
         misc: (filename === KERNEL ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
           PERF_RECORD_MISC_BUILD_ID_SIZE,
-        // The host.
+        // -1 is the host.
         pid: -1,
         build_id: bytes,
         build_id_size: size,
@@ -88,7 +88,7 @@ export class AddBuildIds implements Edit {
     });
   }
 
-  /** Keeps the table for {@link AddBuildIds.newFeatures}. */
+  /** Removes the table and keeps it for {@link AddBuildIds.newFeatures}. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     if (id !== HEADER_BUILD_ID) return bytes;
     const feature = decodeFeature(id, bytes, { littleEndian: this.#littleEndian });
@@ -97,7 +97,7 @@ export class AddBuildIds implements Edit {
     return undefined;
   }
 
-  /** The table with what was added. */
+  /** Returns the table with the added build ids. */
   newFeatures(): readonly WriterFeature[] {
     const value = [...this.#table, ...this.#events];
     if (value.length === 0) return [];

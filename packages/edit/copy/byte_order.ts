@@ -14,33 +14,33 @@ import { DROP, type Edit, type Verdict } from "./copy.ts";
 import type { RecordingHead } from "./recording_output.ts";
 
 /**
- * Writes a recording in the other byte order: each record and feature is decoded, and encoded again, by
- * its declaration. perf reads both on any machine.
+ * Converts a recording to the other byte order: decodes each record and feature and encodes it again, by
+ * its declaration. perf reads both byte orders on any machine.
  *
- * Records and features without a declaration cannot be converted and are left out. Raw data of samples,
- * the tracing data that describes it, and AUX data stay as they are: they state their own byte order,
+ * Records and features without a declaration cannot be converted and are dropped. Raw data of samples,
+ * the tracing data that describes it, and AUX data stay unchanged: they state their own byte order,
  * or have none.
  */
 export class ByteOrder implements Edit {
-  /** What was left out, and how often. */
+  /** Number of dropped records and features, by name. */
   readonly left: Map<string, number> = new Map();
-  /** Samples whose raw data keeps its order. */
+  /** Number of samples whose raw data keeps its byte order. */
   rawSamples: number = 0;
-  readonly #from: boolean;
+  readonly #wasLittleEndian: boolean;
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 
   /**
-   * Has converted nothing yet.
+   * Creates the edit.
    *
    * @param reader The recording.
    */
   constructor(reader: Pick<PerfDataReader, "littleEndian">) {
-    this.#from = reader.littleEndian;
+    this.#wasLittleEndian = reader.littleEndian;
   }
 
-  /** The head in the other order. */
+  /** Returns the head with the other byte order. */
   head(head: RecordingHead): RecordingHead {
-    return { ...head, littleEndian: !this.#from };
+    return { ...head, littleEndian: !this.#wasLittleEndian };
   }
 
   /** Converts record `i` of a batch. */
@@ -49,26 +49,26 @@ export class ByteOrder implements Edit {
     const record = this.#codec.decode(batch.recordBytes(i), context);
     if ("raw" in record) {
       const name = this.#codec.name(record.type);
-      this.#leave(record.error === undefined ? `records of type ${record.type}` : name);
+      this.#countDropped(record.error === undefined ? `records of type ${record.type}` : name);
       return DROP;
     }
     if (record.type === PERF_RECORD_SAMPLE && context.event !== undefined) {
       if (context.event.layout.sampleType & PERF_SAMPLE_RAW) this.rawSamples++;
     }
-    return this.#codec.encode(record, { ...context, littleEndian: !this.#from });
+    return this.#codec.encode(record, { ...context, littleEndian: !this.#wasLittleEndian });
   }
 
   /** Converts a feature. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
-    const feature = decodeFeature(id, bytes, { littleEndian: this.#from });
+    const feature = decodeFeature(id, bytes, { littleEndian: this.#wasLittleEndian });
     if (feature.name === "RAW") {
-      this.#leave(featureName(id));
+      this.#countDropped(featureName(id));
       return undefined;
     }
-    return encodeFeature(feature, { littleEndian: !this.#from });
+    return encodeFeature(feature, { littleEndian: !this.#wasLittleEndian });
   }
 
-  #leave(what: string): void {
+  #countDropped(what: string): void {
     this.left.set(what, (this.left.get(what) ?? 0) + 1);
   }
 }

@@ -11,16 +11,16 @@ import type { RecordingHead, RecordingOutput } from "./recording_output.ts";
 
 const CODEC = new RecordCodec([COMPRESSED, COMPRESSED2]);
 
-/** Maximum number of bytes of records in one COMPRESSED record, whose size has 16 bits. */
+/** Maximum number of bytes of records in a COMPRESSED record, whose size has 16 bits. */
 const PIECE = 60_000;
 
 /**
- * Puts the kernel's records into COMPRESSED ones, as `perf record -z` does.
+ * Compresses the kernel's records to COMPRESSED records, as `perf record -z` does.
  *
- * perf's own records stay as they are, and so does what comes with a payload. Each COMPRESSED record
- * holds a zstd frame of its own, so that damage to one is not damage to those after it. The COMPRESSED
- * feature says so: u32 version 1, type 1 (zstd), level, ratio, mmap_len (`write_compressed` of
- * tools/perf/util/header.c); no record unfolds into more than `mmap_len`.
+ * perf's own records and records with payloads stay unchanged. Each COMPRESSED record
+ * has its own zstd frame, so that damage to one does not affect the later ones. The COMPRESSED
+ * feature describes them: u32 version 1, type 1 (zstd), level, ratio, mmap_len (`write_compressed` of
+ * tools/perf/util/header.c). No record inflates to more than `mmap_len`.
  */
 export class CompressedOutput implements RecordingOutput {
   readonly #output: RecordingOutput;
@@ -30,15 +30,15 @@ export class CompressedOutput implements RecordingOutput {
   #littleEndian = true;
   readonly #piece = new Uint8Array(PIECE);
   #used = 0;
-  #in = 0;
-  #out = 0;
+  #inputBytes = 0;
+  #outputBytes = 0;
 
   /**
-   * Writes nothing yet.
+   * Creates the output.
    *
-   * @param output Where the recording goes.
-   * @param compress Makes a zstd frame of some bytes.
-   * @param level The level of compression, which the feature records.
+   * @param output Receives the compressed recording.
+   * @param compress Compresses bytes to a zstd frame.
+   * @param level Level of compression, for the feature.
    * @param isAligned Whether to write COMPRESSED2, whose size is a multiple of 8 (Linux 6.16).
    */
   constructor(
@@ -58,19 +58,19 @@ export class CompressedOutput implements RecordingOutput {
     return this.#output.position;
   }
 
-  /** Writes what comes before the records. */
+  /** Writes the head. */
   begin(head: RecordingHead): Promise<void> {
     this.#littleEndian = head.littleEndian;
     return this.#output.begin(head);
   }
 
-  /** Takes features. */
+  /** Passes on features. */
   async features(features: readonly WriterFeature[]): Promise<void> {
     await this.#flush();
     await this.#output.features(features);
   }
 
-  /** Takes whole records. */
+  /** Collects kernel records for compression; passes on other records. */
   async write(records: Uint8Array): Promise<void> {
     const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
     for (let at = 0; at < records.length;) {
@@ -95,7 +95,7 @@ export class CompressedOutput implements RecordingOutput {
     await this.#output.auxtrace(record);
   }
 
-  /** Appends (part of) a payload. */
+  /** Appends a payload or a part of it. */
   payload(bytes: Uint8Array): Promise<void> {
     return this.#output.payload(bytes);
   }
@@ -110,7 +110,7 @@ export class CompressedOutput implements RecordingOutput {
         version: 1,
         type: 1,
         level: this.#level,
-        ratio: this.#out === 0 ? 0 : Math.round(this.#in / this.#out),
+        ratio: this.#outputBytes === 0 ? 0 : Math.round(this.#inputBytes / this.#outputBytes),
         mmap_len: 1 << 16,
       },
     }, { littleEndian: this.#littleEndian });
@@ -121,8 +121,8 @@ export class CompressedOutput implements RecordingOutput {
   async #flush(): Promise<void> {
     if (this.#used === 0) return;
     const frame = this.#compress(this.#piece.subarray(0, this.#used));
-    this.#in += this.#used;
-    this.#out += frame.length;
+    this.#inputBytes += this.#used;
+    this.#outputBytes += frame.length;
     this.#used = 0;
     const record = this.#isAligned
       ? {

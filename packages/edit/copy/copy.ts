@@ -37,79 +37,79 @@ import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./reco
 
 /** Keeps the record unchanged. */
 export const KEEP = 0;
-/** The record, and the payload after it, goes. */
+/** Drops the record and its payload. */
 export const DROP = 1;
 
 /** Decision about a record: keep it, drop it, or replace it with a copy of these bytes. */
 export type Verdict = typeof KEEP | typeof DROP | Uint8Array;
 
 /**
- * One change to a recording. Each member is optional; what is not there changes nothing.
+ * A change to a recording. All members are optional; a missing member changes nothing.
  *
- * `record` sees each record of the file order; a record that it returns as bytes may be longer or
- * shorter than the one before, or several records.
+ * `record` is called for each record in file order. Replacing bytes may be longer or
+ * shorter than the record, or several records.
  */
 export interface Edit {
-  /** Changes events. */
+  /** Changes events and their layout. */
   head?(head: RecordingHead): RecordingHead;
   /** Decides about record `i` of a batch. The batch is valid during the call only. */
   record?(batch: RecordBatch, i: number): Verdict;
-  /** Which bytes of the payload after an AUXTRACE record stay, where `record` kept it; else all. */
+  /** Returns the part of the payload after an AUXTRACE record to keep, if `record` kept it; by default, all of it. */
   part?(payload: Payload): PayloadPart | undefined;
-  /** Records in the place of an AUXTRACE record that `record` dropped, made of the payload after it. */
+  /** Returns records to replace an AUXTRACE record that `record` dropped, made from its payload. */
   instead?(payload: Payload): AsyncIterable<Uint8Array>;
-  /** Records to be written before the first one of the recording. */
+  /** Returns records to be written before the first one of the recording. */
   before?(): Uint8Array;
-  /** Records to be written after the last one. */
+  /** Returns records to be written after the last one. */
   after?(): Uint8Array;
-  /** Changes a feature; `undefined` leaves it out. */
+  /** Changes a feature; `undefined` drops it. */
   feature?(id: number, bytes: Uint8Array): Uint8Array | undefined;
-  /** Features that the recording did not have; asked for at the end. */
+  /** Returns features that the recording does not have; called at the end. */
   newFeatures?(): readonly WriterFeature[];
 }
 
-/** What was copied. */
+/** Counts of a copy. */
 export interface CopyStats {
-  /** Records read, those that came out of compressed ones included. */
+  /** Records read, including inflated ones. */
   read: number;
-  /** Records written, as far as the edit did not make its own. */
+  /** Records kept. */
   kept: number;
-  /** Records left out by the edit. */
+  /** Records dropped by the edit. */
   dropped: number;
-  /** Records that the edit replaced. */
+  /** Records replaced by the edit. */
   replaced: number;
-  /** Bytes of payloads after AUXTRACE records that were written. */
+  /** Bytes written of payloads after AUXTRACE records. */
   payloadBytes: number;
 }
 
-/** How to copy. */
+/** Options of {@link copyRecording}. */
 export interface CopyOptions {
-  /** The change to make. */
+  /** Change to apply. */
   readonly edit?: Edit;
-  /** Keep compressed records as they are; then `edit.record` sees them and not what is in them. */
+  /** Whether to keep COMPRESSED records. `edit.record` then receives these instead of their contents. */
   readonly keepCompressed?: boolean;
-  /** Gives the records, where that is not for the reader to do. */
+  /** Source of the records; the reader by default. */
   readonly batches?: (options: BatchOptions) => AsyncIterable<RecordBatch>;
-  /** Receives a feature that cannot be read, which is left out; without it, that throws. */
+  /** Receives errors of unreadable features, which are dropped. Without it, the first such error is thrown. */
   readonly lostFeature?: Diagnostics;
-  /** Called, and waited for, when all of a batch is written: with the number of records so far. */
+  /** Called with the number of records so far after a batch was written; the copy waits for the promise. */
   readonly settled?: (records: number) => Promise<void>;
-  /** Called with the bytes of the recording that were read since the call before. */
+  /** Called with the number of bytes read since the last call. */
   readonly progress?: (bytes: number) => void;
 }
 
-/** Bytes of a payload that are copied at once. */
+/** Number of bytes of a payload that are copied at once. */
 const CHUNK = 1 << 18;
 
 /**
- * Copies a recording into a file or a pipe stream and changes it on the way.
+ * Copies a recording to a file or a pipe stream, and changes it on the way.
  *
- * Records keep the order that they have in the file. What only one of the two forms has is
+ * Records keep their order in the file. Data that has different forms in files and pipes is
  * converted: attrs, features, tracing data and build ids are records at the start of a pipe, and
- * tables of a file. A directory becomes one recording. Memory is bounded whatever the size.
+ * tables of a file. A directory becomes one recording. Memory is bounded for any size.
  *
- * @param reader The recording; what is damaged goes to its diagnostics, or throws.
- * @param output Where it goes.
+ * @param reader The recording. Its diagnostics receive damage; without diagnostics, damage throws.
+ * @param output Receives the recording.
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
@@ -142,17 +142,17 @@ class Copy {
   readonly #output: RecordingOutput;
   readonly #options: CopyOptions;
   readonly #edit: Edit;
-  /** Features that came as records, for a file. */
+  /** Features from records of a pipe, for a file. */
   readonly #features: WriterFeature[] = [];
   readonly #buildIds: Uint8Array[] = [];
   readonly #pieces: Pieces;
-  /** Whether the records are those of several files. */
+  /** Whether the recording consists of several files. */
   readonly #isJoined: boolean;
   #begun = false;
-  /** Whether records are seen beyond those that describe a pipe. */
+  /** Whether records after the head of a pipe were seen. */
   #pastHead = false;
   #taken = 0;
-  /** Byte order of what is written. */
+  /** Byte order of the output. */
   #littleEndian = true;
 
   constructor(reader: PerfDataReader, output: RecordingOutput, options: CopyOptions) {
@@ -218,12 +218,12 @@ class Copy {
     if (this.#edit.before !== undefined) await this.#output.write(this.#edit.before());
   }
 
-  /** Those features of a pipe that came since the last call. */
+  /** Writes the features of a pipe that arrived since the last call. */
   async #pipeFeatures(): Promise<void> {
     await this.#output.features(this.#features.splice(0));
   }
 
-  /** The features of a file, through the edit. */
+  /** Passes the features of a file through the edit. */
   async #fileFeatures(): Promise<void> {
     for (const { id, section } of this.#reader.listedFeatures) {
       const name = featureName(id);
@@ -247,12 +247,12 @@ class Copy {
 
   #editFeature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     if (OF_COMPRESSION.has(id) && this.#options.keepCompressed !== true) return undefined;
-    // perf complains of it in a file.
+    // perf rejects DIR_FORMAT in a single file.
     if (id === HEADER_DIR_FORMAT && this.#reader.seams !== undefined) return undefined;
     return this.#edit.feature === undefined ? bytes : this.#edit.feature(id, bytes);
   }
 
-  /** Writes what stays of a batch: neighbours together, and small pieces collected. */
+  /** Writes the kept records of a batch: adjacent ones together, small ones collected. */
   async #batch(batch: RecordBatch): Promise<void> {
     const stats = this.#stats;
     const { edit } = this.#options;
@@ -270,7 +270,7 @@ class Copy {
       if (!this.#begun && this.#pastHead) await this.#begin();
       const verdict = isHead ? DROP : edit?.record?.(batch, i) ?? KEEP;
       if (i === last) payloadKept &&= verdict !== DROP;
-      // The index of a file names the place of each AUXTRACE record.
+      // The AUXTRACE index of a file needs the offset of each AUXTRACE record.
       const isPlaced = verdict !== DROP && batch.type(i) === PERF_RECORD_AUXTRACE;
       if (verdict === KEEP) {
         stats.kept++;
@@ -280,7 +280,7 @@ class Copy {
           continue;
         }
       }
-      // Nothing is waited for, and so no promise made, unless there is something to write.
+      // Creates a promise only if there is something to write.
       let full = from < 0 ? undefined : pieces.put(batch.bytes.subarray(from, to));
       if (full !== undefined) await full;
       from = -1;
@@ -303,7 +303,7 @@ class Copy {
     if (batch.payload !== undefined) await this.#payload(batch.payload, payloadKept);
   }
 
-  /** An AUXTRACE record that announces no more than there is: the file may have been cut off. */
+  /** Returns an AUXTRACE record that announces at most the available bytes, since the file may have been cut. */
   #announced(record: Uint8Array, payload: Payload | undefined): Uint8Array {
     const { data, fileSize } = this.#reader;
     if (payload === undefined || fileSize === undefined) return record;
@@ -316,9 +316,9 @@ class Copy {
   }
 
   /**
-   * Takes what stands elsewhere in the other form: the head of a pipe, and the records that hold
-   * compressed ones; and the rounds of one file of a directory, which say nothing about the others, so
-   * that readers have to sort by time. Returns whether this is such a record.
+   * Handles a record that the other form stores elsewhere, and returns whether it is one: the head of a pipe,
+   * COMPRESSED records, and FINISHED_ROUND records of a directory's file. The latter do not hold for the other
+   * files, so readers have to sort by time without them.
    */
   #takeHead(batch: RecordBatch, i: number): boolean {
     const type = batch.type(i);
@@ -357,7 +357,7 @@ class Copy {
     return false;
   }
 
-  /** Takes a HEADER_FEATURE record. */
+  /** Reads a HEADER_FEATURE record. */
   #takeFeature(batch: RecordBatch, i: number): void {
     const { bytes: buffer, view } = batch;
     const start = batch.start(i);
@@ -380,7 +380,7 @@ class Copy {
   async #payload(payload: Payload, kept: boolean): Promise<void> {
     if (payload.type === PERF_RECORD_HEADER_TRACING_DATA && this.#reader.isPipe) {
       const bytes = await payloadBytes(payload, payload.size);
-      // The reader has reported that it is cut off. perf does not survive a part of it.
+      // The reader has reported the cut. perf crashes on partial tracing data.
       if (bytes.length < payload.size) return;
       const edited = this.#editFeature(HEADER_TRACING_DATA, bytes);
       if (edited !== undefined) this.#features.push({ id: HEADER_TRACING_DATA, bytes: edited });
@@ -412,7 +412,7 @@ class Copy {
   }
 }
 
-/** Whether no member of an edit is there: in an object or in its class. */
+/** Whether an edit has no member that changes records or features, in the object or its class. */
 function changesNothing(edit: Edit): boolean {
   const { head, record, part, before, after, feature, newFeatures } = edit;
   return [head, record, part, before, after, feature, newFeatures].every((f) => f === undefined);

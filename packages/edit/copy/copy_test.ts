@@ -13,7 +13,7 @@ import { Slice } from "../slice/slice.ts";
 const directory = new URL("../../../fixtures/recorded/directory.perf.data/", import.meta.url);
 const ROUND = Uint8Array.of(PERF_RECORD_FINISHED_ROUND, 0, 0, 0, 0, 0, 8, 0);
 
-/** The recorded directory, each of its files with a round at the end. */
+/** Opens the recorded directory, with a FINISHED_ROUND at the end of each file. */
 async function openDirectory(): Promise<PerfDataReader> {
   const names = [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
   const [data, ...parts] = names.map((name) => Deno.readFileSync(new URL(name, directory)));
@@ -35,7 +35,7 @@ async function counted(reader: PerfDataReader) {
   return { samples, rounds, features: reader.features.map(({ id }) => featureName(id)).sort() };
 }
 
-Deno.test("a directory becomes a file: no rounds of one file, no DIR_FORMAT, all else as it was", async () => {
+Deno.test("copyRecording: a directory becomes a file with all records but FINISHED_ROUND, without DIR_FORMAT", async () => {
   const reader = await openDirectory();
   const before = await counted(reader);
   assert(before.samples > 0 && before.rounds > 0 && before.features.includes("DIR_FORMAT"));
@@ -60,7 +60,7 @@ Deno.test("a directory becomes a file: no rounds of one file, no DIR_FORMAT, all
   );
   const merged = await counted(await PerfDataReader.open(bytesSource(sink.bytes())));
   assertEquals(merged.samples, before.samples);
-  // Its rounds are its own: nothing comes too late.
+  // The new FINISHED_ROUND records are correct: no record is too late.
   const again = await PerfDataReader.open(bytesSource(sink.bytes()));
   const { order } = await runEngine(again, [{ needs: {}, rows: () => {} }]);
   assertEquals(order.violations, 0);

@@ -17,24 +17,24 @@ import { JoinedChains } from "./joined_chains.ts";
 export type { JoinedChains } from "./joined_chains.ts";
 import type { RecordingHead } from "./recording_output.ts";
 
-/** What a version of perf introduced. */
+/** Additions of a version of perf. */
 interface Since {
   /** Linux version, as two numbers. */
   readonly version: readonly [number, number];
-  /** `sizeof(struct perf_event_attr)`: PERF_ATTR_SIZE_VER0 and on. */
+  /** Size of an attr: PERF_ATTR_SIZE_VER0 or a later one. */
   readonly attrSize?: number;
-  /** The highest of the kernel's record types. */
+  /** Highest record type of the kernel. */
   readonly kernelType?: number;
-  /** The highest of perf's own record types. */
+  /** Highest record type of perf. */
   readonly userType?: number;
-  /** The highest feature. */
+  /** Highest feature. */
   readonly feature?: number;
 }
 
 /**
- * When perf learned what: from the history of include/uapi/linux/perf_event.h (attr sizes, kernel
- * record types), tools/lib/perf/include/perf/event.h (perf's own) and tools/perf/util/header.h
- * (features).
+ * Versions of perf and their additions, from the history of include/uapi/linux/perf_event.h (attr sizes,
+ * kernel record types), tools/lib/perf/include/perf/event.h (perf's record types) and
+ * tools/perf/util/header.h (features).
  */
 const HISTORY: readonly Since[] = [
   { version: [2, 6], attrSize: 72, kernelType: 9, userType: 68, feature: 2 },
@@ -63,23 +63,23 @@ const HISTORY: readonly Since[] = [
   { version: [6, 17], userType: 84 },
 ];
 
-/** What some perf knows. */
+/** Limits of a version of perf. */
 export interface PerfKnowledge {
-  /** Bytes of an attr. */
+  /** Maximum size of an attr in bytes. */
   readonly attrSize: number;
-  /** The highest of the kernel's record types. */
+  /** Highest record type of the kernel. */
   readonly kernelType: number;
-  /** The highest of perf's own record types. */
+  /** Highest record type of perf. */
   readonly userType: number;
-  /** The highest feature. */
+  /** Highest feature. */
   readonly feature: number;
 }
 
 /**
- * Records, features and attrs that the perf of a Linux version knows.
+ * Returns the limits of the perf of a Linux version.
  *
  * @param version Such as `4.14`.
- * @throws {RangeError} If that is not a version, or older than Linux 3.4.
+ * @throws {RangeError} If the text is not a version, or the version is older than Linux 3.4.
  *
  * @example
  * ```ts
@@ -105,30 +105,30 @@ function isBefore(a: readonly [number, number], b: readonly [number, number]): b
   return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
 }
 
-/** The first feature of other tools. */
+/** First feature number of other tools. */
 const OTHER_FEATURES = 128;
 
 /**
- * Leaves out what the perf of some version does not know, and what only other tools know: records of
+ * Drops data that a version of perf does not support, and data that only other tools support: records of
  * later types, features, the ends of attrs.
  *
- * Samples stay as they are: fields that a perf does not know come after those that it knows. Only user
- * callers that are in records of their own are joined with their samples.
+ * Samples stay unchanged, since unsupported fields follow the supported ones. Only user
+ * callers in separate records are joined with their samples.
  */
 export class ForPerf implements Edit {
-  /** What was left out: its name, and how often. */
+  /** Number of dropped records and features, by name. */
   readonly left: Map<string, number> = new Map();
-  /** What joins user callers with their samples, where they are in records that the perf does not know. */
+  /** Joins user callers with their samples, if this perf does not support their records. */
   readonly chains: JoinedChains | undefined;
   readonly #known: PerfKnowledge;
   readonly #littleEndian: boolean;
 
   /**
-   * Has left out nothing yet.
+   * Creates the edit.
    *
    * @param reader The recording.
-   * @param known What may stay.
-   * @param chains User callers that this perf does not find where they are: see {@linkcode ForPerf.open}.
+   * @param known Limits of the target perf.
+   * @param chains User callers to be joined: see {@linkcode ForPerf.open}.
    */
   constructor(
     reader: Pick<PerfDataReader, "littleEndian">,
@@ -140,13 +140,13 @@ export class ForPerf implements Edit {
     this.#littleEndian = reader.littleEndian;
   }
 
-  /** For a recording, whose user callers in records of their own are read if this perf knows no such records. */
+  /** Creates the edit; reads the user callers in separate records, if this perf does not support them. */
   static async open(reader: PerfDataReader, known: PerfKnowledge): Promise<ForPerf> {
     const isKnown = known.kernelType >= PERF_RECORD_CALLCHAIN_DEFERRED;
     return new ForPerf(reader, known, isKnown ? undefined : await JoinedChains.open(reader));
   }
 
-  /** Cuts attrs. */
+  /** Cuts attrs to the supported size. */
   head(head: RecordingHead): RecordingHead {
     const events = head.events.map((event) => ({ ...event, attr: this.#cut(event.attr) }));
     return head.attrSize === undefined
@@ -154,7 +154,7 @@ export class ForPerf implements Edit {
       : { ...head, attrSize: Math.min(head.attrSize, this.#known.attrSize), events };
   }
 
-  /** Leaves out records of unknown types. */
+  /** Drops records of unsupported types. */
   record(batch: RecordBatch, i: number): Verdict {
     const type = batch.type(i);
     const { kernelType, userType } = this.#known;
@@ -162,14 +162,16 @@ export class ForPerf implements Edit {
       return this.chains?.record(batch, i) ?? KEEP;
     }
     if (this.chains !== undefined && type === PERF_RECORD_CALLCHAIN_DEFERRED) return DROP;
-    this.#leave(KERNEL_RECORD_NAMES[type] ?? USER_RECORD_NAMES[type] ?? `records of type ${type}`);
+    this.#countDropped(
+      KERNEL_RECORD_NAMES[type] ?? USER_RECORD_NAMES[type] ?? `records of type ${type}`,
+    );
     return DROP;
   }
 
-  /** Leaves out unknown features. */
+  /** Drops unsupported features. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     if (id > this.#known.feature || id >= OTHER_FEATURES) {
-      this.#leave(featureName(id));
+      this.#countDropped(featureName(id));
       return undefined;
     }
     if (id !== HEADER_EVENT_DESC) return bytes;
@@ -185,7 +187,7 @@ export class ForPerf implements Edit {
     );
   }
 
-  /** An attr of a size that is known. */
+  /** Returns an attr of a supported size. */
   #cut(whole: PerfEventAttr): PerfEventAttr {
     const { attrSize } = this.#known;
     const attr = this.chains === undefined
@@ -196,7 +198,7 @@ export class ForPerf implements Edit {
     return { ...rest, size: attrSize };
   }
 
-  #leave(what: string): void {
+  #countDropped(what: string): void {
     this.left.set(what, (this.left.get(what) ?? 0) + 1);
   }
 }

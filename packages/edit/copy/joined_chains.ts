@@ -7,17 +7,17 @@ import { DeferredChains } from "@perfdata/session/user-chains";
 
 const USER = BigInt.asUintN(64, PERF_CONTEXT_USER);
 const USER_DEFERRED = BigInt.asUintN(64, PERF_CONTEXT_USER_DEFERRED);
-/** The most bytes of a record, a multiple of 8: its size has 16 bits. */
+/** Maximum size of a record, a multiple of 8 below 2^16. */
 const MAX_RECORD = 0xfff8;
 
 /**
- * Puts user callers that the kernel wrote into records of their own (`CALLCHAIN_DEFERRED`) into the
- * chains of the samples that they belong to, where perf had them before.
+ * Joins user callers in separate records (`CALLCHAIN_DEFERRED`) with the call chains of their samples,
+ * where older kernels wrote them.
  */
 export class JoinedChains {
-  /** Samples whose user callers are not there: their record is missing, or comes later in a stream. */
+  /** Number of samples without user callers: their record is missing, or comes later in a stream. */
   unjoined = 0;
-  /** Samples of which outer callers were left out, because a record would be too long. */
+  /** Number of samples whose outer callers were dropped, because the record would be too long. */
   shortened = 0;
   readonly #chains: DeferredChains;
   readonly #fields: SampleFields[] = [];
@@ -26,14 +26,14 @@ export class JoinedChains {
     this.#chains = chains;
   }
 
-  /** Reads the chains of a recording; a stream, which can be read only once, has none at this time. */
+  /** Reads the user callers of a recording. A stream has none at this time, since it can be read only once. */
   static async open(reader: PerfDataReader): Promise<JoinedChains> {
     const chains = new DeferredChains();
     await chains.readAll(reader);
     return new JoinedChains(chains);
   }
 
-  /** Record `i` of a batch with its whole chain; `undefined` if it stays as it is. */
+  /** Returns record `i` of a batch with its complete chain; `undefined` if it stays unchanged. */
   record(batch: RecordBatch, i: number): Uint8Array | undefined {
     if (batch.type(i) !== PERF_RECORD_SAMPLE) return undefined;
     const { view, events, littleEndian: le } = batch;
@@ -41,7 +41,7 @@ export class JoinedChains {
     const end = start + batch.size(i);
     const number = events.indexOf(view, start, end, PERF_RECORD_SAMPLE, le);
     const event = events.all[number];
-    // In a stream, events are known when their samples come.
+    // In a stream, events are known when their samples arrive.
     if (event?.attr.flags.defer_callchain !== true) return undefined;
     const fields = this.#fields[number] ??= new SampleFields(event.attr);
     if (!fields.locate(view, start, end, le)) return undefined;
@@ -64,7 +64,7 @@ export class JoinedChains {
     return undefined;
   }
 
-  /** The entries that replace a marker and its cookie. */
+  /** Returns the entries that replace a marker and its cookie. */
   #userPart(tid: number, cookie: bigint): bigint[] {
     const chain = this.#chains.find(tid, cookie);
     if (chain === undefined) {
@@ -80,11 +80,11 @@ export class JoinedChains {
   }
 
   /**
-   * The bytes of a record whose chain has other entries in place of two.
+   * Returns the bytes of a record with two entries of its chain replaced.
    *
-   * @param at Where the first entry of the chain is.
-   * @param length How many entries the chain has.
-   * @param k The first of the two.
+   * @param at Offset of the chain's first entry.
+   * @param length Number of entries of the chain.
+   * @param k Index of the first of the two entries.
    */
   #joined(
     bytes: Uint8Array,

@@ -47,7 +47,7 @@ function recording() {
     }],
     items: [
       sample(5, [...kernel, DEFERRED, 7n]),
-      // The same cookie of another thread.
+      // The same cookie, of another thread.
       sample(6, [...kernel, DEFERRED, 7n]),
       deferred(6, 7n, [USER, 0x2000n]),
       deferred(5, 7n, [USER, 0x1000n, 0x1100n]),
@@ -79,7 +79,7 @@ async function chains(bytes: Uint8Array, version: string) {
 
 const AT = 0xffffffff81000010n;
 
-Deno.test("ForPerf: user callers in records of their own are in the chains of their samples for perf 6.1", async () => {
+Deno.test("ForPerf: for perf 6.1, user callers in separate records are joined with their samples", async () => {
   const { found, types, flags, chains: joined } = await chains(
     await asFile(recording(), true),
     "6.1",
@@ -87,7 +87,7 @@ Deno.test("ForPerf: user callers in records of their own are in the chains of th
   assertEquals(found, [
     [KERNEL, AT, USER, 0x1000n, 0x1100n],
     [KERNEL, AT, USER, 0x2000n],
-    // Its record is missing.
+    // The CALLCHAIN_DEFERRED is missing.
     [KERNEL, AT],
   ]);
   assertEquals(types.filter((type) => type === 22), []);
@@ -95,12 +95,12 @@ Deno.test("ForPerf: user callers in records of their own are in the chains of th
   assertEquals(joined?.unjoined, 1);
 });
 
-Deno.test("ForPerf: a big-endian recording has the same chains", async () => {
+Deno.test("ForPerf: a big-endian recording gives the same chains", async () => {
   const { found } = await chains(await asFile(recording(), false), "6.1");
   assertEquals(found[0], [KERNEL, AT, USER, 0x1000n, 0x1100n]);
 });
 
-Deno.test("ForPerf: in a pipe, no marker stays that perf 6.1 does not know, and lost callers are counted", async () => {
+Deno.test("ForPerf: a pipe loses the markers unknown to perf 6.1; lost callers are counted", async () => {
   const { found, chains: joined } = await chains(await asPipe(recording(), true), "6.1");
   assertEquals(found, [[KERNEL, AT], [KERNEL, AT], [KERNEL, AT]]);
   assertEquals(joined?.unjoined, 3);

@@ -1,7 +1,7 @@
-/** Collects bytes. */
+/** Size of the buffer in bytes. */
 const CHUNK = 1 << 18;
 
-/** Collects records: to write each by itself would take longer than to make it. */
+/** Collects records, since writing each record separately is slow. */
 export class Pieces {
   readonly #bytes = new Uint8Array(CHUNK);
   readonly #write: (records: Uint8Array) => Promise<void>;
@@ -11,7 +11,7 @@ export class Pieces {
     this.#write = write;
   }
 
-  /** Takes whole records; a promise is returned only where something is written. */
+  /** Adds whole records; returns a promise only if the buffer is written. */
   put(records: Uint8Array): Promise<void> | undefined {
     if (this.#used + records.length > CHUNK) return this.#flushAnd(records);
     this.#bytes.set(records, this.#used);
@@ -25,7 +25,7 @@ export class Pieces {
     else this.put(records);
   }
 
-  /** Writes what was collected. */
+  /** Writes the collected records. */
   async flush(): Promise<void> {
     const used = this.#used;
     this.#used = 0;

@@ -28,50 +28,50 @@ import { perfEventHeader, recordSize } from "@perfdata/format/record-header";
 import { HEADER_ATTR } from "@perfdata/user-records/header-attr";
 import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
 
-/** Contents of a recording outside its records, or before the first one. */
+/** Contents of a recording outside of its records, or before the first one. */
 export interface RecordingHead {
   /** Byte order of the recording. */
   readonly littleEndian: boolean;
   /** The events, in the order of the attr table. */
   readonly events: readonly WriterEvent[];
-  /** Bytes that each attr takes in the table of a file; that of the longest attr if not given. */
+  /** Size of an attr in the attr table of a file; by default, that of the longest attr. */
   readonly attrSize?: number;
-  /** Where the data of a file began; right after the attrs if not given. */
+  /** Offset of the data in a file; by default, right after the attrs. */
   readonly dataOffset?: number;
-  /** The file, where all of this is as it is there: a file is laid out as that. */
+  /** The file that has this head unchanged; its layout is reproduced. */
   readonly like?: PerfDataReader;
 }
 
-/** Receives a message about data that could not be written in the requested form. */
+/** Receives a message about data that the output format cannot represent. */
 export type Loss = (message: string) => void;
 
 /**
- * Where an edited recording goes: a file or a pipe stream. Both take the same calls, in this order:
- * `begin`, `features` if they are known before the records, `write`, `auxtrace` and `payload`,
+ * Output of an edited recording: a file or a pipe stream. Its methods are called in this order:
+ * `begin`; `features`, if they are known before the records; `write`, `auxtrace` and `payload`;
  * `end`.
  */
 export interface RecordingOutput {
-  /** Bytes written so far: the position of the next record. */
+  /** Number of bytes written so far: the offset of the next record. */
   readonly position: number;
-  /** Writes what comes before the records. */
+  /** Writes the head. */
   begin(head: RecordingHead): Promise<void>;
-  /** Takes features; a pipe writes them at once, a file at the end. */
+  /** Adds features. A pipe writes them immediately, a file at the end. */
   features(features: readonly WriterFeature[]): Promise<void>;
   /** Appends whole records. */
   write(records: Uint8Array): Promise<void>;
-  /** Appends an AUXTRACE record; its payload comes next. */
+  /** Appends an AUXTRACE record; its payload follows. */
   auxtrace(record: Uint8Array): Promise<void>;
-  /** Appends the payload that follows the last record, or a part of it. */
+  /** Appends the payload of the last record, or a part of it. */
   payload(bytes: Uint8Array): Promise<void>;
   /** Completes the recording. */
   end(): Promise<void>;
 }
 
 /**
- * Writes a file: header, ids, attrs, records, features, as perf lays it out.
+ * Writes a file with perf's layout: header, ids, attrs, records, features.
  *
- * The AUXTRACE feature, an index with the place of each AUXTRACE record, is rebuilt, since those
- * places change (`auxtrace_index` of tools/perf/util/auxtrace.h: u64 file_offset, u64 sz an entry).
+ * The AUXTRACE feature, an index with the offset of each AUXTRACE record, is rebuilt, since these
+ * offsets change (`auxtrace_index` of tools/perf/util/auxtrace.h: u64 file_offset, u64 sz per entry).
  */
 export class FileOutput implements RecordingOutput {
   readonly #sink: RandomAccessSink;
@@ -80,9 +80,9 @@ export class FileOutput implements RecordingOutput {
   readonly #auxtraces: bigint[] = [];
 
   /**
-   * Writes nothing yet.
+   * Creates the output.
    *
-   * @param sink Where the file goes.
+   * @param sink Receives the file.
    */
   constructor(sink: RandomAccessSink) {
     this.#sink = sink;
@@ -99,7 +99,7 @@ export class FileOutput implements RecordingOutput {
     }
     const { dataOffset, ...given } = head;
     const size = given.attrSize ?? longestAttr(given.events);
-    // perf expects the place of the ids right after as many bytes as the attr says that it has.
+    // perf expects the section of the ids right after as many bytes as the attr's `size`.
     const rest = given.attrSize !== undefined ? given : {
       ...given,
       events: given.events.map((event) => ({ ...event, attr: { ...event.attr, size } })),
@@ -123,13 +123,13 @@ export class FileOutput implements RecordingOutput {
     await this.#begun.write(records);
   }
 
-  /** Appends an AUXTRACE record and notes its place. */
+  /** Appends an AUXTRACE record and stores its offset for the index. */
   async auxtrace(record: Uint8Array): Promise<void> {
     this.#auxtraces.push(BigInt(this.position), BigInt(record.length));
     await this.write(record);
   }
 
-  /** Appends (part of) a payload. */
+  /** Appends a payload or a part of it. */
   async payload(bytes: Uint8Array): Promise<void> {
     await this.#begun.write(bytes);
   }
@@ -154,17 +154,17 @@ export class FileOutput implements RecordingOutput {
   }
 }
 
-/** Bytes of the longest attr that is written to a pipe; that of Linux 6.16 has 144. */
+/** Maximum size of an attr in a pipe; Linux 6.16 has 144 bytes. */
 const MOST_ATTR = 4096;
 
-/** Features of a file that perf does not read from a HEADER_FEATURE record. */
+/** Features that perf does not read from HEADER_FEATURE records. */
 const NOT_IN_PIPES: ReadonlySet<number> = new Set([HEADER_AUXTRACE]);
 
 /**
  * Writes a pipe stream: attrs and features are records before all others.
  *
- * Tracing data is a HEADER_TRACING_DATA record with a payload, a build id a HEADER_BUILD_ID record of
- * its own; perf takes them from nowhere else in a pipe.
+ * Tracing data is a HEADER_TRACING_DATA record with a payload; each build id is a HEADER_BUILD_ID record.
+ * In pipes, perf reads them from nowhere else.
  */
 export class PipeOutput implements RecordingOutput {
   readonly #sink: ByteSink;
@@ -172,10 +172,10 @@ export class PipeOutput implements RecordingOutput {
   #writer: PerfDataWriter | undefined;
 
   /**
-   * Writes nothing yet.
+   * Creates the output.
    *
-   * @param sink Where the stream goes.
-   * @param loss receives what does not fit into a pipe.
+   * @param sink Receives the stream.
+   * @param loss receives messages about data that does not fit into a pipe
    */
   constructor(sink: ByteSink, loss: Loss = () => {}) {
     this.#sink = sink;
@@ -191,7 +191,7 @@ export class PipeOutput implements RecordingOutput {
     const codec = new RecordCodec([HEADER_ATTR]);
     for (const [i, { attr, ids = [] }] of events.entries()) {
       const { type, name } = HEADER_ATTR;
-      // A damaged attr may claim any size. perf looks for the ids after this many bytes.
+      // A damaged attr may claim any size. perf expects the ids after this many bytes.
       const size = Math.max(PERF_ATTR_SIZE_VER0, Math.min(attr.size, attrSize, MOST_ATTR));
       const room = Math.floor((0xffff - PERF_EVENT_HEADER_SIZE - size) / 8);
       if (ids.length > room) {
@@ -224,7 +224,7 @@ export class PipeOutput implements RecordingOutput {
     await this.write(record);
   }
 
-  /** Appends (part of) a payload. */
+  /** Appends a payload or a part of it. */
   async payload(bytes: Uint8Array): Promise<void> {
     await this.#begun.write(bytes);
   }
@@ -245,7 +245,7 @@ export class PipeOutput implements RecordingOutput {
     await this.write(bytes);
   }
 
-  /** The table of build ids holds records without a type (`struct perf_record_header_build_id`). */
+  /** Converts the table of build ids, which has records without a type (`struct perf_record_header_build_id`). */
   async #buildIds(bytes: Uint8Array): Promise<void> {
     const { littleEndian } = this.#begun;
     const records = bytes.slice();
@@ -266,7 +266,7 @@ export class PipeOutput implements RecordingOutput {
   async #tracingData(bytes: Uint8Array): Promise<void> {
     const { littleEndian } = this.#begun;
     await this.write(header(PERF_RECORD_HEADER_TRACING_DATA, 0, 12, littleEndian));
-    // perf pads the payload to a multiple of 8, and gives its size with the padding.
+    // perf pads the payload to a multiple of 8; its size includes the padding.
     const padded = bytes.length + 7 & ~7;
     await this.write(encode(u32, padded, { littleEndian }));
     await this.write(bytes);
@@ -283,5 +283,5 @@ function header(type: number, misc: number, size: number, littleEndian: boolean)
   return encode(perfEventHeader, { type, misc, size }, { littleEndian });
 }
 
-/** Features that say something about a compressed recording which is not true of a plain one. */
+/** Features that describe compression, which do not apply to an uncompressed copy. */
 export const OF_COMPRESSION: ReadonlySet<number> = new Set([HEADER_COMPRESSED]);

@@ -26,36 +26,36 @@ import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
 import { AddBuildIds } from "../copy/build_ids.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 
-/** `CLOCK_MONOTONIC`, the clock of the times in jitdump files. */
+/** `CLOCK_MONOTONIC`, the clock of jitdump files. */
 const CLOCK_MONOTONIC = 1;
-/** Bit 0 of a jitdump's flags: times are those of the CPU's counter. */
+/** Bit 0 of a jitdump's flags: times are ticks of the CPU's counter. */
 const ARCH_TIMESTAMP = 1n;
 const JITDUMP = /(?:^|\/)jit-\d+\.dump$/;
-// mmap(2)
+// Constants of mmap(2).
 const [PROT_READ, PROT_EXEC, MAP_SHARED] = [1, 4, 1];
 
-/** A jitdump file that a recording names. */
+/** A jitdump file that a recording maps. */
 export interface NamedJitdump {
-  /** The process that mapped it. */
+  /** Process that mapped the file. */
   readonly pid: number;
-  /** Its path. */
+  /** Path of the file. */
   readonly path: string;
 }
 
-/** The jitdump files of a recording, and the facts about them. */
+/** The jitdump files of a recording, and properties of the recording that they depend on. */
 export interface JitdumpsOf {
   /** The files. */
   readonly files: readonly NamedJitdump[];
-  /** How the CPU's counter converts, where the recording says it. */
+  /** Conversion of the CPU's counter, if the recording has it. */
   readonly timeConv: TimeConv | undefined;
-  /** Whether samples have the times of CLOCK_MONOTONIC (`perf record -k mono`). */
+  /** Whether samples have times of CLOCK_MONOTONIC (`perf record -k mono`). */
   readonly isMonotonic: boolean;
-  /** The architecture of the recorded machine, where the recording says it. */
+  /** Architecture of the recorded machine, if the recording has it. */
   readonly arch: string | undefined;
 }
 
 /**
- * The jitdump files that a recording names: mapping one is how a compiler says that it writes it.
+ * Finds the jitdump files of a recording. A JIT compiler maps the file that it writes to announce it.
  *
  * @param reader The recording: a file, since it is read twice.
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
@@ -82,44 +82,44 @@ export async function findJitdumps(reader: PerfDataReader): Promise<JitdumpsOf> 
   return { files: [...files.values()], timeConv, isMonotonic, arch: reader.arch };
 }
 
-/** An ELF file of compiled code, and where it was mapped. */
+/** An ELF file of compiled code, and its mapping. */
 export interface JittedFile {
-  /** Its path: beside the jitdump file, `jitted-PID-N.so`. */
+  /** Path beside the jitdump file: `jitted-PID-N.so`. */
   readonly path: string;
-  /** Its bytes; `undefined` where code was moved, and has its file already. */
+  /** Contents; `undefined` if code was moved, so that its file exists already. */
   readonly bytes: Uint8Array | undefined;
-  /** Its build id. */
+  /** Build id of the file. */
   readonly buildId: string;
-  /** Where and when its code was. */
+  /** Address and time of the code. */
   readonly map: JittedMap;
 }
 
 /** A mapping of compiled code. */
 export interface JittedMap {
-  /** Process that it is in. */
+  /** Process of the mapping. */
   readonly pid: number;
   /** Thread that compiled it. */
   readonly tid: number;
-  /** perf's time, ns. */
+  /** Time in ns of perf's clock. */
   readonly time: bigint;
   /** First address. */
   readonly start: bigint;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: bigint;
   /** Offset of the code in the file. */
   readonly pgoff: bigint;
 }
 
 /**
- * Makes of a jitdump file what `perf inject --jit` makes: an ELF file for each piece of code, with its
+ * Converts a jitdump file like `perf inject --jit`: yields an ELF file for each piece of code, with its
  * mapping.
  *
  * @param source The jitdump file.
- * @param dump Who mapped it, and its path.
- * @param recording What the recording says: how times of the CPU's counter convert, and which machine ran
- * the code, where the jitdump file does not say so.
- * @throws {JitdumpError} If the file is malformed, its times cannot be converted, or its code is not of
- * the recorded machine.
+ * @param dump Process that mapped the file, and its path.
+ * @param recording Conversion of the CPU's counter, and architecture of the machine, which applies if the
+ * jitdump file does not have one.
+ * @throws {JitdumpError} If the file is malformed, its times cannot be converted, or its code is for another
+ * architecture.
  */
 export async function* jittedFiles(
   source: BinarySource,
@@ -144,7 +144,7 @@ export async function* jittedFiles(
       : time;
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
   const pathOf = (index: bigint) => `${folder}jitted-${header.pid}-${index}.so`;
-  // In another namespace of pids a process has another number than the kernel's.
+  // In another pid namespace, a process has another number than in the kernel's records.
   const tidOf = (tid: number) => header.pid === pid ? tid : pid;
   const loads = new Map<bigint, { buildId: string; pgoff: bigint; size: bigint }>();
   let debug: JitCodeDebugInfo | undefined;
@@ -154,7 +154,7 @@ export async function* jittedFiles(
     else if (record.id === 4) unwinding = record;
     else if (record.id === 0) {
       const made = await elfOf(source, header, record, debug, unwinding);
-      // The size that was mapped: with the tables, where these were.
+      // The mapped size includes the unwinding tables if they were mapped.
       const mapped = unwinding === undefined || unwinding.mappedSize === 0
         ? record.codeSize
         : Math.ceil(record.codeSize / 8) * 8 + unwinding.unwindingData.length;
@@ -215,21 +215,21 @@ function elfOf(
   });
 }
 
-/** A mapping that goes into a recording, with what the file system says of its file. */
+/** A mapping to inject, with its file's inode and device. */
 export interface JitInjection extends Omit<JittedFile, "bytes"> {
   /** Inode of the file. */
   readonly ino: bigint;
-  /** Device of the file. */
+  /** Major number of the file's device. */
   readonly maj: number;
-  /** Device of the file. */
+  /** Minor number of the file's device. */
   readonly min: number;
 }
 
 /**
- * Puts mappings of compiled code into a recording, in place of that of the jitdump file.
+ * Injects mappings of compiled code in place of the mapping of the jitdump file.
  *
- * As `perf inject --jit` does, leaves out mappings of anonymous memory of such a process, which lie where
- * its code is, and FINISHED_ROUND, since all mappings are in one place. Build ids go into the table.
+ * Like `perf inject --jit`, drops mappings of anonymous memory of such a process, which contain
+ * the code, and FINISHED_ROUND records, since all mappings are at one position. Build ids are added to the table.
  */
 export class InjectJit implements Edit {
   readonly #byDump = new Map<string, JitInjection[]>();
@@ -239,10 +239,10 @@ export class InjectJit implements Edit {
   readonly #buildIds: AddBuildIds;
 
   /**
-   * Has injected nothing yet.
+   * Creates the edit.
    *
    * @param reader The recording.
-   * @param injections By jitdump file.
+   * @param injections Mappings to inject, by jitdump file.
    */
   constructor(
     reader: PerfDataReader,
@@ -269,7 +269,7 @@ export class InjectJit implements Edit {
     const key = `${pid} ${filename}`;
     const maps = this.#byDump.get(key);
     if (maps !== undefined) {
-      // A child that was forked maps it once more.
+      // A forked child maps the file once more.
       this.#byDump.set(key, []);
       return this.#encode(maps, batch.littleEndian);
     }
@@ -297,7 +297,7 @@ export class InjectJit implements Edit {
           flags: MAP_SHARED,
           filename: path,
         },
-        // perf marks with id 0 what it makes itself.
+        // perf marks synthesized records with id 0.
         sample_id: {
           pid: map.pid,
           tid: map.tid,
@@ -318,12 +318,12 @@ export class InjectJit implements Edit {
     return bytes;
   }
 
-  /** Keeps the table of build ids. */
+  /** Removes the table of build ids and keeps it. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     return this.#buildIds.feature(id, bytes);
   }
 
-  /** The table with those of the new files. */
+  /** Returns the table with the build ids of the new files. */
   newFeatures(): readonly WriterFeature[] {
     return this.#buildIds.newFeatures();
   }

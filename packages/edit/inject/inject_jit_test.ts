@@ -3,7 +3,7 @@ import { bytesSource } from "@perfdata/symbols";
 import { JitdumpError } from "@perfdata/symbols/jit";
 import { jittedFiles } from "./inject_jit.ts";
 
-// A jitdump file by hand, tools/perf/Documentation/jitdump-specification.txt.
+// A jitdump file by tools/perf/Documentation/jitdump-specification.txt.
 function jitdump(machine: number, indices: readonly bigint[], moved: readonly bigint[] = []) {
   const words: [4 | 8, number | bigint][] = [
     [4, 0x4a695444],
@@ -42,20 +42,20 @@ const DUMP = { pid: 42, path: "/run/jit-42.dump" };
 const files = (source: ReturnType<typeof bytesSource>, arch: string | undefined) =>
   Array.fromAsync(jittedFiles(source, DUMP, { timeConv: undefined, arch }));
 
-Deno.test("files of compiled code have the number of the code, all 64 bits of it", async () => {
+Deno.test("jittedFiles: file names have all 64 bits of the code's number", async () => {
   const indices = [0n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n + 1n, 2n ** 64n - 1n];
   const made = await files(jitdump(62, indices, [2n ** 53n + 1n, 2n ** 53n]), "x86_64");
   assertEquals(
     made.map(({ path }) => path),
     [...indices, 2n ** 53n + 1n, 2n ** 53n].map((index) => `/run/jitted-42-${index}.so`),
   );
-  // What was moved is the code of its own number.
+  // Moved code is the code with its own number.
   const ids = made.map(({ buildId }) => buildId);
   assertEquals(new Set(ids).size, indices.length);
   assertEquals([ids[5], ids[6]], [ids[2], ids[1]]);
 });
 
-Deno.test("a jitdump file without a machine is of the recording's", async () => {
+Deno.test("jittedFiles: a jitdump file without a machine has the recording's", async () => {
   // e_machine is the half-word at 18 of an ELF file; EM_X86_64 is 62, EM_AARCH64 183.
   const machine = async (written: number, arch: string | undefined) => {
     const [made] = await files(jitdump(written, [1n]), arch);
@@ -65,7 +65,7 @@ Deno.test("a jitdump file without a machine is of the recording's", async () => 
   assertEquals(await machine(0, "aarch64"), 183);
   assertEquals(await machine(62, undefined), 62);
   assertEquals(await machine(62, "x86_64"), 62);
-  // Files that are refused where they are opened are not made.
+  // Files that are rejected on opening are not written.
   await assertRejects(() => machine(0, undefined), JitdumpError, "elf_mach is 0");
   await assertRejects(() => machine(183, "x86_64"), JitdumpError, "elf_mach is 183");
 });

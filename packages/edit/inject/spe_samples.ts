@@ -50,11 +50,11 @@ import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 import type { RecordingHead } from "../copy/recording_output.ts";
 import { accessOf, type SpeRecord } from "./spe_access.ts";
 
-/** Offset from the id of the first event to the ids of the events that perf synthesizes. */
+/** Difference between the id of the first event and the id of an event that perf synthesizes. */
 const ID_OFFSET = 1_000_000_000n;
-/** Bytes of AUX data that are read at once. */
+/** Number of bytes of AUX data read at once. */
 const CHUNK = 1 << 18;
-/** Bytes of samples that are handed on at once. */
+/** Minimum size of a block of samples. */
 const BLOCK = 1 << 18;
 const NO_CPU = 0xffff_ffff;
 
@@ -65,26 +65,26 @@ const codec = new RecordCodec([
   EVENT_UPDATE,
   TIME_CONV,
 ]);
-/** Records that say which thread is of which process, or what ran. */
-const OF_THREADS = new Set([PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_MMAP2]);
+/** Records that assign threads to processes, or give them names or mappings. */
+const THREAD_RECORDS = new Set([PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_MMAP2]);
 
-/** Who ran on a CPU from when on. */
+/** Threads that ran on a CPU, and the times from which on they ran. */
 interface Switches {
   readonly times: bigint[];
   readonly tids: number[];
 }
 
-/** What the recording says before its AUX data are read. */
+/** Properties of the recording, read before its AUX data. */
 interface Known {
   readonly timeConv: TimeConv | undefined;
-  /** By thread: its process. */
+  /** Process of each thread. */
   readonly pids: ReadonlyMap<number, number>;
   readonly switches: ReadonlyMap<number, Switches>;
-  /** `MIDR_EL1` of all CPUs, or of each. */
+  /** Returns `MIDR_EL1` of a CPU. */
   readonly midr: (cpu: number) => bigint;
 }
 
-/** A queue of AUX data: what a record has so far. */
+/** The incomplete SPE record of an AUX buffer. */
 interface Queue {
   record: SpeRecord;
 }
@@ -103,31 +103,31 @@ function emptyRecord(): SpeRecord {
   };
 }
 
-/** An address as the kernel has it: packets have its lower seven bytes, and where it was met. */
+/** Converts an address packet to a code address. The packet has its lower seven bytes and the exception level. */
 function codeAddress(hi: number, lo: number): bigint {
   const address = BigInt(hi & 0xff_ffff) << 32n | BigInt(lo);
-  // Of the exception levels 1 and 2 outside of the secure state: the upper half of the addresses.
+  // Exception levels 1 and 2 in the non-secure state use the upper half of the addresses.
   const isKernel = hi >>> 31 === 1 && [1, 2].includes(hi >>> 29 & 3);
   return isKernel ? address | 0xffn << 56n : address;
 }
 
-/** An address of data: the upper byte is a tag, and where the rest is the kernel's all bits of it are set. */
+/** Converts an address packet to a data address. The upper byte is a tag; in the kernel, all its bits are set. */
 function dataAddress(hi: number, lo: number): bigint {
   const address = BigInt(hi & 0xff_ffff) << 32n | BigInt(lo);
   return (hi >>> 20 & 15) === 15 ? address | 0xffn << 56n : address;
 }
 
 /**
- * Makes samples of Arm SPE: each record of a load or store becomes a sample of an event `memory`, with address,
- * data source, latency as its weight and physical address, as perf makes them (`--itrace=M`). They stand where the
- * AUX data stood, which goes.
+ * Synthesizes samples from Arm SPE data: each load or store becomes a sample of an event `memory`, with address,
+ * data source, latency as its weight, and physical address, like perf's `--itrace=M`. The samples replace the
+ * AUX data.
  */
 export class SpeSamples implements Edit {
-  /** Samples that were made. */
+  /** Number of samples written. */
   samples = 0;
-  /** Records that are not loads or stores. */
+  /** Number of records that are not loads or stores. */
   others = 0;
-  /** Bytes that are not packets. */
+  /** Number of bytes that are not packets. */
   damaged = 0;
   readonly #reader: PerfDataReader;
   readonly #known: Known;
@@ -135,7 +135,7 @@ export class SpeSamples implements Edit {
   readonly #id: bigint;
   readonly #queues = new Map<number, Queue>();
   readonly #running = new Map<number, number>();
-  /** Samples without values by CPU mode, and where values are in them. */
+  /** Encoded samples with empty fields, by CPU mode; `#fields` has the positions of the fields. */
   readonly #templates = new Map<number, Uint8Array<ArrayBuffer>>();
   readonly #fields: SampleFields;
   #hasContexts = false;
@@ -145,34 +145,34 @@ export class SpeSamples implements Edit {
     this.#reader = reader;
     this.#known = known;
     const { all } = reader.events;
-    const of = all.find(({ attr }) => attr.type === type) ?? all[0];
-    const { flags } = of?.attr ?? emptyAttr();
+    const speEvent = all.find(({ attr }) => attr.type === type) ?? all[0];
+    const { flags } = speEvent?.attr ?? emptyAttr();
     const hasTime = known.timeConv !== undefined;
     const attr = {
       ...emptyAttr(),
-      size: of?.attr.size ?? 120,
+      size: speEvent?.attr.size ?? 120,
       sample_period: 1n,
       sample_type: BigInt(
         PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR |
           PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC |
           (hasTime ? PERF_SAMPLE_TIME : 0),
-      ) | (of?.attr.sample_type ?? 0n) & BigInt(PERF_SAMPLE_PHYS_ADDR),
-      read_format: of?.attr.read_format ?? 0n,
+      ) | (speEvent?.attr.sample_type ?? 0n) & BigInt(PERF_SAMPLE_PHYS_ADDR),
+      read_format: speEvent?.attr.read_format ?? 0n,
     };
     attr.flags = { ...attr.flags, sample_id_all: flags.sample_id_all };
     for (const which of ["exclude_user", "exclude_kernel", "exclude_hv"] as const) {
       attr.flags[which] = flags[which];
     }
-    this.#id = (of?.ids[0] ?? 0n) + ID_OFFSET;
+    this.#id = (speEvent?.ids[0] ?? 0n) + ID_OFFSET;
     this.#event = new PerfEvent(attr, [this.#id], () => "aarch64");
     this.#fields = new SampleFields(attr);
   }
 
   /**
-   * Looks through a recording for what its AUX data do not say.
+   * Reads the properties of a recording that its AUX data does not have.
    *
    * @param reader The recording: a file, since it is read twice.
-   * @returns `undefined` if it has no AUX data of Arm SPE.
+   * @returns `undefined` if the recording has no Arm SPE data.
    * @throws {PerfDataError} If samples of several events could not be distinguished.
    */
   static async of(reader: PerfDataReader): Promise<SpeSamples | undefined> {
@@ -184,7 +184,7 @@ export class SpeSamples implements Edit {
     for await (const batch of reader.batches({ quiet: true })) {
       for (let i = 0; i < batch.count; i++) {
         const kind = batch.type(i);
-        const isKnown = OF_THREADS.has(kind) || kind === PERF_RECORD_SWITCH_CPU_WIDE ||
+        const isKnown = THREAD_RECORDS.has(kind) || kind === PERF_RECORD_SWITCH_CPU_WIDE ||
           kind === PERF_RECORD_TIME_CONV || kind === PERF_RECORD_AUXTRACE_INFO;
         if (!isKnown) continue;
         const record = codec.decode(batch.recordBytes(i).slice(), batch.context(i));
@@ -234,7 +234,7 @@ export class SpeSamples implements Edit {
     return { ...head, events: [...head.events, { attr, ids: [this.#id] }] };
   }
 
-  /** Names it. */
+  /** Returns the record with the event's name. */
   before(): Uint8Array {
     const body = { type: BigInt(PERF_EVENT_UPDATE__NAME), id: this.#id, name: "memory" };
     return codec.encode(
@@ -243,7 +243,7 @@ export class SpeSamples implements Edit {
     );
   }
 
-  /** What describes AUX data goes with it. */
+  /** Drops the records about AUX data. */
   record(batch: RecordBatch, i: number): Verdict {
     const type = batch.type(i);
     if (type === PERF_RECORD_AUXTRACE_INFO) return DROP;
@@ -255,7 +255,7 @@ export class SpeSamples implements Edit {
     return DROP;
   }
 
-  /** The samples that take the place of AUX data. */
+  /** Returns the samples that replace AUX data. */
   async *instead(payload: Payload): AsyncGenerator<Uint8Array, void, void> {
     if (this.#now === undefined) return;
     const { idx, cpu, tid, offset } = this.#now;
@@ -273,18 +273,18 @@ export class SpeSamples implements Edit {
       length += got;
       let at = 0;
       while (at < length) {
-        // What may go on in the next part waits for it.
+        // An incomplete packet waits for the next part.
         if (!isEnd && length - at < 2 * 16) break;
         packet.read(input, at, length, base + at);
         if (packet.size === 0) {
           this.damaged++;
           at++;
-          // perf goes on with an empty record.
+          // perf continues with an empty record.
           queue.record = emptyRecord();
           continue;
         }
         at += packet.size;
-        if (!this.#take(queue.record, packet)) continue;
+        if (!this.#addPacket(queue.record, packet)) continue;
         const sample = this.#sample(queue.record, cpu, tid);
         queue.record = emptyRecord();
         if (sample === undefined) continue;
@@ -302,8 +302,8 @@ export class SpeSamples implements Edit {
     if (size > 0) yield joined(block, size);
   }
 
-  /** Takes a packet; whether it ends the record. */
-  #take(record: SpeRecord, { kind, index, hi, lo }: SpePacket): boolean {
+  /** Adds a packet to a record; returns whether it ends the record. */
+  #addPacket(record: SpeRecord, { kind, index, hi, lo }: SpePacket): boolean {
     switch (kind) {
       case SPE_PACKET.TIMESTAMP:
         record.time = BigInt(hi) << 32n | BigInt(lo);
@@ -335,7 +335,7 @@ export class SpeSamples implements Edit {
     }
   }
 
-  /** The sample of a record; none if it is not a load or store. */
+  /** Returns the sample of a record; `undefined` if it is not a load or store. */
   #sample(record: SpeRecord, cpu: number, tid: number): Uint8Array | undefined {
     const { context, ip } = record;
     if (context !== undefined) {
@@ -368,7 +368,7 @@ export class SpeSamples implements Edit {
     return bytes;
   }
 
-  /** A sample in a CPU mode, with nothing in its fields; where these are is known then. */
+  /** Returns an encoded sample with empty fields in a CPU mode, and locates its fields. */
   #template(misc: number): Uint8Array<ArrayBuffer> {
     const known = this.#templates.get(misc);
     if (known !== undefined) return known;
@@ -384,7 +384,7 @@ export class SpeSamples implements Edit {
     return bytes;
   }
 
-  /** Who ran: what packets say; else switches; else whose data it is. */
+  /** Returns the running thread: from context packets, else from switches, else the thread of the buffer. */
   #threadOf(cpu: number, tid: number, time: bigint | undefined): number {
     if (this.#hasContexts) return this.#running.get(cpu) ?? tid;
     const switches = this.#known.switches.get(cpu);
@@ -399,7 +399,7 @@ export class SpeSamples implements Edit {
     return low === 0 ? tid : numberAt(tids, low - 1);
   }
 
-  /** Ticks of the timer as ns of perf's clock. */
+  /** Converts ticks of the timer to ns of perf's clock. */
   #time(ticks: bigint): bigint | undefined {
     const { timeConv } = this.#known;
     if (timeConv === undefined) return undefined;

@@ -11,76 +11,76 @@ import { planMergeAux } from "./merge_aux.ts";
 import { PartEdit } from "./merge_edit.ts";
 import { Turns } from "./merge_turns.ts";
 import { idsOf, type MergeInput, Part, withIdentifier } from "./merge_part.ts";
-/** `PID_MAX_LIMIT` of include/linux/threads.h: no process id of a 64-bit Linux is larger. */
+/** `PID_MAX_LIMIT` of include/linux/threads.h: the maximum process id of a 64-bit Linux. */
 export const PIDS_OF_A_HOST: number = 1 << 22;
 
-/** Most hosts whose process ids fit into 32 signed bits side by side. */
+/** Maximum number of hosts: their process id ranges have to fit into 31 bits. */
 const MOST_HOSTS = 511;
 
-/** Maximum number of inputs that are copied side by side: each takes some memory. */
+/** Maximum number of inputs copied side by side, since each takes memory. */
 const MOST_SIDE_BY_SIDE = 64;
 
 export type { MergeInput } from "./merge_part.ts";
 
-/** How to merge. */
+/** Options of {@link mergeRecordings}. */
 export interface MergeOptions {
   /**
-   * How times become comparable. `wall`: by CLOCK_DATA, which says which time of day a time is, where
-   * all inputs have it. `start`: each recording begins when the first one does. `keep`: as they are.
-   * By default `wall` for recordings of several hosts, and otherwise `keep`.
+   * Method to align the clocks of the inputs. `wall`: by CLOCK_DATA, which maps times to the time of day;
+   * all inputs need it. `start`: all recordings start at the start of the first one. `keep`: no change.
+   * Default: `wall` for recordings of several hosts, otherwise `keep`.
    */
   readonly time?: "wall" | "start" | "keep";
-  /** Called with the bytes that were read since the call before. */
+  /** Called with the number of bytes read since the last call. */
   readonly progress?: (bytes: number) => void;
 }
 
 /** Changes to an input. */
 export interface MergedInput {
-  /** As in {@link MergeInput}. */
+  /** Name of the input, from {@link MergeInput}. */
   readonly name: string;
-  /** Name of its host, where it says so. */
+  /** Host name of the input, if it has one. */
   readonly host: string | undefined;
-  /** Added to its process and thread ids, except for those that are 0 or -1. */
+  /** Offset added to the input's process and thread ids, except for 0 and -1. */
   readonly pidOffset: number;
-  /** Added to its event ids. */
+  /** Offset added to the input's event ids. */
   readonly idOffset: bigint;
-  /** Added to its times, ns. */
+  /** Offset added to the input's times, in ns. */
   readonly timeOffset: bigint;
-  /** Added to its CPUs. */
+  /** Offset added to the input's CPU numbers. */
   readonly cpuOffset: number;
-  /** Samples. */
+  /** Number of the input's samples. */
   samples: number;
 }
 
-/** What a merge did. */
+/** Result of {@link mergeRecordings}. */
 export interface MergeReport {
   /** The inputs, in order. */
   readonly inputs: readonly MergedInput[];
-  /** Events of the result. */
+  /** Number of events in the result. */
   readonly events: number;
-  /** What the result has not of an input, a line each. */
+  /** Data of the inputs that the result lacks, one line each. */
   readonly losses: readonly string[];
 }
 
 /**
  * Merges recordings into one.
  *
- * - Events with the same attr become one; others stay apart. Every sample and record gets the id of
- *   its event as `PERF_SAMPLE_IDENTIFIER`; its upper half is the number of the input, so that each
- *   sample can be traced to the file that it came from.
- * - Process and thread ids of the n-th host are n × 2²² higher; recordings of one host share theirs.
- * - Build ids are united; other features are those of the first input that has them.
- * - AUX data is kept as far as one AUXTRACE_INFO can describe it; slices of one recording continue each
- *   other, and otherwise CPUs that two inputs traced get numbers of their own.
- * - Inputs are copied side by side, block by block in the order of time, with FINISHED_ROUND records of the
- *   result, so that a reader holds few records. Those of the inputs go: each promises an order that several
- *   files do not have. With AUX data, where an input has no order of time, and with more than 64 of them,
- *   one input follows another without rounds, and a reader sorts all of it.
+ * - Events with the same attr are united. Every sample and record gets the id of its event as
+ *   `PERF_SAMPLE_IDENTIFIER`; its upper half is the number of the input, so that each
+ *   sample can be traced to its file.
+ * - Process and thread ids of the n-th host are increased by n × 2²². Recordings of the same host share them.
+ * - Build ids are united. Other features are those of the first input that has them.
+ * - AUX data is kept if one AUXTRACE_INFO can describe it. Slices of one recording are concatenated; otherwise,
+ *   CPUs that two inputs traced get new numbers.
+ * - Inputs are copied side by side, block by block in order of time, with new FINISHED_ROUND records,
+ *   so that a reader has to hold few records. The inputs' own FINISHED_ROUND records are dropped, since the order
+ *   that they promise does not hold across files. With AUX data, without an order of time in an input, or with
+ *   more than 64 inputs, the inputs are copied one after another without rounds, and a reader has to sort all.
  *
- * Memory grows with the number of inputs, their events and blocks only.
+ * Memory depends only on the number of inputs, their events and blocks.
  *
- * @throws {RangeError} If there are more hosts, or more inputs, than fit.
- * @throws {PerfDataError} If an input is damaged, or of another byte order.
+ * @throws {RangeError} If there are too many hosts or inputs.
+ * @throws {PerfDataError} If an input is damaged, or has another byte order.
  */
 export async function mergeRecordings(
   inputs: readonly MergeInput[],
@@ -112,7 +112,7 @@ export async function mergeRecordings(
   await output.features(await features.early());
   const report: MergedInput[] = [];
   const ordered = await planMergeAux(parts, losses);
-  // AUX data of one recording follows that of another.
+  // AUX data of the inputs is concatenated.
   const hasAux = parts.some(({ aux }) => aux !== undefined);
   const turns = hasAux || parts.length > MOST_SIDE_BY_SIDE
     ? undefined
@@ -172,10 +172,10 @@ function alignTimes(
   });
 }
 
-/** The events of all inputs: those with the same attr are one. */
+/** Unites events with the same attr. */
 function uniteEvents(parts: readonly Part[]): {
   events: WriterEvent[];
-  /** By input and number of its event: the number in the result. */
+  /** Number of each event in the result, by input and number of the event in it. */
   numbers: number[][];
 } {
   const events: { attr: PerfEventAttr; ids: bigint[] }[] = [];
@@ -199,7 +199,7 @@ function uniteEvents(parts: readonly Part[]): {
   return { events, numbers };
 }
 
-/** Hands on the records of one input; head, features and end are those of the whole. */
+/** Output for the records of one input; drops its head, features and end. */
 class Body implements RecordingOutput {
   readonly #output: RecordingOutput;
 

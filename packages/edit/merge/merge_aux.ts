@@ -5,23 +5,23 @@ import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { hasAuxtrace, type PayloadPart } from "../copy/aux_cut.ts";
 import type { Part } from "./merge_part.ts";
 
-/** A part of a payload, and the shift of its offset in the stream. */
+/** A part of a payload, and the offset added to its position in the stream. */
 export interface MovedPart {
   readonly part: PayloadPart;
   readonly shift: bigint;
 }
 
-/** Treatment of the AUX data of an input. */
+/** Changes to the AUX data of an input. */
 export interface PartAux {
-  /** Whether its AUXTRACE_INFO is the one of the result. */
+  /** Whether the result has the input's AUXTRACE_INFO. */
   readonly isFirst: boolean;
-  /** Added to the number of each buffer. */
+  /** Offset added to the number of each buffer. */
   readonly idxOffset: number;
-  /** By file offset of a payload, what stays of it; what is not there goes. */
+  /** Kept parts by file offset of the payload. Payloads that are not listed are dropped. */
   readonly parts: ReadonlyMap<number, MovedPart>;
 }
 
-/** Perf pads payloads to eight bytes. */
+/** Mask for perf's padding of payloads to eight bytes. */
 const PADDING = 7;
 
 /** An input with AUX data. */
@@ -31,17 +31,16 @@ interface AuxInput {
   readonly streams: readonly AuxStream[];
 }
 
-/** By buffer of a recording: where its data ends, as the inputs say it and as the result has it. */
+/** End of each buffer's data in the inputs and in the result, by buffer. */
 type Ends = Map<string, { input: bigint; result: bigint }>;
 
 /**
- * Decides what becomes of the AUX data of all inputs, and in which order they are to be copied.
+ * Plans the AUX data of all inputs, and returns the order in which to copy the inputs.
  *
- * perf reads one AUXTRACE_INFO, with one conversion of times: the data of an input whose own differs, or
- * whose times are moved, cannot be kept. Of inputs that are slices of one recording, which have the
- * same event ids, the buffers continue each other, and what two of them have is kept once. Other
- * inputs get buffers of their own, and CPUs of their own where those of two are the same: perf follows
- * one buffer a CPU.
+ * perf reads one AUXTRACE_INFO, with one time conversion. AUX data of an input with another AUXTRACE_INFO, or
+ * with moved times, is dropped. Inputs with the same event ids are slices of one recording: their
+ * buffers are concatenated, and data in both is kept once. Other inputs get new buffer numbers, and new CPU
+ * numbers if two of them have the same CPU, because perf reads one buffer per CPU.
  *
  * Sets `aux` and `cpuOffset` of the parts.
  */
@@ -53,7 +52,9 @@ export async function planMergeAux(parts: readonly Part[], losses: string[]): Pr
     const trace = await readAuxTrace(reader, { diagnostics: () => {} });
     const streams = trace.streams.filter(({ idx }) => idx >= 0);
     const bytes = streams.reduce((sum, stream) => sum + auxStreamBytes(stream), 0);
-    const why = inputs[0] === undefined ? undefined : whyNot(inputs[0], { part, trace, streams });
+    const why = inputs[0] === undefined
+      ? undefined
+      : reasonAgainst(inputs[0], { part, trace, streams });
     if (why === undefined) inputs.push({ part, trace, streams });
     else {
       losses.push(
@@ -86,12 +87,12 @@ export async function planMergeAux(parts: readonly Part[], losses: string[]): Pr
       input.part.cpuOffset = cpuOffset;
     }
   }
-  // The one AUXTRACE_INFO comes first, and parts of a recording in order of time.
+  // The AUXTRACE_INFO comes first, then the parts of a recording in order of time.
   const ordered = recordings.flat().map(({ part }) => part);
   return [...ordered, ...inOrderOfTime(parts.filter((part) => !ordered.includes(part)))];
 }
 
-/** By first sample, where all say its time: counters are read in the order of a file. */
+/** Sorts by first sample if all inputs have its time, because counters are read in file order. */
 function inOrderOfTime(parts: readonly Part[]): readonly Part[] {
   const firsts = new Map(parts.map((part) => [part, firstTime(part)]));
   if ([...firsts.values()].includes(undefined)) return parts;
@@ -103,8 +104,8 @@ function firstTime(part: Part): bigint | undefined {
   return times === undefined ? undefined : times.first_sample_time + part.timeOffset;
 }
 
-/** Why AUX data cannot be in one recording with that of another input. */
-function whyNot(first: AuxInput, { part, trace, streams }: AuxInput): string | undefined {
+/** Returns the reason why AUX data cannot be merged with that of the first input; `undefined` if it can. */
+function reasonAgainst(first: AuxInput, { part, trace, streams }: AuxInput): string | undefined {
   if (part.timeOffset !== first.part.timeOffset) return "times in it cannot be moved";
   const words = (info: AuxTrace["info"]) => [info?.type, ...info?.priv ?? []].join();
   if (words(trace.info) !== words(first.trace.info)) {
@@ -118,14 +119,14 @@ function whyNot(first: AuxInput, { part, trace, streams }: AuxInput): string | u
   return undefined;
 }
 
-/** Ids of events are given once while a machine runs: two recordings have none in common. */
+/** Whether two inputs are parts of one recording. Event ids are unique while a machine runs. */
 function isSameRecording(a: Part, b: Part): boolean {
   const ids = new Set(a.events.flatMap((event) => event.ids));
   return ids.size > 0 && a.host === b.host &&
     b.events.some((event) => event.ids.some((id) => ids.has(id)));
 }
 
-/** At least as many CPUs as any input has: a power of two. */
+/** Returns a power of two that is at least the number of CPUs of each input. */
 function cpuCount(parts: readonly Part[]): number {
   const counts = parts.map((part) =>
     (part.feature(HEADER_NRCPUS) as { nr_cpus_avail?: number } | undefined)?.nr_cpus_avail ?? 4096
@@ -144,7 +145,7 @@ function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Adds the pieces of a stream that other parts of its recording do not have. */
+/** Adds the pieces of a stream that earlier parts of its recording do not have. */
 async function keepNew(
   kept: Map<number, MovedPart>,
   stream: AuxStream,
@@ -170,8 +171,8 @@ async function keepNew(
     end = { input: last, result: last + shift };
   }
   if (end === undefined || end === before) return;
-  // Zeros at its end may be padding. Where they are data, zeros follow in the next part as well, and
-  // more of them than there should be are PAD packets.
+  // Zeros at the end may be padding. If they are data, the next part has them as well; excess
+  // zeros are PAD packets.
   const zeros = await zerosAtEnd(stream.pieces.at(-1), input);
   ends.set(key, { input: end.input - zeros, result: end.result });
 }

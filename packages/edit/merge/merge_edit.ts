@@ -18,7 +18,7 @@ import { idsOf, Part, withIdentifier } from "./merge_part.ts";
 
 const AUXTRACE_AT = layoutOf(AUXTRACE);
 
-/** Fields of records that are process or thread ids. */
+/** Names of fields with process or thread ids. */
 const PID_FIELDS: ReadonlySet<string> = new Set([
   "pid",
   "tid",
@@ -27,7 +27,7 @@ const PID_FIELDS: ReadonlySet<string> = new Set([
   "next_prev_pid",
   "next_prev_tid",
 ]);
-/** Records with ids of events in a field `id`. */
+/** Records with event ids in a field `id`. */
 const WITH_IDS: ReadonlySet<string> = new Set([
   "SAMPLE",
   "LOST",
@@ -46,11 +46,11 @@ export class PartEdit implements Edit {
   readonly #newHost: boolean;
   readonly #losses: string[];
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
-  /** The events as the result has them: for the layout of what is written. */
+  /** The events as in the result, for the layout of written records. */
   readonly #written: readonly PerfEvent[];
-  /** The upper half of the ids of this input. */
+  /** Upper half of the event ids of this input. */
   readonly #input: number;
-  /** A sample of the result; copied before there is another. */
+  /** Buffer for a sample of the result, copied before the next sample. */
   readonly #sampleBytes = new Uint8Array(1 << 16);
   readonly #sampleView = new DataView(this.#sampleBytes.buffer);
   #kernelMaps = 0;
@@ -85,7 +85,7 @@ export class PartEdit implements Edit {
     return this.#decoded(batch, i, event, number);
   }
 
-  /** An AUXTRACE record in the numbers of the result. */
+  /** Changes buffer, CPU, thread and offset of an AUXTRACE record. */
   #auxtrace(batch: RecordBatch, i: number): Verdict {
     const { aux, cpuOffset, pidOffset } = this.#part;
     const moved = aux?.parts.get(batch.payload?.offset ?? -1);
@@ -101,12 +101,12 @@ export class PartEdit implements Edit {
     return record;
   }
 
-  /** Which bytes of AUX data stay. */
+  /** Returns the part of a payload to keep. */
   part(payload: Payload): PayloadPart | undefined {
     return this.#part.aux?.parts.get(payload.offset)?.part;
   }
 
-  /** A sample without READ values: fields at fixed places change, an id comes before them. */
+  /** Changes a sample without READ values: fields with fixed offsets change, and an id is inserted. */
   #sample(
     batch: RecordBatch,
     i: number,
@@ -133,7 +133,7 @@ export class PartEdit implements Edit {
     if (id < 0) {
       view.setBigUint64(PERF_EVENT_HEADER_SIZE, this.#written[number]?.ids[0] ?? idOffset, le);
     } else {
-      // Halves rather than a bigint: there may be millions of samples.
+      // Halves instead of a bigint, since there may be millions of samples.
       const [low, high] = [le ? 0 : 4, le ? 4 : 0];
       const lower = view.getUint32(id + low, le);
       const upper = view.getUint32(id + high, le) + this.#input;
@@ -160,7 +160,7 @@ export class PartEdit implements Edit {
     return bytes.subarray(0, size + added);
   }
 
-  /** Any other record: by its declaration. */
+  /** Changes any other record, by its declaration. */
   #decoded(
     batch: RecordBatch,
     i: number,
@@ -194,7 +194,7 @@ export class PartEdit implements Edit {
       ...this.#change(id, true) as typeof id,
       identifier: (id.identifier ?? id.id ?? event?.ids[0] ?? 0n) + idOffset,
     };
-    // perf marks with id 0 what it synthesised; such a record is of the first event.
+    // perf marks synthesized records with id 0; they belong to the first event.
     if (sampleId !== undefined && (id?.identifier ?? id?.id) === 0n) {
       sampleId.identifier = this.#written[0]?.ids[0] ?? idOffset;
     }
@@ -208,14 +208,14 @@ export class PartEdit implements Edit {
         { littleEndian: batch.littleEndian, event: isKernels ? written : event },
       );
     } catch (error) {
-      // With an id it is longer than a record may be.
+      // The inserted id makes the record too long.
       if (!(error instanceof RangeError)) throw error;
       this.#undecoded++;
       return DROP;
     }
   }
 
-  /** A value with the ids and times in it changed. */
+  /** Returns a value with its ids and times changed. */
   #change(value: unknown, withIds: boolean): unknown {
     if (Array.isArray(value)) return value.map((part) => this.#change(part, withIds));
     if (value instanceof Uint8Array || typeof value !== "object" || value === null) return value;
@@ -254,12 +254,12 @@ export class PartEdit implements Edit {
   }
 }
 
-/** An id of a process or thread of another host; 0 is the idle task, and -1 nobody, on each. */
+/** Returns a process or thread id of another host. 0 (idle) and -1 (none) are the same on all hosts. */
 function shifted(pid: number, offset: number): number {
   return pid > 0 ? pid + offset : pid;
 }
 
-/** A CPU of the result; -1, as 32 or 64 bits have it, is none. */
+/** Returns a CPU number of the result; -1, as 32 or 64 bits, means no CPU. */
 function cpuOf(cpu: unknown, offset: number): unknown {
   if (typeof cpu === "bigint") return cpu >= 0n && cpu < 1n << 31n ? cpu + BigInt(offset) : cpu;
   return typeof cpu === "number" && cpu >= 0 && cpu < 2 ** 31 ? cpu + offset : cpu;

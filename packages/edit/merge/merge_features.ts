@@ -40,7 +40,7 @@ export class Features {
     const littleEndian = first.input.reader.littleEndian;
     const ids = new Set(this.#parts.flatMap(({ features }) => [...features.keys()]));
     const made: WriterFeature[] = [];
-    // The index of AUX data is made by what writes it; the result is no directory.
+    // The output creates the AUXTRACE index; the result is not a directory.
     ids.delete(HEADER_AUXTRACE);
     ids.delete(HEADER_DIR_FORMAT);
     for (const id of [...ids].sort((a, b) => a - b)) {
@@ -49,7 +49,7 @@ export class Features {
         made.push({ id, bytes: encodeFeature(own, { littleEndian }) });
         continue;
       }
-      // Numbers of events in groups are not those of the result.
+      // Groups refer to events by number, which changes in the result.
       if (id === HEADER_GROUP_DESC && this.#parts.length > 1) {
         this.#losses.push("GROUP_DESC: groups of events are left out");
         continue;

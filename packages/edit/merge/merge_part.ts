@@ -13,16 +13,16 @@ import type { RecordingOutput } from "../copy/recording_output.ts";
 
 /** A recording to be merged. */
 export interface MergeInput {
-  /** What the report calls it. */
+  /** Name in the report. */
   readonly name: string;
   /** The recording: a file or a directory, not a stream, since it is read twice. */
   readonly reader: PerfDataReader;
 }
 
-/** Ids of input `k` begin at `k` times this. */
+/** Distance between the event ids of two inputs. */
 const IDS_OF_AN_INPUT = 1n << 32n;
 
-/** An input with what its head says. */
+/** An input with its events, features and offsets. */
 export class Part {
   readonly input: MergeInput;
   readonly events: readonly PerfEvent[];
@@ -31,9 +31,9 @@ export class Part {
   readonly idOffset: bigint;
   pidOffset = 0;
   timeOffset = 0n;
-  /** Added to the number of each CPU. */
+  /** Offset added to each CPU number. */
   cpuOffset = 0;
-  /** What becomes of its AUX data. */
+  /** Changes to the AUX data. */
   aux: PartAux | undefined;
 
   private constructor(input: MergeInput, index: number, features: Map<number, Uint8Array>) {
@@ -45,7 +45,7 @@ export class Part {
     this.host = typeof host === "string" ? host : undefined;
   }
 
-  /** Reads features, and of a pipe the records that describe it. */
+  /** Opens an input: reads its features, and the head of a pipe. */
   static async open(input: MergeInput, index: number): Promise<Part> {
     const collected = new Map<number, Uint8Array>();
     const collector: RecordingOutput = {
@@ -63,13 +63,13 @@ export class Part {
     const { reader } = input;
     await copyRecording(reader, collector, {
       // A file has its features in a table; a pipe may have them anywhere.
-      // It is read once more, and reports what is wrong then.
+      // Damage of the pipe is reported when it is read again.
       batches: (options) => reader.isPipe ? reader.batches({ ...options, quiet: true }) : none(),
     });
     return new Part(input, index, collected);
   }
 
-  /** A decoded feature, where the input has it and it can be read. */
+  /** Returns a decoded feature, if the input has it and it can be decoded. */
   feature(id: number): unknown {
     const bytes = this.features.get(id);
     if (bytes === undefined) return undefined;
@@ -81,7 +81,7 @@ export class Part {
 
 async function* none(): AsyncGenerator<RecordBatch, void, void> {}
 
-/** The ids of an event in the result; one that had none gets one. */
+/** Returns the ids of an event in the result; an event without ids gets one. */
 export function idsOf(part: Part, event: PerfEvent, i: number): bigint[] {
   const ids = event.ids.length > 0 ? event.ids : [BigInt(i + 1)];
   return ids.map((id) => id + part.idOffset);

@@ -4,29 +4,29 @@ import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
 import type { Part } from "./merge_part.ts";
 import type { RecordingOutput } from "../copy/recording_output.ts";
 
-/** Bytes of a block. Inputs take turns block by block. */
+/** Size of a block in bytes. Inputs take turns block by block. */
 const BLOCK_BYTES = 1 << 18;
 
-/** How far an input is. */
+/** Progress of an input. */
 interface Progress {
-  /** Its blocks. */
+  /** Blocks of the input. */
   readonly blocks: readonly IndexBlock[];
-  /** By block: no record after it is older, in the times of the result. */
+  /** For each block, the oldest time after it, in times of the result. */
   readonly later: readonly bigint[];
-  /** What is added to its times. */
+  /** Offset added to the input's times. */
   readonly timeOffset: bigint;
-  /** The block that is being copied. */
+  /** Index of the block being copied. */
   block: number;
-  /** Lets it go on, where it waits. */
+  /** Continues the input, if it waits. */
   wake: (() => void) | undefined;
 }
 
 /**
- * Has inputs that are copied side by side take turns, so that what is written is nearly in the order of
- * time: rounds, each of which ends with a FINISHED_ROUND.
+ * Lets inputs that are copied side by side take turns, so that the output is nearly in order of time:
+ * in rounds, each ending with a FINISHED_ROUND.
  *
- * A reader delivers, at the end of a round, what is not younger than the youngest record of the rounds
- * before it. So a round ends when no input has anything left that is older than that.
+ * At the end of a round, a reader delivers the records that are not younger than the youngest record of the
+ * rounds before it. Therefore, a round ends when no input has older records left.
  *
  * ```text
  * input a   |1 2 3 | 4 5    | 8     |
@@ -36,12 +36,12 @@ interface Progress {
  */
 export class Turns {
   readonly #output: RecordingOutput;
-  /** A FINISHED_ROUND. */
+  /** The bytes of a FINISHED_ROUND record. */
   readonly #round = new Uint8Array(PERF_EVENT_HEADER_SIZE);
   readonly #running = new Map<Part, Progress>();
-  /** What the next round may deliver. */
+  /** Time up to which the next round may deliver. */
   #limit = -1n;
-  /** The youngest time that was written, as far as blocks tell. */
+  /** Youngest time written, as far as known from the blocks. */
   #youngest = 0n;
 
   private constructor(output: RecordingOutput, littleEndian: boolean) {
@@ -51,7 +51,7 @@ export class Turns {
     view.setUint16(6, PERF_EVENT_HEADER_SIZE, littleEndian);
   }
 
-  /** Looks through all inputs; `undefined` if one of them has no order of time. */
+  /** Indexes all inputs; returns `undefined` if an input has no order of time. */
   static async of(
     parts: readonly Part[],
     output: RecordingOutput,
@@ -84,9 +84,9 @@ export class Turns {
   }
 
   /**
-   * Waits until it is an input's turn to go on: that of the one with the oldest records left.
+   * Waits until it is the input's turn: that of the input with the oldest records left.
    *
-   * @param copied How many of its records are written.
+   * @param copied Number of the input's records written.
    */
   async wait(part: Part, copied: number): Promise<void> {
     const input = this.#running.get(part);
@@ -94,7 +94,7 @@ export class Turns {
     const { blocks } = input;
     while (input.block < blocks.length) {
       const { first, records, youngest } = blocks[input.block] as IndexBlock;
-      // What is written of a block may be as young as it gets.
+      // A partly written block may have written its youngest record.
       if (first < copied && youngest > 0n && youngest + input.timeOffset > this.#youngest) {
         this.#youngest = youngest + input.timeOffset;
       }
@@ -103,23 +103,23 @@ export class Turns {
     }
     const turn = settleable<void>();
     input.wake = turn.resolve;
-    await this.#next();
+    await this.#continueNext();
     await turn.promise;
   }
 
-  /** Says that all of an input is written. */
+  /** Marks an input as completely written. */
   async leave(part: Part): Promise<void> {
     this.#running.delete(part);
-    await this.#next();
+    await this.#continueNext();
   }
 
-  /** Lets the next input go on, where all of them wait; ends the round before it, where it may end. */
-  async #next(): Promise<void> {
+  /** If all inputs wait, ends the round if possible and continues the next input. */
+  async #continueNext(): Promise<void> {
     let first: Progress | undefined;
     let oldest = END;
     for (const input of this.#running.values()) {
       if (input.wake === undefined) return;
-      const left = this.#left(input);
+      const left = this.#oldestLeft(input);
       if (first !== undefined && left >= oldest) continue;
       first = input;
       oldest = left;
@@ -134,8 +134,8 @@ export class Turns {
     wake?.();
   }
 
-  /** The oldest time that an input has left, as far as blocks tell. */
-  #left({ blocks, block, later, timeOffset }: Progress): bigint {
+  /** Returns the oldest time that an input has left, as far as known from the blocks. */
+  #oldestLeft({ blocks, block, later, timeOffset }: Progress): bigint {
     const begun = blocks[block];
     if (begun === undefined) return END;
     const own = begun.oldest === NO_TIME ? END : begun.oldest + timeOffset;
@@ -146,5 +146,5 @@ export class Turns {
 
 /** A time after all others. */
 const END = 1n << 65n;
-/** What a block without times says. */
+/** `oldest` of a block without times. */
 const NO_TIME = (1n << 64n) - 1n;

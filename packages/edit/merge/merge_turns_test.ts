@@ -23,7 +23,7 @@ const attr = {
   flags: { ...emptyAttr().flags, sample_id_all: true },
 };
 
-/** A recording whose samples have these times, with a FINISHED_ROUND after so many of them. */
+/** Returns a recording with samples at these times, and a FINISHED_ROUND after each `round` of them. */
 async function recording(
   times: readonly bigint[],
   pid: number,
@@ -51,11 +51,11 @@ async function recording(
   return sink.bytes();
 }
 
-Deno.test("what is merged is in rounds, in which nothing comes too late", async () => {
+Deno.test("mergeRecordings: the result has rounds without late records", async () => {
   const samples = 150_000;
-  // Above 2^53, as of a clock that shows the time of day.
+  // Above 2^53, like a clock with the time of day.
   const start = 1_790_000_000_000_000_000n;
-  // Of one CPU after the other within a round, as the kernel's buffers are read.
+  // Within a round, one CPU after the other, in the order in which the kernel's buffers are read.
   const shuffled = (i: number) =>
     BigInt(Math.floor(i / 500) * 500 + (i % 2 === 0 ? 0 : 250) + i % 250);
   const inputs = [
@@ -65,7 +65,7 @@ Deno.test("what is merged is in rounds, in which nothing comes too late", async 
       2,
       0,
     ),
-    // Begins when the others are half over, and is denser.
+    // Begins in the middle of the others, and is denser.
     await recording(
       Array.from({ length: samples }, (_, i) => start + 75_000_000n + 300n * BigInt(i)),
       3,

@@ -1,6 +1,6 @@
 const MAGIC = "\x17\x08\x44tracing";
 
-/** Reads numbers and runs of bytes in sequence; throws a RangeError at the end. */
+/** Reads numbers and ranges of bytes in sequence; throws a RangeError at the end. */
 class Walk {
   at = 0;
   littleEndian = true;
@@ -43,13 +43,13 @@ class Walk {
 }
 
 /**
- * TRACING_DATA with the formats of tracepoints, which perf needs to read their events, and without the
- * texts of the machine in it: addresses and names of the kernel's symbols, texts of trace_printk, names of
- * processes.
+ * Returns TRACING_DATA with only the formats of tracepoints, which perf needs to read their events.
+ * Removes all texts of the machine: addresses and names of kernel symbols, texts of trace_printk, process
+ * names.
  *
  * Layout: `tracing_data_get` of tools/perf/util/trace-event-info.c.
  *
- * @returns `undefined` if the bytes are not what they should be.
+ * @returns `undefined` if the bytes are malformed.
  *
  * @example
  * ```ts
@@ -75,7 +75,7 @@ export function formatsOnly(bytes: Uint8Array): Uint8Array | undefined {
       walk.text();
       for (let formats = walk.u32(); formats > 0; formats--) walk.skip(walk.u64());
     }
-    // Sizes of symbols and printk texts, and from 0.6 on, that of names of processes: all 0.
+    // Sizes of symbols and printk texts, and from version 0.6 on, of process names: all 0.
     const kept = new Uint8Array(walk.at + 4 + 4 + (version >= 0.6 ? 8 : 0));
     kept.set(bytes.subarray(0, walk.at));
     return kept;

@@ -3,13 +3,13 @@ import { sha256 } from "@noble/hashes/sha2.js";
 
 const encoder = new TextEncoder();
 
-/** Characters of a token: 60 bits, so that two of a million texts are unlikely to have the same token. */
+/** Length of a token: 60 bits, so that a million texts are unlikely to have a common token. */
 const LENGTH = 12;
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 
 /**
- * Turns texts into tokens: the same text with the same key into the same token, in every recording.
- * Without the key, nobody can test whether a token stands for a text that he guesses.
+ * Replaces texts by tokens. The same text and key give the same token in every recording.
+ * Without the key, nobody can test whether a token belongs to a guessed text.
  *
  * A token is the first 60 bits of HMAC-SHA-256 in base 32.
  *
@@ -28,7 +28,7 @@ export class Pseudonyms {
   readonly #tokens = new Map<string, string>();
 
   /**
-   * Knows no text yet.
+   * Creates tokens with a key.
    *
    * @param key The secret.
    */
@@ -36,12 +36,12 @@ export class Pseudonyms {
     this.#key = typeof key === "string" ? encoder.encode(key) : key;
   }
 
-  /** The tokens that were given so far. */
+  /** The tokens created so far. */
   get tokens(): Iterable<string> {
     return this.#tokens.values();
   }
 
-  /** The token of a text: letters and digits. */
+  /** Returns the token of a text: letters and digits. */
   token(text: string): string {
     let token = this.#tokens.get(text);
     if (token === undefined) {
@@ -52,12 +52,12 @@ export class Pseudonyms {
     return token;
   }
 
-  /** A path of which each part is a token; what has a meaning to perf stays. */
+  /** Replaces each part of a path by a token. */
   path(text: string): string {
     return text.split("/").map((part) => part === "" ? "" : this.token(part)).join("/");
   }
 
-  /** Bytes of the same number, from a token of them: for build ids. */
+  /** Returns pseudonymous bytes of the same length, for build ids. Zeros stay zeros. */
   bytes(bytes: Uint8Array): Uint8Array {
     if (bytes.every((byte) => byte === 0)) return bytes.slice();
     return hmac(sha256, this.#key, bytes).slice(0, bytes.length);

@@ -39,32 +39,32 @@ export const REDACTIONS = [
 /** One of {@link REDACTIONS}. */
 export type Redaction = typeof REDACTIONS[number];
 
-/** How to redact. */
+/** Options of {@link Redact}. */
 export interface RedactOptions {
-  /** What is redacted; all by default. */
+  /** Kinds of data to redact; all by default. */
   readonly what?: ReadonlySet<Redaction>;
-  /** Gives texts their tokens; where it is missing, texts are removed. */
+  /** Creates the tokens for texts; without it, texts are removed. */
   readonly names?: Pseudonyms;
-  /** Texts that stay: a path or comm that one of these matches. */
+  /** Patterns of paths and comms that stay. */
   readonly keep?: readonly RegExp[];
 }
 
 /** Counts of redacted data. */
 export interface RedactStats {
-  /** By kind: values changed. */
+  /** Number of changed values, by kind. */
   readonly changed: Map<Redaction, number>;
-  /** The texts that were taken out, without repetition. */
+  /** The redacted texts, without duplicates. */
   readonly originals: Set<string>;
   /**
-   * Texts that stay on purpose, each as often as it is written: names of events, which say what was
-   * measured. The same text elsewhere is none of them.
+   * Texts that stay on purpose, once per occurrence: names of events, which say what was
+   * measured. Other occurrences of the same text do not belong here.
    */
   readonly kept: string[];
-  /** Records that could not be decoded, and were left out for that. */
+  /** Number of records that were dropped because they could not be decoded. */
   undecoded: number;
 }
 
-/** Which fields of which records hold what, at any depth. */
+/** Fields of records to redact at any depth, by kind of data. */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, Redaction>>>> = {
   MMAP: { filename: "paths" },
   MMAP2: { filename: "paths", build_id: "build-ids" },
@@ -74,14 +74,14 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, Redaction>>>> = {
   THREAD_MAP: { comm: "comms" },
 };
 
-/** The same for features; a feature that is one text has no name for it. */
+/** Fields of features to redact. "" is the value of a feature that is a single text. */
 const FEATURE_FIELDS: Readonly<Record<string, Readonly<Record<string, Redaction>>>> = {
   HOSTNAME: { "": "host" },
   CMDLINE: { argv: "cmdline", line: "cmdline" },
   BUILD_ID: { filename: "paths", build_id: "build-ids" },
 };
 
-/** Features that are left out as a whole, since any text of the machine may stand in them. */
+/** Features that are dropped completely, since they may contain any text of the machine. */
 const WHOLE_FEATURES: Readonly<Record<string, Redaction>> = {
   SP_META_INFO: "cmdline",
   SP_FILE: "paths",
@@ -95,20 +95,20 @@ const WHOLE_FEATURES: Readonly<Record<string, Redaction>> = {
 
 const MAPS: ReadonlySet<number> = new Set([PERF_RECORD_MMAP, PERF_RECORD_MMAP2]);
 
-/** Names of memory without a file, which mean something to every reader. */
+/** Names of memory without a file, which are the same on all machines. */
 const ANONYMOUS = /^(\[[^\]/]+\][^/]*$|\/\/anon|\/anon_hugepage|\/dev\/zero|\/SYSV|$)/;
 
 /**
- * Takes out of a recording what should not leave a company: each kind of text or data by a switch.
+ * Removes confidential data from a recording; each kind of text or data has a switch.
  *
- * Paths, comms and build ids become tokens (see {@link Pseudonyms}), or are emptied; bytes of user
- * stacks, values of registers and raw data become zeros, so that all sizes stay. Padding, in which
- * remains of other texts may stand, becomes zeros as well. Names of memory without a file such as
- * `[heap]`, of the kernel and of its modules stay. Not touched, and so not proved clean: AUX data,
+ * Paths, comms and build ids are replaced by tokens (see {@link Pseudonyms}) or removed. Bytes of user
+ * stacks, register values and raw data become zeros, so that all sizes stay the same. Padding, which
+ * may contain rests of other texts, becomes zeros, too. Names of memory without a file, such as
+ * `[heap]`, of the kernel and of its modules stay. Not redacted, and so not guaranteed to be clean: AUX data,
  * addresses, kernel symbols, BPF metadata.
  */
 export class Redact implements Edit {
-  /** What was redacted so far. */
+  /** Counts so far. */
   readonly stats: RedactStats = {
     changed: new Map(),
     originals: new Set(),
@@ -123,10 +123,10 @@ export class Redact implements Edit {
   readonly #samples: SampleFields[] = [];
 
   /**
-   * Has redacted nothing yet.
+   * Creates the edit.
    *
-   * @param reader The recording that is redacted.
-   * @param options What is redacted, and how.
+   * @param reader The recording.
+   * @param options Kinds of data to redact, and the method.
    */
   constructor(reader: Pick<PerfDataReader, "littleEndian">, options: RedactOptions = {}) {
     this.#littleEndian = reader.littleEndian;
@@ -150,16 +150,16 @@ export class Redact implements Edit {
     const context = batch.context(i);
     const record = this.#codec.decode(batch.recordBytes(i), context);
     if ("raw" in record) {
-      // What its texts are cannot be known.
+      // Its texts are unknown.
       this.stats.undecoded++;
       return DROP;
     }
-    // Modules of the kernel go by their names alone in some recordings.
+    // Some recordings have kernel modules by name only.
     const isKernels = MAPS.has(type) &&
       !`${(record.body as { filename?: string }).filename}`.includes("/") &&
       (batch.misc(i) & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL;
     const body = isKernels ? record.body : this.#value(record.body, fields, "");
-    // Without `pad` and `tail`: remains of other texts may stand there.
+    // Without `pad` and `tail`, which may contain rests of other texts.
     const { name, misc, sample_id } = record;
     return this.#codec.encode(
       {
@@ -173,7 +173,7 @@ export class Redact implements Edit {
     );
   }
 
-  /** Zeros in place of stacks, registers and raw data. */
+  /** Replaces stacks, registers and raw data by zeros. */
   #sample(batch: RecordBatch, i: number): Verdict {
     const what = this.#what;
     if (!what.has("stacks") && !what.has("regs") && !what.has("raw")) return KEEP;
@@ -208,7 +208,7 @@ export class Redact implements Edit {
     return bytes ?? KEEP;
   }
 
-  /** Redacts a feature, or leaves it out. */
+  /** Redacts or drops a feature. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     const options = { littleEndian: this.#littleEndian };
     const feature = decodeFeature(id, bytes, options);
@@ -224,7 +224,7 @@ export class Redact implements Edit {
     if (feature.name === "EVENT_DESC") this.#keepTexts(feature.value);
     const fields = FEATURE_FIELDS[feature.name];
     if (feature.name === "RAW" && feature.error !== undefined) {
-      // What its texts are cannot be known.
+      // Its texts are unknown.
       this.stats.undecoded++;
       return undefined;
     }
@@ -238,7 +238,7 @@ export class Redact implements Edit {
     );
   }
 
-  /** A value with those of its parts redacted that `fields` names. */
+  /** Returns a value with the parts redacted that `fields` names. */
   #value(value: unknown, fields: Readonly<Record<string, Redaction>>, name: string): unknown {
     if (Array.isArray(value)) return value.map((part) => this.#value(part, fields, name));
     const kind = fields[name];
@@ -261,12 +261,12 @@ export class Redact implements Edit {
     }
     this.#count(kind);
     this.stats.originals.add(text);
-    // perf 6.1 ends with a corrupted heap where a path has no last part.
+    // perf 6.1 crashes on a path without a last part.
     if (this.#names === undefined) return kind === "paths" ? "/removed" : "";
     return kind === "paths" ? this.#names.path(text) : this.#names.token(text);
   }
 
-  /** Notes the texts of a value that stays. */
+  /** Records the texts of a value that stays. */
   #keepTexts(value: unknown): void {
     if (typeof value === "string") this.stats.kept.push(value);
     else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
@@ -285,9 +285,9 @@ export class Redact implements Edit {
 }
 
 /**
- * Whether the upper 16 bits are those of an address that a 64-bit machine can have. Where code was
- * built without frame pointers, the kernel takes for return addresses what happens to be on the stack,
- * text included.
+ * Whether the upper 16 bits belong to a valid 64-bit address. In code without frame pointers,
+ * the kernel may record arbitrary stack contents as return addresses, including
+ * text.
  */
 function isAddress(upper: number): boolean {
   return upper === 0 || upper === 0xffff;

@@ -22,12 +22,12 @@ function text(bytes: Uint8Array): string {
   return new TextDecoder("latin1").decode(bytes);
 }
 
-Deno.test("redact: no text of the machine is left, whatever place it stood in", async () => {
+Deno.test("redact: no text of the machine is left at any place", async () => {
   let searched = 0;
   for (const name of ["all-cpus", "dwarf", "regs", "namespaces", "switch", "stat"]) {
     const { before, after, stats } = await redacted(name, { names: new Pseudonyms("key") });
     assertEquals(stats.undecoded, 0);
-    // The texts as they stand in the bytes, not as they were decoded.
+    // Search the raw bytes, since decoding might change the texts.
     for (const word of ["fixture-host", "/usr/", "libc.so", "worker", "perf record", "demo"]) {
       if (!text(before).includes(word)) continue;
       assert(!text(after).includes(word), `${name}: ${word}`);
@@ -40,7 +40,7 @@ Deno.test("redact: no text of the machine is left, whatever place it stood in", 
   assert(searched >= 15);
 });
 
-Deno.test("redact: formats of tracepoints stay, kernel symbols and names of processes go", async () => {
+Deno.test("redact: formats of tracepoints are kept, kernel symbols and process names are removed", async () => {
   const { before, after } = await redacted("tracepoint", { names: new Pseudonyms("key") });
   for (const word of ["name: sched_switch", "print fmt:"]) {
     assert(text(before).includes(word) && text(after).includes(word), word);
@@ -51,7 +51,7 @@ Deno.test("redact: formats of tracepoints stay, kernel symbols and names of proc
   }
 });
 
-Deno.test("redact: stacks and registers are zeros, and sizes stay", async () => {
+Deno.test("redact: stacks and registers become zeros, sizes are kept", async () => {
   const { before, after } = await redacted("dwarf", { what: new Set(["stacks", "regs"] as const) });
   const sizes = async (bytes: Uint8Array) => {
     const found: number[] = [];
@@ -70,7 +70,7 @@ Deno.test("redact: stacks and registers are zeros, and sizes stay", async () => 
   assert(two.nonzero < one.nonzero / 3, `${two.nonzero} of ${one.nonzero} bytes are not zero`);
 });
 
-Deno.test("redact: one key gives one token, patterns keep texts, removal leaves nothing", async () => {
+Deno.test("redact: a key gives the same tokens, patterns keep texts, removal leaves nothing", async () => {
   const a = text((await redacted("all-cpus", { names: new Pseudonyms("one key") })).after);
   const b = text((await redacted("two-events", { names: new Pseudonyms("one key") })).after);
   const token = new Pseudonyms("one key").token("demo");
@@ -82,7 +82,7 @@ Deno.test("redact: one key gives one token, patterns keep texts, removal leaves 
   assert(!text(removed.after).includes("worker") && !text(removed.after).includes("libc.so"));
 });
 
-Deno.test("TextSearch does not count texts that stay on purpose, and counts them elsewhere", () => {
+Deno.test("TextSearch: kept texts are counted only outside of their places", () => {
   const bytes = new TextEncoder().encode("cpu-clock, cpu-clock:u; -e cpu-clock sched");
   const found = (kept: string[]) => {
     const search = new TextSearch(["cpu-clock", "sched", "none"], [], kept);
@@ -94,7 +94,7 @@ Deno.test("TextSearch does not count texts that stay on purpose, and counts them
   assertEquals(found(["cpu-clock", "cpu-clock", "cpu-clock:u"]), [["sched", 1]]);
 });
 
-Deno.test("TextSearch finds what a plain search finds, however the bytes are cut", () => {
+Deno.test("TextSearch: pieces of any size give the result of a plain search", () => {
   const words = ["alpha", "alphabet", "beta", "äöü", "gamma delta"];
   const whole = new TextEncoder().encode("xalphabetagamma deltaäöü alphaalphabet beta");
   const plain = new TextDecoder().decode(whole);
@@ -106,7 +106,7 @@ Deno.test("TextSearch finds what a plain search finds, however the bytes are cut
   }
 });
 
-Deno.test("TextSearch: a text within a token that stands for another one does not count", () => {
+Deno.test("TextSearch: a text inside the token of another text is not counted", () => {
   const names = new Pseudonyms("key");
   const token = names.token("/usr/bin/secret");
   const inside = token.slice(3, 8);

@@ -3,13 +3,14 @@ import { byteAt } from "@perfdata/format/elements";
 
 const encoder = new TextEncoder();
 
-/** Number of bytes for the first step of a search. */
+/** Number of bytes for the hash lookup of a search, and minimum length of a text. */
 const HEAD = 4;
 
 /**
- * Searches all bytes that go through for texts, also those on the seam of two pieces.
+ * Searches a stream of bytes for texts, including texts across the boundary of two pieces.
  *
- * Texts of fewer than four bytes are not searched for: they occur by chance. So may longer ones in a
+ * Texts of fewer than four bytes are not searched, since they occur by chance. Longer ones may occur by chance
+ * in the tokens of other texts; these occurrences are not counted.
  * token that stands for another text: these do not count.
  *
  * @example
@@ -25,26 +26,26 @@ const HEAD = 4;
  * ```
  */
 export class TextSearch {
-  /** Texts that are too short to be searched for. */
+  /** Texts that are too short to search. */
   readonly tooShort: readonly string[];
   readonly #byHead = new Map<number, { readonly text: string; readonly bytes: Uint8Array }[]>();
   readonly #first = new Uint8Array(256);
-  /** How often each text was found, and each token with one of the texts in it. */
+  /** Number of occurrences of each text, and of each token that contains a text. */
   readonly #counts = new Map<string, number>();
-  /** Tokens with texts in them, each as often as it is there. */
+  /** Texts in each token, once per occurrence. */
   readonly #textsIn = new Map<string, readonly string[]>();
-  /** How often a text is there on purpose. */
+  /** Number of occurrences of a text that are on purpose. */
   readonly #kept = new Map<string, number>();
   #longest = 0;
   #rest = new Uint8Array(0);
 
   /**
-   * Has searched nothing yet.
+   * Creates a search.
    *
-   * @param texts What to search for.
-   * @param tokens What stands for these texts: see `Pseudonyms`.
-   * @param kept Texts that stay on purpose, each as often as it is there: what is found in them does not
-   *   count.
+   * @param texts Texts to search.
+   * @param tokens Tokens that replaced these texts: see `Pseudonyms`.
+   * @param kept Texts that stay on purpose, once per occurrence. Occurrences in them are
+   * not counted.
    */
   constructor(
     texts: Iterable<string>,
@@ -71,7 +72,7 @@ export class TextSearch {
     for (const text of new Set([...wanted, ...this.#textsIn.keys()])) this.#add(text);
   }
 
-  /** The texts that were found, and how often. */
+  /** Number of occurrences of each text found. */
   get found(): Map<string, number> {
     const found = new Map(this.#counts);
     for (const [token, texts] of this.#textsIn) {
@@ -106,7 +107,7 @@ export class TextSearch {
       if (candidates === undefined) continue;
       for (const { text, bytes: wanted } of candidates) {
         const end = at + wanted.length;
-        // What ends within the kept bytes was found before.
+        // An occurrence that ends in the kept bytes was already found.
         if (end <= kept || end > all.length || !startsWith(all, at, wanted)) continue;
         this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);
       }
@@ -114,7 +115,7 @@ export class TextSearch {
     this.#rest = all.slice(Math.max(0, all.length - this.#longest + 1));
   }
 
-  /** A sink that hands on what it is given, and searches it. */
+  /** Returns a sink that searches the bytes and passes them on. */
   through(sink: ByteSink): ByteSink {
     return {
       write: (bytes) => {
@@ -125,7 +126,7 @@ export class TextSearch {
   }
 }
 
-/** All parts of a token that are long enough to be searched for. */
+/** Returns all parts of a token that are long enough to be searched. */
 function partsOf(token: string): string[] {
   const parts: string[] = [];
   for (let from = 0; from + HEAD <= token.length; from++) {

@@ -22,36 +22,36 @@ import { ENOUGH, KNOWN, Soundness } from "./repair_sound.ts";
 export interface LostRange {
   /** File offset of the first byte. */
   readonly offset: number;
-  /** How many. */
+  /** Number of bytes. */
   readonly size: number;
-  /** What is wrong with them. */
+  /** Description of the damage. */
   readonly reason: string;
 }
 
 /** Findings and changes of a repair. */
 export interface RepairReport {
-  /** Bytes among the records that are lost, in file order. */
+  /** Lost bytes among the records, in file order. */
   readonly lost: readonly LostRange[];
-  /** What else was wrong, a line each. */
+  /** Other findings and changes, one line each. */
   readonly findings: readonly string[];
-  /** Whether the file header, or the attr table, was rebuilt. */
+  /** Whether the file header or the attr table was rebuilt. */
   readonly headerRebuilt: boolean;
-  /** What was copied. */
+  /** Counts of the copy. */
   readonly copied: CopyStats;
 }
 
-/** Bytes that are looked at, at once, for the next record. */
+/** Number of bytes searched at once for the next record. */
 const WINDOW = 1 << 20;
 /**
- * Copies what is sound of a damaged recording into a new one: whole records before and after damage,
- * features that can be read.
+ * Copies the valid parts of a damaged recording to a new one: whole records before and after damage, and
+ * readable features.
  *
- * A record counts as sound if it is of a known type, and its parts fill it: a sample by the layout of
- * its event, others by their declarations. After a record that is not, the next one is searched at
- * every eighth byte; three sound ones in a row end the damage.
+ * A record is valid if its type is known and its parts fill it: a sample by the layout of
+ * its event, other records by their declarations. After an invalid record, the next one is searched at
+ * every eighth byte; three successive valid records end the damage.
  *
  * @param source The damaged file.
- * @param output Where the new one goes.
+ * @param output Receives the repaired recording.
  * @throws {PerfDataError} If neither a header nor an attr table can be found.
  */
 export async function repairRecording(
@@ -60,7 +60,7 @@ export async function repairRecording(
   progress?: (bytes: number) => void,
 ): Promise<RepairReport> {
   const errors: PerfDataError[] = [];
-  // Looking and copying find the same.
+  // Reading and copying report the same errors.
   const take: Diagnostics = (error) => {
     if (!errors.some((known) => known.located() === error.located())) errors.push(error);
   };
@@ -70,7 +70,7 @@ export async function repairRecording(
   const copied = await copyRecording(reader, output, {
     edit: await RepairHead.of(reader, isMended, changes),
     batches: (options) => salvage.batches(options),
-    // A feature that is cut, or lies outside of the file, is left out.
+    // A feature that is cut, or outside of the file, is dropped.
     lostFeature: take,
     progress,
   });
@@ -90,7 +90,7 @@ async function openDamaged(
 ): Promise<{
   reader: PerfDataReader;
   headerRebuilt: boolean;
-  /** Whether its events are those of EVENT_DESC. */
+  /** Whether the events are those of EVENT_DESC. */
   isMended: boolean;
 }> {
   try {
@@ -104,12 +104,12 @@ async function openDamaged(
     if (!(error instanceof PerfDataError)) throw error;
   }
   const rebuilt = await rebuildHeader(source);
-  // Without a header of either kind this throws what is wrong with the one that is there.
+  // Without a header of either kind, this throws the error of the existing header.
   const reader = await PerfDataReader.open(rebuilt ?? source, { diagnostics });
   return { reader, headerRebuilt: rebuilt !== undefined, isMended: false };
 }
 
-/** Reads the HEADER_ATTR records of a pipe, those after damage as well. The copy reports that. */
+/** Reads the HEADER_ATTR records of a pipe, also those after damage. The copy reports the damage. */
 async function readAttrs(
   reader: PerfDataReader,
   source: RandomAccessSource,
@@ -122,21 +122,21 @@ async function readAttrs(
   errors.length = known;
 }
 
-/** An entry of the attr table: the attr, and the place of its ids. */
+/** Layout of an entry of the attr table: the attr and the section of its ids. */
 const ATTR = layoutOf(perfEventAttr());
 const IDS = layoutOf(perfFileSection);
 const IDS_SIZE = prefixSize(perfFileSection);
 const LEAST_ENTRY = PERF_ATTR_SIZE_VER0 + IDS_SIZE;
 
-/** Sizes that `struct perf_event_attr` had: PERF_ATTR_SIZE_VER0 to VER9. */
+/** All sizes of `struct perf_event_attr`: PERF_ATTR_SIZE_VER0 to VER9. */
 const ATTR_SIZES: ReadonlySet<number> = new Set([64, 72, 80, 96, 104, 112, 120, 128, 136, 144]);
 
 /**
- * Finds the attr table of a file whose header is gone, and puts a header before it.
+ * Searches for the attr table of a file without a valid header, and prepends a header.
  *
- * perf writes the ids of all events right after the header, and then the attrs, each with the place of
- * its ids: a table where these places begin after the header and fill the space before the table is
- * certain to be it.
+ * perf writes the ids of all events right after the header, then the attrs, each with the section of
+ * its ids. A table whose sections begin after the header and fill the space before the table
+ * is certainly the attr table.
  *
  * @returns The file with a header; `undefined` if no such table is found.
  */
@@ -182,7 +182,7 @@ async function rebuildHeader(source: RandomAccessSource): Promise<RandomAccessSo
   return undefined;
 }
 
-/** Gives the sound records of a damaged recording. */
+/** Yields the valid records of a damaged recording. */
 class Salvage {
   readonly lost: LostRange[] = [];
   readonly #reader: PerfDataReader;
@@ -190,8 +190,8 @@ class Salvage {
   readonly #errors: PerfDataError[];
   readonly #soundness: Soundness;
   /**
-   * Whether a record was seen whose size is no multiple of 8. The kernel writes none, but some of
-   * perf's own are, and other tools write what they like.
+   * Whether a record had a size that is not a multiple of 8. The kernel writes none, but perf and other tools
+   * do.
    */
   #isOdd = false;
 
@@ -225,7 +225,7 @@ class Salvage {
         yield batch;
       }
       if (bad < 0) {
-        // The reader reports where it stopped.
+        // The error of the reader has the offset at which it stopped.
         const stop = this.#errors.slice(known).findLast(({ offset }) => offset !== undefined);
         if (this.#reader.stats.skippedBytes === 0 || stop?.offset === undefined) return;
         this.#errors.splice(this.#errors.indexOf(stop), 1);
@@ -239,13 +239,13 @@ class Salvage {
     }
   }
 
-  /** Makes an AUXTRACE record announce no more data than there is. */
+  /** Reduces the size in an AUXTRACE record to the available data. */
   #cutPayload(batch: RecordBatch, payload: Payload, end: number): void {
     const size = Math.max(0, end - payload.offset);
     if (payload.size <= size) return;
     const { littleEndian } = this.#reader;
     this.lost.push({ offset: end, size: payload.size - size, reason: "payload: cut off" });
-    // Both AUXTRACE and HEADER_TRACING_DATA begin with the size, as u64 and as u32.
+    // AUXTRACE begins with the size as u64, HEADER_TRACING_DATA as u32.
     const at = batch.start(batch.count - 1) + PERF_EVENT_HEADER_SIZE;
     if (payload.type === PERF_RECORD_AUXTRACE) {
       batch.view.setBigUint64(at, BigInt(size), littleEndian);
@@ -260,9 +260,9 @@ class Salvage {
     };
   }
 
-  /** How many records of a batch are sound, up to the first that is not. */
+  /** Returns the number of valid records before the first invalid one. */
   #soundRecords(batch: RecordBatch): number {
-    // What was inflated is checked by its own checksums.
+    // Damage of inflated records was detected by the decompressor.
     if (batch.inflatedFrom >= 0) return batch.count;
     for (let i = 0; i < batch.count; i++) {
       const start = batch.start(i);
@@ -272,7 +272,7 @@ class Salvage {
     return batch.count;
   }
 
-  /** The offset of the next record that two more sound ones follow: `step` bytes on, or twice that… */
+  /** Searches in steps of `step` bytes for the next record that two more valid ones follow. */
   async #nextSound(bad: number, step: number, end: number): Promise<number | undefined> {
     const { littleEndian: le } = this.#reader;
     const from = bad + step;
@@ -294,7 +294,7 @@ class Salvage {
           sound++;
           pos += size;
         }
-        // At the end of the data there may be fewer; at any byte, a single one can be chance.
+        // At the end of the data, fewer records suffice, except if every byte is tried: a single one may be chance.
         const isEnd = step > 1 && sound > 0 && window + pos === end;
         if (sound === ENOUGH || isEnd) return window + at;
       }

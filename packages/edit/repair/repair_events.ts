@@ -29,14 +29,14 @@ const AUXTRACE_SIZE = layoutOf(AUXTRACE).size;
 const TRACING_SIZE = layoutOf(HEADER_TRACING_DATA).size;
 
 /**
- * Takes the events of EVENT_DESC, which has a second copy of all attrs and ids, in place of damaged ones.
+ * Replaces damaged events by those of EVENT_DESC, which has a second copy of all attrs and ids.
  *
- * Which copy is the damaged one, the records say: that of EVENT_DESC is taken where more of them are
- * sound by it, and none that is sound by the other one is not.
+ * The records decide which copy is damaged: EVENT_DESC is used if more records are
+ * valid with it, and all records that are valid with the other copy are valid with it, too.
  *
- * @param reader The recording; of a pipe, its HEADER_ATTR records have been read.
- * @param findings Takes what is changed, a line.
- * @returns Whether they were taken.
+ * @param reader The recording; the HEADER_ATTR records of a pipe have been read.
+ * @param findings Receives a line about the change.
+ * @returns Whether the events were replaced.
  */
 export async function mendEvents(
   reader: PerfDataReader,
@@ -68,7 +68,7 @@ export async function mendEvents(
   return true;
 }
 
-/** Where records begin and end, as far as their sizes say it. */
+/** Yields the boundaries of records, as far as sizes and types are plausible. */
 function* framed(view: DataView, got: number, le: boolean): Generator<[number, number]> {
   for (let at = 0; at + PERF_EVENT_HEADER_SIZE <= got;) {
     const type = view.getUint32(at, le);
@@ -78,7 +78,7 @@ function* framed(view: DataView, got: number, le: boolean): Generator<[number, n
       continue;
     }
     yield [at, end];
-    // What is no record follows these.
+    // The payloads of these records follow.
     if (type === PERF_RECORD_AUXTRACE && end - at >= AUXTRACE_SIZE + 8) {
       at = end + Number(view.getBigUint64(at + AUXTRACE_SIZE, le));
     } else if (type === PERF_RECORD_HEADER_TRACING_DATA && end - at >= TRACING_SIZE + 4) {
@@ -87,7 +87,7 @@ function* framed(view: DataView, got: number, le: boolean): Generator<[number, n
   }
 }
 
-/** EVENT_DESC of a pipe. */
+/** Returns the events of a pipe's EVENT_DESC. */
 function inStream(
   reader: PerfDataReader,
   bytes: Uint8Array,
@@ -102,7 +102,7 @@ function inStream(
   return undefined;
 }
 
-/** EVENT_DESC of a file. */
+/** Returns the events of a file's EVENT_DESC. */
 async function inFile(reader: PerfDataReader): Promise<EventTable | undefined> {
   const section = reader.features.find(({ id }) => id === HEADER_EVENT_DESC)?.section;
   if (section === undefined) return undefined;
@@ -110,7 +110,7 @@ async function inFile(reader: PerfDataReader): Promise<EventTable | undefined> {
     const { offset, size } = section;
     return tableOf(reader, await reader.readSection(Number(offset), Number(size), "EVENT_DESC"));
   } catch (error) {
-    // A section that is not there: the copy reports it.
+    // The copy reports a section outside of the file.
     if (!(error instanceof PerfDataError)) throw error;
     return undefined;
   }

@@ -22,22 +22,22 @@ import type { Edit } from "../copy/copy.ts";
 import type { RecordingHead } from "../copy/recording_output.ts";
 import { formatsOnly } from "../redact/kept_tracing_data.ts";
 
-/** Maximum size of an attr in a pipe; that of Linux 6.16 has 144 bytes. */
+/** Maximum size of an attr in a pipe; Linux 6.16 has 144 bytes. */
 const MOST_ATTR = 4096;
 
 /** PERF_COUNT_SW_DUMMY: an event that counts nothing (include/uapi/linux/perf_event.h). */
 const DUMMY = 9n;
 
 /**
- * Makes of damaged attrs and features what perf opens: it refuses a whole recording because of an attr
- * that claims to be longer than its place, and because of a tracepoint whose format is missing.
+ * Repairs attrs and features so that perf opens the recording. perf rejects a whole recording because of an attr
+ * with too large a size, or a tracepoint without its format.
  */
 export class RepairHead implements Edit {
   readonly #reader: PerfDataReader;
   readonly #isMended: boolean;
   readonly #hasFormats: boolean;
   readonly #findings: string[];
-  /** Events that were tracepoints. */
+  /** The original events, if tracepoints were replaced by dummy events. */
   #renamed: readonly WriterEvent[] = [];
   #hasNames = false;
 
@@ -54,10 +54,10 @@ export class RepairHead implements Edit {
   }
 
   /**
-   * Looks for the formats of tracepoints.
+   * Creates the edit; checks for the formats of tracepoints.
    *
-   * @param isMended Whether events are those of EVENT_DESC: what the header says of attrs is not true then.
-   * @param findings Takes what is changed, a line each.
+   * @param isMended Whether events come from EVENT_DESC, so that the attr size in the header does not apply.
+   * @param findings Receives a line about each change.
    */
   static async of(
     reader: PerfDataReader,
@@ -67,7 +67,7 @@ export class RepairHead implements Edit {
     return new RepairHead(reader, isMended, await hasFormats(reader), findings);
   }
 
-  /** Mends the attrs. */
+  /** Repairs the attrs. */
   head(whole: RecordingHead): RecordingHead {
     const { attrSize: _, ...withoutSize } = whole;
     const head: RecordingHead = this.#isMended ? withoutSize : whole;
@@ -99,10 +99,10 @@ export class RepairHead implements Edit {
     return { ...head, events };
   }
 
-  /** Leaves out what cannot be read. */
+  /** Drops features that cannot be decoded. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     if (id === HEADER_TRACING_DATA) return this.#hasFormats ? bytes : undefined;
-    // Of build ids, those before the damage are read.
+    // The build ids before damage can be used.
     if (id === HEADER_BUILD_ID) return bytes;
     const feature = decodeFeature(id, bytes, { littleEndian: this.#reader.littleEndian });
     if (feature.name === "RAW" && feature.error !== undefined) {
@@ -113,7 +113,7 @@ export class RepairHead implements Edit {
     return bytes;
   }
 
-  /** Attrs and names of events that were tracepoints. */
+  /** Returns EVENT_DESC with the attrs and names of the replaced tracepoints. */
   newFeatures(): readonly WriterFeature[] {
     if (this.#hasNames || this.#renamed.length === 0) return [];
     const value = {
@@ -130,11 +130,11 @@ export class RepairHead implements Edit {
   }
 }
 
-/** Whether TRACING_DATA is there and is what it should be. */
+/** Whether the recording has valid TRACING_DATA. */
 async function hasFormats(reader: PerfDataReader): Promise<boolean> {
   let place: { offset: number; size: number } | undefined;
   if (reader.isPipe) {
-    // It comes before the samples.
+    // TRACING_DATA precedes the samples.
     for await (const batch of reader.batches({ inflate: false, quiet: true })) {
       if (batch.payload?.type === PERF_RECORD_HEADER_TRACING_DATA) place = batch.payload;
       if (place !== undefined || hasSample(batch)) break;

@@ -16,19 +16,19 @@ import { shortName } from "@perfdata/session/short-name";
 import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
 
-/** Conditions on the names of a sample: all that are given must hold. */
+/** Conditions on the names of a sample; all given conditions must hold. */
 export interface NameConditions {
-  /** On the name of its command. */
+  /** Condition on the name of the sample's command. */
   readonly comm?: ((name: string) => boolean) | undefined;
-  /** On the name of an object, as perf shows it. */
+  /** Condition on the name of an object, as perf prints it. */
   readonly dso?: ((name: string) => boolean) | undefined;
-  /** On the name of a function. */
+  /** Condition on the name of a function. */
   readonly symbol?: ((name: string) => boolean) | undefined;
-  /** Whether object and function may be anywhere in the stack, and not only where it was sampled. */
+  /** Whether object and function may be anywhere in the stack, instead of only at the sampled address. */
   readonly anywhere?: boolean | undefined;
 }
 
-/** Opens what finds functions: which files may be those that were recorded, the machine says. */
+/** Creates the symbol resolver for the recorded machine. */
 export type ResolverOf = (
   machine: RecordedMachine,
 ) => SymbolResolver | Promise<SymbolResolver>;
@@ -37,19 +37,19 @@ export type ResolverOf = (
 export interface ChosenSamples {
   /** File offsets of the samples. */
   readonly records: { has(offset: number): boolean };
-  /** How many there are. */
+  /** Number of samples. */
   readonly count: number;
 }
 
-/** File offsets of records: a bit for each eight bytes, in pages, of which only those with a bit are there. */
+/** Set of record offsets: one bit for eight bytes, in pages that are allocated on first use. */
 class OffsetSet {
-  /** How many there are. */
+  /** Number of offsets. */
   count = 0;
   readonly #pages: (Uint8Array | undefined)[] = [];
 
   add(offset: number): void {
     const page = this.#pages[Math.floor(offset / PAGE)] ??= new Uint8Array(PAGE / 64);
-    // A record has eight bytes or more: no two of them begin in the same eight.
+    // A record has at least eight bytes, so no two records share a bit.
     const bit = (offset % PAGE) >>> 3;
     page[bit >> 3] = byteAt(page, bit >> 3) | 1 << (bit & 7);
     this.count++;
@@ -62,19 +62,19 @@ class OffsetSet {
   }
 }
 
-/** Bytes of a recording that a page stands for. */
+/** Number of bytes of the recording in a page. */
 const PAGE = 1 << 19;
 
 /**
- * Whether samples alone are looked at, so that only those parts of a file are read that a time meets: not where
- * commands count, since what a thread did before it got its name counts under that name. It is so for both
- * passes, which number places alike then.
+ * Whether the engine has to read only samples, so that it skips parts of the file outside of the time range. With a
+ * condition on commands it has to read all, since samples of a thread before its name count under that name.
+ * Both passes use the same mode, so that they number places alike.
  */
 function samplesOnly({ comm }: NameConditions): boolean {
   return comm === undefined;
 }
 
-/** Notes which places samples have. */
+/** Collects the places of samples. */
 class UsedPlaces implements Consumer {
   readonly needs: Needs;
   readonly uses = new PlaceUses();
@@ -88,7 +88,7 @@ class UsedPlaces implements Consumer {
   }
 
   rows(run: Run): void {
-    // Of stacks all places count.
+    // With `anywhere`, all places of all stacks count.
     if (this.#anywhere) return;
     for (let i = 0; i < run.count; i++) {
       const place = intAt(run.place, i);
@@ -98,24 +98,24 @@ class UsedPlaces implements Consumer {
   }
 }
 
-/** Notes the offsets of the samples whose names are those that are asked for. */
+/** Collects the offsets of the samples whose names match. */
 class Chosen implements Consumer {
   readonly needs: Needs;
   readonly offsets = new OffsetSet();
   readonly #conditions: NameConditions;
-  /** By place: 1 if its function is one that is asked for. */
+  /** By place: 1 if its function matches. */
   readonly #named: Uint8Array | undefined;
   readonly #byPlace: boolean;
   #engine: Engine | undefined;
   #names: SampleComms | undefined;
-  /** By number of a comm. */
+  /** Result by number of a comm. */
   readonly #comms: (boolean | undefined)[] = [];
-  /** By place, and by stack where any of its places counts: whether it is one that is asked for. */
+  /** Results by place, and by stack if any place in it counts. */
   readonly #places: (boolean | undefined)[] = [];
   readonly #stacks: boolean[] = [];
-  /** By object. */
+  /** Result by object. */
   readonly #objects: (boolean | undefined)[] = [];
-  // Samples of threads that have no name yet: comms, and offsets.
+  // Samples of threads that have no name yet: comms and offsets.
   #waitingComms = new Int32Array(256);
   #waitingOffsets = new Float64Array(256);
   #waiting = 0;
@@ -152,7 +152,7 @@ class Chosen implements Consumer {
       const name = intAt(run.comm, i);
       const comm = names.of(run, i);
       if (name < 0) {
-        // What it did before it got its name counts under that name.
+        // A sample before the thread's name counts under that name.
         this.#wait(comm, offset);
         continue;
       }
@@ -186,7 +186,7 @@ class Chosen implements Consumer {
     if (!this.needs.stacks) return this.#isHit(intAt(run.place, i));
     const { parent, place } = (this.#engine as Engine).stacks;
     const stack = intAt(run.stack, i);
-    // A caller comes before what it calls.
+    // A caller has a lower number than its callees.
     for (let node = this.#stacks.length; node <= stack; node++) {
       const caller = intAt(parent, node);
       this.#stacks.push(
@@ -216,15 +216,15 @@ class Chosen implements Consumer {
 }
 
 /**
- * Finds the samples of commands, objects or functions, for {@link Slice}: one pass over the recording,
- * and for functions one before it, which finds out what to look for.
+ * Finds the samples of commands, objects or functions, for {@link Slice}. This is one pass over the recording;
+ * functions require another one before it, to look up names.
  *
- * @param reader The recording: a file whose records are not compressed, since a sample is known by its
- *   place in it.
- * @param conditions What its names have to be.
- * @param resolver Finds functions; called for `symbol` only, when the recorded machine is known.
- * @param options Which samples are looked at.
- * @returns A bit of memory for eight bytes of the recording, where a sample was chosen nearby.
+ * @param reader The recording: a file without COMPRESSED records, since a sample is identified by its
+ * offset.
+ * @param conditions Conditions on the names.
+ * @param resolver Creates the resolver of functions; called only for `symbol`, when the recorded machine is known.
+ * @param options Options of the passes, which select samples.
+ * @returns The samples, in one bit of memory per eight bytes around chosen samples.
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  */
 export async function chooseSamples(
@@ -234,7 +234,7 @@ export async function chooseSamples(
   options: EngineOptions = {},
 ): Promise<ChosenSamples> {
   const { symbol } = conditions;
-  // One for both passes. What a stream says of its machine comes while it is read.
+  // One resolver for both passes. A stream describes its machine while it is read.
   let known: ReturnType<ResolverOf> | undefined;
   const opened = resolver && ((machine: RecordedMachine) => known ??= resolver(machine));
   const jit = opened && (({ recorded }: Engine) => opened(recorded));
@@ -248,7 +248,7 @@ export async function chooseSamples(
   return { records: offsets, count: offsets.count };
 }
 
-/** By place: 1 if its function is one that is asked for. */
+/** Returns 1 for each place whose function matches. */
 async function namedPlaces(
   reader: PerfDataReader,
   symbol: (name: string) => boolean,
@@ -257,7 +257,7 @@ async function namedPlaces(
   options: EngineOptions,
 ): Promise<Uint8Array> {
   const used = new UsedPlaces(conditions);
-  // The pass after it reports what is damaged, and numbers places in the same way.
+  // The next pass reports damage, and numbers places in the same way.
   const quiet = { ...options, diagnostics: () => {} };
   const { places, recorded: machine } = await runEngine(reader, [used], quiet);
   const resolver = await resolverOf(machine);
@@ -267,7 +267,7 @@ async function namedPlaces(
   }
   const named = new Uint8Array(places.count);
   const names = new ShownNames(resolver.show);
-  // Names are those of rows of `funcs`.
+  // Names are those of the rows of `funcs`.
   await lookUpPlaces(places, uses, resolver, (found) => {
     for (const [i, place] of found.places.entries()) {
       const name = names.of(found.resolutions[i]);

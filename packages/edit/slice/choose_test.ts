@@ -12,14 +12,14 @@ function open(name: string): Promise<PerfDataReader> {
   return PerfDataReader.open(bytesSource(Deno.readFileSync(new URL(name, recorded))));
 }
 
-Deno.test("chooseSamples: the resolver knows the recorded machine, of a file and of a pipe", async () => {
+Deno.test("chooseSamples: the resolver gets the recorded machine, for a file and a pipe", async () => {
   for (const name of ["callchain.perf.data", "pipe.perf.data"]) {
     const seen: RecordedMachine[] = [];
     await chooseSamples(await open(name), { symbol: () => true }, (machine) => {
       seen.push(machine);
       return openResolver({ parameters: false, debugInformation: false });
     });
-    // As `perf report --header-only` prints them.
+    // As printed by `perf report --header-only`.
     const bytes = new TextDecoder("latin1").decode(Deno.readFileSync(new URL(name, recorded)));
     assertEquals(seen.length, 1);
     const [{ release, arch } = {}] = seen;
@@ -28,7 +28,7 @@ Deno.test("chooseSamples: the resolver knows the recorded machine, of a file and
   }
 });
 
-Deno.test("chooseSamples: an object is known by the name that is shown, not by its directory", async () => {
+Deno.test("chooseSamples: dso receives the printed name of an object, without its directory", async () => {
   const reader = await open("callchain.perf.data");
   const shown = new Set<string>();
   const all = await chooseSamples(reader, {
@@ -42,7 +42,7 @@ Deno.test("chooseSamples: an object is known by the name that is shown, not by i
   assert(shown.size > 1 && [...shown].every((name) => !name.includes("/")), [...shown].join());
 });
 
-Deno.test("chooseSamples: within a time, those of all that are in it", async () => {
+Deno.test("chooseSamples: with a time range, gives all matching samples in it", async () => {
   const samples: [offset: number, time: bigint][] = [];
   await runEngine(await open("rounds.perf.data"), [{
     needs: { places: true },

@@ -17,62 +17,62 @@ import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 const AUXTRACE_AT = layoutOf(AUXTRACE);
 const AUXTRACE_SIZE = prefixSize(AUXTRACE);
 
-/** Selects the samples of a slice. All samples pass a missing condition. */
+/** Conditions on the samples of a slice. A missing condition holds for all samples. */
 export interface SliceFilter {
-  /** First and last time in ns, both included. */
+  /** First and last time in ns, inclusive. */
   readonly time?: readonly [bigint, bigint];
   /** Process ids. */
   readonly pids?: ReadonlySet<number>;
   /** Thread ids. */
   readonly tids?: ReadonlySet<number>;
-  /** CPUs. AUX data of other CPUs is left out as well. */
+  /** CPUs. AUX data of other CPUs is dropped, too. */
   readonly cpus?: ReadonlySet<number>;
   /** Numbers of events in the attr table. */
   readonly events?: ReadonlySet<number>;
-  /** Only each n-th of the samples that pass the other conditions: the first, the n+1st, … */
+  /** Keeps every n-th of the samples that meet the other conditions, beginning with the first. */
   readonly sampleEvery?: number;
   /**
-   * File offsets of the samples that may stay: for conditions that need more than the record itself.
+   * File offsets of the samples that may stay, for conditions on more than the record itself.
    * See `chooseSamples`.
    */
   readonly records?: { has(offset: number): boolean };
-  /** What stays of AUX data; without it, it stays whole. See `planAuxCut`. */
+  /** Parts of AUX data to keep; without it, AUX data is kept as a whole. See `planAuxCut`. */
   readonly aux?: AuxPlan;
 }
 
-/** Counts of data that a slice left out. */
+/** Counts of a slice. */
 export interface SliceStats {
-  /** Samples of the recording. */
+  /** Samples in the recording. */
   samples: number;
-  /** Samples that stay. */
+  /** Samples kept. */
   kept: number;
-  /** Other kernel records left out since they are later than the slice. */
+  /** Other kernel records that were dropped, because they are later than the slice. */
   laterRecords: number;
-  /** AUXTRACE records whose data is not cut although only a part of the time was asked for. */
+  /** AUXTRACE records that were kept as a whole, although a range of time was requested. */
   wholeAux: number;
 }
 
 /**
- * Keeps some samples of a recording, and all that is needed to understand them.
+ * Keeps some samples of a recording, and all records that they depend on.
  *
- * Records that describe the machine (MMAP2, COMM, FORK, KSYMBOL, …) stay up to the end of the slice,
- * so that each sample finds the same thread and the same object as in the whole recording. So do
- * perf's own records. Records later than the slice go. AUX data of other CPUs goes, and that of other
- * threads where it was recorded by thread; in time it is cut as `aux` says, and then kernel records stay
+ * Records about the machine (MMAP2, COMM, FORK, KSYMBOL, …) are kept up to the end of the slice,
+ * so that each sample has the same thread and object as in the whole recording. So are
+ * perf's own records. Records later than the slice are dropped. AUX data of other CPUs is dropped, and AUX data of
+ * other threads if it was recorded per thread. By time, it is cut as `aux` plans; kernel records are then kept
  * as long as a decoder needs them.
  *
  * The SAMPLE_TIME feature is recomputed: u64 time of the first and of the last sample
  * (`write_sample_time` of tools/perf/util/header.c).
  */
 export class Slice implements Edit {
-  /** What was left out so far. */
+  /** Counts so far. */
   readonly stats: SliceStats = { samples: 0, kept: 0, laterRecords: 0, wholeAux: 0 };
   readonly #filter: SliceFilter;
   readonly #littleEndian: boolean;
   #passed = 0;
   readonly #from: Halves | undefined;
   readonly #to: Halves | undefined;
-  /** Times of the samples that stay. */
+  /** First and last time of the kept samples. */
   readonly #span = {
     first: { high: Infinity, low: 0 },
     last: { high: -1, low: 0 },
@@ -80,10 +80,10 @@ export class Slice implements Edit {
   #hadSampleTime = false;
 
   /**
-   * Has decided nothing yet.
+   * Creates the edit.
    *
-   * @param reader The recording that is sliced.
-   * @param filter Which samples stay.
+   * @param reader The recording.
+   * @param filter Conditions on samples.
    */
   constructor(reader: Pick<PerfDataReader, "littleEndian">, filter: SliceFilter) {
     this.#filter = filter;
@@ -105,7 +105,7 @@ export class Slice implements Edit {
     const last = aux === undefined ? time[1] : aux.until;
     const start = batch.start(i);
     const from = trailerEnd(start, start + batch.size(i)) + at;
-    // What is shorter than its trailer has no time.
+    // A record that is shorter than its trailer has no time.
     if (last === undefined || from < start + PERF_EVENT_HEADER_SIZE) return KEEP;
     if (batch.view.getBigUint64(from, this.#littleEndian) <= last) return KEEP;
     this.stats.laterRecords++;
@@ -130,7 +130,7 @@ export class Slice implements Edit {
     return part === undefined ? DROP : auxtraceOf(batch, i, part);
   }
 
-  /** Which bytes of AUX data stay. */
+  /** Returns the part of a payload to keep. */
   part(payload: Payload): PayloadPart | undefined {
     return payload.type === PERF_RECORD_AUXTRACE
       ? this.#filter.aux?.parts.get(payload.offset)
@@ -145,13 +145,13 @@ export class Slice implements Edit {
     const { pids, tids, cpus, events, records, sampleEvery } = this.#filter;
     const number = batch.events.indexOf(view, start, start + batch.size(i), PERF_RECORD_SAMPLE, le);
     const layout: SampleLayout | undefined = batch.events.all[number]?.layout;
-    // A sample that cannot be read fits no condition.
+    // A sample that cannot be decoded meets no condition.
     if (layout === undefined || layout.fixedSize > batch.size(i)) {
       return Object.values(this.#filter).some((part) => part !== undefined) ? DROP : this.#keep();
     }
     if (events !== undefined && !events.has(number)) return DROP;
     const at = layout.time;
-    // Halves rather than a bigint: there may be millions of samples.
+    // Halves instead of a bigint, since there may be millions of samples.
     const high = at < 0 ? -1 : view.getUint32(start + at + (le ? 4 : 0), le);
     const low = at < 0 ? 0 : view.getUint32(start + at + (le ? 0 : 4), le);
     if (
@@ -165,7 +165,7 @@ export class Slice implements Edit {
       const own = layout.tid < 0 ? -1 : view.getInt32(start + layout.tid, le);
       const tid = isOffCpu ? meant?.tid ?? -1 : own;
       if (tids !== undefined && !tids.has(tid)) return DROP;
-      // The idle thread is of process 0, whatever the sample says.
+      // The idle thread belongs to process 0, whatever the sample says.
       const process = layout.pid < 0 ? -1 : view.getInt32(start + layout.pid, le);
       const pid = tid === 0 ? 0 : isOffCpu ? meant?.pid ?? -1 : process;
       if (pids !== undefined && !pids.has(pid)) return DROP;
@@ -188,14 +188,14 @@ export class Slice implements Edit {
     return KEEP;
   }
 
-  /** Leaves out features that are recomputed. */
+  /** Removes features that are recomputed. */
   feature(id: number, bytes: Uint8Array): Uint8Array | undefined {
     if (id !== HEADER_SAMPLE_TIME) return bytes;
     this.#hadSampleTime = true;
     return undefined;
   }
 
-  /** The times of the samples that stay. */
+  /** Returns SAMPLE_TIME with the times of the kept samples. */
   newFeatures(): readonly WriterFeature[] {
     const { first, last } = this.#span;
     if (!this.#hadSampleTime || last.high < 0) return [];
@@ -208,7 +208,7 @@ export class Slice implements Edit {
   }
 }
 
-/** A number of 64 bits in two halves. */
+/** A 64-bit number in two halves. */
 interface Halves {
   high: number;
   low: number;
