@@ -107,6 +107,20 @@ Deno.test({
             });
           });
         }
+        await t.step(`added, ${address.startsWith("http:") ? "http" : "disk"}`, async () => {
+          await withPage(address, async (page, report) => {
+            await page.waitForSelector(".drop");
+            await drop(page, [FILE]);
+            assertEquals((await shown(page))[1], false);
+            await chosen(page, () => page.click("text=Add files…"), [PROGRAM]);
+            await page.waitForFunction(() =>
+              (globalThis as unknown as {
+                perfdata: { open?: { facts?: { functions: { name: string[] } } } };
+              }).perfdata.open?.facts?.functions.name.includes("spin") === true
+            );
+            assertEquals(report.errors, []);
+          });
+        });
         await t.step(`folder, ${address.startsWith("http:") ? "http" : "disk"}`, async () => {
           Deno.mkdirSync(`${folder}/dropped/below`, { recursive: true });
           Deno.copyFileSync(FILE, `${folder}/dropped/below/perf.data`);

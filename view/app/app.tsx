@@ -15,7 +15,7 @@ import { searchError } from "../ui/matches.ts";
 import type { Store } from "../ui/store.ts";
 import type { ProgressState } from "../worker/protocol.ts";
 import { coloringsOf, viewKey, type ViewName, VIEWS } from "../ui/state.ts";
-import { DropPlace, useDrop } from "./drop_place.tsx";
+import { DropPlace, FileChoice, useDrop } from "./drop_place.tsx";
 import { Keys } from "./keys.tsx";
 import { SelectionBar } from "./selection_bar.tsx";
 import { nextScheme } from "./scheme.ts";
@@ -72,6 +72,7 @@ export function App(
         {open !== undefined && <Views store={store} views={views} view={view} />}
         <span class="space" />
         {open?.facts !== undefined && <SearchBox store={store} input={search} />}
+        {open !== undefined && takesFiles && <FileChoice store={store} text="Add files…" />}
         <Buttons store={store} showKeys={() => showKeys(true)} />
       </header>
       {store.error !== undefined && <p class="wrong error" role="alert">{store.error}</p>}

@@ -32,10 +32,12 @@ export function useDrop(store: Store, takesFiles: boolean): boolean {
 }
 
 /** A button that chooses files. */
-export function FileChoice({ store }: { readonly store: Store }): JSX.Element {
+export function FileChoice(
+  { store, text = "Choose files" }: { readonly store: Store; readonly text?: string },
+): JSX.Element {
   return (
     <label class="button">
-      Choose files
+      {text}
       <input
         type="file"
         multiple

@@ -4,7 +4,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["/", "search functions; Escape ends it"],
   ["u, Ctrl+Z", "undo"],
   ["U, Ctrl+Shift+Z", "redo"],
-  ["c", "callers first, or callees"],
+  ["c", "invert: sampled functions first, then their callers"],
   [
     "← → ↑ ↓",
     "flame graph: the box beside, above, below; lists: the line above, below; tree: open, close",
@@ -13,7 +13,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["0, Escape", "show everything"],
   ["s", "flame graph: the function in the sandwich"],
   ["n, N", "flame graph: the next box that matches the search, the one before"],
-  ["i, k", "flame graph: upwards or downwards; colors by object, by kind of code, or by PMU"],
+  ["i, k", "flame graph: icicle; colors by object, by kind of code, or by PMU"],
   ["+ − , wheel with Ctrl", "timeline: zoom; ← → move, z shows what is selected"],
   ["← → in the strip", "move the selected time; with Shift its end; Escape takes it back"],
   ["?", "this list"],

@@ -20,8 +20,11 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
   return (
     <div class="bar selection" role="group" aria-label="Selection">
       <EventChoice store={store} facts={facts} />
-      {open?.index?.switches === true && open.listed && <CountsChoice store={store} />}
-      <WeightChoice store={store} facts={facts} />
+      <WeightChoice
+        store={store}
+        facts={facts}
+        hasSwitches={open?.index?.switches === true && open.listed}
+      />
       <ThreadChoice store={store} facts={facts} isAll={chips.length === 0} />
       {facts.hasInlined && (
         <label>
@@ -30,7 +33,7 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
             checked={state.inline}
             onChange={(event) => store.set({ inline: event.currentTarget.checked, zoom: [] })}
           />{" "}
-          inlined functions
+          Inlined functions
         </label>
       )}
       <SaveMenu store={store} />
@@ -109,48 +112,60 @@ function EventChoice({ store, facts }: ChoiceProps): JSX.Element | null {
   );
 }
 
-/** What of threads is counted. */
-function CountsChoice({ store }: { readonly store: Store }): JSX.Element {
-  const { state } = store;
-  return (
-    <label>
-      Of threads{" "}
-      <select
-        value={state.counts}
-        title="What is counted: what they ran, from the samples; the same, divided by how many ran at that moment; or how long they had no CPU, from context switches"
-        onChange={(event) =>
-          store.set({
-            counts: event.currentTarget.value as typeof state.counts,
-            event: 0,
-            from: undefined,
-            to: undefined,
-            zoom: [],
-          })}
-      >
-        <option value="period">what ran</option>
-        <option value="latency">what ran, by how few ran beside it</option>
-        <option value="off-cpu">time off CPU</option>
-        <option value="wall">time on and off CPU</option>
-      </select>
-    </label>
-  );
-}
+/** The words for what is counted: a weight of samples, or of times of threads. */
+type WeightWord = "period" | "samples" | "latency" | "off-cpu" | "waits" | "wall";
 
-/** Whether samples are counted, or what they stand for. */
-function WeightChoice({ store, facts }: ChoiceProps): JSX.Element {
-  const { state } = store;
+/** What is counted. */
+function WeightChoice(
+  { store, facts, hasSwitches }: ChoiceProps & {
+    /** Whether times of threads can be counted. */
+    readonly hasSwitches: boolean;
+  },
+): JSX.Element {
+  const { counts, weight, event } = store.state;
+  const word: WeightWord = counts === "period"
+    ? weight
+    : counts === "off-cpu" && weight === "samples"
+    ? "waits"
+    : counts;
+  const choose = (word: WeightWord) => {
+    const weight = word === "samples" || word === "waits" ? "samples" : "period";
+    const wanted = word === "samples" ? "period" : word === "waits" ? "off-cpu" : word;
+    store.set({
+      weight,
+      counts: wanted,
+      ...(wanted === counts ? {} : { event: 0, from: undefined, to: undefined, zoom: [] }),
+    });
+  };
   return (
-    <label>
-      Count{" "}
+    <label title="What is counted: what threads ran, from samples; or how long they had no CPU, from context switches">
+      Weight{" "}
       <select
-        value={state.weight}
-        onChange={(event) =>
-          store.set({ weight: event.currentTarget.value === "samples" ? "samples" : "period" })}
+        value={word}
+        onChange={(event) => choose(event.currentTarget.value as WeightWord)}
       >
-        <option value="period">
-          {facts.events[state.event]?.unit === "nanoseconds" ? "time" : "periods"}
-        </option>
-        <option value="samples">samples</option>
+        {(counts === "period" || hasSwitches) && (
+          <>
+            <option value="period">
+              {counts === "period" && facts.events[event]?.unit === "nanoseconds"
+                ? "time"
+                : "period"}
+            </option>
+            <option value="samples">samples</option>
+          </>
+        )}
+        {(counts === "latency" || hasSwitches) && (
+          <option value="latency">latency: divided by running threads</option>
+        )}
+        {(counts === "off-cpu" || hasSwitches) && (
+          <>
+            <option value="off-cpu">time off CPU</option>
+            <option value="waits">times off CPU: how many</option>
+          </>
+        )}
+        {(counts === "wall" || hasSwitches) && (
+          <option value="wall">wall: time on and off CPU</option>
+        )}
       </select>
     </label>
   );
@@ -204,7 +219,7 @@ function ThreadChoice(
   const cpus = facts.cpus[state.event] ?? [];
   return (
     <label>
-      Of{" "}
+      Threads{" "}
       <select
         class="of"
         value=""
@@ -222,8 +237,8 @@ function ThreadChoice(
           }
         }}
       >
-        <option value="">{isAll ? "everything" : "add…"}</option>
-        {!isAll && <option value="all">everything</option>}
+        <option value="">{isAll ? "all" : "add…"}</option>
+        {!isAll && <option value="all">all</option>}
         {choices.processes.length > 0 && (
           <optgroup label="Processes">
             {choices.processes.map(([pid, { label, others, count }]) => (

@@ -1,5 +1,5 @@
 import type { CodeAnswer, CodeCount, CodeInsn, CodeLine } from "../recording/code_service.ts";
-import { FunctionPicker } from "../sandwich/sandwich.tsx";
+import { FunctionList, FunctionPicker } from "../sandwich/sandwich.tsx";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, percent } from "../ui/format.ts";
 import { Grid, type GridLine, Share } from "../ui/grid.tsx";
@@ -27,13 +27,7 @@ export function CodeView(props: ProfileViewProps): JSX.Element {
         />
         {fn >= 0 && <span class="soft">{objectOf(facts, fn)}, {countedOf(props)}</span>}
       </div>
-      {fn < 0 && (
-        <p class="empty">
-          {store.state.fn === ""
-            ? "Choose a function: here, or with a click on its name in another view."
-            : `No function is called ${store.state.fn} here.`}
-        </p>
-      )}
+      {fn < 0 && <FunctionList {...props} />}
       {fn >= 0 && isOf && error !== undefined && <p class="empty wrong" role="alert">{error}</p>}
       {fn >= 0 && value !== undefined && (error === undefined || !isOf) && (
         <>

@@ -6,8 +6,10 @@ import { FileChoice } from "../app/drop_place.tsx";
 import { FlameGraph } from "../flame/flame_graph.tsx";
 import { countedOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, grouped, percent } from "../ui/format.ts";
+import { InvertChoice } from "../ui/invert_choice.tsx";
 import { Grid, type GridColumn } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
+import { Name } from "../ui/name.tsx";
 import { matches } from "../ui/matches.ts";
 import { useQuery } from "../ui/use_query.ts";
 
@@ -94,7 +96,7 @@ function TableOptions({ store, facts }: ProfileViewProps): JSX.Element {
           checked={state.children}
           onChange={(event) => store.set({ children: event.currentTarget.checked })}
         />{" "}
-        with what they called
+        total, with callees
       </label>
     </>
   );
@@ -104,16 +106,7 @@ function GraphOptions({ store }: ProfileViewProps): JSX.Element {
   const { state } = store;
   return (
     <>
-      <label>
-        First row{" "}
-        <select
-          value={state.callers ? "up" : "down"}
-          onChange={(event) => store.set({ callers: event.currentTarget.value === "up", zoom: [] })}
-        >
-          <option value="down">outermost callers</option>
-          <option value="up">sampled functions</option>
-        </select>
-      </label>
+      <InvertChoice store={store} />
       <label>
         Width{" "}
         <select
@@ -194,6 +187,7 @@ function ComparedGraph(
         })`;
       }}
       matched={matched}
+      search={state.search}
       isUpward={!state.callers}
       unit={unitOf(props)}
       counted={countedOf(props)}
@@ -305,6 +299,7 @@ function ComparedTable(
                 <ComparedCells
                   row={row}
                   name={name}
+                  search={state.search}
                   measured={measured}
                   pick={() => picked(at)}
                 />
@@ -319,9 +314,10 @@ function ComparedTable(
 }
 
 function ComparedCells(
-  { row, name, measured, pick }: {
+  { row, name, search, measured, pick }: {
     readonly row: ComparedRow;
     readonly name: string;
+    readonly search: string;
     readonly measured: (part: number) => string;
     readonly pick: () => void;
   },
@@ -343,7 +339,9 @@ function ComparedCells(
         <span class="star">{row.isSignificant ? "*" : ""}</span>
       </div>
       <div class="name" role="gridcell" title={name}>
-        <button type="button" class="link" tabIndex={-1} onClick={pick}>{name}</button>
+        <button type="button" class="link" tabIndex={-1} onClick={pick}>
+          <Name text={name} search={search} />
+        </button>
         {row.note !== "" && <span class="tag">{row.note}</span>}
       </div>
       <div class="object soft" role="gridcell">{row.object}</div>

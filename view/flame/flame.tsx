@@ -13,6 +13,7 @@ import type { FlameBoxes } from "../data/flame_boxes.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 import { type FlameRoot, flameRoots } from "../data/flame_roots.ts";
 import { colorsOf } from "../ui/store.ts";
+import { InvertChoice } from "../ui/invert_choice.tsx";
 import { useQuery } from "../ui/use_query.ts";
 import { FlameGraph } from "./flame_graph.tsx";
 import { type PmuBoxes, pmuColor, pmuNote } from "../data/pmu_boxes.ts";
@@ -24,7 +25,7 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
   const { store, open, facts } = props;
   const { shown, state, matched } = store;
   const [width, setWidth] = useState(1200);
-  const isTimed = state.timed && facts.timed;
+  const isTimed = state.timed && facts.timed && !state.callers;
   const root = state.callers || isTimed ? "function" : state.root;
   const pmus = isTimed ? undefined : facts.events[state.event]?.pmus;
   const coloring = coloringsOf(pmus).includes(state.coloring) ? state.coloring : "object";
@@ -76,6 +77,7 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
           colors={colors}
           {...(boxColor === undefined ? {} : { boxColor })}
           matched={matched}
+          search={state.search}
           isUpward={isUpward}
           unit={unitOf(props)}
           counted={countedOf(props)}
@@ -132,33 +134,43 @@ function FlameBar(
   const { state } = store;
   return (
     <div class="bar">
-      <label>
-        {isTimed ? "Boxes" : "First row"}{" "}
+      <InvertChoice store={store} />
+      <label title="The first row">
+        Root{" "}
         <select
-          value={isTimed ? "time" : state.callers ? "up" : root}
-          onChange={(event) => {
-            const { value } = event.currentTarget;
-            store.set({
-              callers: value === "up",
-              timed: value === "time",
-              ...(value === "up" || value === "time" ? {} : { root: value as FlameRoot }),
-              zoom: [],
-            });
-          }}
+          value={root}
+          disabled={state.callers || isTimed}
+          onChange={(event) =>
+            store.set({ root: event.currentTarget.value as FlameRoot, zoom: [] })}
         >
-          <option value="process">processes</option>
-          <option value="thread">threads</option>
-          <option value="function">outermost callers</option>
-          <option value="up">sampled functions</option>
-          {facts.timed && <option value="time">in order of time</option>}
+          <option value="function">none</option>
+          <option value="process">process</option>
+          <option value="thread">thread</option>
         </select>
       </label>
+      {facts.timed && (
+        <label title="Whether stacks that are alike are one box, wherever they were">
+          Order{" "}
+          <select
+            value={isTimed ? "time" : "merged"}
+            onChange={(event) =>
+              store.set({
+                timed: event.currentTarget.value === "time",
+                callers: false,
+                zoom: [],
+              })}
+          >
+            <option value="merged">merged</option>
+            <option value="time">time</option>
+          </select>
+        </label>
+      )}
       {state.zoom.length > 0 && !isTimed && (
         <button
           type="button"
           onClick={() => store.set({ zoom: [] })}
         >
-          Show everything
+          Reset zoom
         </button>
       )}
       {isTimed && (state.from !== undefined || state.to !== undefined) && (
@@ -166,18 +178,16 @@ function FlameBar(
           type="button"
           onClick={() => store.set({ from: undefined, to: undefined })}
         >
-          Show everything
+          Reset zoom
         </button>
       )}
-      <label>
-        Draw{" "}
-        <select
-          value={isUpward ? "up" : "down"}
+      <label title="The first row at the top (i)">
+        <input
+          type="checkbox"
+          checked={!isUpward}
           onChange={() => store.set({ flipped: !state.flipped })}
-        >
-          <option value="up">upwards</option>
-          <option value="down">downwards</option>
-        </select>
+        />{" "}
+        Icicle
       </label>
       <label>
         Color{" "}

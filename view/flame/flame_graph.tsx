@@ -12,7 +12,9 @@ import {
   useRef,
   useState,
 } from "../ui/preact.ts";
+import { findsIn } from "../ui/name.tsx";
 import { Graph, neighbour } from "./graph.ts";
+import { foundName } from "./search.ts";
 
 /** What a flame graph is drawn from. */
 export interface FlameGraphProps {
@@ -27,6 +29,8 @@ export interface FlameGraphProps {
   readonly note?: (box: number) => string;
   /** By function, whether it is marked. */
   readonly matched: Uint8Array | undefined;
+  /** What is searched for. */
+  readonly search: string;
   /** Whether the first row is below. */
   readonly isUpward: boolean;
   readonly unit: "nanoseconds" | "count";
@@ -74,7 +78,7 @@ interface DrawnGraph {
 
 /** Draws a flame graph, and draws it anew where anything of it changes. */
 function useGraph(
-  { boxes, names, colors, boxColor, matched, isUpward, onWidth }: FlameGraphProps,
+  { boxes, names, colors, boxColor, matched, search, isUpward, onWidth }: FlameGraphProps,
   focus: number,
   hover: number | undefined,
 ): DrawnGraph {
@@ -95,17 +99,18 @@ function useGraph(
     return () => graph.end();
   }, []);
   useLayoutEffect(() => {
+    const find = findsIn(search);
     const item = (box: number) => intAt(boxes.item, box);
     drawing.current?.show({
       boxes,
-      nameOf: (box) => names[item(box)] ?? "[no stack]",
+      textOf: (box, room) => foundName(names[item(box)] ?? "[no stack]", room, find),
       colorOf: (box) => boxColor?.(box) ?? colors[item(box)] ?? PLAIN_COLOR,
       isMatch: matched && ((box) => matched[item(box)] === 1),
       zoom: -1,
       marked: [focus, hover ?? -1],
       isUpward,
     });
-  }, [boxes, names, colors, boxColor, matched, isUpward, focus, hover]);
+  }, [boxes, names, colors, boxColor, matched, search, isUpward, focus, hover]);
   return { scroll, space, canvas, drawing };
 }
 
@@ -199,7 +204,7 @@ function Facts(
       <strong>{names[fn] ?? "[no stack]"}</strong> <span class="soft">{objectOf(fn)}</span>{" "}
       {percent(total, boxes.sum)} of all
       {up >= 0 && `, ${percent(total, floatAt(boxes.total, up))} of its parent`},{" "}
-      {percent(self, boxes.sum)} itself; {counted}{" "}
+      {percent(self, boxes.sum)} self; {counted}{" "}
       {counted === "samples" ? grouped(total) : amount(total, unit)}
       {said !== "" && `; ${said}`}
       {fn === NO_STACK && `; ${NO_STACK_TEXT}`}

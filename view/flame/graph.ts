@@ -5,7 +5,6 @@
  * @module
  */
 import { floatAt, intAt } from "@perfdata/format/elements";
-import { shortName } from "@perfdata/profile/short-names";
 
 /** Height of a row in pixels. */
 export const ROW = 19;
@@ -30,7 +29,8 @@ export interface PlacedBoxes {
 /** What is drawn. */
 export interface Scene {
   readonly boxes: PlacedBoxes;
-  readonly nameOf: (box: number) => string;
+  /** The name of a box, in so many characters. */
+  readonly textOf: (box: number, room: number) => string;
   readonly colorOf: (box: number) => string;
   /** Whether a box matches the search; missing without one. */
   readonly isMatch?: ((box: number) => boolean) | undefined;
@@ -179,7 +179,7 @@ export class Graph {
       if (letters >= 3) {
         context.fillStyle = isMatch === undefined || found ? "#111" : onPage;
         context.globalAlpha = 1;
-        context.fillText(shortName(scene.nameOf(box), letters), x + 4, y + ROW / 2);
+        context.fillText(scene.textOf(box, letters), x + 4, y + ROW / 2);
       }
       context.globalAlpha = 1;
       if (marked.includes(box)) {

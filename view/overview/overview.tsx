@@ -6,6 +6,7 @@ import type { ProfileFacts } from "../data/view_engine.ts";
 import { duration as timeText, grouped, percent } from "../ui/format.ts";
 import type { JSX } from "../ui/preact.ts";
 import type { IndexAnswer } from "../recording/recording_service.ts";
+import { Name } from "../ui/name.tsx";
 import { useQuery } from "../ui/use_query.ts";
 
 /** Functions that are listed. */
@@ -142,7 +143,7 @@ function TopCard({ store, open }: ViewProps): JSX.Element | null {
                 title={nameOf(facts, fn)}
                 onClick={() => store.set({ view: "sandwich", fn: nameOf(facts, fn) })}
               >
-                {nameOf(facts, fn)}
+                <Name text={nameOf(facts, fn)} search={store.state.search} />
               </button>
               <span class="soft">{objectOf(facts, fn)}</span>
             </li>

@@ -237,6 +237,7 @@ function PtCalls(
       objectOf={(fn) => fileName(part.objects[fn] ?? "")}
       colors={colors}
       matched={matched}
+      search={store.state.search}
       isUpward={false}
       unit="nanoseconds"
       counted="time"

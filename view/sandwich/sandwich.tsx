@@ -3,6 +3,7 @@ import { FlameGraph } from "../flame/flame_graph.tsx";
 import type { Direction } from "../data/call_graph.ts";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, percent } from "../ui/format.ts";
+import { FunctionsView } from "../table/functions.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 
@@ -27,27 +28,19 @@ export function SandwichView(props: ProfileViewProps): JSX.Element {
         />
         {fn >= 0 && value !== undefined && (
           <span class="numbers">
-            <strong>{percent(self, sum)}</strong> itself ({amount(self, unit)}),{" "}
-            <strong>{percent(total, sum)}</strong> with what it called ({amount(total, unit)})
+            Self <strong>{percent(self, sum)}</strong> ({amount(self, unit)}), total{" "}
+            <strong>{percent(total, sum)}</strong> ({amount(total, unit)})
             <span class="soft">{objectOf(facts, fn)}</span>
           </span>
         )}
       </div>
-      {fn < 0
-        ? (
-          <p class="empty">
-            {store.state.fn === ""
-              ? "Choose a function: here, or with a click on its name in another view."
-              : `No function is called ${store.state.fn} here.`}
-          </p>
-        )
-        : (
-          <div class="sandwich">
-            <Half {...props} direction="up" fn={fn} title="What called it" />
-            <p class="filling" title={nameOf(facts, fn)}>{nameOf(facts, fn)}</p>
-            <Half {...props} direction="down" fn={fn} title="What it called" />
-          </div>
-        )}
+      {fn < 0 ? <FunctionList {...props} /> : (
+        <div class="sandwich">
+          <Half {...props} direction="up" fn={fn} title="Callers" />
+          <p class="filling" title={nameOf(facts, fn)}>{nameOf(facts, fn)}</p>
+          <Half {...props} direction="down" fn={fn} title="Callees" />
+        </div>
+      )}
     </section>
   );
 }
@@ -83,6 +76,7 @@ function Half(
           objectOf={(of) => objectOf(facts, of)}
           colors={open.colors}
           matched={matched}
+          search={store.state.search}
           isUpward={direction === "up"}
           unit={unitOf(props)}
           counted={countedOf(props)}
@@ -93,6 +87,18 @@ function Half(
         />
       )}
     </div>
+  );
+}
+
+/** The functions to choose from where none is chosen, or none of that name is here. */
+export function FunctionList(props: ProfileViewProps): JSX.Element {
+  const { store } = props;
+  const { fn } = store.state;
+  return (
+    <>
+      {fn !== "" && <p class="note" role="status">No function is called {fn} here.</p>}
+      <FunctionsView {...props} pick={(name) => store.set({ fn: name })} />
+    </>
   );
 }
 

@@ -17,8 +17,13 @@ const COLUMNS: readonly GridColumn<Column>[] = [
 ];
 
 /** All functions, with what is selected of them. */
-export function FunctionsView(props: ProfileViewProps): JSX.Element {
-  const { store, open, facts } = props;
+export function FunctionsView(
+  props: ProfileViewProps & {
+    /** What Enter and a click on a name do; the sandwich, where that is missing. */
+    readonly pick?: (name: string) => void;
+  },
+): JSX.Element {
+  const { store, open, facts, pick } = props;
   const { shown, matched } = store;
   const [sort, setSort] = useState<{ by: Column; up: boolean }>({ by: "self", up: false });
   const [line, setLine] = useState(-1);
@@ -46,7 +51,9 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
   const picked = (at: number) => {
     const row = order[at];
     if (row === undefined || value === undefined) return;
-    store.set({ view: "sandwich", fn: nameOf(facts, intAt(value.item, row)) });
+    const name = nameOf(facts, intAt(value.item, row));
+    if (pick === undefined) store.set({ view: "sandwich", fn: name });
+    else pick(name);
   };
   const unit = unitOf(props);
   const counted = countedOf(props);
@@ -86,7 +93,7 @@ export function FunctionsView(props: ProfileViewProps): JSX.Element {
                 <>
                   <Share name="self" part={self} all={value.sum} text={amount(self, unit)} />
                   <Share name="total" part={total} all={value.sum} text={amount(total, unit)} />
-                  <FunctionCell {...props} fn={fn} />
+                  <FunctionCell {...props} fn={fn} pick={pick && (() => picked(at))} />
                   <div class="object soft" role="gridcell">{objectOf(facts, fn)}</div>
                 </>
               ),

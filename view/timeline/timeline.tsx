@@ -91,17 +91,17 @@ function KindChoice(
 ): JSX.Element {
   return (
     <label>
-      Show{" "}
+      Tracks{" "}
       <select
         value={by}
         onChange={(event) => store.set({ by: event.currentTarget.value as ViewState["by"] })}
       >
         {kindsOf(facts, store.state.event).map((kind) => (
           <option key={kind} value={kind}>
-            a track for each {kind === "cpu" ? "CPU" : kind}
+            {kind === "cpu" ? "CPUs" : kind === "process" ? "processes" : "threads"}
           </option>
         ))}
-        {hasHeat && <option value="heat">seconds and their fractions</option>}
+        {hasHeat && <option value="heat">none: heat map of seconds</option>}
       </select>
     </label>
   );

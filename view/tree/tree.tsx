@@ -2,6 +2,7 @@ import type { TreeRow, TreeRows } from "../data/view_engine.ts";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, percent } from "../ui/format.ts";
 import { FunctionCell } from "../ui/function_cell.tsx";
+import { InvertChoice } from "../ui/invert_choice.tsx";
 import { Grid, Share } from "../ui/grid.tsx";
 import { type JSX, useEffect, useRef, useState } from "../ui/preact.ts";
 
@@ -135,16 +136,7 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
   return (
     <section class="fill" aria-label="Tree">
       <div class="bar">
-        <label>
-          First lines{" "}
-          <select
-            value={direction}
-            onChange={(event) => store.set({ callers: event.currentTarget.value === "up" })}
-          >
-            <option value="down">outermost callers</option>
-            <option value="up">sampled functions</option>
-          </select>
-        </label>
+        <InvertChoice store={store} />
         <button type="button" disabled={opened.size === 0} onClick={collapseAll}>
           Close all
         </button>

@@ -6,12 +6,15 @@ import {
   NO_STACK_TEXT,
   type ProfileViewProps,
 } from "./context.ts";
+import { Name } from "./name.tsx";
 import type { ComponentChildren, JSX } from "./preact.ts";
 
 /** The name of a function in a line of a grid; a click shows it in the sandwich. */
 export function FunctionCell(
-  { facts, store, fn, children }: ProfileViewProps & {
+  { facts, store, fn, pick, children }: ProfileViewProps & {
     readonly fn: number;
+    /** What a click does instead. */
+    readonly pick?: (() => void) | undefined;
     /** What stands before it. */
     readonly children?: ComponentChildren;
   },
@@ -25,9 +28,9 @@ export function FunctionCell(
         type="button"
         class="link"
         tabIndex={-1}
-        onClick={() => store.set({ view: "sandwich", fn: name })}
+        onClick={pick ?? (() => store.set({ view: "sandwich", fn: name }))}
       >
-        {name}
+        <Name text={name} search={store.state.search} />
       </button>
       {isInlined(facts, fn) && <span class="tag">inlined</span>}
       {isUnverified(facts, fn) && (

@@ -1,0 +1,16 @@
+import type { JSX } from "./preact.ts";
+import type { Store } from "./store.ts";
+
+/** Whether stacks begin with the sampled functions. */
+export function InvertChoice({ store }: { readonly store: Store }): JSX.Element {
+  return (
+    <label title="The sampled functions first, then their callers (c)">
+      <input
+        type="checkbox"
+        checked={store.state.callers}
+        onChange={(event) => store.set({ callers: event.currentTarget.checked, zoom: [] })}
+      />{" "}
+      Invert
+    </label>
+  );
+}
