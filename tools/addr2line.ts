@@ -6,49 +6,29 @@ import { byteAt } from "@perfdata/format/elements";
 import type { BundleObject } from "@perfdata/symbols/bundle-object";
 import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";
 import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open-dwarf";
-import {
-  about,
-  type Command,
-  command,
-  complain,
-  type FlagsOf,
-  InputError,
-  main,
-  UsageError,
-  writeOut,
-} from "./shared/cli.ts";
+import { about, complain, InputError, writeOut } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { notBundle } from "./shared/not_bundle.ts";
 
 // What few calls need is imported where they do: to start takes as long as 1,000 addresses.
 
-const HELP = `addr2line: prints the function, file and line of addresses in a binary
-
-usage: perfdata addr2line [flags] [ADDRESS…]
-
+const HELP: Help = {
+  about: "prints the function, file and line of addresses in a binary",
+  usage: ["[flags] [ADDRESS…]"],
+  text: `
 An ADDRESS is hexadecimal; without any, they are read from standard input, one per line.
-
-  -e, --exe FILE          the binary (default: a.out)
-  -f, --functions         also print the function
-  -i, --inlines           also print the functions that the code was inlined into
-  -a, --addresses         also print the address
-  -p, --pretty-print      print each frame on one line
-  -s, --basenames         print file names without directories
-  -C, --demangle          demangle C++ and Rust names
-      --symbols FILE      read FILE, made by "perfdata symbols bundle", instead of the binary; -e
-                          then only selects the object in it
-  -j, --section NAME      addresses are offsets in that section
-      --debug             print the stack trace of an error
-  -h, --help              print this help
-
+`,
+  notes: `
 Separate debug information is found by .gnu_debuglink, by build id under /usr/lib/debug, and in
 the files that dwz and split DWARF (FILE.dwp, .dwo) make.
-
-examples:
-  perfdata addr2line -e program -f -i -C 0x401136
-  perfdata addr2line -e program -ifpC < addresses.txt
-
-Exit codes: 0 done; 1 the file cannot be read; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata addr2line -e program -f -i -C 0x401136",
+    "perfdata addr2line -e program -ifpC < addresses.txt",
+  ],
+  exit: "0 done; 1 the file cannot be read",
+};
 
 /** As binutils reads it: hexadecimal, with or without `0x`; what follows is not looked at. */
 function parseAddress(text: string): number {
@@ -81,18 +61,16 @@ function isSpace(byte: number): boolean {
 }
 
 const FLAGS = {
-  boolean: ["functions", "inlines", "addresses", "pretty-print", "basenames", "demangle"],
-  string: ["exe", "section", "symbols"],
-  alias: {
-    e: "exe",
-    f: "functions",
-    i: "inlines",
-    a: "addresses",
-    p: "pretty-print",
-    s: "basenames",
-    C: "demangle",
-    j: "section",
-  },
+  "-e, --exe FILE": "the binary (default: a.out)",
+  "-f, --functions": "also print the function",
+  "-i, --inlines": "also print the functions that the code was inlined into",
+  "-a, --addresses": "also print the address",
+  "-p, --pretty-print": "print each frame on one line",
+  "-s, --basenames": "print file names without directories",
+  "-C, --demangle": "demangle C++ and Rust names",
+  "--symbols FILE": `read FILE, made by "perfdata symbols bundle", instead of the binary; -e then
+    only selects the object in it`,
+  "-j, --section NAME": "addresses are offsets in that section",
 } as const;
 
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
@@ -115,9 +93,6 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     } else answerStdin(answer);
   };
   if (value.symbols !== undefined) {
-    if (value.section !== undefined) {
-      throw new UsageError("--section and --symbols exclude each other");
-    }
     const { BundleFrames } = await import("@perfdata/symbols/bundle-frames");
     const frames = new BundleFrames(await bundled(value.symbols, path));
     answerAll(new Addr2LineText(frames, () => frames, options), 0);
@@ -229,6 +204,12 @@ function answerStdin(answer: (addresses: Float64Array) => void): void {
 const FULL_PIPE = 1 << 16, MANY = 1 << 20;
 
 /** The command. */
-export const tool: Command = command({ name: "addr2line", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "addr2line",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "section", excludes: ["symbols"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

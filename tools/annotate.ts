@@ -4,40 +4,35 @@ import { type CodeOptions, readCode } from "@perfdata/export/function-code";
 import { type Profile, totals } from "@perfdata/profile/profile";
 import {
   aboutAsync,
-  COLOR_HELP,
-  type Command,
-  command,
   complain,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   UsageError,
   writeLine,
   writeOut,
 } from "./shared/cli.ts";
-import { disassembler } from "./shared/disassembler.ts";
-import { codeJson, codeLines } from "./shared/insns.ts";
-import { KERNEL_FILE_NOTE, objectCode } from "./shared/pt_input.ts";
-import type { TraceCounts } from "./shared/branches_pt.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { COLOR_FLAG, PROFILE_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import {
   chosenEvent,
   hasOnlyPt,
-  PROFILE_FLAGS,
-  PROFILE_HELP,
   type ReadProfile,
   readProfile,
   titleOf,
 } from "./shared/open_profile.ts";
+import { disassembler } from "./shared/disassembler.ts";
+import { codeJson, codeLines } from "./shared/insns.ts";
+import { KERNEL_FILE_NOTE, objectCode } from "./shared/pt_input.ts";
+import type { TraceCounts } from "./shared/branches_pt.ts";
 import { sourceLines, Sources } from "./shared/source_lines.ts";
 import { findFunctions, noSuchFunction, parseWanted } from "./shared/wanted_function.ts";
 import { writeStyled } from "./shared/styled.ts";
 
-const HELP = `annotate: prints a function with the shares of its instructions and source lines
-
-usage: perfdata annotate [flags] [FILE] FUNCTION
-       perfdata annotate --data-type [flags] [FILE] [TYPE]
-
+const HELP: Help = {
+  about: "prints a function with the shares of its instructions and source lines",
+  usage: ["[flags] [FILE] FUNCTION", "--data-type [flags] [FILE] [TYPE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FUNCTION is a name, an
 expression between slashes, an address (0x401136) or a place in the source (parse.c:120).
 
@@ -46,34 +41,32 @@ it called. Source lines come before the instructions that were made from them, i
 indented at its place, and lines lead from jumps to their targets. The code (x86, AArch64) is read
 from the files that ran, that of the kernel from a copy of its memory or from vmlinux. Without code,
 source lines are printed, as with --lines. docs/annotate.md says more.
-
-      --lines            source lines alone, with the functions that each calls or inlines;
-                         each begins with path:line, so that editors can jump to it
-      --insns            instructions, or an error if they cannot be read
-      --data-type        fields of structures that were accessed at the instructions, by the debug
-                         information of x86 programs, of TYPE or of all types
-      --pt               count each instruction that ran, by Intel PT, instead of samples;
-                         the default if there are no samples
-      --event NAME       the event (default: that with most samples)
-      --source DIR       look for source files there, by all or the last parts of their path
-      --context N        print N instructions (default: 8) or lines (default: 2) around sampled
-                         ones
-      --full-names       do not shorten names of called and inlined functions
-      --json             lines of JSON: a source line each, with --insns an instruction
-${COLOR_HELP}${PROFILE_HELP}
-examples:
-  perfdata annotate perf.data parse_number
-  perfdata annotate perf.data parse.c:120
-  perfdata annotate --lines --source ~/src/server perf.data '/^Server::/'
-  perfdata annotate --data-type perf.data 'struct page'
-  perfdata annotate --json perf.data main | jq 'select(.self.samples > 100)'
-
-Exit codes: 0 done; 1 the recording is damaged, or has no samples in such a function; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata annotate perf.data parse_number",
+    "perfdata annotate perf.data parse.c:120",
+    "perfdata annotate --lines --source ~/src/server perf.data '/^Server::/'",
+    "perfdata annotate --data-type perf.data 'struct page'",
+    "perfdata annotate --json perf.data main | jq 'select(.self.samples > 100)'",
+  ],
+  exit: "0 done; 1 the recording is damaged, or has no samples in such a function",
+};
 
 const FLAGS = {
-  boolean: ["insns", "lines", "data-type", "full-names", "json", "pt", ...PROFILE_FLAGS.boolean],
-  string: ["color", "event", "source", "context", ...PROFILE_FLAGS.string],
+  "--lines": `source lines alone, with the functions that each calls or inlines; each begins with
+    path:line, so that editors can jump to it`,
+  "--insns": "instructions, or an error if they cannot be read",
+  "--data-type": `fields of structures that were accessed at the instructions, by the debug
+    information of x86 programs, of TYPE or of all types`,
+  "--pt": `count each instruction that ran, by Intel PT, instead of samples; the default if there
+    are no samples`,
+  "--event NAME": "the event (default: that with most samples)",
+  "--source DIR": "look for source files there, by all or the last parts of their path",
+  "--context N": "print N instructions (default: 8) or lines (default: 2) around sampled ones",
+  "--full-names": "do not shorten names of called and inlined functions",
+  "--json": "lines of JSON: a source line each, with --insns an instruction",
+  ...COLOR_FLAG,
+  ...PROFILE_FLAGS,
 } as const;
 
 type AnnotateFlags = FlagsOf<typeof FLAGS>;
@@ -96,7 +89,6 @@ async function run(flags: AnnotateFlags): Promise<number> {
   if (on["data-type"]) return await dataTypes(flags);
   const [files, wanted] = fileAndFunction(operands);
   if (wanted === undefined) throw new UsageError("no function");
-  if (on.insns && on.lines) throw new UsageError("--insns and --lines exclude each other");
   const context = value.context === undefined ? undefined : Number(value.context);
   if (context !== undefined && (!Number.isInteger(context) || context < 0)) {
     throw new UsageError(`--context is ${value.context}, expected a number of lines`);
@@ -154,9 +146,6 @@ function fileAndFunction(
 /** Prints types of data with their fields. */
 async function dataTypes(flags: AnnotateFlags): Promise<number> {
   const { on, value, operands } = flags;
-  for (const other of ["insns", "lines", "pt"] as const) {
-    if (on[other]) throw new UsageError(`--data-type and --${other} exclude each other`);
-  }
   const [first, second, ...others] = operands;
   if (others.length > 0) throw new UsageError("one FILE and one TYPE at most");
   const isType = first !== undefined && second === undefined && first !== "-" && !isThere(first);
@@ -284,6 +273,15 @@ function isFile(path: string): boolean {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "annotate", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "annotate",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "insns", excludes: ["lines"] }, {
+    flag: "data-type",
+    excludes: ["insns", "lines", "pt"],
+  }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -8,84 +8,55 @@ import { jsonLine } from "@perfdata/report/json-line";
 import { runEngine } from "@perfdata/session/engine";
 import {
   aboutAsync,
-  COLOR_HELP,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   parseWord,
   Progress,
   writeOut,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { COLOR_FLAG, NUMBER_FLAGS, SYMBOL_FLAGS, VERBOSE_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./shared/sample_flags.ts";
+import { reportTrust, resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
 import { whyNoAccesses, whyNothing } from "./shared/nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./shared/record_flags.ts";
-import {
-  choosesSamples,
-  givenFilters,
-  nameFilters,
-  NUMBER_FLAGS,
-  NUMBER_HELP,
-  sampleFilter,
-} from "./shared/sample_flags.ts";
 import { writeTable } from "./shared/styled.ts";
-import {
-  reportTrust,
-  resolverOf,
-  SYMBOL_FLAGS,
-  SYMBOL_HELP,
-  symbolOptions,
-} from "./shared/symbol_flags.ts";
 
-const HELP = `c2c: prints cache lines that CPUs contend for, with their code and data
-
-usage: perfdata c2c [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints cache lines that CPUs contend for, with their code and data",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data), recorded with
 perf c2c record or perf mem record. Numbers are those of perf c2c report; docs/c2c.md explains the
 columns.
-
-  -d, --display WORD     the kind of contention: hitm (default; loads of lines that another core
-                         modified), local or remote (those in the same socket, in another one),
-                         peer (loads that another core or node answered; the default if there is no
-                         hitm, as on Arm)
-  -c, --coalesce KEYS    distinguish accesses to an offset by these (default: iaddr); any of
-                         ${COALESCED.join(",")}
-      --srcline          also print source lines of code
-      --percent-limit P  only lines with at least P percent of the contention (default: 0.1);
-                         0 prints also lines without any
-      --limit N          print at most N lines
-      --jobs N           threads that count (default: all processors for large files)
-      --json             print a line of JSON with the total, and one for each cache line
-${NUMBER_HELP}${SYMBOL_HELP}\
-      --verbose          say which addresses have no function, and which files were not used
-${COLOR_HELP}      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata c2c perf.data
-  perfdata c2c --coalesce iaddr,tid --limit 5 perf.data
-  perfdata c2c --json perf.data | jq 'select(.line == 0)'
-
-Exit codes: 0 done; 1 the file is damaged, or has no accesses; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata c2c perf.data",
+    "perfdata c2c --coalesce iaddr,tid --limit 5 perf.data",
+    "perfdata c2c --json perf.data | jq 'select(.line == 0)'",
+  ],
+  exit: "0 done; 1 the file is damaged, or has no accesses",
+};
 
 const FLAGS = {
-  boolean: ["json", "srcline", "verbose", ...SYMBOL_FLAGS.boolean],
-  string: [
-    "color",
-    "display",
-    "coalesce",
-    "percent-limit",
-    "limit",
-    "jobs",
-    ...NUMBER_FLAGS,
-    ...SYMBOL_FLAGS.string,
-  ],
-  alias: { d: "display", c: "coalesce" },
+  "-d, --display WORD": `the kind of contention: hitm (default; loads of lines that another core
+    modified), local or remote (those in the same socket, in another one), peer (loads that
+    another core or node answered; the default if there is no hitm, as on Arm)`,
+  "-c, --coalesce KEYS": `distinguish accesses to an offset by these (default: iaddr); any of
+    ${COALESCED.join(",")}`,
+  "--srcline": "also print source lines of code",
+  "--percent-limit P": `only lines with at least P percent of the contention (default: 0.1); 0
+    prints also lines without any`,
+  "--limit N": "print at most N lines",
+  "--jobs N": "threads that count (default: all processors for large files)",
+  "--json": "print a line of JSON with the total, and one for each cache line",
+  ...NUMBER_FLAGS,
+  ...SYMBOL_FLAGS,
+  ...VERBOSE_FLAG,
+  ...COLOR_FLAG,
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {

@@ -14,55 +14,48 @@ import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { localFiles } from "@perfdata/symbols/local-files";
 import {
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   parseWord,
   Progress,
   UsageError,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { summary, writeRecording } from "./shared/edited_file.ts";
+import { OUTPUT_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { injectJit } from "./shared/jit_elf_files.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, summary, writeRecording } from "./shared/edited_file.ts";
 
-const HELP = `convert: writes a recording in another form
-
-usage: perfdata convert [flags] -o OUTPUT [FILE]
-
+const HELP: Help = {
+  about: "writes a recording in another form",
+  usage: ["[flags] -o OUTPUT [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 A file becomes a pipe stream and a pipe stream a file; a directory that perf record --threads or
 --kcore made becomes one file; compressed records are inflated. docs/convert.md says what is lost.
-
-      --keep-compressed  leave compressed records as they are
-      --compress         put the kernel's records into compressed ones, as perf record -z does
-      --for-perf VERSION write a recording for the perf of Linux VERSION (such as 4.14): attrs of
-                         its size, no records and features of later versions or other tools
-      --byte-order ORDER write in this byte order: little or big
-      --jit              make ELF files of the code in jitdump files (node --perf-prof, Java, …),
-                         beside these, and map them, as perf inject --jit does
-      --spe              make samples of the loads and stores in AUX data of Arm SPE, for
-                         funcs --mem and c2c, as perf inject --itrace does
-      --build-ids        add the build ids that mapped files have on this machine now
-${OUTPUT_HELP}\
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata convert perf.data -o - | ssh host 'perf report -i -'
-  perf record -o - -- ./program | perfdata convert -o perf.data -
-
-Exit codes: 0 done; 1 the recording is damaged (what can be read is written); 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata convert perf.data -o - | ssh host 'perf report -i -'",
+    "perf record -o - -- ./program | perfdata convert -o perf.data -",
+  ],
+  exit: "0 done; 1 the recording is damaged (what can be read is written)",
+};
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, "keep-compressed", "compress", "build-ids", "jit", "spe"],
-  string: [...OUTPUT_FLAGS.string, "for-perf", "byte-order"],
-  alias: OUTPUT_FLAGS.alias,
+  "--keep-compressed": "leave compressed records as they are",
+  "--compress": "put the kernel's records into compressed ones, as perf record -z does",
+  "--for-perf VERSION": `write a recording for the perf of Linux VERSION (such as 4.14): attrs of
+    its size, no records and features of later versions or other tools`,
+  "--byte-order ORDER": "write in this byte order: little or big",
+  "--jit": `make ELF files of the code in jitdump files (node --perf-prof, Java, …), beside these,
+    and map them, as perf inject --jit does`,
+  "--spe": `make samples of the loads and stores in AUX data of Arm SPE, for funcs --mem and c2c,
+    as perf inject --itrace does`,
+  "--build-ids": "add the build ids that mapped files have on this machine now",
+  ...OUTPUT_FLAGS,
 } as const;
 
 /** The level of zstd that perf takes for `-z` without one. */
@@ -92,30 +85,14 @@ interface Changed {
 
 type ConvertFlags = FlagsOf<typeof FLAGS>;
 
-/** What is known of the perf that is to read it, and the byte order; refuses changes that exclude each other. */
+/** What is known of the perf that is to read it, and the byte order. */
 function changesOf({ on, value }: ConvertFlags): Changes {
   const version = value["for-perf"];
   const known = version === undefined ? undefined : knowledge(version);
-  if (on.compress && on["keep-compressed"]) {
-    throw new UsageError("--compress and --keep-compressed exclude each other");
-  }
   if (on.compress && known !== undefined && known.userType < PERF_RECORD_COMPRESSED) {
     throw new UsageError(`--compress: the perf of Linux ${version} reads no compressed records`);
   }
   const order = parseWord("byte-order", value["byte-order"], ["little", "big"] as const);
-  if (order !== undefined && (version !== undefined || on["keep-compressed"])) {
-    const other = version === undefined ? "keep-compressed" : "for-perf";
-    throw new UsageError(`--byte-order and --${other}: one after the other, in two conversions`);
-  }
-  if (on["build-ids"] && (order ?? version) !== undefined) {
-    const other = order === undefined ? "for-perf" : "byte-order";
-    throw new UsageError(`--build-ids and --${other}: one after the other, in two conversions`);
-  }
-  const others = on["build-ids"] || (order ?? version) !== undefined;
-  if ((on.jit && (others || on.spe)) || (on.spe && (others || on["keep-compressed"]))) {
-    const flag = on.jit ? "jit" : "spe";
-    throw new UsageError(`--${flag} and other changes: one after the other, in two conversions`);
-  }
   return { version, known, order };
 }
 
@@ -258,7 +235,22 @@ async function kernelBuildId(reader: PerfDataReader): Promise<string | undefined
   return buildIdOfNotes(notes, littleEndian, 4);
 }
 
+/** Why some changes are not made at once. */
+const TWO = "one after the other, in two conversions";
+
 /** The command. */
-export const tool: Command = command({ name: "convert", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "convert",
+  help: HELP,
+  flags: FLAGS,
+  rules: [
+    { flag: "compress", excludes: ["keep-compressed"] },
+    { flag: "byte-order", excludes: ["for-perf", "keep-compressed"], why: TWO },
+    { flag: "build-ids", excludes: ["for-perf", "byte-order"], why: TWO },
+    { flag: "jit", excludes: ["build-ids", "byte-order", "for-perf", "spe"], why: TWO },
+    { flag: "spe", excludes: ["build-ids", "byte-order", "for-perf", "keep-compressed"], why: TWO },
+  ],
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -5,91 +5,60 @@ import type { Profile } from "@perfdata/profile/profile";
 import { shortNames } from "@perfdata/profile/short-names";
 import {
   aboutAsync,
-  COLOR_HELP,
-  type Command,
-  command,
   complain,
-  type FlagsOf,
   InputError,
-  main,
   parseWord,
   readyOutput,
   UsageError,
   writeLine,
   writeOut,
 } from "./shared/cli.ts";
-import {
-  chosenEvent,
-  PROFILE_FLAGS,
-  PROFILE_HELP,
-  readProfile,
-  writeChunks,
-} from "./shared/open_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { COLOR_FLAG, FORCE_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { chosenEvent, readProfile, writeChunks } from "./shared/open_profile.ts";
+import { parseWeight } from "./shared/weight.ts";
 import { writeRow } from "./shared/styled.ts";
 import { parseCount } from "./shared/record_flags.ts";
 
-const HELP = `diff: compares recordings, and says which changes are more than chance
-
-usage: perfdata diff [flags] BASE FILE
-       perfdata diff [flags] BASE… vs FILE…
-
+const HELP: Help = {
+  about: "compares recordings, and says which changes are more than chance",
+  usage: ["[flags] BASE FILE", "[flags] BASE… vs FILE…"],
+  text: `
 Functions are compared by their share of all (or by period per second), the largest change first.
 A change is marked with * if its interval leaves out 0. Runs of the same program differ by 5 to 10%
 in a function: one recording on each side shows larger changes of functions that take much. For
 smaller ones make several of the same work: diff OLD… vs NEW… --by period.
 A directory of tables, as "export parquet" writes, is one recording.
 docs/diff.md says how functions are matched and tested.
-
-      --event NAME       the event (default: that with most samples in the base)
-      --by WORD          total: shares of the period (default); samples: shares of the samples;
-                         time: period per second; period: period per recording, for recordings
-                         of the same work
-      --same OLD=NEW     compare these objects as one: a program that was renamed
-      --inline           inlined functions count for themselves, not for the function around them
-      --children         a function includes the functions that it called
-      --paths            compare call paths
-      --full-names       do not shorten names on a terminal
-      --all              show also what may be chance
-      --limit N          at most N rows (default: 30)
-      --json             all rows as lines of JSON
-      --fail-above N%    end with 1 if a function (with --by time or period also all together) grew
-                         by more than N percent of the base and by more than chance
-  -o, --output FILE      write the differential flame graph (.html or .svg)
-  -f, --force            overwrite the file if it exists
-${WEIGHT_HELP}${COLOR_HELP}${PROFILE_HELP}
-examples:
-  perfdata diff yesterday.data today.data
-  perfdata diff old-*.data vs new-*.data --by time
-  perfdata diff --fail-above 5% base.data perf.data || echo slower
-
-Exit codes: 0 done; 1 a recording is damaged or has no samples, or --fail-above; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata diff yesterday.data today.data",
+    "perfdata diff old-*.data vs new-*.data --by time",
+    "perfdata diff --fail-above 5% base.data perf.data || echo slower",
+  ],
+  exit: "0 done; 1 a recording is damaged or has no samples, or --fail-above",
+};
 
 const FLAGS = {
-  boolean: [
-    "children",
-    "full-names",
-    "inline",
-    "paths",
-    "all",
-    "json",
-    "force",
-    ...PROFILE_FLAGS.boolean,
-  ],
-  string: [
-    "color",
-    "event",
-    "by",
-    "limit",
-    "fail-above",
-    "output",
-    "same",
-    "weight",
-    ...PROFILE_FLAGS.string,
-  ],
-  repeated: { same: "," },
-  alias: { o: "output", f: "force" },
+  "--event NAME": "the event (default: that with most samples in the base)",
+  "--by WORD": `total: shares of the period (default); samples: shares of the samples; time: period
+    per second; period: period per recording, for recordings of the same work`,
+  "--same OLD=NEW": "compare these objects as one: a program that was renamed",
+  "--inline": "inlined functions count for themselves, not for the function around them",
+  "--children": "a function includes the functions that it called",
+  "--paths": "compare call paths",
+  "--full-names": "do not shorten names on a terminal",
+  "--all": "show also what may be chance",
+  "--limit N": "at most N rows (default: 30)",
+  "--json": "all rows as lines of JSON",
+  "--fail-above N%": `end with 1 if a function (with --by time or period also all together) grew by
+    more than N percent of the base and by more than chance`,
+  "-o, --output FILE": "write the differential flame graph (.html or .svg)",
+  ...FORCE_FLAG,
+  ...WEIGHT_FLAG,
+  ...COLOR_FLAG,
+  ...PROFILE_FLAGS,
 } as const;
 
 type DiffFlags = FlagsOf<typeof FLAGS>;
@@ -98,7 +67,6 @@ async function run(flags: DiffFlags): Promise<number> {
   const { on, value, operands } = flags;
   readyOutput(value.output, { force: on.force, temp: value.temp });
   const by = parseWord("by", value.by, ["total", "samples", "time", "period"]) ?? "total";
-  if (on.children && on.paths) throw new UsageError("--children and --paths exclude each other");
   const limit = parseCount("limit", value.limit) ?? 30;
   const bound = /^(\d+(?:\.\d+)?)%?$/.exec(value["fail-above"] ?? "0");
   if (bound === null) {
@@ -332,6 +300,13 @@ async function writeFlame(
 }
 
 /** The command. */
-export const tool: Command = command({ name: "diff", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "diff",
+  help: HELP,
+  flags: FLAGS,
+  repeated: { same: "," },
+  rules: [{ flag: "children", excludes: ["paths"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

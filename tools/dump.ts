@@ -11,57 +11,35 @@ import { bundledSymbols, reportUnnamed } from "./shared/bundle_flag.ts";
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
-  main,
   oneFile,
   parseNumbers,
   parseWord,
   progressOf,
   UsageError,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { TEMP_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { whyNothing } from "./shared/nothing.ts";
 import { given, parseCount, parseJobs, parseOffset, textJobs } from "./shared/record_flags.ts";
 import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./shared/time_flag.ts";
 
-const HELP = `dump: prints each record of a perf.data file as \`perf report -D\` does
-
-usage: perfdata dump [flags] [FILE]
-
+const HELP: Help = {
+  about: `prints each record of a perf.data file as \`perf report -D\` does`,
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
-
-      --type LIST    only records of these types: SAMPLE,MMAP2 or 9,10
-      --cpu LIST     only records of these CPUs: 0,3 or 0-3
-      --pid LIST     only records of these processes
-      --tid LIST     only records of these threads
-      --time RANGE   only records of this time: 1.5s-2s or 500ms- after the first sample, 10%-20% of
-                     the recording, or 12.5,13 in seconds of its clock
-      --from OFFSET  begin with the record that this byte of the file belongs to: 4096 or 0x1000
-      --limit N      stop after N records
-      --no-hex       omit the bytes of the records
-      --no-aux       omit AUX data, such as the packets of Intel PT
-      --file-offsets print offsets of packets in the file, not in their AUXTRACE record
-      --order ORDER  time (default): as perf delivers them; file: as they are in the file
-      --symbols FILE print the symbols of addresses from a bundle that "perfdata symbols bundle"
-                     made; uses one thread
-      --no-demangle  leave C++ and Rust names mangled
-      --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
-                     more); --limit, symbols, counters, AUX data and pipes use one
-      --temp DIR     sort data that does not fit into memory in a file there (for a pipe)
-      --debug        print the stack trace of an error
-  -h, --help         print this help
-
-examples:
-  perfdata dump perf.data | less
-  perfdata dump --type MMAP2,COMM --no-hex perf.data
-  perfdata dump --time 12.5,12.6 --cpu 3 perf.data
-  perf record -o - -- ./program | perfdata dump -
-
-Exit codes: 0 done; 1 the file is damaged (undamaged records are printed); 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata dump perf.data | less",
+    "perfdata dump --type MMAP2,COMM --no-hex perf.data",
+    "perfdata dump --time 12.5,12.6 --cpu 3 perf.data",
+    "perf record -o - -- ./program | perfdata dump -",
+  ],
+  exit: "0 done; 1 the file is damaged (undamaged records are printed)",
+};
 
 /** What the user asked for. */
 interface Request extends Omit<DumpOptions, "path" | "write" | "time"> {
@@ -75,20 +53,24 @@ interface Request extends Omit<DumpOptions, "path" | "write" | "time"> {
 }
 
 const FLAGS = {
-  boolean: ["no-hex", "no-aux", "no-demangle", "file-offsets"],
-  string: [
-    "type",
-    "cpu",
-    "pid",
-    "tid",
-    "time",
-    "from",
-    "limit",
-    "order",
-    "jobs",
-    "symbols",
-    "temp",
-  ],
+  "--type LIST": "only records of these types: SAMPLE,MMAP2 or 9,10",
+  "--cpu LIST": "only records of these CPUs: 0,3 or 0-3",
+  "--pid LIST": "only records of these processes",
+  "--tid LIST": "only records of these threads",
+  "--time RANGE": `only records of this time: 1.5s-2s or 500ms- after the first sample, 10%-20% of
+    the recording, or 12.5,13 in seconds of its clock`,
+  "--from OFFSET": "begin with the record that this byte of the file belongs to: 4096 or 0x1000",
+  "--limit N": "stop after N records",
+  "--no-hex": "omit the bytes of the records",
+  "--no-aux": "omit AUX data, such as the packets of Intel PT",
+  "--file-offsets": "print offsets of packets in the file, not in their AUXTRACE record",
+  "--order ORDER": "time (default): as perf delivers them; file: as they are in the file",
+  "--symbols FILE": `print the symbols of addresses from a bundle that "perfdata symbols bundle"
+    made; uses one thread`,
+  "--no-demangle": "leave C++ and Rust names mangled",
+  "--jobs N": `number of threads (default: one a processor, 8 at most, for files of 256 MB or
+    more); --limit, symbols, counters, AUX data and pipes use one`,
+  ...TEMP_FLAG,
 } as const;
 
 function requestOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Request {

@@ -5,48 +5,51 @@ import { newFile } from "@perfdata/format/file-sink";
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   complain,
-  type FlagsOf,
   listed,
-  main,
   oneFile,
   readyOutput,
   UsageError,
   writeOut,
 } from "./shared/cli.ts";
-import { BRANCH_FORMATS, exportBranches } from "./shared/branch_exports.ts";
-import type { CallFormat } from "./shared/pt_stack_profile.ts";
-import { parseJobs } from "./shared/record_flags.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { FORCE_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import {
   chosenEvent,
   hasOnlyPt,
-  PROFILE_FLAGS,
-  PROFILE_HELP,
   readProfile,
   titleOf,
   writeChunks,
 } from "./shared/open_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
+import { parseWeight } from "./shared/weight.ts";
+import { BRANCH_FORMATS, exportBranches } from "./shared/branch_exports.ts";
+import type { CallFormat } from "./shared/pt_stack_profile.ts";
+import { parseJobs } from "./shared/record_flags.ts";
 
 const FLAGS = {
-  boolean: [
-    "inline",
-    "no-inline",
-    "kernel",
-    "all",
-    "with-pid",
-    "with-tid",
-    "samples",
-    "force",
-    "pt",
-    "names",
-    "pt-calls",
-    ...PROFILE_FLAGS.boolean,
-  ],
-  string: ["output", "event", "binary", "form", "partition", "weight", ...PROFILE_FLAGS.string],
-  alias: { o: "output", f: "force" },
+  "-o, --output FILE": `where it goes; - is standard output (default: the name of the recording
+    with the format's extension; folded: standard output)`,
+  ...FORCE_FLAG,
+  "--event NAME": "folded: the samples of this event (default: that with most)",
+  "--samples": "folded: count samples instead of adding up periods",
+  "--inline": "folded: inlined functions are frames of their own, marked _[i]",
+  "--kernel": "folded: mark functions of the kernel _[k]",
+  "--all": "folded: the same, and JIT-compiled ones _[j]",
+  "--with-pid": "folded: the first frame is command-pid",
+  "--with-tid": "folded: the first frame is command-pid/tid",
+  "--pt": `what ran, by time, from Intel PT instead of samples; the default if there are no
+    samples. firefox, chrome and perfetto have each call; bolt, profgen and autofdo count all
+    branches`,
+  "--no-inline": "the others: leave inlined functions out",
+  "--binary FILE": "bolt, profgen, autofdo: the program or library whose branches are written",
+  "--form WORD": `autofdo: text (default), or extbinary, which clang reads faster; bolt: branches
+    (default), or samples, for llvm-bolt -data without perf2bolt`,
+  "--names": "tables: frames get their functions and lines, if these are found",
+  "--pt-calls": "tables: each call in the Intel PT of a recording is a row of pt_calls",
+  "--partition LIST": "tables: folders below each table: date, or KEY=VALUE such as service=web",
+  ...WEIGHT_FLAG,
+  ...PROFILE_FLAGS,
 } as const;
 
 /** The formats that are no file, but tables in a directory. */
@@ -60,55 +63,32 @@ function isOfTables(format: string): format is typeof TABLES[number] {
 /** All of them. */
 const VERBS = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS), ...TABLES];
 
-const HELP = `export: writes the samples of a recording in a format that other tools read
-
-usage: perfdata export [flags] FORMAT [FILE]
-       perfdata export [flags] parquet|arrow -o DIR FILE...
-
+const HELP: Help = {
+  about: "writes the samples of a recording in a format that other tools read",
+  usage: ["[flags] FORMAT [FILE]", "[flags] parquet|arrow -o DIR FILE..."],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FORMAT is one of
 
 ${
-  [
-    ...Object.entries(FORMATS).map(([name, { about }]): [string, string] => [name, about]),
-    ...Object.entries(BRANCH_FORMATS),
-  ].map(([name, about]) => `      ${name.padEnd(12)} ${about}`).join("\n")
-}
+    [
+      ...Object.entries(FORMATS).map(([name, { about }]): [string, string] => [name, about]),
+      ...Object.entries(BRANCH_FORMATS),
+    ].map(([name, about]) => `      ${name.padEnd(12)} ${about}`).join("\n")
+  }
       parquet      tables in a directory, for DuckDB, Spark, Arrow, Polars; of any number of files
       arrow        the same as Arrow streams, not compressed: larger, and quicker to read
 
 docs/exports.md says what each keeps and loses, and how to open it; docs/tables.md
 describes the tables.
-
-  -o, --output FILE      where it goes; - is standard output (default: the name of the recording
-                         with the format's extension; folded: standard output)
-  -f, --force            overwrite the file if it exists
-      --event NAME       folded: the samples of this event (default: that with most)
-      --samples          folded: count samples instead of adding up periods
-      --inline           folded: inlined functions are frames of their own, marked _[i]
-      --kernel           folded: mark functions of the kernel _[k]
-      --all              folded: the same, and JIT-compiled ones _[j]
-      --with-pid         folded: the first frame is command-pid
-      --with-tid         folded: the first frame is command-pid/tid
-      --pt               what ran, by time, from Intel PT instead of samples; the default if
-                         there are no samples. firefox, chrome and perfetto have each call;
-                         bolt, profgen and autofdo count all branches
-      --no-inline        the others: leave inlined functions out
-      --binary FILE      bolt, profgen, autofdo: the program or library whose branches are written
-      --form WORD        autofdo: text (default), or extbinary, which clang reads faster; bolt:
-                         branches (default), or samples, for llvm-bolt -data without perf2bolt
-      --names            tables: frames get their functions and lines, if these are found
-      --pt-calls         tables: each call in the Intel PT of a recording is a row of pt_calls
-      --partition LIST   tables: folders below each table: date, or KEY=VALUE such as service=web
-${WEIGHT_HELP}${PROFILE_HELP}
-examples:
-  perfdata export folded perf.data | inferno-flamegraph > flame.svg
-  perfdata export pprof perf.data && go tool pprof -http=: perf.pb.gz
-  perfdata export parquet -o tables --names --partition date,service=web night/*.data
-  perf record -g -o - -- ./program | perfdata export speedscope -o program.speedscope.json -
-
-Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or has no samples;
-2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata export folded perf.data | inferno-flamegraph > flame.svg",
+    "perfdata export pprof perf.data && go tool pprof -http=: perf.pb.gz",
+    "perfdata export parquet -o tables --names --partition date,service=web night/*.data",
+    "perf record -g -o - -- ./program | perfdata export speedscope -o program.speedscope.json -",
+  ],
+  exit: "0 done; 1 the recording is damaged (what can be read is written), or has no samples",
+};
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
@@ -250,7 +230,10 @@ async function writeCalls(
 
 /** The command. */
 export const tool: Command = command({
-  ...{ name: "export", help: HELP, flags: FLAGS, verbs: VERBS },
+  name: "export",
+  help: HELP,
+  flags: FLAGS,
+  verbs: VERBS,
   run,
 });
 

@@ -19,13 +19,9 @@ import { visible } from "@perfdata/format/visible";
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   Complaints,
-  type FlagsOf,
   giveUpWriting,
   InputError,
-  main,
   oneFile,
   openOutput,
   parseNumbers,
@@ -34,47 +30,33 @@ import {
   writeOut,
   writeOutput,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { writePtxedFiles } from "./shared/ptxed.ts";
 
-const HELP = `extract-pt: writes the raw Intel PT data of a perf.data file, a file for each CPU
-
-usage: perfdata extract-pt [flags] [FILE]
-
+const HELP: Help = {
+  about: "writes the raw Intel PT data of a perf.data file, a file for each CPU",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 It writes, for a FILE named perf.data,
   perf.data.cpu0.pt, …   the data of CPU 0, … as the processor wrote it, for libipt and others
   perf.data.tid42.pt, …  the data of thread 42, … if threads were traced instead of CPUs
   perf.data.pt.json      where each piece came from, what was lost, what a decoder needs to know
-
-  -o, --output DIR   write to DIR, which is created if missing (default: the current directory)
-  -o -               write the data of one CPU or thread to standard output, and no file
-      --cpu LIST     only these CPUs: 0,3 or 0-3
-      --tid LIST     only these threads
-      --list         print what there is; write nothing
-      --json         print the content of the .json file instead of a table
-  -f, --force        overwrite files that exist
-      --raw          keep the bytes that snapshots have in common (default: written once)
-      --ptxed        also write what libipt's ptxed and ptdump need: .opts, the options for each
-                     CPU or thread, and .pevent, the sideband of each CPU
-      --symfs DIR    with --ptxed: directory with the files of the recorded machine
-      --all-aux      also extract AUX data other than Intel PT: .bts Intel BTS, .etm CoreSight,
-                     .spe Arm SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown
-      --debug        print the stack trace of an error
-  -h, --help         print this help
-
-examples:
-  perfdata extract-pt perf.data
-  perfdata extract-pt --list --json perf.data | jq '.outputs[].bytes'
-  perfdata extract-pt --cpu 0 -o - perf.data | ptdump -
-  perfdata extract-pt --ptxed perf.data && ptxed $(cat perf.data.cpu0.opts) --pt perf.data.cpu0.pt
-  perf record -e intel_pt//u -o - -- ./program | perfdata extract-pt -o traces -
-
+`,
+  notes: `
 docs/extract-pt.md describes the .json file and how to continue with libipt.
-
-Exit codes: 0 done; 1 there is no such data, or part of it is missing (the rest is written);
-2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata extract-pt perf.data",
+    "perfdata extract-pt --list --json perf.data | jq '.outputs[].bytes'",
+    "perfdata extract-pt --cpu 0 -o - perf.data | ptdump -",
+    "perfdata extract-pt --ptxed perf.data && ptxed $(cat perf.data.cpu0.opts) --pt perf.data.cpu0.pt",
+    "perf record -e intel_pt//u -o - -- ./program | perfdata extract-pt -o traces -",
+  ],
+  exit: "0 done; 1 there is no such data, or part of it is missing (the rest is written)",
+};
 
 /** What the files of each kind of data are called. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -104,22 +86,28 @@ interface Wish {
 }
 
 const FLAGS = {
-  boolean: ["list", "json", "force", "raw", "ptxed", "all-aux"],
-  string: ["output", "cpu", "tid", "symfs"],
-  alias: { o: "output", f: "force" },
+  "-o, --output DIR": `write to DIR, which is created if missing (default: the current directory);
+    - is standard output: the data of one CPU or thread, and no file`,
+  "--cpu LIST": "only these CPUs: 0,3 or 0-3",
+  "--tid LIST": "only these threads",
+  "--list": "print what there is; write nothing",
+  "--json": "print the content of the .json file instead of a table",
+  "-f, --force": "overwrite files that exist",
+  "--raw": "keep the bytes that snapshots have in common (default: written once)",
+  "--ptxed": `also write what libipt's ptxed and ptdump need: .opts, the options for each CPU or
+    thread, and .pevent, the sideband of each CPU`,
+  "--symfs DIR": "with --ptxed: directory with the files of the recorded machine",
+  "--all-aux": `also extract AUX data other than Intel PT: .bts Intel BTS, .etm CoreSight, .spe Arm
+    SPE, .cpumsf s390, .ptt HiSilicon, .dtl PowerPC, .aux unknown`,
 } as const;
 
 function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
   const file = oneFile(operands);
-  if (value.output === "-" && (on.list || on.json)) {
-    throw new UsageError("-o - excludes --list and --json");
+  if (value.output === "-" && (on.list || on.json || on.ptxed)) {
+    throw new UsageError("-o - excludes --list, --json and --ptxed");
   }
   if (value.output === "-" && Deno.stdout.isTerminal()) {
     throw new UsageError("-o - writes binary data, and standard output is a terminal");
-  }
-  if (value.symfs !== undefined && !on.ptxed) throw new UsageError("--symfs needs --ptxed");
-  if (on.ptxed && (on.list || value.output === "-")) {
-    throw new UsageError("--ptxed excludes --list and -o -");
   }
   if (on.ptxed && file === "-") {
     throw new UsageError("--ptxed reads the recording twice, so that it cannot be a pipe");
@@ -463,6 +451,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "extract-pt", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "extract-pt",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "symfs", needs: ["ptxed"] }, { flag: "ptxed", excludes: ["list"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

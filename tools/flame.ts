@@ -2,64 +2,47 @@
 import { flameData } from "@perfdata/export/flame-data";
 import { flamePage } from "@perfdata/export/flame-page";
 import { flameSvg } from "@perfdata/export/flame-svg";
-import {
-  aboutAsync,
-  type Command,
-  command,
-  complain,
-  type FlagsOf,
-  main,
-  oneFile,
-  parseWord,
-  readyOutput,
-  UsageError,
-} from "./shared/cli.ts";
-import {
-  chosenEvent,
-  PROFILE_FLAGS,
-  PROFILE_HELP,
-  readProfile,
-  writeChunks,
-} from "./shared/open_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
+import { aboutAsync, complain, oneFile, parseWord, readyOutput, UsageError } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { FORCE_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { chosenEvent, readProfile, writeChunks } from "./shared/open_profile.ts";
+import { parseWeight } from "./shared/weight.ts";
 
-const HELP = `flame: writes a flame graph of a recording: one HTML file that needs no network
-
-usage: perfdata flame [flags] -o OUTPUT [FILE]
-
+const HELP: Help = {
+  about: "writes a flame graph of a recording: one HTML file that needs no network",
+  usage: ["[flags] -o OUTPUT [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 A directory of tables, as "export parquet" writes, is read like one recording.
 
 It is the page of perfdata view with sums by slices of time in it: search for text or /expression/,
 click to zoom, choose event, processes, threads and a range of time, see functions, callers and the
 timeline; ? lists the keys. docs/flame.md says more.
-
-  -o, --output FILE      where it goes; - is standard output; NAME.svg is a picture
-  -f, --force            overwrite the file if it exists
-      --svg              a picture (SVG) that needs no script
-      --event NAME       picture: the samples of this event (default: that with most)
-      --root WORD        picture: the first row is the process (default), thread or none
-      --color WORD       picture: colors say the object (default) or the kind
-      --icicle           picture: callers above
-      --callers          picture: the sampled functions first, then their callers
-      --width N          picture: its width in pixels (default: 1200)
-      --pt               what ran, by time, from the Intel PT of the recording instead of samples;
-                         the default if there are no samples
-      --no-inline        leave inlined functions out
-${WEIGHT_HELP}${PROFILE_HELP}
-examples:
-  perfdata flame -o flame.html perf.data
-  perfdata flame --svg --time 1s-2s -o second.svg perf.data
-  perf record -g -o - -- ./program | perfdata flame -o flame.html -
-
-Exit codes: 0 done; 1 the recording is damaged (what can be read is drawn), or has no samples;
-2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata flame -o flame.html perf.data",
+    "perfdata flame --svg --time 1s-2s -o second.svg perf.data",
+    "perf record -g -o - -- ./program | perfdata flame -o flame.html -",
+  ],
+  exit: "0 done; 1 the recording is damaged (what can be read is drawn), or has no samples",
+};
 
 const FLAGS = {
-  boolean: ["svg", "icicle", "callers", "no-inline", "force", "pt", ...PROFILE_FLAGS.boolean],
-  string: ["output", "event", "root", "color", "width", "weight", ...PROFILE_FLAGS.string],
-  alias: { o: "output", f: "force" },
+  "-o, --output FILE": "where it goes; - is standard output; NAME.svg is a picture",
+  ...FORCE_FLAG,
+  "--svg": "a picture (SVG) that needs no script",
+  "--event NAME": "picture: the samples of this event (default: that with most)",
+  "--root WORD": "picture: the first row is the process (default), thread or none",
+  "--color WORD": "picture: colors say the object (default) or the kind",
+  "--icicle": "picture: callers above",
+  "--callers": "picture: the sampled functions first, then their callers",
+  "--width N": "picture: its width in pixels (default: 1200)",
+  "--pt": `what ran, by time, from the Intel PT of the recording instead of samples; the default if
+    there are no samples`,
+  "--no-inline": "leave inlined functions out",
+  ...WEIGHT_FLAG,
+  ...PROFILE_FLAGS,
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {

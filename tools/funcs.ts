@@ -26,14 +26,9 @@ import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
-  COLOR_HELP,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   parseNumbers,
   parseWord,
@@ -41,106 +36,63 @@ import {
   UsageError,
   writeOut,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import {
+  COLOR_FLAG,
+  JOBS_FLAG,
+  SAMPLE_FLAGS,
+  STITCH_FLAG,
+  SYMBOL_FLAGS,
+  TEMP_FLAG,
+  VERBOSE_FLAG,
+  WEIGHT_FLAG,
+} from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import {
+  choosesSamples,
+  givenFilters,
+  nameFilters,
+  sampleFilter,
+  splitEvents,
+} from "./shared/sample_flags.ts";
+import { reportTrust, resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
+import { parseWeight, reportSwitches } from "./shared/weight.ts";
 import { isTimeWeight, type ProfileWeight } from "@perfdata/profile/profile";
-import { parseWeight, reportSwitches, WEIGHT_HELP } from "./shared/weight.ts";
 import { writeTable } from "./shared/styled.ts";
 import { complainRounded } from "./shared/periods.ts";
 import { parseLength } from "./shared/time_flag.ts";
 import { tableFolders } from "./shared/table_folders.ts";
 import { whyNoAccesses, whyNoSamples, whyNothing } from "./shared/nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./shared/record_flags.ts";
-import {
-  choosesSamples,
-  givenFilters,
-  nameFilters,
-  SAMPLE_FLAGS,
-  SAMPLE_HELP,
-  sampleFilter,
-  splitEvents,
-} from "./shared/sample_flags.ts";
-import {
-  reportTrust,
-  resolverOf,
-  STITCH_HELP,
-  SYMBOL_FLAGS,
-  SYMBOL_HELP,
-  symbolOptions,
-} from "./shared/symbol_flags.ts";
 
 /** The keys of `--branches`. */
 const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
 /** The keys of `--mem`. */
 const MEM_SORT = "mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked";
 
-/** Keys for the help, in lines of a column; the first one has less room. */
-function keyLines(isOf: (key: SortKey) => boolean, indent = 0): string {
-  const ROOM = 70;
-  const lines: string[] = [];
-  let line = " ".repeat(indent);
-  for (const key of SORT_KEYS.filter(isOf)) {
-    if (line.length + key.length + 1 > ROOM) {
-      lines.push(line);
-      line = "";
-    }
-    line += `${key},`;
-  }
-  return [...lines, line.slice(0, -1)].join(`\n${" ".repeat(25)}`).trimStart();
-}
+/** Keys of a kind. */
+const keysOf = (isOf: (key: SortKey) => boolean): string => SORT_KEYS.filter(isOf).join(",");
 
-const HELP = `funcs: prints the functions of a perf.data file by their share of each event's period
-
-usage: perfdata funcs [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints the functions of a perf.data file by their share of each event's period",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data), or a directory of
 tables (see "perfdata export parquet").
 
 A row has the share, samples, period, command, object and function; with --no-inline the numbers are
 those of perf report --no-children -g none. docs/funcs.md explains the columns.
-
-      --sort KEYS        group rows by these (default: comm,dso,sym); any of
-                         ${keyLines((key) => !areOfBranches([key]) && !areOfMemory([key]))}
-                         or of branches: ${keyLines((key) => areOfBranches([key]), 13)}
-                         or of memory: ${keyLines((key) => areOfMemory([key]), 11)}
-  -b, --branches         count the branches of branch stacks instead of samples, as perf report -b
-                         (default with it: ${BRANCH_SORT})
-      --pt               count all branches of the Intel PT of the recording; the default of -b
-                         if there are no branch stacks
-      --mem              count accesses to memory, each with its weight, as perf mem report (default
-                         with it: ${MEM_SORT})
-      --time-quantum T   the length of a row of --sort time (default: 100ms)
-      --srcline          also group by source file and line: --sort …,srcline
-      --latency          show the share of the latency first, and sort by it: periods divided by the
-                         number of threads that had a CPU, as perf report --latency
-      --parallelism LIST only samples taken while this many threads had a CPU: 1-2,8
-      --children         also count callees, from call chains
-      --no-inline        count a sample for the function that the code was inlined into, which is
-                         quicker; the default with -b and --mem
-      --inline           count it for the function that is inlined at its address (the default)
-      --csv              print all rows as CSV
-      --json             print all rows as lines of JSON
-      --full-names       on a terminal, cut long names at their end instead of shortening them
-      --limit N          print at most N rows of each event
-      --percent-limit P  only rows of at least P percent
-  -g, --call-graph ORDER show the stacks of each row, as perf report -g does: caller (from the start
-                         of the thread, with --children from the function down) or callee (up)
-      --event NAMES      only samples of these events
-${WEIGHT_HELP}      --jobs N           threads that read samples (default: all processors for large files)
-${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
-      --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
-${COLOR_HELP}      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata funcs --limit 20 perf.data
-  perfdata funcs --children --percent-limit 1 perf.data
-  perfdata funcs --sort symbol_from,symbol_to,mispredict perf.data
-  perfdata funcs --mem --limit 20 perf.data
-  perfdata funcs --json perf.data | jq -r 'select(.dso == "libc.so.6") | [.period, .sym] | @tsv'
-  perf record -o - -- ./program | perfdata funcs -
-
-Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata funcs --limit 20 perf.data",
+    "perfdata funcs --children --percent-limit 1 perf.data",
+    "perfdata funcs --sort symbol_from,symbol_to,mispredict perf.data",
+    "perfdata funcs --mem --limit 20 perf.data",
+    `perfdata funcs --json perf.data | jq -r 'select(.dso == "libc.so.6") | [.period, .sym] | @tsv'`,
+    "perf record -o - -- ./program | perfdata funcs -",
+  ],
+  exit: "0 done; 1 the file is damaged (what can be read is counted)",
+};
 
 function sortKeys(keys: readonly string[]): SortKey[] {
   return keys.map((key) => {
@@ -159,39 +111,42 @@ function sortKeys(keys: readonly string[]): SortKey[] {
 const LEAST_CHAIN = 0.005;
 
 const FLAGS = {
-  boolean: [
-    "csv",
-    "json",
-    "srcline",
-    "inline",
-    "no-inline",
-    "children",
-    "latency",
-    "full-names",
-    "verbose",
-    "stitch-lbr",
-    "branches",
-    "pt",
-    "mem",
-    ...SYMBOL_FLAGS.boolean,
-  ],
-  string: [
-    "color",
-    "sort",
-    "limit",
-    "percent-limit",
-    "event",
-    "weight",
-    "jobs",
-    "call-graph",
-    "parallelism",
-    "time-quantum",
-    "temp",
-    ...SAMPLE_FLAGS.string,
-    ...SYMBOL_FLAGS.string,
-  ],
-  repeated: { event: "," },
-  alias: { g: "call-graph", b: "branches" },
+  "--sort KEYS": `group rows by these (default: comm,dso,sym); any of ${
+    keysOf((key) => !areOfBranches([key]) && !areOfMemory([key]))
+  }; or of branches: ${keysOf((key) => areOfBranches([key]))}; or of memory: ${
+    keysOf((key) => areOfMemory([key]))
+  }`,
+  "-b, --branches": `count the branches of branch stacks instead of samples, as perf report -b
+    (default with it: ${BRANCH_SORT})`,
+  "--pt": `count all branches of the Intel PT of the recording; the default of -b if there are no
+    branch stacks`,
+  "--mem": `count accesses to memory, each with its weight, as perf mem report (default with it:
+    ${MEM_SORT})`,
+  "--time-quantum T": "the length of a row of --sort time (default: 100ms)",
+  "--srcline": "also group by source file and line: --sort …,srcline",
+  "--latency": `show the share of the latency first, and sort by it: periods divided by the number
+    of threads that had a CPU, as perf report --latency`,
+  "--parallelism LIST": "only samples taken while this many threads had a CPU: 1-2,8",
+  "--children": "also count callees, from call chains",
+  "--no-inline": `count a sample for the function that the code was inlined into, which is quicker;
+    the default with -b and --mem`,
+  "--inline": "count it for the function that is inlined at its address (the default)",
+  "--csv": "print all rows as CSV",
+  "--json": "print all rows as lines of JSON",
+  "--full-names": "on a terminal, cut long names at their end instead of shortening them",
+  "--limit N": "print at most N rows of each event",
+  "--percent-limit P": "only rows of at least P percent",
+  "-g, --call-graph ORDER": `show the stacks of each row, as perf report -g does: caller (from the
+    start of the thread, with --children from the function down) or callee (up)`,
+  "--event NAMES": "only samples of these events",
+  ...WEIGHT_FLAG,
+  ...JOBS_FLAG,
+  ...SAMPLE_FLAGS,
+  ...SYMBOL_FLAGS,
+  ...STITCH_FLAG,
+  ...VERBOSE_FLAG,
+  ...TEMP_FLAG,
+  ...COLOR_FLAG,
 } as const;
 
 /** The numbers of the events of some names. */
@@ -244,7 +199,6 @@ type Flags = FlagsOf<typeof FLAGS>;
  */
 function questionOf(flags: Flags): Question {
   const { on, value, operands } = flags;
-  if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const asked = (value.sort ?? (on.branches ? BRANCH_SORT : on.mem ? MEM_SORT : "comm,dso,sym"))
     .split(",");
   const sort = sortKeys(asked.filter((key) => key !== "latency"));
@@ -262,9 +216,6 @@ function questionOf(flags: Flags): Question {
     throw new UsageError(`types of data are those that samples accessed: without ${other}`);
   }
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
-  if (on.inline && on["no-inline"]) {
-    throw new UsageError("--inline and --no-inline exclude each other");
-  }
   // perf's name of the column is one of its keys.
   const isLatency = on.latency || asked.includes("latency");
   const parallelism = value.parallelism === undefined
@@ -275,7 +226,6 @@ function questionOf(flags: Flags): Question {
   const order = value["call-graph"] === undefined
     ? undefined
     : parseWord("call-graph", value["call-graph"], ["caller", "callee"] as const);
-  if (order !== undefined && on.csv) throw new UsageError("--csv has no column for --call-graph");
   const weight = parseWeight(value.weight);
   const isTime = isTimeWeight(weight);
   if ((branches || memory) && (weight !== "period" || on.children || order !== undefined)) {
@@ -631,6 +581,16 @@ async function run(flags: Flags): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "funcs", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "funcs",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "json", excludes: ["csv"] }, { flag: "inline", excludes: ["no-inline"] }, {
+    flag: "csv",
+    excludes: ["call-graph"],
+    why: "it has no column for stacks",
+  }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

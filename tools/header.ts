@@ -3,39 +3,28 @@ import { headerLines } from "@perfdata/dump";
 import { encodeText } from "@perfdata/format/text";
 import { PerfDataReader, visible } from "@perfdata/format";
 import { headerFile, openSource } from "@perfdata/format/file-source";
-import {
-  about,
-  aboutAsync,
-  type Command,
-  command,
-  Complaints,
-  type FlagsOf,
-  main,
-  oneFile,
-  writeOut,
-} from "./shared/cli.ts";
+import { about, aboutAsync, Complaints, oneFile, writeOut } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 
-const HELP =
-  `header: prints what a perf.data file says about itself and the machine that recorded it
-
-usage: perfdata header [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints what a perf.data file says about itself and the machine that recorded it",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 The output is that of perf report --header-only -I, followed by what perf 6.1 omits.
+`,
+  examples: [
+    "perfdata header perf.data",
+    "perfdata header --perf perf.data | grep cmdline",
+  ],
+  exit: "0 done; 1 the file is damaged (what can be read is printed)",
+};
 
-      --perf         print only what perf 6.1 prints
-      --debug        print the stack trace of an error
-  -h, --help         print this help
-
-examples:
-  perfdata header perf.data
-  perfdata header --perf perf.data | grep cmdline
-
-Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong usage.
-`;
-
-const FLAGS = { boolean: ["perf"], string: [] } as const;
+const FLAGS = {
+  "--perf": "print only what perf 6.1 prints",
+} as const;
 
 async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const file = oneFile(operands);

@@ -7,62 +7,48 @@ import {
   about,
   aboutAsync,
   colorMode,
-  type Command,
-  command,
   complain,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   parseWord,
   progressOf,
   writeOut,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { whyNothing } from "./shared/nothing.ts";
 import { given, parseOffset } from "./shared/record_flags.ts";
 import { parseTypes } from "./shared/type_flag.ts";
 
-const HELP = `hex: prints every byte of a perf.data file with the field that it belongs to
-
-usage: perfdata hex [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints every byte of a perf.data file with the field that it belongs to",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 Lines that begin with !! say what is wrong with the bytes below them.
-
-      --at OFFSET    only the line with this byte, marked, and those around it
-      --context N    number of lines before and after it (default: 8)
-      --section NAME only header, attrs, ids, data, features or aux
-      --record N     only the record with this number, counted from 0
-      --type LIST    only records of these types: SAMPLE,MMAP2
-      --inflate      list the records in COMPRESSED ones below them
-      --json         print one JSON object per run of bytes
-      --color WHEN   color fields: auto, on a terminal (default), always, never
-      --debug        print the stack trace of an error
-  -h, --help         print this help
-
-examples:
-  perfdata hex perf.data | less
-  perfdata hex --at 0x1a40 perf.data
-  perfdata hex --section header --json perf.data | jq -r '.field + " " + .value'
-
-Exit codes: 0 done; 1 the file is damaged (its lines begin with !!), cannot be read, or has no such
-byte; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata hex perf.data | less",
+    "perfdata hex --at 0x1a40 perf.data",
+    `perfdata hex --section header --json perf.data | jq -r '.field + " " + .value'`,
+  ],
+  exit: `0 done; 1 the file is damaged (its lines begin with !!), cannot be read, or has no such
+    byte`,
+};
 
 /** Text that is written at once. */
 const BLOCK = 1 << 16;
 
 const FLAGS = {
-  boolean: ["inflate", "json"],
-  string: [
-    "color",
-    "at",
-    "context",
-    "section",
-    "record",
-    "type",
-  ],
+  "--at OFFSET": "only the line with this byte, marked, and those around it",
+  "--context N": "number of lines before and after it (default: 8)",
+  "--section NAME": "only header, attrs, ids, data, features or aux",
+  "--record N": "only the record with this number, counted from 0",
+  "--type LIST": "only records of these types: SAMPLE,MMAP2",
+  "--inflate": "list the records in COMPRESSED ones below them",
+  "--json": "print one JSON object per run of bytes",
+  "--color WHEN": "color fields: auto, on a terminal (default), always, never",
 } as const;
 
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {

@@ -5,44 +5,34 @@ import { adviceOf } from "@perfdata/report/advice";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoLines } from "@perfdata/report/info-text";
 import { snakeKeys } from "@perfdata/report/json-line";
-import {
-  aboutAsync,
-  type Command,
-  command,
-  Complaints,
-  type FlagsOf,
-  main,
-  oneFile,
-  Progress,
-  writeLines,
-  writeOut,
-} from "./shared/cli.ts";
+import { aboutAsync, Complaints, oneFile, Progress, writeLines, writeOut } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { JOBS_FLAG, TEMP_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { complainRounded } from "./shared/periods.ts";
 import { sampleJobs } from "./shared/record_flags.ts";
 
-const HELP = `info: prints a summary of a recording
-
-usage: perfdata info [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints a summary of a recording",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 Prints who recorded what, when and how; how many samples there are and how many were lost; what
 stacks and symbols will be like; what is damaged; and which command to run next.
+`,
+  examples: [
+    "perfdata info perf.data",
+    "perfdata info --json perf.data | jq .events",
+  ],
+  exit: "0 done; 1 the recording is damaged (what can be read is counted)",
+};
 
-      --json             print one JSON object; docs/info.md describes its members
-      --jobs N           threads that read samples (default: all processors for large files)
-      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata info perf.data
-  perfdata info --json perf.data | jq .events
-
-Exit codes: 0 done; 1 the recording is damaged (what can be read is counted); 2 wrong usage.
-`;
-
-const FLAGS = { boolean: ["json"], string: ["jobs", "temp"] } as const;
+const FLAGS = {
+  "--json": "print one JSON object; docs/info.md describes its members",
+  ...JOBS_FLAG,
+  ...TEMP_FLAG,
+} as const;
 
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);

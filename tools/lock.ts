@@ -10,69 +10,54 @@ import { runEngine } from "@perfdata/session/engine";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
-  COLOR_HELP,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   Progress,
-  UsageError,
   writeOut,
 } from "./shared/cli.ts";
-import { whyNothing } from "./shared/nothing.ts";
-import { parseCount } from "./shared/record_flags.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { COLOR_FLAG, NUMBER_FLAGS, SYMBOL_FLAGS, VERBOSE_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import {
   choosesSamples,
   givenFilters,
   nameFilters,
-  NUMBER_FLAGS,
-  NUMBER_HELP,
   sampleFilter,
   type SampleFlags,
 } from "./shared/sample_flags.ts";
+import { reportTrust, resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
+import { whyNothing } from "./shared/nothing.ts";
+import { parseCount } from "./shared/record_flags.ts";
 import { featuresFirst } from "./shared/spool.ts";
 import { writeTable } from "./shared/styled.ts";
-import {
-  reportTrust,
-  resolverOf,
-  SYMBOL_FLAGS,
-  SYMBOL_HELP,
-  symbolOptions,
-} from "./shared/symbol_flags.ts";
 
-const HELP = `lock: prints who waited for locks of the kernel, and how long
-
-usage: perfdata lock [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints who waited for locks of the kernel, and how long",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data), recorded with
 perf lock record, or with perf record -g -a -e lock:contention_begin,lock:contention_end.
 A row is a caller, as in perf lock contention; the longest total waits come first.
-
-      --threads          rows of threads instead of callers
-      --folded           folded stacks, outermost function first, the kind of the lock last, in us
-      --limit N          print at most N rows
-      --json             print a line of JSON for each row, times in ns
-${NUMBER_HELP}${SYMBOL_HELP}\
-      --verbose          say which addresses have no function, and which files were not used
-${COLOR_HELP}      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata lock perf.data
-  perfdata lock --threads --json perf.data | jq .max
-  perfdata lock --folded perf.data | inferno-flamegraph >locks.svg
-
-Exit codes: 0 done; 1 the file is damaged, or has no such events; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata lock perf.data",
+    "perfdata lock --threads --json perf.data | jq .max",
+    "perfdata lock --folded perf.data | inferno-flamegraph >locks.svg",
+  ],
+  exit: "0 done; 1 the file is damaged, or has no such events",
+};
 
 const FLAGS = {
-  boolean: ["json", "threads", "folded", "verbose", ...SYMBOL_FLAGS.boolean],
-  string: ["color", "limit", ...NUMBER_FLAGS, ...SYMBOL_FLAGS.string],
-  alias: {},
+  "--threads": "rows of threads instead of callers",
+  "--folded": "folded stacks, outermost function first, the kind of the lock last, in us",
+  "--limit N": "print at most N rows",
+  "--json": "print a line of JSON for each row, times in ns",
+  ...NUMBER_FLAGS,
+  ...SYMBOL_FLAGS,
+  ...VERBOSE_FLAG,
+  ...COLOR_FLAG,
 } as const;
 
 type LockFlags = FlagsOf<typeof FLAGS>;
@@ -144,9 +129,6 @@ function reportMissing(name: string, locks: LockContention): void {
 
 async function run(flags: LockFlags): Promise<number> {
   const { on, value, operands } = flags;
-  if (on.folded && (on.json || on.threads)) {
-    throw new UsageError(`--folded and --${on.json ? "json" : "threads"} exclude each other`);
-  }
   const limit = parseCount("limit", value.limit) ?? Infinity;
   const chosen = filtersOf(flags);
   const name = oneFile(operands);
@@ -200,6 +182,12 @@ async function run(flags: LockFlags): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "lock", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "lock",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "folded", excludes: ["json", "threads"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

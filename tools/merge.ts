@@ -5,47 +5,40 @@ import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import {
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
-  main,
   parseWord,
   Progress,
   UsageError,
   writeLine,
 } from "./shared/cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./shared/edited_file.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { rereadable, writeRecording } from "./shared/edited_file.ts";
+import { OUTPUT_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 
-const HELP = `merge: several recordings become one
-
-usage: perfdata merge [flags] -o OUTPUT FILE...
-
+const HELP: Help = {
+  about: "several recordings become one",
+  usage: ["[flags] -o OUTPUT FILE..."],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe, which goes through a temporary file.
 
 Events with the same attr become one. Process ids of the n-th host are n * 4194304 higher, so that
 processes of different hosts stay apart; the upper 32 bits of each event id are the number of the
 file of a sample. docs/merge.md says what is joined and what is lost.
-
-      --time HOW         wall: align by time of day (CLOCK_DATA), the default for several hosts;
-                         start: all begin at the same time; keep: as recorded
-      --json             print the report as one JSON object
-${OUTPUT_HELP}\
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata merge host1.data host2.data -o all.data
-  perfdata merge host*.data -o - | perfdata funcs -
-
-Exit codes: 0 done; 1 a recording is damaged (what can be read is merged); 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata merge host1.data host2.data -o all.data",
+    "perfdata merge host*.data -o - | perfdata funcs -",
+  ],
+  exit: "0 done; 1 a recording is damaged (what can be read is merged)",
+};
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, "json"],
-  string: [...OUTPUT_FLAGS.string, "time"],
-  alias: OUTPUT_FLAGS.alias,
+  "--time HOW": `wall: align by time of day (CLOCK_DATA), the default for several hosts; start: all
+    begin at the same time; keep: as recorded`,
+  "--json": "print the report as one JSON object",
+  ...OUTPUT_FLAGS,
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {

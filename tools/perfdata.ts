@@ -4,7 +4,9 @@
  * A new command is a file `tools/NAME.ts` that exports `tool`, an entry in {@link COMMANDS}, a task of
  * the same name in `deno.json`, and `docs/NAME.md`.
  */
-import { type Command, complain, listed, main, UsageError, writeOut } from "./shared/cli.ts";
+import { complain, listed, UsageError, writeOut } from "./shared/cli.ts";
+import { type Command, main } from "./shared/command.ts";
+import { type Described, helpText } from "./shared/flag_table.ts";
 
 /** What a command may do besides reading files. The others of `perfdata`'s permissions are given up. */
 export type Need =
@@ -218,29 +220,38 @@ const OWN = [
 /** All entries, without their groups. */
 export const entries: readonly Entry[] = [...COMMANDS.values()].flat();
 
-function overview(): string {
+/** Flags of `perfdata` without a command. */
+const FLAGS = {
+  "-h, --help": "print this help",
+  "--version": "print the version",
+} as const;
+
+/** The help of `perfdata` without a command. */
+function overview(): Described {
   const lines = (group: readonly { readonly name: string; readonly about: string }[]): string =>
-    group.map(({ name, about }) => `  ${name.padEnd(12)}${about}\n`).join("");
-  const groups = [...COMMANDS].map(([title, group]) => `${title}:\n${lines(group)}`);
-  return `perfdata: reads, writes and explains Linux perf.data files
-
-usage: perfdata COMMAND [flags] [FILE]
-
+    group.map(({ name, about }) => `  ${name.padEnd(12)}${about}`).join("\n");
+  const groups = [...COMMANDS, ["Others", OWN] as const].map(([title, group]) =>
+    `${title}:\n${lines(group)}`
+  );
+  return {
+    name: "perfdata",
+    flags: FLAGS,
+    help: {
+      about: "reads, writes and explains Linux perf.data files",
+      usage: ["COMMAND [flags] [FILE]"],
+      text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
-${groups.join("\n")}
-Others:
-${lines(OWN)}
-  -h, --help        print this help
-      --version     print the version
-
-examples:
-  perfdata header perf.data
-  perfdata funcs --limit 20 perf.data
-  perf record -o - -- ./program | perfdata records - | jq .type
-
-Exit codes: 0 done; 1 the input is damaged or missing; 2 wrong usage.
-`;
+${groups.join("\n\n")}
+`,
+      examples: [
+        "perfdata header perf.data",
+        "perfdata funcs --limit 20 perf.data",
+        "perf record -o - -- ./program | perfdata records - | jq .type",
+      ],
+      exit: "0 done; 1 the input is damaged or missing",
+    },
+  };
 }
 
 /** Finds a command by its name. */
@@ -258,7 +269,7 @@ async function help(args: readonly string[]): Promise<number> {
   const [name, more] = args.filter((arg) => !arg.startsWith("-"));
   if (more !== undefined) throw new UsageError("help takes the name of one command");
   const isOwn = name === undefined || OWN.some((entry) => entry.name === name);
-  writeOut(isOwn ? overview() : (await entryOf(name).load()).tool.help);
+  writeOut(helpText(isOwn ? overview() : (await entryOf(name).load()).tool));
   return 0;
 }
 
@@ -279,10 +290,8 @@ async function man(args: readonly string[]): Promise<number> {
   const [name, more] = args;
   if (more !== undefined) throw new UsageError("man takes the name of one command");
   const { manPage } = await import("./shared/man.ts");
-  const help = name === undefined ? overview() : (await entryOf(name).load()).tool.help;
   writeOut(manPage({
-    name: name === undefined ? "perfdata" : `perfdata-${name}`,
-    help,
+    ...(name === undefined ? overview() : (await entryOf(name).load()).tool),
     version: await versionText(),
     seeAlso: name === undefined
       ? [...entries.map(({ name }) => `perfdata-${name}`), "perf"]
@@ -356,7 +365,7 @@ function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
 async function run([name, ...args]: readonly string[]): Promise<number> {
   switch (name) {
     case undefined:
-      for (const line of overview().trimEnd().split("\n")) complain(line, true);
+      for (const line of helpText(overview()).trimEnd().split("\n")) complain(line, true);
       return 2;
     case "help":
     case "--help":

@@ -17,19 +17,17 @@ import {
 import type { JoinedPtCalls, PtWorkers } from "@perfdata/pt/parallel";
 import {
   aboutAsync,
-  COLOR_HELP,
-  type Command,
-  command,
   complain,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   parseNumbers,
   Progress,
-  UsageError,
   writeOut,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { COLOR_FLAG, SYMBOL_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { resolverOf } from "./shared/symbol_flags.ts";
 import { writeTable } from "./shared/styled.ts";
 import { markedName } from "@perfdata/profile/profile";
 import { whyNothing } from "./shared/nothing.ts";
@@ -45,94 +43,59 @@ import {
 } from "./shared/pt_input.ts";
 import { ofCpus, type PtAbout, ptJobs, ptRows, ptWorkers } from "./shared/pt_workers.ts";
 import { EventTimes, partOf, partWish, snapshotsText } from "./shared/pt_window.ts";
-import { resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
-const HELP = `pt: prints what ran, from the Intel PT data of a perf.data file
-
-usage: perfdata pt [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints what ran, from the Intel PT data of a perf.data file",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe, which is held in memory or, with --temp DIR,
 in a file there (default: perf.data).
 
 Without a flag: functions with the time spent in them, their calls and instructions. The code is
 read from the files that were mapped, if their build ids are those of the recording.
-
-      --calls            all calls, with depth, duration and thread
-      --branches         all branches that were taken
-      --insns            all instructions, with their text
-      --events           power, PTWRITE, interrupts and other events of the trace
-      --errors           errors of the decoder, with their reasons
-      --packets          from packets alone, without code: time by thread and object, and the
-                         addresses in packets; with --branches and --events, each of them. The
-                         default if there is no code at all
-      --latency NAME     how long calls of a function took: a histogram, and the slowest
-      --source           with --insns, source file and line
-      --function NAMES   only these functions: a,b; with --calls, and what they call
-      --tid LIST         only these threads: 12 or 12,14-16
-      --cpu LIST         only the buffers of these CPUs
-      --time RANGE       only this time: 12.5,13 in seconds of the recording's clock, 1.5s-2s
-                         after the start of the trace, or 10%-20% of it
-      --last LENGTH      only the last of the trace: 10ms, 1.5s; the rest is not decoded
-      --around WHAT[±LENGTH]
-                         only 5ms (or LENGTH) before and after a time (12.5, or 1.5s after the
-                         start), the last sample of an event (sched:sched_process_exit±1ms), or
-                         a snapshot (snapshot:2)
-      --limit N          at most N rows of the table of functions
-      --jobs N           threads that decode (default: all processors for large traces)
-      --image FILE[@ADDR]
-                         code at an address: memory in FILE from ADDR on, or an ELF file with its
-                         segments (a core file, kcore; ADDR is added). Several: separated by commas
-      --guest-image FILE[@ADDR]
-                         the same for the guest of a virtual machine: its kcore, or its vmlinux
-      --json             lines of JSON
-${SYMBOL_HELP}\
-      --temp DIR         hold a pipe in a file there instead of in memory
-${COLOR_HELP}      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata pt perf.data
-  perfdata pt --calls --function main perf.data | less
-  perfdata pt --latency malloc perf.data
-  perfdata pt --insns --tid 4711 --time 12.5,12.6 perf.data
-  perfdata pt --packets perf.data
-  perfdata pt --calls --last 10ms perf.data
-  perfdata flame --pt -o flame.html perf.data
-  perfdata export --pt firefox perf.data
-  perfdata pt --calls --json perf.data | jq 'select(.duration > 1e6)'
-
-Exit codes: 0 done; 1 there is no Intel PT, or a part was not decoded (the rest is printed); 2 wrong
-usage.
-`;
+`,
+  examples: [
+    "perfdata pt perf.data",
+    "perfdata pt --calls --function main perf.data | less",
+    "perfdata pt --latency malloc perf.data",
+    "perfdata pt --insns --tid 4711 --time 12.5,12.6 perf.data",
+    "perfdata pt --packets perf.data",
+    "perfdata pt --calls --last 10ms perf.data",
+    "perfdata flame --pt -o flame.html perf.data",
+    "perfdata export --pt firefox perf.data",
+    "perfdata pt --calls --json perf.data | jq 'select(.duration > 1e6)'",
+  ],
+  exit: "0 done; 1 there is no Intel PT, or a part was not decoded (the rest is printed)",
+};
 
 const FLAGS = {
-  boolean: [
-    "calls",
-    "branches",
-    "insns",
-    "events",
-    "errors",
-    "packets",
-    "source",
-    "json",
-    ...SYMBOL_FLAGS.boolean,
-  ],
-  string: [
-    "color",
-    "latency",
-    "temp",
-    "function",
-    "tid",
-    "cpu",
-    "time",
-    "last",
-    "around",
-    "limit",
-    "jobs",
-    "image",
-    "guest-image",
-    ...SYMBOL_FLAGS.string,
-  ],
+  "--calls": "all calls, with depth, duration and thread",
+  "--branches": "all branches that were taken",
+  "--insns": "all instructions, with their text",
+  "--events": "power, PTWRITE, interrupts and other events of the trace",
+  "--errors": "errors of the decoder, with their reasons",
+  "--packets": `from packets alone, without code: time by thread and object, and the addresses in
+    packets; with --branches and --events, each of them. The default if there is no code at all`,
+  "--latency NAME": "how long calls of a function took: a histogram, and the slowest",
+  "--source": "with --insns, source file and line",
+  "--function NAMES": "only these functions: a,b; with --calls, and what they call",
+  "--tid LIST": "only these threads: 12 or 12,14-16",
+  "--cpu LIST": "only the buffers of these CPUs",
+  "--time RANGE": `only this time: 12.5,13 in seconds of the recording's clock, 1.5s-2s after the
+    start of the trace, or 10%-20% of it`,
+  "--last LENGTH": "only the last of the trace: 10ms, 1.5s; the rest is not decoded",
+  "--around WHAT[±LENGTH]": `only 5ms (or LENGTH) before and after a time (12.5, or 1.5s after the
+    start), the last sample of an event (sched:sched_process_exit±1ms), or a snapshot (snapshot:2)`,
+  "--limit N": "at most N rows of the table of functions",
+  "--jobs N": "threads that decode (default: all processors for large traces)",
+  "--image FILE[@ADDR]": `code at an address: memory in FILE from ADDR on, or an ELF file with its
+    segments (a core file, kcore; ADDR is added). Several: separated by commas`,
+  "--guest-image FILE[@ADDR]": `the same for the guest of a virtual machine: its kcore, or its
+    vmlinux`,
+  "--json": "lines of JSON",
+  ...SYMBOL_FLAGS,
+  "--temp DIR": "hold a pipe in a file there instead of in memory",
+  ...COLOR_FLAG,
 } as const;
 
 /** Bits of an event's `config`: that of the trace, and with it that of its branches. */
@@ -218,25 +181,10 @@ function questionOf(flags: PtFlags): Question {
   const modes = (["calls", "branches", "insns", "events", "errors"] as const)
     .filter((mode) => on[mode]);
   const lists = modes.filter((mode) => mode !== "calls");
-  if (on.calls && (lists.length > 0 || value.latency !== undefined)) {
-    throw new UsageError("--calls goes with none of --branches, --insns, --events, --latency");
-  }
-  if (value.latency !== undefined && (lists.length > 0 || value.function !== undefined)) {
-    throw new UsageError("--latency NAME goes with no list and without --function");
-  }
-  if (on.packets) {
-    const others = (["calls", "insns", "errors"] as const).find((mode) => on[mode]) ??
-      (["latency", "function"] as const).find((flag) => value[flag] !== undefined);
-    if (others !== undefined) throw new UsageError(`--packets: --${others} needs code`);
-  }
-  if (on.source && !on.insns) throw new UsageError("--source is for --insns");
   const wish = partWish(value);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
   const limit = parseCount("limit", value.limit);
-  if (value.limit !== undefined && (modes.length > 0 || value.latency !== undefined)) {
-    throw new UsageError("--limit is for the table of functions alone");
-  }
   const jobs = parseJobs(value.jobs);
   const filter = value.function === undefined ? undefined : new Set(value.function.split(","));
   return { flags, name: oneFile(operands), lists, wish, tids, cpus, limit, jobs, filter };
@@ -495,6 +443,29 @@ async function run(flags: PtFlags): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "pt", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "pt",
+  help: HELP,
+  flags: FLAGS,
+  repeated: { image: ",", "guest-image": "," },
+  rules: [
+    { flag: "calls", excludes: ["branches", "insns", "events", "errors", "latency"] },
+    { flag: "latency", excludes: ["branches", "insns", "events", "errors", "function"] },
+    {
+      flag: "packets",
+      excludes: ["calls", "insns", "errors", "latency", "function"],
+      why: "packets alone have no code",
+    },
+    { flag: "source", needs: ["insns"] },
+    {
+      flag: "limit",
+      excludes: ["calls", "branches", "insns", "events", "errors", "latency"],
+      why: "it is for the table of functions",
+    },
+    { flag: "time", excludes: ["last", "around"] },
+    { flag: "last", excludes: ["around"] },
+  ],
+  run,
+});
 
 if (import.meta.main) await main(tool);

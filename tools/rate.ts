@@ -14,63 +14,49 @@ import { RatePlot } from "@perfdata/report/rate-plot";
 import {
   about,
   aboutAsync,
-  COLOR_HELP,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
   giveUpWriting,
-  main,
   oneFile,
   openOutput,
   parseWord,
   Progress,
-  UsageError,
   writeOut,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import {
+  COLOR_FLAG,
+  FORCE_FLAG,
+  SAMPLE_FLAGS,
+  SYMBOL_FLAGS,
+  TEMP_FLAG,
+} from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { choosesSamples, givenFilters, nameFilters } from "./shared/sample_flags.ts";
 import { writeRow } from "./shared/styled.ts";
 import { complainRounded } from "./shared/periods.ts";
 import { csvText } from "./shared/csv.ts";
 import { whyNoSamples, whyNothing } from "./shared/nothing.ts";
-import {
-  choosesSamples,
-  givenFilters,
-  nameFilters,
-  SAMPLE_FLAGS,
-  SAMPLE_HELP,
-} from "./shared/sample_flags.ts";
-import { SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
-const HELP = `rate: prints how fast the events of a perf.data file occurred and were sampled
-
-usage: perfdata rate [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints how fast the events of a perf.data file occurred and were sampled",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 For each event and CPU: how fast it occurred (λ = Δcount/Δt of successive samples), how often it
 was sampled (λ/P) compared with what was requested, and when the period had settled. Counts are
 READ values if the samples have them (perf record -e '{…}:S', or --sample-read), and otherwise
 sums of periods.
-
-      --by cpu|thread    a counter is for a CPU or a thread (default: as the file says)
-      --json             print a line of JSON per pair of samples, throttling and loss, then totals
-      --csv              print a row of CSV per pair of samples
-      --svg FILE         also draw the period and the sampling frequency over time
-  -f, --force            overwrite the file if it exists
-${SAMPLE_HELP}${SYMBOL_HELP}\
-      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
-${COLOR_HELP}      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata rate perf.data
-  perfdata rate --svg rate.svg perf.data
-  perfdata rate --comm nginx --time 10s-20s perf.data
-  perfdata rate --json perf.data | jq 'select(.type == "counter")'
-
-Exit codes: 0 done; 1 the file is damaged (what can be read is counted); 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata rate perf.data",
+    "perfdata rate --svg rate.svg perf.data",
+    "perfdata rate --comm nginx --time 10s-20s perf.data",
+    `perfdata rate --json perf.data | jq 'select(.type == "counter")'`,
+  ],
+  exit: "0 done; 1 the file is damaged (what can be read is counted)",
+};
 
 /** Lines that are gathered before they are written. */
 const BLOCK = 4096;
@@ -106,14 +92,19 @@ class Output {
 }
 
 const FLAGS = {
-  boolean: ["json", "csv", "force", ...SYMBOL_FLAGS.boolean],
-  string: ["color", "by", "svg", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
-  alias: { f: "force" },
+  "--by cpu|thread": "a counter is for a CPU or a thread (default: as the file says)",
+  "--json": "print a line of JSON per pair of samples, throttling and loss, then totals",
+  "--csv": "print a row of CSV per pair of samples",
+  "--svg FILE": "also draw the period and the sampling frequency over time",
+  ...FORCE_FLAG,
+  ...SAMPLE_FLAGS,
+  ...SYMBOL_FLAGS,
+  ...TEMP_FLAG,
+  ...COLOR_FLAG,
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
-  if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const by = parseWord("by", value.by, ["cpu", "thread"]);
   const named = nameFilters(flags);
   const isChosen = choosesSamples(flags);
@@ -189,6 +180,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "rate", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "rate",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "json", excludes: ["csv"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

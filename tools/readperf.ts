@@ -11,35 +11,27 @@ import { runEngine } from "@perfdata/session/engine";
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
-  main,
   oneFile,
   openOutput,
   Progress,
   UsageError,
   writeLines,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { SAMPLE_FLAGS, SYMBOL_FLAGS, TEMP_FLAG, VERBOSE_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { choosesSamples, givenFilters, nameFilters } from "./shared/sample_flags.ts";
+import { reportTrust, resolverOf } from "./shared/symbol_flags.ts";
 import { complainRounded } from "./shared/periods.ts";
 import { csvText } from "./shared/csv.ts";
 import { whyNothing } from "./shared/nothing.ts";
-import {
-  choosesSamples,
-  givenFilters,
-  nameFilters,
-  SAMPLE_FLAGS,
-  SAMPLE_HELP,
-} from "./shared/sample_flags.ts";
-import { reportTrust, resolverOf, SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
-const HELP =
-  `readperf: summarizes a perf.data file, and writes its records, processes and functions as CSV
-
-usage: perfdata readperf [flags] [FILE]
-
+const HELP: Help = {
+  about: "summarizes a perf.data file, and writes its records, processes and functions as CSV",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
   stat.csv       records by type: type, count, bytes
@@ -49,21 +41,13 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 Times are in ns. If there are several events, processes.csv and results.csv have a row for each of
 them, and a column that names it.
-
-  -o, --output DIR       write to DIR, which is created if missing (default: the current directory)
-  -f, --force            overwrite files that exist
-${SAMPLE_HELP}${SYMBOL_HELP}\
-      --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata readperf -o csv perf.data
-  perf record -o - -- ./program | perfdata readperf -
-
-Exit codes: 0 done; 1 the file is damaged (what can be read is written); 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata readperf -o csv perf.data",
+    "perf record -o - -- ./program | perfdata readperf -",
+  ],
+  exit: "0 done; 1 the file is damaged (what can be read is written)",
+};
 
 /** Rows that are written at once. */
 const BLOCK = 1024;
@@ -158,9 +142,12 @@ function* overviewLines(
 }
 
 const FLAGS = {
-  boolean: ["force", "verbose", ...SYMBOL_FLAGS.boolean],
-  string: ["output", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
-  alias: { o: "output", f: "force" },
+  "-o, --output DIR": "write to DIR, which is created if missing (default: the current directory)",
+  "-f, --force": "overwrite files that exist",
+  ...SAMPLE_FLAGS,
+  ...SYMBOL_FLAGS,
+  ...VERBOSE_FLAG,
+  ...TEMP_FLAG,
 } as const;
 
 /** Adds the columns of rows by event, if there are several. */

@@ -6,105 +6,74 @@ import { bundledSymbols, isRecording, reportUnnamed } from "./shared/bundle_flag
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
-  main,
   oneFile,
   parseWord,
   progressOf,
   UsageError,
 } from "./shared/cli.ts";
-import { whyNothing } from "./shared/nothing.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { SYMBOL_FILE_FLAGS, TEMP_FLAG } from "./shared/flag_sets.ts";
+import { flagRows, type FlagsOf, type Help } from "./shared/flag_table.ts";
 import {
   choosesSamples,
   givenFilters,
   nameFilters,
   parseNames,
-  SAMPLE_FLAGS,
   sampleFilter,
 } from "./shared/sample_flags.ts";
+import { whyNothing } from "./shared/nothing.ts";
 import { given, parseCount, parseJobs, parseOffset, textJobs } from "./shared/record_flags.ts";
 import { parseTypes } from "./shared/type_flag.ts";
-import { SYMBOL_FLAGS } from "./shared/symbol_flags.ts";
 
-const HELP =
-  `records: prints the records of a perf.data file in file order, one JSON object per line
-
-usage: perfdata records [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints the records of a perf.data file in file order, one JSON object per line",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 docs/records.md describes the objects.
-
-      --type LIST    only records of these types: SAMPLE,MMAP2
-      --cpu LIST     only records of these CPUs: 0,3 or 0-3
-      --pid LIST     only records of these processes
-      --tid LIST     only records of these threads
-      --time RANGE   only records of this time: 1.5s-2s or 500ms- after the first sample, 10%-20% of
-                     the recording, or 12.5,13 in seconds of its clock
-      --event NAMES  only samples of these events: a,b or /expression/
-      --comm NAMES   only samples of these commands; implies --order time
-      --dso NAMES    only samples in these objects; implies --order time
-      --symbol NAMES  only samples in these functions, which are looked up as with --symbols
-      --from OFFSET  only records from this file offset on
-      --limit N      print at most N records
-      --order ORDER  file (default), as they are in the file, or time, as perf delivers them;
-                     samples then have the name of their thread
-      --csv          print CSV instead
-      --u64 FORM     string: print 64-bit integers other than addresses in quotes, for consumers
-                     that lose digits of large numbers (default: number)
-      --symbols [FILE]  add function names, from this machine or from a bundle that
-                     "perfdata symbols bundle" made; implies --order time
-      --inline       add inlined functions, from the files of this machine
-      --srcline      add source lines, from the files of this machine
-      --symfs DIR    search the files of the recorded machine in DIR, by path and by build id
-      --vmlinux FILE the kernel's ELF file
-      --kallsyms FILE  a copy of /proc/kallsyms
-      --guest-vmlinux FILE  the ELF file of the kernel of guests (perf kvm record)
-      --guest-kallsyms FILE  a copy of /proc/kallsyms of the guest
-      --guestmount DIR  a folder with the root of each guest, by the process id of its hypervisor
-      --no-demangle  leave C++ and Rust names mangled
-      --unwind       callchain is the whole stack: unwound from the copy that
-                     perf record --call-graph dwarf makes, joined from branch records (lbr) or
-                     later records; implies --order time
-      --stitch-lbr   with --unwind: as perf report --stitch-lbr
-      --no-inflate   print COMPRESSED records as they are, not the records in them
-      --jobs N       number of threads (default: one a processor, 8 at most, for files of 256 MB or
-                     more); --limit, --symbols, --symbol, --unwind and pipes use one
-      --temp DIR     sort data that does not fit into memory in a file there (for a pipe)
-      --debug        print the stack trace of an error
-  -h, --help         print this help
-
-examples:
-  perfdata records --type SAMPLE perf.data | jq -r .ip | sort | uniq -c | sort -rn | head
-  perfdata records --comm nginx --time 10s-12s perf.data | jq -r .cpu | sort -n | uniq -c
-  perfdata records --type SAMPLE --symbols --unwind perf.data | jq .callchain_symbols
-  perf record -o - -- ./program | perfdata records --csv - > records.csv
-
-Exit codes: 0 done; 1 the file is damaged (what can be read is printed); 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata records --type SAMPLE perf.data | jq -r .ip | sort | uniq -c | sort -rn | head",
+    "perfdata records --comm nginx --time 10s-12s perf.data | jq -r .cpu | sort -n | uniq -c",
+    "perfdata records --type SAMPLE --symbols --unwind perf.data | jq .callchain_symbols",
+    "perf record -o - -- ./program | perfdata records --csv - > records.csv",
+  ],
+  exit: "0 done; 1 the file is damaged (what can be read is printed)",
+};
 
 const FLAGS = {
-  boolean: ["csv", "no-inflate", "no-demangle", "inline", "srcline", "unwind", "stitch-lbr"],
-  string: [
-    ...[
-      "type",
-      "from",
-      "limit",
-      "jobs",
-      "order",
-      "u64",
-      ...SYMBOL_FLAGS.string,
-      "temp",
-      "event",
-      ...SAMPLE_FLAGS.string,
-    ] as const,
-  ],
-  optional: ["symbols"],
-  repeated: { event: "," },
+  "--type LIST": "only records of these types: SAMPLE,MMAP2",
+  "--cpu LIST": "only records of these CPUs: 0,3 or 0-3",
+  "--pid LIST": "only records of these processes",
+  "--tid LIST": "only records of these threads",
+  "--time RANGE": `only records of this time: 1.5s-2s or 500ms- after the first sample, 10%-20% of
+    the recording, or 12.5,13 in seconds of its clock`,
+  "--event NAMES": "only samples of these events: a,b or /expression/",
+  "--comm NAMES": "only samples of these commands; implies --order time",
+  "--dso NAMES": "only samples in these objects; implies --order time",
+  "--symbol NAMES": "only samples in these functions, which are looked up as with --symbols",
+  "--from OFFSET": "only records from this file offset on",
+  "--limit N": "print at most N records",
+  "--order ORDER": `file (default), as they are in the file, or time, as perf delivers them;
+    samples then have the name of their thread`,
+  "--csv": "print CSV instead",
+  "--u64 FORM": `string: print 64-bit integers other than addresses in quotes, for consumers that
+    lose digits of large numbers (default: number)`,
+  "--symbols [FILE]": `add function names, from this machine or from a bundle that "perfdata
+    symbols bundle" made; implies --order time`,
+  "--inline": "add inlined functions, from the files of this machine",
+  "--srcline": "add source lines, from the files of this machine",
+  ...SYMBOL_FILE_FLAGS,
+  "--unwind": `callchain is the whole stack: unwound from the copy that perf record --call-graph
+    dwarf makes, joined from branch records (lbr) or later records; implies --order time`,
+  "--stitch-lbr": "with --unwind: as perf report --stitch-lbr",
+  "--no-inflate": "print COMPRESSED records as they are, not the records in them",
+  "--jobs N": `number of threads (default: one a processor, 8 at most, for files of 256 MB or
+    more); --limit, --symbols, --symbol, --unwind and pipes use one`,
+  ...TEMP_FLAG,
 } as const;
 
 type RecordsFlags = FlagsOf<typeof FLAGS>;
@@ -116,8 +85,9 @@ type RecordsFlags = FlagsOf<typeof FLAGS>;
  */
 function fileAndSymbols({ on, value, operands }: RecordsFlags): [file: string, symbols?: string] {
   const { symbols, symbol } = value;
+  const given: Readonly<Record<string, string | undefined>> = value;
   const here = on.inline || on.srcline || symbol !== undefined ||
-    SYMBOL_FLAGS.string.some((flag) => flag !== "symbols" && value[flag] !== undefined);
+    flagRows(SYMBOL_FILE_FLAGS).some(({ flag }) => given[flag] !== undefined);
   if (symbols === undefined) return here ? [oneFile(operands), ""] : [oneFile(operands)];
   return symbols !== "" && operands.length === 0 && (symbols === "-" || isRecording(symbols))
     ? [symbols, ""]
@@ -165,7 +135,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     : await bundledSymbols(symbols, !on["no-demangle"]);
   const lookUps = symbols === "" || on.unwind
     ? new (await import("./shared/record_symbols.ts")).RecordLookUps(
-      { ...flags, value: { ...value, symbols } },
+      { ...flags, value: { ...value, symbols: symbols === "" ? undefined : symbols } },
       file,
     )
     : undefined;

@@ -8,52 +8,44 @@ import { openSource } from "@perfdata/format/file-source";
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
-  main,
   oneFile,
   parseWord,
   Progress,
   UsageError,
   writeLine,
 } from "./shared/cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, writeRecording } from "./shared/edited_file.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { writeRecording } from "./shared/edited_file.ts";
+import { OUTPUT_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 
-const HELP = `redact: removes private texts and data from a recording, so that it can be shared
-
-usage: perfdata redact [flags] -o OUTPUT [FILE]
-
+const HELP: Help = {
+  about: "removes private texts and data from a recording, so that it can be shared",
+  usage: ["[flags] -o OUTPUT [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 Paths, comms, host name, command line and build ids become tokens: the same text becomes the same
 token in all recordings that are redacted with the same key. User stacks, registers and raw data
 become zeros. docs/redact.md says what stays, and what may still be private.
-
-      --only LIST        redact only these: ${REDACTIONS.join(",")}
-      --key-file FILE    the key; without one a random key is used, and tokens differ each time
-      --remove           leave nothing in place of a text, not even a token
-      --keep REGEX       keep texts that match
-      --json             print the report as one JSON object
-${OUTPUT_HELP}\
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata redact --key-file team.key perf.data -o for-vendor.data
-  perfdata redact --only stacks,regs,cmdline --keep '^/usr/lib' perf.data -o -
-
-Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or an original text
-still occurs in the output; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata redact --key-file team.key perf.data -o for-vendor.data",
+    "perfdata redact --only stacks,regs,cmdline --keep '^/usr/lib' perf.data -o -",
+  ],
+  exit: `0 done; 1 the recording is damaged (what can be read is written), or an original text
+    still occurs in the output`,
+};
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, "remove", "json"],
-  string: [...OUTPUT_FLAGS.string, "only", "key-file", "keep"],
-  repeated: { keep: "|" },
-  alias: OUTPUT_FLAGS.alias,
+  "--only LIST": `redact only these: ${REDACTIONS.join(",")}`,
+  "--key-file FILE": "the key; without one a random key is used, and tokens differ each time",
+  "--remove": "leave nothing in place of a text, not even a token",
+  "--keep REGEX": "keep texts that match",
+  "--json": "print the report as one JSON object",
+  ...OUTPUT_FLAGS,
 } as const;
 
 /** Texts that are printed one by one. */
@@ -63,9 +55,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const name = oneFile(operands);
   const what = value.only?.split(",").map((word): Redaction => parseWord("only", word, REDACTIONS));
-  if (on.remove && value["key-file"] !== undefined) {
-    throw new UsageError("--remove and --key-file exclude each other");
-  }
   const keep = value.keep === undefined ? [] : [pattern(value.keep)];
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`redact: ${name}`);
@@ -158,6 +147,13 @@ function searchIn(path: string, search: TextSearch): TextSearch {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "redact", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "redact",
+  help: HELP,
+  flags: FLAGS,
+  repeated: { keep: "|" },
+  rules: [{ flag: "remove", excludes: ["key-file"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

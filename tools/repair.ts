@@ -1,46 +1,33 @@
 /** `repair`: makes a sound recording from a damaged one. */
 import { repairRecording } from "@perfdata/edit";
 import { openSource } from "@perfdata/format/file-source";
-import {
-  aboutAsync,
-  type Command,
-  command,
-  complain,
-  type FlagsOf,
-  main,
-  oneFile,
-  Progress,
-  writeLine,
-} from "./shared/cli.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, rereadable, writeRecording } from "./shared/edited_file.ts";
+import { aboutAsync, complain, oneFile, Progress, writeLine } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { rereadable, writeRecording } from "./shared/edited_file.ts";
+import { OUTPUT_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 
-const HELP = `repair: makes a sound recording from a damaged one
-
-usage: perfdata repair [flags] -o OUTPUT [FILE]
-
+const HELP: Help = {
+  about: "makes a sound recording from a damaged one",
+  usage: ["[flags] -o OUTPUT [FILE]"],
+  text: `
 FILE is a perf.data file, also one that was cut off, overwritten in parts, or whose recording was
 killed, or - for a pipe (default: perf.data). It is not changed.
 
 Whole records before and after damage stay; the header, the feature table and the index of AUX data
 are rebuilt. Each range of lost bytes is printed, with the reason. docs/repair.md says how
 sound records are recognized.
-
-      --json             print the report as one JSON object
-${OUTPUT_HELP}\
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata repair killed.data -o perf.data && perf report
-  perfdata repair --json cut.data -o whole.data | jq .lost
-
-Exit codes: 0 all is back; 1 bytes or features are lost, or nothing can be repaired; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata repair killed.data -o perf.data && perf report",
+    "perfdata repair --json cut.data -o whole.data | jq .lost",
+  ],
+  exit: "0 all is back; 1 bytes or features are lost, or nothing can be repaired",
+};
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, "json"],
-  string: [...OUTPUT_FLAGS.string],
-  alias: OUTPUT_FLAGS.alias,
+  "--json": "print the report as one JSON object",
+  ...OUTPUT_FLAGS,
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {

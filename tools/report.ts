@@ -3,47 +3,40 @@ import { runBrowser, Screen, type Terminal } from "../view/terminal/terminal.ts"
 import { Browser, type BrowserHost } from "../view/terminal/browser.ts";
 import { ViewEngine } from "../view/data/view_engine.ts";
 import { viewProfile } from "@perfdata/export/view-profile";
-import {
-  aboutAsync,
-  type Command,
-  command,
-  type FlagsOf,
-  main,
-  oneFile,
-  writeLine,
-} from "./shared/cli.ts";
-import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./shared/open_profile.ts";
+import { aboutAsync, oneFile, writeLine } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { PROFILE_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { chosenEvent, readProfile } from "./shared/open_profile.ts";
 import type { AnnotatedPages } from "./shared/annotate_page.ts";
 import { parseTime, resolveTime } from "./shared/time_flag.ts";
 
-const HELP = `report: a browser in the terminal: functions, who called them, their code
-
-usage: perfdata report [flags] [FILE]
-
+const HELP: Help = {
+  about: "a browser in the terminal: functions, who called them, their code",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 Enter shows the callers of a function, a its code line by line; d t p select an object, a thread, a
 process, r a range of time; / searches, ? lists all keys, q quits. If standard output is not a
 terminal, or the recording comes through a pipe, the output is that of funcs. docs/report.md says
 more.
-
-      --event NAME       the event that is shown first (default: the first that has samples)
-      --full-names       do not shorten names: they are cut at the end of the line
-      --no-inline        do not look for lines and inlined functions, which is quicker
-      --source DIR       look for source files there, by all or the last parts of their path
-      --stdio            print what funcs prints, as perf report --stdio does
-${PROFILE_HELP}
-examples:
-  perfdata report perf.data
-  perfdata report --comm cc1plus --time 10%-20% perf.data
-  perfdata report --stdio perf.data | head -20
-
-Exit codes: 0 done; 1 the recording cannot be read, or part of it is damaged; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata report perf.data",
+    "perfdata report --comm cc1plus --time 10%-20% perf.data",
+    "perfdata report --stdio perf.data | head -20",
+  ],
+  exit: "0 done; 1 the recording cannot be read, or part of it is damaged",
+};
 
 const FLAGS = {
-  boolean: ["full-names", "no-inline", "stdio", ...PROFILE_FLAGS.boolean],
-  string: ["event", "source", ...PROFILE_FLAGS.string],
+  "--event NAME": "the event that is shown first (default: the first that has samples)",
+  "--full-names": "do not shorten names: they are cut at the end of the line",
+  "--no-inline": "do not look for lines and inlined functions, which is quicker",
+  "--source DIR": "look for source files there, by all or the last parts of their path",
+  "--stdio": "print what funcs prints, as perf report --stdio does",
+  ...PROFILE_FLAGS,
 } as const;
 
 type ReportFlags = FlagsOf<typeof FLAGS>;
@@ -121,13 +114,12 @@ function environment(variable: string): string | undefined {
 
 /** Prints what `funcs` prints. */
 async function asFuncs(name: string, { on, value }: ReportFlags): Promise<number> {
-  const args: string[] = [];
-  for (const flag of [...PROFILE_FLAGS.boolean, "no-inline", "full-names"] as const) {
-    if (on[flag]) args.push(`--${flag}`);
-  }
-  for (const flag of [...PROFILE_FLAGS.string, "event"] as const) {
-    if (value[flag] !== undefined) args.push(`--${flag}=${value[flag]}`);
-  }
+  const args = [
+    ...Object.entries({ ...on, stdio: false }).flatMap(([flag, isOn]) => isOn ? [`--${flag}`] : []),
+    ...Object.entries({ ...value, source: undefined }).flatMap(([flag, given]) =>
+      given === undefined ? [] : [`--${flag}=${given}`]
+    ),
+  ];
   // Loaded by a path that Deno does not see before it runs.
   const path = "./funcs.ts";
   const { tool } = await import(path);

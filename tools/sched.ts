@@ -9,25 +9,23 @@ import { runEngine } from "@perfdata/session/engine";
 import { undescribedLine } from "@perfdata/session/intervals";
 import {
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
-  main,
   oneFile,
   Progress,
   UsageError,
   writeLines,
   writeOut,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { writeRow } from "./shared/styled.ts";
 import { featuresFirst } from "./shared/spool.ts";
 
-const HELP = `sched: prints when threads had a CPU, and how long they waited for one
-
-usage: perfdata sched VIEW [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints when threads had a CPU, and how long they waited for one",
+  usage: ["VIEW [flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data), recorded with
 perf sched record, or with -e sched:sched_switch,sched:sched_waking,sched:sched_stat_runtime.
 
@@ -38,24 +36,22 @@ perf sched record, or with -e sched:sched_switch,sched:sched_waking,sched:sched_
   wakeups              who waited for whom: how often and how long threads slept until another one,
                        or an interrupt, woke them; the longest total first
   map                  a line for each switch: what each CPU runs, as perf sched map draws it
+`,
+  examples: [
+    "perfdata sched latency perf.data",
+    "perfdata sched latency --threads --json perf.data | jq .max_delay",
+    "perfdata sched timehist perf.data",
+    "perfdata sched wakeups --folded perf.data | inferno-flamegraph >wakeups.svg",
+  ],
+  exit: "0 done; 1 the file is damaged, or has no context switches",
+};
 
-      --threads        latency, wakeups: rows of threads instead of names
-      --folded         wakeups: folded stacks, who woke and who waited, in us, for flame graphs
-      --json           print a line of JSON for each row, times in ns
-      --color WHEN     color tables: auto, on a terminal (default), always, never
-      --debug          print the stack trace of an error
-  -h, --help           print this help
-
-examples:
-  perfdata sched latency perf.data
-  perfdata sched latency --threads --json perf.data | jq .max_delay
-  perfdata sched timehist perf.data
-  perfdata sched wakeups --folded perf.data | inferno-flamegraph >wakeups.svg
-
-Exit codes: 0 done; 1 the file is damaged, or has no context switches; 2 wrong usage.
-`;
-
-const FLAGS = { boolean: ["json", "threads", "folded"], string: ["color"], alias: {} } as const;
+const FLAGS = {
+  "--threads": "latency, wakeups: rows of threads instead of names",
+  "--folded": "wakeups: folded stacks, who woke and who waited, in us, for flame graphs",
+  "--json": "print a line of JSON for each row, times in ns",
+  "--color WHEN": "color tables: auto, on a terminal (default), always, never",
+} as const;
 
 /** What is said where no wakeups were recorded. */
 const WITHOUT_WAKEUPS = {
@@ -121,9 +117,6 @@ function viewOf({ on, operands }: SchedFlags): { shown: View; files: readonly st
     throw new UsageError("--threads is for latency and wakeups");
   }
   if (on.folded && shown !== "wakeups") throw new UsageError("--folded is for wakeups");
-  if (on.folded && (on.json || on.threads)) {
-    throw new UsageError(`--folded and --${on.json ? "json" : "threads"} exclude each other`);
-  }
   return { shown, files };
 }
 
@@ -245,7 +238,11 @@ async function run(flags: SchedFlags): Promise<number> {
 
 /** The command. */
 export const tool: Command = command({
-  ...{ name: "sched", help: HELP, flags: FLAGS, verbs: VIEWS },
+  name: "sched",
+  help: HELP,
+  flags: FLAGS,
+  verbs: VIEWS,
+  rules: [{ flag: "folded", excludes: ["json", "threads"] }],
   run,
 });
 

@@ -13,21 +13,16 @@ import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/pt/sa
 import { unwoundText } from "@perfdata/session/unwind-text";
 import {
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
-  main,
   oneFile,
   Progress,
   UsageError,
   writeOut,
 } from "./shared/cli.ts";
-import { PROFILE_FLAGS, PROFILE_HELP } from "./shared/open_profile.ts";
-import { remedyText } from "./shared/remedies.ts";
-import { whyNoSamples, whyNothing } from "./shared/nothing.ts";
-import { parseJobs, textJobs } from "./shared/record_flags.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { PROFILE_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import {
   choosesSamples,
   givenFilters,
@@ -35,6 +30,10 @@ import {
   nameFilters,
   sampleFilter,
 } from "./shared/sample_flags.ts";
+import { reportMisleading, reportTrust, reportUnverified } from "./shared/symbol_flags.ts";
+import { remedyText } from "./shared/remedies.ts";
+import { whyNoSamples, whyNothing } from "./shared/nothing.ts";
+import { parseJobs, textJobs } from "./shared/record_flags.ts";
 import {
   fieldError,
   makeScript,
@@ -45,76 +44,48 @@ import {
   wrongField,
 } from "./shared/script_by_windows.ts";
 import { SHOW_FLAGS, shownRecords } from "./shared/shown_records.ts";
-import { reportMisleading, reportTrust, reportUnverified } from "./shared/symbol_flags.ts";
 
 /** Columns of an object in a call trace, as perf has them. */
 const OBJECT_WIDTH = 50;
 
-const fieldLines = (from: number, to?: number) => SCRIPT_FIELDS.slice(from, to).join(",");
-
-const HELP = `script: prints samples as perf script does, for programs that read its text
-
-usage: perfdata script [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints samples as perf script does, for programs that read its text",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). The text is that of
 perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
-
-  -F, --fields LIST      the fields to print, or +field,-field to add to or remove from the default
-                         ones, out of
-                         ${fieldLines(0, 13)},
-                         ${fieldLines(13, 20)},
-                         ${fieldLines(20, 27)},
-                         ${fieldLines(27, 34)},
-                         ${fieldLines(34)};
-                         several times: sw:comm,ip is for software events alone (hw, sw, trace,
-                         raw, break)
-  -G, --hide-call-graph  print no call chains
-      --ns               print times with nanoseconds
-      --no-inline        print no inlined functions in unwound stacks
-      --show-mmap-events print mappings as well, among the samples
-      --show-task-events the same for names, forks and exits of threads
-      --show-switch-events
-                         the same for context switches
-      --show-namespace-events
-                         the same for namespaces
-      --show-cgroup-events
-                         the same for control groups
-      --show-lost-events the same for lost records
-      --show-bpf-events  the same for BPF programs and new kernel symbols
-      --itrace LETTERS   make samples from Intel PT, as in perf-script(1): i (instructions, with
-                         a period: i1000i, i100us), y (core clocks, with the same), b (branches),
-                         c (calls), r (returns), x (transactions), w (PTWRITE), p (power), o (PEBS),
-                         I (interrupts),
-                         e (errors), g16 (with call chains of up to 16), l64 (with the last 64
-                         branches), G16, L64 (the same for recorded samples without), sN (skip),
-                         Z (no times), q, qq (from packets alone, without code)
-      --insn-trace       each instruction with its bytes: --itrace=i0ns -F +insn,-event,-period
-      --call-trace       calls, indented: --itrace=cewp -F -ip,-addr,-event,-period,+callindent
-      --call-ret-trace   the same with returns and flags
-${PROFILE_HELP}
-examples:
-  perfdata script perf.data | stackcollapse-perf.pl | flamegraph.pl > flame.svg
-  perfdata script -F comm,tid,time,ip,sym perf.data
-  perf record -g -o - -- ./program | perfdata script -
-
-Exit codes: 0 done; 1 the recording is damaged (what can be read is printed); 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata script perf.data | stackcollapse-perf.pl | flamegraph.pl > flame.svg",
+    "perfdata script -F comm,tid,time,ip,sym perf.data",
+    "perf record -g -o - -- ./program | perfdata script -",
+  ],
+  exit: "0 done; 1 the recording is damaged (what can be read is printed)",
+};
 
 const FLAGS = {
-  boolean: [
-    "hide-call-graph",
-    "ns",
-    "no-inline",
-    "insn-trace",
-    "call-trace",
-    "call-ret-trace",
-    ...SHOW_FLAGS,
-    ...PROFILE_FLAGS.boolean,
-  ],
-  string: ["fields", "itrace", ...PROFILE_FLAGS.string],
-  // Each is a list of its own: `-F sw:comm,ip -F hw:ip`.
-  repeated: { fields: " " },
-  alias: { F: "fields", G: "hide-call-graph" },
+  "-F, --fields LIST": `the fields to print, or +field,-field to add to or remove from the default
+    ones, out of ${SCRIPT_FIELDS.join(",")}; several times: sw:comm,ip is for software events
+    alone (hw, sw, trace, raw, break)`,
+  "-G, --hide-call-graph": "print no call chains",
+  "--ns": "print times with nanoseconds",
+  "--no-inline": "print no inlined functions in unwound stacks",
+  "--show-mmap-events": "print mappings as well, among the samples",
+  "--show-task-events": "the same for names, forks and exits of threads",
+  "--show-switch-events": "the same for context switches",
+  "--show-namespace-events": "the same for namespaces",
+  "--show-cgroup-events": "the same for control groups",
+  "--show-lost-events": "the same for lost records",
+  "--show-bpf-events": "the same for BPF programs and new kernel symbols",
+  "--itrace LETTERS": `make samples from Intel PT, as in perf-script(1): i (instructions, with a
+    period: i1000i, i100us), y (core clocks, with the same), b (branches), c (calls), r (returns),
+    x (transactions), w (PTWRITE), p (power), o (PEBS), I (interrupts), e (errors), g16 (with call
+    chains of up to 16), l64 (with the last 64 branches), G16, L64 (the same for recorded samples
+    without), sN (skip), Z (no times), q, qq (from packets alone, without code)`,
+  "--insn-trace": "each instruction with its bytes: --itrace=i0ns -F +insn,-event,-period",
+  "--call-trace": "calls, indented: --itrace=cewp -F -ip,-addr,-event,-period,+callindent",
+  "--call-ret-trace": "the same with returns and flags",
+  ...PROFILE_FLAGS,
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
@@ -298,6 +269,12 @@ function itraceOf(letters: string): ItraceOptions {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "script", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "script",
+  help: HELP,
+  flags: FLAGS,
+  repeated: { fields: " " },
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -8,68 +8,46 @@ import type { PerfDataReader } from "@perfdata/format/reader";
 import { runEngine } from "@perfdata/session/engine";
 import {
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   Progress,
   UsageError,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { share, summary, writeRecording } from "./shared/edited_file.ts";
+import { OUTPUT_FLAGS, SAMPLE_FLAGS, SYMBOL_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { givenFilters, nameFilters, parseNames, splitEvents } from "./shared/sample_flags.ts";
 import { chosenSamples, looks, type Opened, openTwice } from "./shared/chosen.ts";
-import { OUTPUT_FLAGS, OUTPUT_HELP, share, summary, writeRecording } from "./shared/edited_file.ts";
 import { given } from "./shared/record_flags.ts";
 import { whyNothing } from "./shared/nothing.ts";
-import {
-  givenFilters,
-  nameFilters,
-  parseNames,
-  SAMPLE_FLAGS,
-  SAMPLE_HELP,
-  splitEvents,
-} from "./shared/sample_flags.ts";
-import { SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
-const HELP = `slice: keeps a part of a recording
-
-usage: perfdata slice [flags] -o OUTPUT [FILE]
-
+const HELP: Help = {
+  about: "keeps a part of a recording",
+  usage: ["[flags] -o OUTPUT [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 It keeps the samples that pass all conditions, and the mappings, names and forks up to the end of
 the slice. docs/slice.md says what is left out and what is recomputed.
-
-${SAMPLE_HELP}\
-      --event NAMES      of these events: a,b or /expression/
-      --in-stack         --dso and --symbol may be anywhere in the stack of a sample
-      --sample-every N   only every Nth of the samples that pass
-${SYMBOL_HELP}${OUTPUT_HELP}\
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata slice --time 12s-15s big.data -o part.data
-  perfdata slice --comm nginx --sample-every 10 -o - big.data | perfdata funcs -
-  perfdata slice --symbol parse_request --in-stack -o part.data big.data
-
-Exit codes: 0 done; 1 the recording is damaged (what can be read is written), or no sample passes;
-2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata slice --time 12s-15s big.data -o part.data",
+    "perfdata slice --comm nginx --sample-every 10 -o - big.data | perfdata funcs -",
+    "perfdata slice --symbol parse_request --in-stack -o part.data big.data",
+  ],
+  exit: "0 done; 1 the recording is damaged (what can be read is written), or no sample passes",
+};
 
 const FLAGS = {
-  boolean: [...OUTPUT_FLAGS.boolean, ...SYMBOL_FLAGS.boolean, "in-stack"],
-  string: [
-    ...OUTPUT_FLAGS.string,
-    ...SAMPLE_FLAGS.string,
-    ...SYMBOL_FLAGS.string,
-    "event",
-    "sample-every",
-  ],
-  repeated: { event: "," },
-  alias: OUTPUT_FLAGS.alias,
+  ...SAMPLE_FLAGS,
+  "--event NAMES": "of these events: a,b or /expression/",
+  "--in-stack": "--dso and --symbol may be anywhere in the stack of a sample",
+  "--sample-every N": "only every Nth of the samples that pass",
+  ...SYMBOL_FLAGS,
+  ...OUTPUT_FLAGS,
 } as const;
 
 type SliceFlags = FlagsOf<typeof FLAGS>;
@@ -80,9 +58,6 @@ async function run(flags: SliceFlags): Promise<number> {
   const every = value["sample-every"];
   if (every !== undefined && !/^[1-9]\d*$/.test(every)) {
     throw new UsageError(`--sample-every is ${every}, expected a number from 1 on`);
-  }
-  if (on["in-stack"] && value.dso === undefined && value.symbol === undefined) {
-    throw new UsageError("--in-stack needs --dso or --symbol");
   }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`slice: ${name}`);
@@ -198,6 +173,12 @@ async function eventNames(reader: PerfDataReader): Promise<readonly string[]> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "slice", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "slice",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "in-stack", needs: ["dso", "symbol"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -1,26 +1,18 @@
 /** `sql`: answers questions about recordings in SQL. */
 import { ASKED_TABLES, TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
-import {
-  about,
-  type Command,
-  command,
-  complain,
-  type FlagsOf,
-  InputError,
-  main,
-  oneFile,
-  UsageError,
-} from "./shared/cli.ts";
+import { about, complain, InputError, oneFile, UsageError } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { SYMBOL_FLAGS } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { onSignals } from "./shared/on_signals.ts";
 import { parseJobs } from "./shared/record_flags.ts";
 import type { SqlJob } from "./shared/sql_engine.ts";
 import { parquetPaths } from "./shared/table_folders.ts";
-import { SYMBOL_FLAGS, SYMBOL_HELP } from "./shared/symbol_flags.ts";
 
-const HELP = `sql: answers a question about recordings, in SQL
-
-usage: perfdata sql [flags] ["SELECT ..."] [FILE|DIR...]
-
+const HELP: Help = {
+  about: "answers a question about recordings, in SQL",
+  usage: ['[flags] ["SELECT ..."] [FILE|DIR...]'],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data); several are read as
 one. DIR has tables from "perfdata export parquet". Without a question on the command line,
 questions are read from standard input.
@@ -28,39 +20,30 @@ questions are read from standard input.
 Tables: recordings, samples, stacks, frames, mappings, threads, switches, tracepoints. Views that
 join them: functions, callers, offcpu, by_second. docs/tables.md has their columns, and examples.
 The engine is DuckDB, which is downloaded the first time.
-
-      --csv              print CSV
-      --json             print a line of JSON for each row
-      --parquet FILE     write the answer to this file instead
-      --keep DIR         write the tables of the recordings to DIR, and leave them there
-  -f, --force            overwrite files
-      --jobs N           recordings that are read at the same time
-${SYMBOL_HELP}\
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata sql "FROM functions LIMIT 20" perf.data
-  perfdata sql --keep tables "SELECT comm, sum(period) FROM samples GROUP BY 1" night/*.data
-  perfdata sql tables
-
-Exit codes: 0 done; 1 the question or a recording is wrong; 2 wrong usage.
-`;
+`,
+  examples: [
+    'perfdata sql "FROM functions LIMIT 20" perf.data',
+    'perfdata sql --keep tables "SELECT comm, sum(period) FROM samples GROUP BY 1" night/*.data',
+    "perfdata sql tables",
+  ],
+  exit: "0 done; 1 the question or a recording is wrong",
+};
 
 /** What starts the engine. */
 const SHELL = "/bin/sh";
 
 const FLAGS = {
-  boolean: ["csv", "json", "force", ...SYMBOL_FLAGS.boolean],
-  string: ["parquet", "keep", "jobs", ...SYMBOL_FLAGS.string],
-  alias: { f: "force" },
+  "--csv": "print CSV",
+  "--json": "print a line of JSON for each row",
+  "--parquet FILE": "write the answer to this file instead",
+  "--keep DIR": "write the tables of the recordings to DIR, and leave them there",
+  "-f, --force": "overwrite files",
+  "--jobs N": "recordings that are read at the same time",
+  ...SYMBOL_FLAGS,
 } as const;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value } = flags;
-  if ([on.csv, on.json, value.parquet !== undefined].filter(Boolean).length > 1) {
-    throw new UsageError("--csv, --json and --parquet exclude each other");
-  }
   const [first = "", ...rest] = flags.operands;
   // A question has blanks; so may have the name of a file that is there.
   const isQuery = /\s/.test(first) && !exists(first);
@@ -200,6 +183,12 @@ function exists(path: string): boolean {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "sql", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "sql",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "csv", excludes: ["json", "parquet"] }, { flag: "json", excludes: ["parquet"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -7,61 +7,52 @@ import { STAT_COLUMNS, statCells, statRow, StatText } from "@perfdata/report/sta
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
   giveUpWriting,
-  main,
   oneFile,
   openOutput,
   parseWord,
   Progress,
-  UsageError,
   writeOut,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { FORCE_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { csvText } from "./shared/csv.ts";
 import { featuresFirst } from "./shared/spool.ts";
 import { writeRow } from "./shared/styled.ts";
 
-const HELP = `stat: prints the counts of perf stat record, as perf stat report does
-
-usage: perfdata stat [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints the counts of perf stat record, as perf stat report does",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a file of perf stat record, or - for a pipe (default: perf.data).
 
 Each event has its count, extrapolated if it had a counter for a part of the time only, and metrics
 from several counts: GHz, instructions per cycle, shares of misses, rates. For a recording with
 intervals (perf stat record -I), each interval is printed.
-
-      --by WHAT        sum up by all, cpu, core, cache, die, socket, node or thread (default: as
-                       recorded)
-      --json           print a line of JSON for each count, with all of its metrics
-      --csv            print a row of CSV for each count
-      --svg FILE       also draw counts per second over the intervals
-  -f, --force          overwrite the file if it exists
-      --color WHEN     color tables: auto, on a terminal (default), always, never
-      --debug          print the stack trace of an error
-  -h, --help           print this help
-
-examples:
-  perf stat record -I 100 -a -o perf.data -- sleep 10
-  perfdata stat perf.data
-  perfdata stat --by core --svg counts.svg perf.data
-  perfdata stat --json perf.data | jq 'select(.event == "cycles") | .value'
-
-Exit codes: 0 done; 1 the file is damaged, or has no counts; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perf stat record -I 100 -a -o perf.data -- sleep 10",
+    "perfdata stat perf.data",
+    "perfdata stat --by core --svg counts.svg perf.data",
+    `perfdata stat --json perf.data | jq 'select(.event == "cycles") | .value'`,
+  ],
+  exit: "0 done; 1 the file is damaged, or has no counts",
+};
 
 const FLAGS = {
-  boolean: ["json", "csv", "force"],
-  string: ["by", "svg", "color"],
-  alias: { f: "force" },
+  "--by WHAT":
+    `sum up by all, cpu, core, cache, die, socket, node or thread (default: as recorded)`,
+  "--json": "print a line of JSON for each count, with all of its metrics",
+  "--csv": "print a row of CSV for each count",
+  "--svg FILE": "also draw counts per second over the intervals",
+  ...FORCE_FLAG,
+  "--color WHEN": "color tables: auto, on a terminal (default), always, never",
 } as const;
 
 async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
-  if (on.json && on.csv) throw new UsageError("--json and --csv exclude each other");
   const by = parseWord("by", value.by, STAT_GROUPINGS);
   giveUpWriting(value.svg);
   const name = oneFile(operands);
@@ -122,6 +113,12 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
 }
 
 /** The command. */
-export const tool: Command = command({ name: "stat", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "stat",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "json", excludes: ["csv"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -25,15 +25,11 @@ import { visible } from "@perfdata/format/visible";
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   complain,
   Complaints,
-  type FlagsOf,
   giveUpWriting,
   InputError,
   listed,
-  main,
   oneFile,
   openOutput,
   Progress,
@@ -42,24 +38,23 @@ import {
   writeLine,
   writeOut,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { FORCE_FLAG, SYMBOL_FLAGS, TEMP_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { causesText, reportRefused, resolverOf } from "./shared/symbol_flags.ts";
 import { isRecording, notBundle } from "./shared/not_bundle.ts";
 import { FETCH, mapsOf, remediesOf, remedyOf } from "./shared/remedies.ts";
-import {
-  causesText,
-  reportRefused,
-  resolverOf,
-  SYMBOL_FLAGS,
-  SYMBOL_HELP,
-} from "./shared/symbol_flags.ts";
 
-const HELP = `symbols: bundles the symbols of a recording, and reports which are missing
-
-usage: perfdata symbols bundle [flags] [FILE]
-       perfdata symbols trust [flags] [FILE]
-       perfdata symbols fetch [--lines] [FILE]
-       perfdata symbols table [-o DIR] TABLES
-       perfdata symbols show [--json] BUNDLE
-
+const HELP: Help = {
+  about: "bundles the symbols of a recording, and reports which are missing",
+  usage: [
+    "bundle [flags] [FILE]",
+    "trust [flags] [FILE]",
+    "fetch [--lines] [FILE]",
+    "table [-o DIR] TABLES",
+    "show [--json] BUNDLE",
+  ],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 
 bundle  looks up every address that occurs in FILE, on the machine that has the binaries, and
@@ -73,41 +68,35 @@ fetch   downloads the files that trust reports as missing, by build id, from the
 table   writes the names of the frames of tables (see "perfdata export parquet") that have a build
         id: into them, or to DIR; so that they are looked up once for all recordings
 show    lists what is in a bundle
-
-  -o, --output FILE      the bundle to write (default: perf.symbols); of table, a directory
-  -f, --force            overwrite the file if it exists
-      --code             bundle: with the code of sampled functions, and of what Intel PT ran
-                         through, so that annotate, report, view and pt need no binaries
-      --source [DIR]     bundle: the same with the lines of these functions, from files at their
-                         own paths, or in DIR by all or the last parts of their paths
-      --lines            fetch: of objects that only lack source lines as well
-      --json             print JSON
-${SYMBOL_HELP}\
-      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-
-examples:
-  perfdata symbols bundle perf.data -o perf.symbols
-  perfdata symbols bundle --code --source perf.data
-  perfdata annotate --symbols perf.symbols perf.data main
-  perfdata symbols trust perf.data --symbols perf.symbols
-  perfdata symbols trust --json perf.data | jq .resolved.samples
-  perfdata symbols table tables && perfdata sql "FROM functions" tables
-  DEBUGINFOD_URLS=https://debuginfod.debian.net perfdata symbols fetch perf.data
-  perfdata symbols show perf.symbols | less
-
+`,
+  notes: `
 Files are searched for as perf does: the path itself, the build-id cache (~/.debug), /usr/lib/debug,
 debuginfod's cache. A file whose build id differs is reported and not used.
-
-Exit codes: 0 done; 1 a file cannot be read, or part of it is damaged; 2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata symbols bundle perf.data -o perf.symbols",
+    "perfdata symbols bundle --code --source perf.data",
+    "perfdata annotate --symbols perf.symbols perf.data main",
+    "perfdata symbols trust perf.data --symbols perf.symbols",
+    "perfdata symbols trust --json perf.data | jq .resolved.samples",
+    'perfdata symbols table tables && perfdata sql "FROM functions" tables',
+    "DEBUGINFOD_URLS=https://debuginfod.debian.net perfdata symbols fetch perf.data",
+    "perfdata symbols show perf.symbols | less",
+  ],
+  exit: "0 done; 1 a file cannot be read, or part of it is damaged",
+};
 
 const FLAGS = {
-  boolean: ["json", "force", "code", "lines", ...SYMBOL_FLAGS.boolean],
-  string: ["output", "temp", "source", ...SYMBOL_FLAGS.string],
-  optional: ["source"],
-  alias: { o: "output", f: "force" },
+  "-o, --output FILE": "the bundle to write (default: perf.symbols); of table, a directory",
+  ...FORCE_FLAG,
+  "--code": `bundle: with the code of sampled functions, and of what Intel PT ran through, so that
+    annotate, report, view and pt need no binaries`,
+  "--source [DIR]": `bundle: the same with the lines of these functions, from files at their own
+    paths, or in DIR by all or the last parts of their paths`,
+  "--lines": "fetch: of objects that only lack source lines as well",
+  "--json": "print JSON",
+  ...SYMBOL_FLAGS,
+  ...TEMP_FLAG,
 } as const;
 
 type SymbolsFlags = FlagsOf<typeof FLAGS>;
@@ -557,7 +546,10 @@ async function run(flags: SymbolsFlags): Promise<number> {
 
 /** The command. */
 export const tool: Command = command({
-  ...{ name: "symbols", help: HELP, flags: FLAGS, verbs: [...JOBS.keys()] },
+  name: "symbols",
+  help: HELP,
+  flags: FLAGS,
+  verbs: [...JOBS.keys()],
   run,
 });
 

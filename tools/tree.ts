@@ -2,81 +2,52 @@
 import { callTree } from "@perfdata/export/tree";
 import { visible } from "@perfdata/format/visible";
 import { nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree-text";
-import {
-  aboutAsync,
-  COLOR_HELP,
-  type Command,
-  command,
-  complain,
-  type FlagsOf,
-  main,
-  oneFile,
-  parseWord,
-  UsageError,
-  writeLine,
-  writeOut,
-} from "./shared/cli.ts";
-import { chosenEvent, PROFILE_FLAGS, PROFILE_HELP, readProfile } from "./shared/open_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
+import { aboutAsync, complain, oneFile, parseWord, writeLine, writeOut } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { COLOR_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { chosenEvent, readProfile } from "./shared/open_profile.ts";
+import { parseNames } from "./shared/sample_flags.ts";
+import { parseWeight } from "./shared/weight.ts";
 import { writeTable } from "./shared/styled.ts";
 import { parseCount, parsePercent } from "./shared/record_flags.ts";
-import { parseNames } from "./shared/sample_flags.ts";
 
-const HELP = `tree: prints callers and callees, with their shares of the samples
-
-usage: perfdata tree [flags] [FILE]
-
+const HELP: Help = {
+  about: "prints callers and callees, with their shares of the samples",
+  usage: ["[flags] [FILE]"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
 A directory of tables, as "export parquet" writes, is read like one recording.
 
 A line has the share of the period in a function with its callees, the share in the function itself,
 samples, and the function with its object. Functions that call only one other share a line with it.
 Stacks that were recorded as copies (--call-graph dwarf) are unwound. docs/tree.md explains it.
-
-      --callers          the sampled functions first, then their callers
-      --focus NAMES      callees of these functions; with --callers, their callers
-      --event NAME       samples of this event (default: that with most samples)
-      --root WORD        the first level is the command (default), thread, or none
-      --percent-limit P  leave out less than P percent (default: 0.5; 0 with --json)
-      --lines N          print N lines at most (default: those of the terminal)
-      --no-inline        leave inlined functions out: the function around them counts instead
-      --inline           show them (the default)
-      --srcline          a node for each source line
-      --full-names       on a terminal, cut long lines at their end instead of shortening names
-      --json             print a line of JSON for each node
-      --json-tree        print one JSON value, nodes within nodes
-${WEIGHT_HELP}${COLOR_HELP}${PROFILE_HELP}
-examples:
-  perfdata tree perf.data
-  perfdata tree --callers --percent-limit 2 perf.data
-  perfdata tree --focus malloc --callers --comm cc1plus perf.data
-  perf record -g -o - -- ./program | perfdata tree -
-
-Exit codes: 0 done; 1 the recording is damaged (what can be read is shown), or has no samples;
-2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata tree perf.data",
+    "perfdata tree --callers --percent-limit 2 perf.data",
+    "perfdata tree --focus malloc --callers --comm cc1plus perf.data",
+    "perf record -g -o - -- ./program | perfdata tree -",
+  ],
+  exit: "0 done; 1 the recording is damaged (what can be read is shown), or has no samples",
+};
 
 const FLAGS = {
-  boolean: [
-    "callers",
-    "full-names",
-    "inline",
-    "no-inline",
-    "srcline",
-    "json",
-    "json-tree",
-    ...PROFILE_FLAGS.boolean,
-  ],
-  string: [
-    "color",
-    "focus",
-    "event",
-    "root",
-    "percent-limit",
-    "lines",
-    "weight",
-    ...PROFILE_FLAGS.string,
-  ],
+  "--callers": "the sampled functions first, then their callers",
+  "--focus NAMES": "callees of these functions; with --callers, their callers",
+  "--event NAME": "samples of this event (default: that with most samples)",
+  "--root WORD": "the first level is the command (default), thread, or none",
+  "--percent-limit P": "leave out less than P percent (default: 0.5; 0 with --json)",
+  "--lines N": "print N lines at most (default: those of the terminal)",
+  "--no-inline": "leave inlined functions out: the function around them counts instead",
+  "--inline": "show them (the default)",
+  "--srcline": "a node for each source line",
+  "--full-names": "on a terminal, cut long lines at their end instead of shortening names",
+  "--json": "print a line of JSON for each node",
+  "--json-tree": "print one JSON value, nodes within nodes",
+  ...WEIGHT_FLAG,
+  ...COLOR_FLAG,
+  ...PROFILE_FLAGS,
 } as const;
 
 const ROOTS = ["command", "thread", "none"] as const;
@@ -92,12 +63,6 @@ function terminal(): { readonly lines?: number; readonly columns?: number } {
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value, operands } = flags;
   const json = on.json || on["json-tree"];
-  if (on.json && on["json-tree"]) {
-    throw new UsageError("--json and --json-tree exclude each other");
-  }
-  if (on.inline && on["no-inline"]) {
-    throw new UsageError("--inline and --no-inline exclude each other");
-  }
   const percent = parsePercent("percent-limit", value["percent-limit"]) ?? (json ? 0 : 0.5);
   const most = parseCount("lines", value.lines);
   const focus = value.focus === undefined ? undefined : parseNames("focus", value.focus);
@@ -167,6 +132,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "tree", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "tree",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "json", excludes: ["json-tree"] }, { flag: "inline", excludes: ["no-inline"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -15,67 +15,55 @@ import { newToken, type ProfileMaker, viewHandler } from "../view/server/server.
 import {
   about,
   aboutAsync,
-  type Command,
-  command,
   complain,
-  type FlagsOf,
   InputError,
-  main,
   oneFile,
   readyOutput,
   UsageError,
   writeLine,
 } from "./shared/cli.ts";
+import { type Command, command, main } from "./shared/command.ts";
+import { FORCE_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import type { FlagsOf, Help } from "./shared/flag_table.ts";
+import { readProfile, titleOf, writeChunks } from "./shared/open_profile.ts";
+import { resolverOf } from "./shared/symbol_flags.ts";
+import { parseWeight } from "./shared/weight.ts";
 import { disassembler } from "./shared/disassembler.ts";
 import { codeOf, imagesOf, objectCode } from "./shared/pt_input.ts";
 import { insnText } from "./shared/insn_text.ts";
-import { resolverOf } from "./shared/symbol_flags.ts";
 import { Sources } from "./shared/source_lines.ts";
 import { tableFolders } from "./shared/table_folders.ts";
-import {
-  PROFILE_FLAGS,
-  PROFILE_HELP,
-  readProfile,
-  titleOf,
-  writeChunks,
-} from "./shared/open_profile.ts";
-import { parseWeight, WEIGHT_HELP } from "./shared/weight.ts";
 
-const HELP = `view: shows a recording in a browser: timeline, flame graph, functions, tree, records
-
-usage: perfdata view [flags] [FILE]
-       perfdata view [flags] BASE FILE
-
+const HELP: Help = {
+  about: "shows a recording in a browser: timeline, flame graph, functions, tree, records",
+  usage: ["[flags] [FILE]", "[flags] BASE FILE"],
+  text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). With two of them, the
 second one is shown, and compared with the first one as diff does it.
 
 The page is served on 127.0.0.1, below a path that nobody can guess; its address is printed. It
 runs until Ctrl-C. With -o, one file is written that needs no server and no network: it has
 everything except the records. ? in the page lists the keys. docs/view.md says more.
-
-  -o, --output FILE      write a page instead of serving one; - is standard output
-  -f, --force            overwrite the file if it exists
-      --open             open a browser (xdg-open)
-      --port N           the port of the server (default: a free one)
-      --source DIR       look for source files there, by all or the last parts of their path
-      --no-inline        do not look for lines and inlined functions, which is quicker
-      --pt               what ran, from Intel PT instead of samples; the default if there are
-                         no samples
-${WEIGHT_HELP}${PROFILE_HELP}
-examples:
-  perfdata view perf.data
-  perfdata view -o report.html perf.data
-  perfdata view yesterday.data today.data
-  perf record -g -o - -- ./program | perfdata view -o report.html -
-
-Exit codes: 0 done, or ended with Ctrl-C; 1 the recording cannot be read, or part of it is damaged;
-2 wrong usage.
-`;
+`,
+  examples: [
+    "perfdata view perf.data",
+    "perfdata view -o report.html perf.data",
+    "perfdata view yesterday.data today.data",
+    "perf record -g -o - -- ./program | perfdata view -o report.html -",
+  ],
+  exit: "0 done, or ended with Ctrl-C; 1 the recording cannot be read, or part of it is damaged",
+};
 
 const FLAGS = {
-  boolean: ["open", "force", "no-inline", "pt", ...PROFILE_FLAGS.boolean],
-  string: ["output", "port", "source", "weight", ...PROFILE_FLAGS.string],
-  alias: { o: "output", f: "force" },
+  "-o, --output FILE": "write a page instead of serving one; - is standard output",
+  ...FORCE_FLAG,
+  "--open": "open a browser (xdg-open)",
+  "--port N": "the port of the server (default: a free one)",
+  "--source DIR": "look for source files there, by all or the last parts of their path",
+  "--no-inline": "do not look for lines and inlined functions, which is quicker",
+  "--pt": "what ran, from Intel PT instead of samples; the default if there are no samples",
+  ...WEIGHT_FLAG,
+  ...PROFILE_FLAGS,
 } as const;
 
 type ViewFlags = FlagsOf<typeof FLAGS>;
@@ -94,13 +82,6 @@ async function run(flags: ViewFlags): Promise<number> {
     throw new UsageError("--weight counts what context switches say, and --pt what Intel PT does");
   }
   if (value.output !== undefined) {
-    for (const flag of ["open", "port"] as const) {
-      if (flag === "open" ? on.open : value.port !== undefined) {
-        throw new UsageError(
-          `--${flag} is for the page that is served, not for one that is written`,
-        );
-      }
-    }
     return await aboutAsync(name, () => report(name, base, value.output as string, weight, flags));
   }
   const port = value.port === undefined ? 0 : Number(value.port);
@@ -273,6 +254,16 @@ function openBrowser(address: string): void {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "view", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "view",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{
+    flag: "output",
+    excludes: ["open", "port"],
+    why: "a page that is written is not served",
+  }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

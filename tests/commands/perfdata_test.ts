@@ -1,7 +1,9 @@
 /** The command `perfdata`: its table, help, suggestions, permissions and completion. */
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { helpFlags, SHELLS } from "../../tools/shared/completion.ts";
-import { parseFlags, UsageError } from "../../tools/shared/cli.ts";
+import { SHELLS } from "../../tools/shared/completion.ts";
+import { UsageError } from "../../tools/shared/cli.ts";
+import { parseFlags } from "../../tools/shared/command.ts";
+import { flagRows, helpText } from "../../tools/shared/flag_table.ts";
 import { parseNames } from "../../tools/shared/sample_flags.ts";
 import { entries } from "../../tools/perfdata.ts";
 import { inFolder, runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
@@ -83,28 +85,25 @@ Deno.test("deno.json: each command is a task with its description and the permis
 });
 
 Deno.test("--help: each command prints usage, examples, exit codes and all of its flags", async () => {
-  assert(entries.length >= 10);
+  let flags = 0;
   for (const { name, load } of entries) {
     const { tool } = await load();
     assertEquals(tool.name, name);
-    assertStringIncludes(tool.help, `\nusage: perfdata ${name} `);
-    assertMatch(tool.help, /\nexamples:\n {2}\S/);
-    assertStringIncludes(tool.help, `perfdata ${name}`);
-    assertMatch(tool.help, /\nExit codes: 0 [^;]+;\s1 [^;]+;\s2 wrong\susage\.\n$/);
-    for (const line of tool.help.split("\n")) assert(line.length <= 100, `${name}: ${line}`);
-
-    const described = helpFlags(tool.help);
-    const { boolean, string, alias = {} } = tool.flags;
+    const help = helpText(tool);
+    assertStringIncludes(help, `\nusage: perfdata ${name} `);
+    assertMatch(help, /\nexamples:\n {2}\S/);
+    assertMatch(help, /\nExit codes: 0 [^;]+;\s1 [^;]+;\s2\swrong\susage\.\n$/);
+    for (const line of help.split("\n")) assert(line.length <= 100, `${name}: ${line}`);
+    assertEquals((await perfdata(name, "--help")).out, help, name);
+    const described = [...help.matchAll(/^ {2}(?: {4}|-(\w), )--([\w-]+)/gm)];
     assertEquals(
-      described.map(({ long, value }) => value === undefined ? long : `${long}=`).sort(),
-      [...boolean, "debug", "help", ...string.map((flag) => `${flag}=`)].sort(),
+      described.map(([, short, flag]) => [short, flag]),
+      flagRows(tool.flags).map(({ short, flag }) => [short, flag]),
       name,
     );
-    const letters = described.flatMap(({ short, long }) =>
-      short === undefined ? [] : [[short, long]]
-    );
-    assertEquals(Object.fromEntries(letters), { h: "help", ...alias }, name);
+    flags += described.length;
   }
+  assert(flags > 400, `${flags} flags`);
 });
 
 Deno.test("perfdata: --help, help NAME and --version print overview, help and version", async () => {
@@ -242,16 +241,20 @@ for (const shell of SHELLS) {
 
 /** Flags that are lists, in all commands that have them unless some are named; by what they are joined. */
 const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly string[]]>> = {
+  coalesce: [","],
   comm: [","],
   cpu: [","],
   dso: [","],
   event: [",", ["slice", "records", "funcs"]],
   fields: [" "],
+  focus: [","],
   function: [","],
   "guest-image": [","],
   image: [","],
   keep: ["|", ["redact"]],
   only: [","],
+  parallelism: [","],
+  partition: [","],
   pid: [","],
   same: [","],
   sort: [","],
@@ -263,9 +266,14 @@ const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly
 Deno.test("flags: each flag given twice adds to its list or is wrong usage", async () => {
   let joined = 0, refused = 0;
   for (const { name, load } of entries) {
-    const { flags } = (await load()).tool;
-    const parse = (...args: string[]) => parseFlags(args, flags).value;
-    for (const flag of flags.string) {
+    const { tool } = await load();
+    const parse = (...args: string[]) => parseFlags(args, tool).value;
+    for (const { short, flag, value } of flagRows(tool.flags)) {
+      if (value === undefined) {
+        assertThrows(() => parse(`--${flag}=no`), UsageError, `--${flag}`);
+        refused++;
+        continue;
+      }
       const twice = [`--${flag}`, "x", `--${flag}=y`];
       const [between, tools = [name]] = LISTS[flag] ?? [];
       if (between !== undefined && tools.includes(name)) {
@@ -274,19 +282,13 @@ Deno.test("flags: each flag given twice adds to its list or is wrong usage", asy
       } else {
         assertThrows(() => parse(...twice), UsageError, `--${flag} is given 2 times`);
         refused++;
+        if (short !== undefined) {
+          assertThrows(() => parse(`-${short}`, "x", `--${flag}`, "y"), UsageError, `--${flag}`);
+        }
       }
-      if (flags.optional?.includes(flag) !== true) {
+      if (!value.startsWith("[")) {
         assertThrows(() => parse(`--${flag}`), UsageError, `--${flag} needs a value`);
       }
-    }
-    for (const flag of flags.boolean) {
-      assertThrows(() => parse(`--${flag}=no`), UsageError, `--${flag}`);
-      refused++;
-    }
-    for (const [letter, flag] of Object.entries(flags.alias ?? {})) {
-      if (!flags.string.includes(flag) || LISTS[flag] !== undefined) continue;
-      assertThrows(() => parse(`-${letter}`, "x", `--${flag}`, "y"), UsageError, `--${flag}`);
-      refused++;
     }
   }
   console.log(`${joined} joined, ${refused} refused`);

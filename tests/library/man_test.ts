@@ -1,7 +1,7 @@
 /** Manual pages, read by groff; and what is answered to commands of perf. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { helpFlags } from "../../tools/shared/completion.ts";
 import { entries } from "../../tools/perfdata.ts";
+import { flagRows, helpText } from "../../tools/shared/flag_table.ts";
 import { manPage } from "../../tools/shared/man.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { tool } from "../support/tool.ts";
@@ -31,12 +31,15 @@ Deno.test({
     const sections = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS"];
     let words = 0;
     for (const { name, load } of entries) {
-      const { help } = (await load()).tool;
-      const page = manPage({ name: `perfdata-${name}`, help, version: "1", seeAlso: ["perf"] });
+      const described = (await load()).tool;
+      const page = manPage({ ...described, version: "1", seeAlso: ["perf"] });
       const text = await shown(page);
       for (const section of sections) assertMatch(text, new RegExp(`^${section}$`, "m"), name);
-      for (const { long } of helpFlags(help)) assertStringIncludes(text, `--${long}`, name);
+      for (const { flag } of flagRows(described.flags)) {
+        assertStringIncludes(text, `--${flag}`, name);
+      }
       const there = new Set(text.split(/\s+/));
+      const help = helpText(described);
       for (const word of help.replace(/^(usage:|examples:|Exit codes:)/gm, "").split(/\s+/)) {
         if (word === "" || word === `${name}:`) continue;
         assert(there.has(word), `${name}: ${word}`);

@@ -164,7 +164,7 @@ Deno.test(
       assertEquals(code, 1);
     });
     const { code, err } = await tool("pt", ["--packets", "--calls", "perf.data"]);
-    assertEquals([code, err.includes("--packets: --calls needs code")], [2, true]);
+    assertEquals([code, err.includes("--packets and --calls exclude each other")], [2, true]);
   },
 );
 

@@ -204,7 +204,7 @@ Deno.test(
       for (
         const [args, message] of [
           [["--last", "10"], "--last is 10, expected 10ms"],
-          [["--last", "1ms", "--time", "1,2"], "one of them"],
+          [["--last", "1ms", "--time", "1,2"], "--time and --last exclude each other"],
           [["--around", "nothing"], "no sample of such an event; there are cpu-clock"],
           [["--around", "5000"], "the trace is from"],
           [["--around", "±5ms"], "expected EVENT or TIME"],

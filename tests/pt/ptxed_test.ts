@@ -198,8 +198,8 @@ Deno.test(
 Deno.test("--ptxed needs Intel PT in a file, and says what is missing", async () => {
   for (
     const [args, err] of [
-      [["--ptxed", "--list", "x"], "--ptxed excludes --list and -o -"],
-      [["--ptxed", "-o", "-", "x"], "--ptxed excludes --list and -o -"],
+      [["--ptxed", "--list", "x"], "--ptxed and --list exclude each other"],
+      [["--ptxed", "-o", "-", "x"], "-o - excludes --list, --json and --ptxed"],
       [["--ptxed", "-"], "--ptxed reads the recording twice, so that it cannot be a pipe"],
       [["--symfs", "x", "y"], "--symfs needs --ptxed"],
     ] as const

@@ -1,5 +1,5 @@
 /** Runs a tool as its task does, with the same permissions: within this process, or in one of its own. */
-import { main } from "../../tools/shared/cli.ts";
+import { main } from "../../tools/shared/command.ts";
 import { COMMANDS, perfdata } from "../../tools/perfdata.ts";
 import { inHost } from "./host.ts";
 

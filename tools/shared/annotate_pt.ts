@@ -9,9 +9,9 @@ import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import { shortName } from "@perfdata/session/short-name";
 import { traceBranches, type TraceCounts } from "./branches_pt.ts";
 import { complain, InputError, Progress, UsageError } from "./cli.ts";
-import { objectCode } from "./pt_input.ts";
 import type { ReadProfile } from "./open_profile.ts";
 import { resolverOf } from "./symbol_flags.ts";
+import { objectCode } from "./pt_input.ts";
 
 /** No piece of code without a branch is longer. */
 const MOST_CODE = 1 << 20;

@@ -19,20 +19,13 @@ import { runEngine } from "@perfdata/session/engine";
 import { ElfFile, type SymbolObject, SymbolsError } from "@perfdata/symbols";
 import { openBinaryFile } from "@perfdata/symbols/binary-file";
 import { openDwarf } from "@perfdata/symbols/open-dwarf";
-import {
-  about,
-  complain,
-  Complaints,
-  type Flags,
-  InputError,
-  parseWord,
-  Progress,
-  UsageError,
-} from "./cli.ts";
-import { hasIntelPt, type PROFILE_FLAGS, writeChunks } from "./open_profile.ts";
-import { sampleJobs } from "./record_flags.ts";
+import { about, complain, Complaints, InputError, parseWord, Progress, UsageError } from "./cli.ts";
+import type { PROFILE_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
+import { hasIntelPt, writeChunks } from "./open_profile.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { symbolOptions } from "./symbol_flags.ts";
+import { sampleJobs } from "./record_flags.ts";
 
 /** The formats, and the programs that read them. */
 export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
@@ -47,14 +40,17 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
   autofdo: ["text", "extbinary"],
 };
 
+/** What the user gave of the flags that say which branches, and of which program. */
+type BranchExportFlags = FlagsOf<
+  & typeof PROFILE_FLAGS
+  & Record<"--force" | "--pt" | "--binary FILE" | "--form WORD", string>
+>;
+
 /** Names the branches of a recording that are of one binary, and writes them. */
 export async function exportBranches(
   format: string,
   name: string,
-  flags: Flags<
-    typeof PROFILE_FLAGS.boolean[number] | "force" | "pt",
-    typeof PROFILE_FLAGS.string[number] | "binary" | "form"
-  >,
+  flags: BranchExportFlags,
   output: string,
 ): Promise<number> {
   const { on, value } = flags;
@@ -112,7 +108,7 @@ function theBinary(
 /** Writes the samples of a binary, without their branches. */
 async function exportSamples(
   name: string,
-  flags: Parameters<typeof exportBranches>[2],
+  flags: BranchExportFlags,
   binary: string,
   elf: ElfFile,
   output: string,
@@ -223,7 +219,7 @@ export async function hasOnlyTracedBranches(name: string): Promise<boolean> {
 async function countedBranches(
   format: string,
   name: string,
-  flags: Parameters<typeof exportBranches>[2],
+  flags: BranchExportFlags,
 ): Promise<Counted> {
   if (flags.on.pt || await hasOnlyTracedBranches(name)) {
     const { traceBranches } = await import("./branches_pt.ts");

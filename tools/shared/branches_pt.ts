@@ -6,9 +6,9 @@ import { type PtCode, type PtHistory, PtNames, type PtSideband } from "@perfdata
 import { clockRatios, decodePt, PtClock } from "@perfdata/pt/decode";
 import { type PtSampleRows, PtSamples } from "@perfdata/pt/samples";
 import { InputError, Progress } from "./cli.ts";
-import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
 
 type TraceFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
 

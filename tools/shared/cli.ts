@@ -1,14 +1,6 @@
-/**
- * Shared by all commands: flags, errors, exit codes, standard output.
- *
- * Exit codes: 0 the job is done, 1 the input is not what it should be, 2 wrong usage. A closed pipe
- * is 0.
- */
-import { parseArgs } from "@std/cli";
+/** Shared by all commands: errors, values of flags, standard output, progress. */
 import { PerfDataError } from "@perfdata/format/error";
-import { guardHeap } from "@perfdata/format/heap-guard";
 import { OutOfMemory } from "@perfdata/format/memory";
-import { setTempFolder } from "@perfdata/format/file-source";
 import {
   type NewFile,
   newFile,
@@ -48,139 +40,19 @@ export class InputError extends Error {}
 /** A sound recording without what was asked for: one message, exit code 0. */
 export class NothingToShow extends InputError {}
 
-/** The flags of a command. */
-export interface FlagSpec<B extends string, S extends string> {
-  /** Flags without a value. */
-  readonly boolean: readonly B[];
-  /** Flags with a value. */
-  readonly string: readonly S[];
-  /** Those of them that may stand without a value, which is an empty text then. */
-  readonly optional?: readonly S[];
-  /**
-   * Those besides {@link LISTS} that may be given more than once, and what is put between their values.
-   * All others with a value are refused then: which one was meant is not known.
-   */
-  readonly repeated?: Readonly<Partial<Record<S, string>>>;
-  /** Short names. */
-  readonly alias?: Readonly<Record<string, B | S | "help">>;
+/** When standard output gets colors: words of `--color`. */
+export const COLORS = ["auto", "always", "never"] as const;
+let color: typeof COLORS[number] = "auto";
+
+/** Says when standard output gets colors. */
+export function setColor(when: typeof COLORS[number]): void {
+  color = when;
 }
-
-/** Flags that are lists with commas in each command that has them: several are one longer list. */
-export const LISTS: ReadonlySet<string> = new Set([
-  "comm",
-  "cpu",
-  "dso",
-  "function",
-  "image",
-  "guest-image",
-  "only",
-  "pid",
-  "sort",
-  "symbol",
-  "tid",
-  "type",
-]);
-
-/** What {@link parseFlags} makes of a {@link FlagSpec}. */
-export type FlagsOf<F> = F extends FlagSpec<infer B, infer S> ? Flags<B, S> : never;
-
-/** What the user gave. */
-export interface Flags<B extends string, S extends string> {
-  /** Which flags without a value are there. */
-  readonly on: Readonly<Record<B | "debug" | "help", boolean>>;
-  /** The values of the others, where they are there. */
-  readonly value: Readonly<Record<S, string | undefined>>;
-  /** What is no flag. */
-  readonly operands: readonly string[];
-}
-
-/** When standard output gets colors: `--color`. */
-let color: "auto" | "always" | "never" = "auto";
-
-/** The line of `--color` in help texts of commands that have it. */
-export const COLOR_HELP = `\
-      --color WHEN       color tables: auto, on a terminal (default), always, never
-`;
 
 /** How standard output shows what stands out; `NO_COLOR` leaves a terminal bold text. */
 export function colorMode(): "colors" | "attributes" | "none" {
   if (color === "never" || (color === "auto" && !Deno.stdout.isTerminal())) return "none";
   return color === "auto" && Deno.noColor ? "attributes" : "colors";
-}
-
-/**
- * Reads the command line. `--help`, `-h` and `--debug` are known everywhere. `--temp` and `--color` take
- * effect here: a command that has them does nothing else for them.
- *
- * @throws {UsageError} If a flag is not known, has no value but needs one, or has several.
- * @throws {InputError} If there may be no temporary files.
- */
-export function parseFlags<const B extends string, const S extends string>(
-  args: readonly string[],
-  spec: FlagSpec<B, S>,
-): Flags<B, S> {
-  const boolean: readonly string[] = [...spec.boolean, "debug", "help"];
-  const parsed = parseArgs(separated(args, spec), {
-    boolean,
-    // `_` keeps a file name that looks like a number as it was written.
-    string: [...spec.string, "_"],
-    collect: spec.string,
-    alias: { ...spec.alias, h: "help" },
-    unknown(arg, key) {
-      if (key === undefined) return;
-      const word = arg.replace(/=.*/s, "");
-      const known = [...boolean, ...spec.string].map((name) => `--${name}`);
-      throw new UsageError(`unknown flag ${word}`, { word, known });
-    },
-  });
-  const end = args.indexOf("--");
-  for (const arg of end < 0 ? args : args.slice(0, end)) {
-    const [, name = "", given = ""] = /^--([^=]+)=(.*)$/s.exec(arg) ?? [];
-    // It would be taken for the flag alone.
-    if (boolean.includes(name)) {
-      throw new UsageError(`--${name} takes no value, and "${visible(given)}" is one`);
-    }
-  }
-  const on: Record<string, boolean> = {};
-  const value: Record<string, string | undefined> = {};
-  for (const name of boolean) on[name] = parsed[name] === true;
-  for (const name of spec.string) {
-    const given = parsed[name] as readonly string[];
-    if (given.includes("") && spec.optional?.includes(name) !== true) {
-      throw new UsageError(`--${name} needs a value`);
-    }
-    const between = spec.repeated?.[name] ?? (LISTS.has(name) ? "," : undefined);
-    if (given.length > 1 && between === undefined) {
-      throw new UsageError(`--${name} is given ${given.length} times, expected once`);
-    }
-    const found = given.length === 0 ? undefined : given.join(between);
-    value[name] = found;
-  }
-  useTempFolder(value.temp);
-  color = parseWord("color", value.color, ["auto", "always", "never"]) ?? "auto";
-  // As of standard input: Deno lets nobody open what is in /dev without all permissions.
-  if (value.output === "/dev/stdout") value.output = "-";
-  const operands = parsed._.map(String);
-  return { on, value, operands } as unknown as Flags<B, S>;
-}
-
-/**
- * The same command line with each value apart from its flag, as in other programs: `-ofile` is `-o file`;
- * a negative number after a flag with a value is that, and no flag.
- */
-function separated(args: readonly string[], spec: FlagSpec<string, string>): string[] {
-  const end = args.indexOf("--");
-  const apart: string[] = [];
-  for (const [i, arg] of args.entries()) {
-    const [, letter = "", value = ""] = /^-([A-Za-z])([^=].*)$/s.exec(arg) ?? [];
-    const flag = end < 0 || i < end ? spec.alias?.[letter] : undefined;
-    const before = apart.at(-1) ?? "";
-    if (flag !== undefined && spec.string.includes(flag)) apart.push(`-${letter}`, value);
-    else if (/^-\d/.test(arg) && spec.string.some((name) => before === `--${name}`)) {
-      apart[apart.length - 1] = `${before}=${arg}`;
-    } else apart.push(arg);
-  }
-  return apart;
 }
 
 /**
@@ -191,20 +63,6 @@ export function giveUpWriting(...paths: readonly (string | undefined)[]): void {
   if (paths.every((path) => path === undefined || path === "-")) {
     Deno.permissions.revokeSync({ name: "write" });
   }
-}
-
-/** Lets temporary files be made in a directory, which has to be there; without one there are none. */
-function useTempFolder(folder: string | undefined): void {
-  setTempFolder(folder);
-  if (folder === undefined) return;
-  if (Deno.permissions.querySync({ name: "write", path: folder }).state !== "granted") {
-    throw new InputError(
-      "--temp needs the permission to write: perfdata NAME has it, or deno run --allow-write",
-    );
-  }
-  about(folder, () => {
-    if (!Deno.statSync(folder).isDirectory) throw new Deno.errors.NotADirectory();
-  });
 }
 
 /** Words as a message lists them: `bash, zsh or fish`. */
@@ -330,6 +188,11 @@ const said = new Set<string>();
 /** Functions that are called when a run begins: another one may follow in the same process. */
 const beginnings: (() => void)[] = [() => said.clear()];
 
+/** Forgets what was kept during the run before. */
+export function beginRun(): void {
+  for (const begin of beginnings) begin();
+}
+
 /** Registers what forgets a run, for a module that keeps something during one. */
 export function atStart(forget: () => void): void {
   beginnings.push(forget);
@@ -382,141 +245,12 @@ export class Complaints {
   }
 }
 
-/** A command, as `perfdata NAME` and `deno run NAME` run it. */
-export interface Command {
-  /** Its name, which messages begin with. */
-  readonly name: string;
-  /** What `--help` prints. */
-  readonly help: string;
-  /** Its flags. */
-  readonly flags: FlagSpec<string, string>;
-  /** Words that follow the name, if it has commands of its own. */
-  readonly verbs?: readonly string[];
-  /** Reads the command line, does the job and returns the exit code. */
-  run(args: readonly string[]): number | Promise<number>;
-}
-
-/**
- * Makes a command of its parts; `--help` is answered here.
- *
- * @param parts Name, help text, flags, and what does the job and returns the exit code.
- */
-export function command<const B extends string, const S extends string>(parts: {
-  readonly name: string;
-  readonly help: string;
-  readonly flags: FlagSpec<B, S>;
-  readonly verbs?: readonly string[];
-  readonly run: (flags: Flags<B, S>) => number | Promise<number>;
-}): Command {
-  return {
-    ...parts,
-    run(args) {
-      const flags = parseFlags(args, parts.flags);
-      if (!flags.on.help) return parts.run(flags);
-      writeOut(parts.help);
-      return 0;
-    },
-  };
-}
-
-/**
- * Runs a command and ends the process with its exit code: the caller has nothing else to do.
- *
- * `deno task` changes to the repository's directory; the directory that the user is in comes as
- * `PERFDATA_CWD`, and file names are those of that directory.
- *
- * @param tool The command.
- * @param args What follows its name.
- * @param program What it was called by: `perfdata`, or nothing for a command of its own.
- */
-export async function main(
-  tool: Pick<Command, "name" | "run"> & Partial<Pick<Command, "flags">>,
-  args: readonly string[] = Deno.args,
-  program = "",
-): Promise<void> {
-  let code: number;
-  for (const begin of beginnings) begin();
-  guardHeap();
-  try {
-    const cwd = environment("PERFDATA_CWD");
-    if (cwd !== undefined && cwd !== "") Deno.chdir(cwd);
-    code = await tool.run(args);
-  } catch (error) {
-    code = await exitCode(tool, program, error);
-    if (code !== 0 && args.includes("--debug") && error instanceof Error) {
-      for (const line of (error.stack ?? "").split("\n")) complain(line, true);
-    }
-  }
-  // A process that comes to its end leaves its compiled code to the next one, which starts the sooner
-  // for it; one that exits does not.
-  if (code !== 0) Deno.exit(code);
-}
-
-function environment(variable: string): string | undefined {
-  // Asked for first, since a command may also be run without that permission.
-  const { state } = Deno.permissions.querySync({ name: "env", variable });
-  return state === "granted" ? Deno.env.get(variable) : undefined;
-}
-
-async function exitCode(
-  { name, flags }: Parameters<typeof main>[0],
-  program: string,
-  error: unknown,
-): Promise<number> {
-  if (error instanceof Deno.errors.BrokenPipe) return 0;
-  if (error instanceof UsageError) {
-    const call = program === "" || program === name ? name : `${program} ${name}`;
-    complain(`${name}: ${error.message}; ${await didYouMean(error.near)}see ${call} --help`);
-    return 2;
-  }
-  if (error instanceof NothingToShow) {
-    complain(`${name}: ${error.message}`);
-    return 0;
-  }
-  const message = error instanceof PerfDataError
-    ? error.located()
-    : error instanceof Error
-    ? error.message
-    : String(error);
-  const help = isMemory(error) ? memoryHelp(flags) : "";
-  complain(`${name}: ${message.replaceAll("\n", " ")}${help}`);
-  return 1;
-}
-
 /** Whether memory came to its end: V8's, before it ends the process, or that of the machine. */
-function isMemory(error: unknown): boolean {
+export function isMemory(error: unknown): boolean {
   return error instanceof OutOfMemory ||
     (error instanceof RangeError &&
       /allocation failed|maximum size exceeded/i.test(error.message)) ||
     (error instanceof InputError && isMemory(error.cause));
-}
-
-/** What else helps then. */
-function memoryHelp(flags: Command["flags"] | undefined): string {
-  const chooses = ["time", "pid", "event"].filter((name) => flags?.string.includes(name) === true)
-    .map((name) => `--${name}`);
-  return chooses.length === 0 ? "" : `, ${chooses.join(", ")} need less`;
-}
-
-/** The known word that is nearest to an unknown one, as a part of a message; nothing if none is. */
-async function didYouMean(near: Near | undefined): Promise<string> {
-  // A word that is known was no mistake of typing.
-  if (near === undefined || near.known.includes(near.word)) return "";
-  // Imported here, since only a wrong word needs it.
-  const { levenshteinDistance } = await import("@std/text");
-  const word = near.word.toLowerCase();
-  const letters = word.replace(/^-+/, "").length;
-  let best: string | undefined;
-  // Two letters that changed places are two mistakes; a word with many mistakes is another word.
-  let least = 1 + (letters < 4 ? 1 : Math.max(2, Math.floor(letters / 3)));
-  for (const known of near.known) {
-    const distance = levenshteinDistance(word, known.toLowerCase());
-    if (distance < least) [best, least] = [known, distance];
-  }
-  // A beginning that only one word has is as good.
-  const longer = near.known.filter((known) => known.toLowerCase().startsWith(word));
-  if (best === undefined && longer.length === 1) [best] = longer;
-  return best === undefined ? "" : `did you mean ${best}? `;
 }
 
 /**

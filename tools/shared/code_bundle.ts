@@ -6,9 +6,10 @@ import { lossText, PtList } from "@perfdata/pt/lists";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { RecordedAddresses } from "@perfdata/session/symbols";
 import type { SymbolBundleWriter, SymbolResolver } from "@perfdata/symbols";
-import { complain, type Flags, Progress } from "./cli.ts";
-import { disassembler } from "./disassembler.ts";
+import { complain, Progress } from "./cli.ts";
+import type { Flags } from "./flag_table.ts";
 import { hasIntelPt } from "./open_profile.ts";
+import { disassembler } from "./disassembler.ts";
 import { codeFiles, imagesOf, openPt } from "./pt_input.ts";
 import { Sources } from "./source_lines.ts";
 

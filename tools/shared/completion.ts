@@ -1,6 +1,7 @@
-/** Completion scripts for shells, made of the table of commands and their help texts. */
-
-import { type Command, quoted } from "./cli.ts";
+/** Completion scripts for shells, made of the tables of commands and of their flags. */
+import { quoted } from "./cli.ts";
+import type { Command } from "./command.ts";
+import { filled, type FlagRow, flagRows } from "./flag_table.ts";
 
 /** The shells that there are scripts for. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -11,37 +12,14 @@ export interface Completed {
   readonly name: string;
   /** What it does, in a line. */
   readonly about: string;
-  /** Loads the command, which has the words that follow its name, and help that names its flags. */
+  /** Loads the command, which has the words that follow its name, and its flags. */
   load?(): Promise<{ readonly tool: Command }>;
-}
-
-/** A flag, as a help text describes it. */
-export interface HelpFlag {
-  /** The letter, without its hyphen. */
-  readonly short: string | undefined;
-  /** The name, without hyphens. */
-  readonly long: string;
-  /** What the value is called, if there is one. */
-  readonly value: string | undefined;
-  /** What the flag does: the first line of it. */
-  readonly about: string;
-}
-
-/** Reads the flags out of a help text: lines such as `  -o, --output DIR   write there`. */
-export function helpFlags(help: string): HelpFlag[] {
-  const flags: HelpFlag[] = [];
-  const line =
-    /^ {2,}(?:-(\w), )?--([\w-]+)(?:[ =](\[?[A-Z]\S*|\w+\|\S+))?(?:(?: {2,}| (?=[a-z]))(.*))?$/gm;
-  for (const [, short, long = "", value, about = ""] of help.matchAll(line)) {
-    flags.push({ short, long, value, about });
-  }
-  return flags;
 }
 
 interface Row {
   readonly entry: Completed;
   readonly words: readonly string[];
-  readonly flags: readonly HelpFlag[];
+  readonly flags: readonly FlagRow[];
 }
 
 /**
@@ -62,17 +40,21 @@ export async function completionScript(
       : entry.name === "completion"
       ? SHELLS
       : tool?.verbs ?? [];
-    rows.push({ entry, words, flags: tool === undefined ? [] : helpFlags(tool.help) });
+    const flags = flagRows(tool?.flags ?? {});
+    rows.push({ entry, words, flags: flags.map((row) => ({ ...row, about: brief(row.about) })) });
   }
   return shell === "bash" ? bash(rows) : shell === "zsh" ? zsh(rows) : fish(rows);
 }
+
+/** What a flag does, as short as a menu needs it: without the words that it takes and its default. */
+const brief = (about: string): string => filled(about.replace(/(;|,? \(|: ).*/, ""), 75)[0] ?? "";
 
 const names = (rows: readonly Row[]): string => rows.map(({ entry }) => entry.name).join(" ");
 
 function bash(rows: readonly Row[]): string {
   const cases = rows.map(({ entry, words, flags }) =>
     `    ${entry.name}) words=${quoted(words.join(" "))} flags=${
-      quoted(flags.map(({ long }) => `--${long}`).join(" "))
+      quoted(flags.map(({ flag }) => `--${flag}`).join(" "))
     } ;;`
   );
   return `# Completion of perfdata for bash: eval "$(perfdata completion bash)"
@@ -101,9 +83,9 @@ function zsh(rows: readonly Row[]): string {
   const plain = (text: string): string => text.replace(/[[\]:\\]/g, "\\$&");
   const commands = rows.map(({ entry }) => `    ${quoted(`${entry.name}:${plain(entry.about)}`)}`);
   const cases = rows.map(({ entry, words, flags }) => {
-    const specs = flags.flatMap(({ short, long, value, about }) => {
+    const specs = flags.flatMap(({ short, flag, value, about }) => {
       const tail = `[${plain(about)}]${value === undefined ? "" : `:${plain(value)}:_files`}`;
-      const specs = [`--${long}${value === undefined ? "" : "="}${tail}`];
+      const specs = [`--${flag}${value === undefined ? "" : "="}${tail}`];
       if (short !== undefined) specs.push(`-${short}${tail}`);
       return specs;
     });
@@ -147,10 +129,10 @@ function fish(rows: readonly Row[]): string {
     const within = `complete -c perfdata -n '__fish_seen_subcommand_from ${name}'`;
     lines.push(`complete -c perfdata -n __fish_use_subcommand -a ${name} -d ${text(about)}`);
     if (words.length > 0) lines.push(`${within} -a '${words.join(" ")}'`);
-    for (const { short, long, value, about } of flags) {
+    for (const { short, flag, value, about } of flags) {
       const letter = short === undefined ? "" : ` -s ${short}`;
       const argument = value === undefined ? "" : " -r";
-      lines.push(`${within} -l ${long}${letter}${argument} -d ${text(about)}`);
+      lines.push(`${within} -l ${flag}${letter}${argument} -d ${text(about)}`);
     }
   }
   return `${lines.join("\n")}\n`;

@@ -6,27 +6,12 @@ import type { TempFile } from "@perfdata/format/source";
 import { tempFile } from "@perfdata/format/temp-file";
 import { newFile } from "@perfdata/format/file-sink";
 import { about, complain, UsageError, writeOut } from "./cli.ts";
+import type { OUTPUT_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
 import { spooled } from "./spool.ts";
 
-/** Flags of all of them. */
-export const OUTPUT_FLAGS = {
-  boolean: ["force", "pipe"],
-  string: ["output"],
-  alias: { o: "output", f: "force" },
-} as const;
-
-/** Their help. */
-export const OUTPUT_HELP = `\
-  -o, --output FILE      where the recording goes; - is standard output, in pipe format
-      --pipe             write pipe format into the file as well
-  -f, --force            overwrite the file if it exists
-`;
-
-/** What the user gave of {@link OUTPUT_FLAGS}. */
-export interface OutputWish {
-  readonly on: Readonly<Record<"force" | "pipe", boolean>>;
-  readonly value: Readonly<Record<"output", string | undefined>>;
-}
+/** What the user gave of the flags that say where a recording goes. */
+type OutputWish = FlagsOf<typeof OUTPUT_FLAGS>;
 
 /** Standard output. */
 const stdoutSink: ByteSink = { write: writeOut };

@@ -1,56 +1,41 @@
-/** Manual pages, made from the help texts. */
+/** Manual pages, made of the tables of commands. */
+import { type Described, filled, flagRows, flagText, usageLines } from "./flag_table.ts";
 
 /** What a page is of. */
-export interface ManPage {
-  /** `perfdata`, or `perfdata-funcs`. */
-  readonly name: string;
-  /** The help text. */
-  readonly help: string;
+export interface ManPage extends Described {
   /** The version, for the foot of the page. */
   readonly version: string;
   /** Other pages. */
   readonly seeAlso: readonly string[];
 }
 
+/** Lines of a list that are longer than this are broken. */
+const COLUMNS = 75;
+
 /**
  * The page in the language of `man`: what stands in the help text, in the sections that readers of manual
  * pages expect.
  */
-export function manPage({ name, help, version, seeAlso }: ManPage): string {
-  const [first = "", ...blocks] = help.trimEnd().split(/\n{2,}/);
-  const about = first.replace(/^[\w-]+: /, "");
-  const parts: Record<"synopsis" | "description" | "options" | "examples" | "exit", string[]> = {
-    synopsis: [],
-    description: [],
-    options: [],
-    examples: [],
-    exit: [],
-  };
-  for (const block of blocks) {
-    const lines = block.split("\n");
-    if (block.startsWith("usage: ")) {
-      const usage = lines.map((line) => line.replace(/^usage: | {7}/, ""));
-      parts.synopsis.push(...literal(usage));
-    } else if (block.startsWith("examples:")) {
-      parts.examples.push(...literal(lines.slice(1).map((line) => line.replace(/^ {2}/, ""))));
-    } else if (block.startsWith("Exit codes: ")) {
-      parts.exit.push(".PP", plain(lines.join(" ").replace("Exit codes: ", "")));
-    } else if (lines.some((line) => FLAG.test(line))) parts.options.push(...options(lines));
-    else parts.description.push(...paragraph(lines));
-  }
-  const section = (title: string, lines: readonly string[]) =>
-    lines.length === 0 ? [] : [`.SH ${title}`, ...lines];
+export function manPage(page: ManPage): string {
+  const { name, help, flags, version, seeAlso } = page;
+  const title = name === "perfdata" ? name : `perfdata-${name}`;
+  const options = flagRows(flags).flatMap((row) => [
+    ".TP",
+    `.B ${plain(flagText(row))}`,
+    ...filled(row.about, COLUMNS).map(plain),
+  ]);
+  const section = (title: string, lines: readonly string[]) => [`.SH ${title}`, ...lines];
   return [
-    `.TH ${name.toUpperCase().replaceAll("-", "\\-")} 1 "" "perfdata ${version}"`,
+    `.TH ${title.toUpperCase().replaceAll("-", "\\-")} 1 "" "perfdata ${version}"`,
     // Words of flags are not broken at the ends of lines.
     ".nh",
     ".ad l",
-    ...section("NAME", [`${plain(name)} \\- ${plain(about)}`]),
-    ...section("SYNOPSIS", parts.synopsis),
-    ...section("DESCRIPTION", parts.description),
-    ...section("OPTIONS", parts.options),
-    ...section("EXAMPLES", parts.examples),
-    ...section("EXIT STATUS", parts.exit),
+    ...section("NAME", [`${plain(title)} \\- ${plain(help.about)}`]),
+    ...section("SYNOPSIS", literal(usageLines(page))),
+    ...section("DESCRIPTION", paragraphs(`${help.text}\n\n${help.notes ?? ""}`)),
+    ...section("OPTIONS", options),
+    ...section("EXAMPLES", literal(help.examples)),
+    ...section("EXIT STATUS", [".PP", plain(`${help.exit}; 2 wrong usage.`)]),
     ...section(
       "SEE ALSO",
       seeAlso.map((other, i) =>
@@ -60,26 +45,14 @@ export function manPage({ name, help, version, seeAlso }: ManPage): string {
   ].join("\n") + "\n";
 }
 
-/** A line that describes a flag: `  -o, --output FILE      where it goes`, or with the text below. */
-const FLAG =
-  /^ {2,}((?:-\w, )?--[\w-]+(?:[ =](?:\[?[A-Z]\S*|\w+\|\S+))?)(?:(?: {2,}| (?=[a-z]))(.*))?$/s;
-
-function options(lines: readonly string[]): string[] {
-  const text: string[] = [];
-  for (const line of lines) {
-    const [, flag, about] = FLAG.exec(line) ?? [];
-    if (flag !== undefined) {
-      text.push(".TP", `.B ${plain(flag)}`);
-      if (about !== undefined) text.push(plain(about));
-    } else text.push(...(/^ /.test(line) ? [plain(line.trim())] : paragraph([line])));
-  }
-  return text;
-}
-
-function paragraph(lines: readonly string[]): string[] {
-  return lines.some((line) => line.startsWith("  "))
-    ? literal(lines)
-    : [".PP", ...lines.map(plain)];
+/** Paragraphs; one that has columns keeps its lines. */
+function paragraphs(text: string): string[] {
+  return text.trim().split(/\n{2,}/).flatMap((block) => {
+    const lines = block.split("\n");
+    return lines.some((line) => line.startsWith("  "))
+      ? literal(lines)
+      : [".PP", ...lines.map(plain)];
+  });
 }
 
 /** Lines as they are. */

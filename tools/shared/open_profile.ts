@@ -19,7 +19,6 @@ import {
   about,
   complain,
   Complaints,
-  type Flags,
   InputError,
   NothingToShow,
   Progress,
@@ -27,49 +26,18 @@ import {
   UsageError,
   writeOut,
 } from "./cli.ts";
+import type { PROFILE_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
+import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
+import { reportMisleading, reportTrust, resolverOf, symbolOptions } from "./symbol_flags.ts";
+import { reportSwitches } from "./weight.ts";
 import { parseJobs, sampleJobs } from "./record_flags.ts";
 import { remedyText } from "./remedies.ts";
-import { reportSwitches } from "./weight.ts";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
-import {
-  choosesSamples,
-  givenFilters,
-  nameFilters,
-  SAMPLE_FLAGS,
-  SAMPLE_HELP,
-  sampleFilter,
-} from "./sample_flags.ts";
-import {
-  reportMisleading,
-  reportTrust,
-  resolverOf,
-  STITCH_HELP,
-  SYMBOL_FLAGS,
-  SYMBOL_HELP,
-  symbolOptions,
-} from "./symbol_flags.ts";
 
-/** To be spread into the flags of a command. */
-export const PROFILE_FLAGS = {
-  boolean: ["verbose", "stitch-lbr", ...SAMPLE_FLAGS.boolean, ...SYMBOL_FLAGS.boolean],
-  string: ["jobs", "temp", ...SAMPLE_FLAGS.string, ...SYMBOL_FLAGS.string],
-} as const;
-
-/** What they mean. */
-export const PROFILE_HELP = `\
-${SAMPLE_HELP}${SYMBOL_HELP}${STITCH_HELP}\
-      --jobs N           threads that read samples (default: all processors for large files)
-      --verbose          say which addresses have no function, and which files were not used
-      --temp DIR         sort data that does not fit into memory in a file there (for a pipe)
-      --debug            print the stack trace of an error
-  -h, --help             print this help
-`;
-
-type ProfileFlags = Flags<
-  typeof PROFILE_FLAGS.boolean[number],
-  typeof PROFILE_FLAGS.string[number]
->;
+/** What the user gave of the flags of a profile. */
+type ProfileFlags = FlagsOf<typeof PROFILE_FLAGS>;
 
 /** A profile that was read, and what is left to say. */
 export interface ReadProfile {

@@ -10,8 +10,8 @@ import type { Engine } from "@perfdata/session/engine";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { Line } from "../../view/terminal/lines.ts";
 import { complain, InputError, writeLine, writeOut } from "./cli.ts";
-import { dataDecoder } from "./data_decoder.ts";
 import type { ReadProfile } from "./open_profile.ts";
+import { dataDecoder } from "./data_decoder.ts";
 import { type codeFiles, objectCode } from "./pt_input.ts";
 import { writeStyled } from "./styled.ts";
 

@@ -2,19 +2,15 @@
 import { filterProfile } from "@perfdata/profile/filter-profile";
 import type { Profile } from "@perfdata/profile/profile";
 import { profileOfTables } from "@perfdata/tables/tables-profile";
-import { complain, type Flags, InputError, parseNumbers, UsageError } from "./cli.ts";
+import { complain, InputError, parseNumbers, UsageError } from "./cli.ts";
+import { type SAMPLE_FLAGS, SYMBOL_FLAGS } from "./flag_sets.ts";
+import { flagRows, type FlagsOf } from "./flag_table.ts";
 import { type ReadProfile, titleOf } from "./open_profile.ts";
-import { nameFilters, type SAMPLE_FLAGS } from "./sample_flags.ts";
+import { nameFilters } from "./sample_flags.ts";
 import { decompress, OpenTables } from "./table_files.ts";
 import { tableFolders } from "./table_folders.ts";
 
-/** Flags that say where names are looked up. */
-const NAMING = [
-  ...["symbols", "symfs", "vmlinux", "kallsyms"] as const,
-  ...["guest-vmlinux", "guest-kallsyms", "guestmount"] as const,
-];
-
-type TablesFlags = Flags<string, typeof SAMPLE_FLAGS.string[number] | typeof NAMING[number]>;
+type TablesFlags = FlagsOf<typeof SAMPLE_FLAGS & typeof SYMBOL_FLAGS>;
 
 /**
  * Reads the profile of a directory of tables.
@@ -28,7 +24,7 @@ export async function readTablesProfile(
   options: { readonly timed?: boolean },
 ): Promise<ReadProfile> {
   const all = await tablesProfile(folder, flags, options);
-  const profile = filterProfile(all, nameFilters({ on: {}, value: flags.value } as never));
+  const profile = filterProfile(all, nameFilters(flags));
   if (profile.samples.length === 0) throw new InputError(`${folder}: no samples`);
   complain(`${tool}: ${folder}: ${profile.trust}`);
   return { profile, isWhole: true, isPt: false };
@@ -40,8 +36,9 @@ export async function tablesProfile(
   { value }: TablesFlags,
   options: { readonly timed?: boolean },
 ): Promise<Profile> {
-  for (const flag of NAMING) {
-    if (value[flag] === undefined) continue;
+  const given: Readonly<Record<string, string | undefined>> = value;
+  for (const { flag } of flagRows(SYMBOL_FLAGS)) {
+    if (given[flag] === undefined) continue;
     throw new UsageError(
       `--${flag} is not for tables, which have their names: perfdata symbols table adds them`,
     );

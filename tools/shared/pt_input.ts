@@ -40,9 +40,9 @@ import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
 import { about, complain, Complaints, InputError } from "./cli.ts";
+import { symbolFiles } from "./symbol_flags.ts";
 import { notBundle } from "./not_bundle.ts";
 import { held } from "./spool.ts";
-import { symbolFiles } from "./symbol_flags.ts";
 
 /** The copy of the kernel's memory in a directory that `perf record --kcore` made. */
 const KCORE = "kcore_dir/kcore";

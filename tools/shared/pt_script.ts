@@ -35,12 +35,12 @@ import type {
 import type { AuxTrace } from "@perfdata/session";
 import type { Engine } from "@perfdata/session/engine";
 import { complain, InputError, Progress, UsageError, writeOut } from "./cli.ts";
+import { sampleFilter } from "./sample_flags.ts";
+import { resolverOf } from "./symbol_flags.ts";
 import { codeOf, imagesOf, type OpenedPt, openPt, openPtAgain, reportLoss } from "./pt_input.ts";
 import { ofCpus, ptJobs } from "./pt_workers.ts";
 import { parseJobs } from "./record_flags.ts";
-import { sampleFilter } from "./sample_flags.ts";
 import { codeReader, reportCode } from "./script_by_windows.ts";
-import { resolverOf } from "./symbol_flags.ts";
 
 const MODULE = { type: "module" } as const;
 

@@ -10,10 +10,10 @@ import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "@perfdat
 import { lossText, unsureText } from "@perfdata/pt/lists";
 import { callWhole, joinCalls, listCalls } from "@perfdata/pt/parallel";
 import { complain, InputError, Progress } from "./cli.ts";
-import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
-import { ofCpus, ptJobs, ptRows, ptWorkers } from "./pt_workers.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";
+import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
+import { ofCpus, ptJobs, ptRows, ptWorkers } from "./pt_workers.ts";
 
 /** Told of bytes that were decoded; decoding goes on when it is done. */
 type DecodeProgress = NonNullable<DecodePtOptions["progress"]>;

@@ -55,10 +55,6 @@ const AROUND = 5_000_000n;
 export function partWish(
   { time, last, around }: Readonly<Record<"time" | "last" | "around", string | undefined>>,
 ): PartWish {
-  const given = Object.entries({ time, last, around }).filter(([, value]) => value !== undefined);
-  if (given.length > 1) {
-    throw new UsageError(`${given.map(([name]) => `--${name}`).join(" and ")}: one of them`);
-  }
   const [, what = "", length] = /^(.*?)(?:(?:±|\+-|\+\/-)(.*))?$/s.exec(around ?? "") ?? [];
   if (around !== undefined && what.trim() === "") {
     throw new UsageError(`--around is ${around}, expected EVENT or TIME, and ±5ms`);

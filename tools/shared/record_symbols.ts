@@ -3,13 +3,12 @@ import type { Engine } from "@perfdata/session/engine";
 import { FilePlaceSymbols } from "@perfdata/session/symbols";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { complain, type Flags } from "./cli.ts";
-import { resolverOf, SYMBOL_FLAGS } from "./symbol_flags.ts";
+import { complain } from "./cli.ts";
+import { SYMBOL_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
+import { resolverOf } from "./symbol_flags.ts";
 
-type RecordFlags = Flags<
-  "inline" | "srcline" | typeof SYMBOL_FLAGS.boolean[number],
-  typeof SYMBOL_FLAGS.string[number]
->;
+type RecordFlags = FlagsOf<typeof SYMBOL_FLAGS & Record<"--inline" | "--srcline", string>>;
 
 /** What finds names and code on this machine, and in a bundle if one is named. */
 export class RecordLookUps {
@@ -28,15 +27,15 @@ export class RecordLookUps {
 
   /** For `runEngine`. */
   readonly resolverFor = ({ recorded }: Engine): Promise<SymbolResolver> => {
-    const { on, value, operands } = this.#flags;
+    const flags = this.#flags;
     return this.#resolver ??= resolverOf(
-      {
-        on,
-        operands,
-        value: { ...value, symbols: value.symbols === "" ? undefined : value.symbols },
-      },
+      flags,
       this.#file,
-      { machine: recorded, parameters: false, debugInformation: on.inline || on.srcline },
+      {
+        machine: recorded,
+        parameters: false,
+        debugInformation: flags.on.inline || flags.on.srcline,
+      },
     );
   };
 

@@ -10,8 +10,8 @@ import type { ReadCode } from "@perfdata/export/function-code";
 import type { PerfDataReader } from "@perfdata/format/reader";
 import { countStacks, hasBranches } from "./branch_exports.ts";
 import { complain, Complaints } from "./cli.ts";
-import type { traceBranches } from "./branches_pt.ts";
 import { hasIntelPt } from "./open_profile.ts";
+import type { traceBranches } from "./branches_pt.ts";
 
 /** Says of code how often each of its instructions ran. */
 export type RecordedRuns = (piece: ReadCode) => InsnRuns[];

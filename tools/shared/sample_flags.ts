@@ -2,35 +2,13 @@
 import type { PerfDataReader } from "@perfdata/format/reader";
 import type { EngineOptions } from "@perfdata/session/engine";
 import { type NameTest, nameTest } from "@perfdata/session/name-words";
-import { type Flags, parseNumbers, UsageError } from "./cli.ts";
+import { parseNumbers, UsageError } from "./cli.ts";
+import type { SAMPLE_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
 import { parseTime, resolveTime, sampleSpan } from "./time_flag.ts";
 
-/** To be spread into the flags of a command. */
-export const SAMPLE_FLAGS = {
-  boolean: [],
-  string: ["comm", "pid", "tid", "cpu", "time", "dso", "symbol"],
-} as const;
-
-/** What they mean: for the help text of a command. */
-export const SAMPLE_HELP = `\
-      --comm NAMES       only samples of these commands: a,b or /expression/
-      --pid LIST         of these processes: 12 or 12,14-16
-      --tid LIST         of these threads
-      --cpu LIST         of these CPUs
-      --time RANGE       1.5s-2s or 500ms- after the first sample, 10%-20% of the recording, or
-                         12.5,13 in seconds of its clock
-      --dso NAMES        in these objects: libc.so.6,/lib.*pthread/
-      --symbol NAMES     in these functions: main,std::map<int, int>::find,/^mem/
-`;
-
-/** Those of them that need no names of what was sampled. */
-export const NUMBER_FLAGS = ["pid", "tid", "cpu", "time"] as const;
-
-/** What they mean. */
-export const NUMBER_HELP: string = SAMPLE_HELP.replace(/^ +--(comm|dso|symbol) .*\n/gm, "");
-
-/** What the user gave of them. */
-export type SampleFlags = Flags<string, typeof SAMPLE_FLAGS.string[number]>;
+/** What the user gave of the flags that choose samples. */
+export type SampleFlags = FlagsOf<typeof SAMPLE_FLAGS>;
 
 /** Whether a name is one of those that were asked for. */
 export type { NameTest };
@@ -148,6 +126,6 @@ export function givenFilters({ value }: SampleFlags): SampleFlags["value"] {
 }
 
 /** Whether any of the flags was given. */
-export function choosesSamples({ value }: SampleFlags): boolean {
-  return SAMPLE_FLAGS.string.some((flag) => value[flag] !== undefined);
+export function choosesSamples(flags: SampleFlags): boolean {
+  return Object.values(givenFilters(flags)).some((value) => value !== undefined);
 }

@@ -25,16 +25,15 @@ import type { Engine, EngineOptions } from "@perfdata/session/engine";
 import type { TextWork, WriteText } from "@perfdata/session/workers";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { complain, type Flags, InputError, UsageError } from "./cli.ts";
-import type { codeFiles } from "./pt_input.ts";
-import type { PROFILE_FLAGS } from "./open_profile.ts";
+import { complain, InputError, UsageError } from "./cli.ts";
+import type { PROFILE_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
 import { type NameFilters, nameFilters } from "./sample_flags.ts";
-import { type ShowFlag, shownRecords } from "./shown_records.ts";
 import { resolverOf } from "./symbol_flags.ts";
+import type { codeFiles } from "./pt_input.ts";
+import { type ShowFlag, shownRecords } from "./shown_records.ts";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-
-type On = ShowFlag | "hide-call-graph" | "ns" | "no-inline" | typeof PROFILE_FLAGS.boolean[number];
 
 /** What is printed of which recording: what can be sent to another thread. */
 export interface ScriptAbout {
@@ -43,7 +42,10 @@ export interface ScriptAbout {
   /** The fields that were asked for. */
   readonly fields: string | undefined;
   /** What the user gave. */
-  readonly flags: Flags<On, typeof PROFILE_FLAGS.string[number]>;
+  readonly flags: FlagsOf<
+    & typeof PROFILE_FLAGS
+    & Record<`--${ShowFlag | "hide-call-graph" | "ns" | "no-inline"}`, string>
+  >;
   /** Which samples. */
   readonly filter: EngineOptions["filter"];
 }

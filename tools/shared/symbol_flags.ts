@@ -10,44 +10,13 @@ import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import { CONTESTED_MAP } from "@perfdata/symbols/trust-report";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { remedyText } from "./remedies.ts";
-import { about, atStart, complain, type Flags, InputError } from "./cli.ts";
+import { about, atStart, complain, InputError } from "./cli.ts";
+import type { SYMBOL_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
 import { isArchive, notBundle } from "./not_bundle.ts";
 
-/** To be spread into the flags of a command. */
-export const SYMBOL_FLAGS = {
-  boolean: ["no-demangle"],
-  string: [
-    ...["symbols", "symfs", "vmlinux", "kallsyms"] as const,
-    ...["guest-vmlinux", "guest-kallsyms", "guestmount"] as const,
-  ],
-} as const;
-
-/** What they mean: for the help text of a command. */
-export const SYMBOL_HELP = `\
-      --symbols FILE     read symbols from this bundle first: see "perfdata symbols bundle"
-      --symfs DIR        search the files of the recorded machine in DIR, by path and by build id;
-                         or in the archive that "perf archive" made
-      --vmlinux FILE     the kernel's ELF file
-      --kallsyms FILE    a copy of /proc/kallsyms
-      --guest-vmlinux FILE
-                         the ELF file of the kernel of guests (perf kvm record)
-      --guest-kallsyms FILE
-                         a copy of /proc/kallsyms of the guest
-      --guestmount DIR   a folder with the root of each guest, by the process id of its hypervisor
-      --no-demangle      leave C++ and Rust names mangled
-`;
-
-/** What `--stitch-lbr` means. */
-export const STITCH_HELP = `\
-      --stitch-lbr       continue call stacks from branch records (perf record --call-graph lbr)
-                         with those of the previous sample, as perf report --stitch-lbr does
-`;
-
-/** What the user gave of them. */
-export type SymbolFlags = Flags<
-  typeof SYMBOL_FLAGS.boolean[number],
-  typeof SYMBOL_FLAGS.string[number]
->;
+/** What the user gave of the flags that say where symbols are. */
+export type SymbolFlags = FlagsOf<typeof SYMBOL_FLAGS>;
 
 /** What the user gave of them. */
 export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {

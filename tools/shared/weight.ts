@@ -3,13 +3,6 @@ import { PROFILE_WEIGHTS, type ProfileWeight } from "@perfdata/profile/profile";
 import type { Parallelism, ThreadIntervals } from "@perfdata/session/intervals";
 import { complain, InputError, parseWord } from "./cli.ts";
 
-/** The flag of commands that can count times without a CPU. */
-export const WEIGHT_HELP = `\
-      --weight WORD      what counts: period (default) of samples; latency: that, divided by the
-                         number of threads that had a CPU; off-cpu: the time that threads waited,
-                         from context switches; wall: that and the time that they ran
-`;
-
 /** What counts, as `--weight` says. */
 export function parseWeight(text: string | undefined): ProfileWeight {
   return parseWord("weight", text, PROFILE_WEIGHTS) ?? "period";

@@ -13,19 +13,12 @@ import type { RowSink } from "@perfdata/tables/columns";
 import type { Table } from "@perfdata/tables";
 import { ParquetFile } from "@perfdata/tables/parquet";
 import { ASKED_TABLES, PT_CALLS, TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
-import {
-  about,
-  aboutAsync,
-  complain,
-  Complaints,
-  type Flags,
-  InputError,
-  Progress,
-} from "./cli.ts";
-import { onSignals } from "./on_signals.ts";
+import { about, aboutAsync, complain, Complaints, InputError, Progress } from "./cli.ts";
+import type { Flags } from "./flag_table.ts";
+import { titleOf } from "./open_profile.ts";
 import { sampleFilter, type SampleFlags } from "./sample_flags.ts";
 import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";
-import { titleOf } from "./open_profile.ts";
+import { onSignals } from "./on_signals.ts";
 
 /** A recording whose tables are to be written; what can be sent to another thread. */
 export interface TablesJob {

@@ -1,0 +1,94 @@
+/** Flags that several commands have: to be spread into their tables. */
+
+/** Filters of samples that need no names of what was sampled. */
+export const NUMBER_FLAGS = {
+  "--pid LIST": "of these processes: 12 or 12,14-16",
+  "--tid LIST": "of these threads",
+  "--cpu LIST": "of these CPUs",
+  "--time RANGE": `1.5s-2s or 500ms- after the first sample, 10%-20% of the recording, or 12.5,13 in
+    seconds of its clock`,
+} as const;
+
+/** Filters of samples. */
+export const SAMPLE_FLAGS = {
+  "--comm NAMES": "only samples of these commands: a,b or /expression/",
+  ...NUMBER_FLAGS,
+  "--dso NAMES": "in these objects: libc.so.6,/lib.*pthread/",
+  "--symbol NAMES": "in these functions: main,std::map<int, int>::find,/^mem/",
+} as const;
+
+/** Where files are that have symbols, besides bundles. */
+export const SYMBOL_FILE_FLAGS = {
+  "--symfs DIR":
+    `search the files of the recorded machine in DIR, by path and by build id; or in the
+    archive that "perf archive" made`,
+  "--vmlinux FILE": "the kernel's ELF file",
+  "--kallsyms FILE": "a copy of /proc/kallsyms",
+  "--guest-vmlinux FILE": "the ELF file of the kernel of guests (perf kvm record)",
+  "--guest-kallsyms FILE": "a copy of /proc/kallsyms of the guest",
+  "--guestmount DIR": "a folder with the root of each guest, by the process id of its hypervisor",
+  "--no-demangle": "leave C++ and Rust names mangled",
+} as const;
+
+/** Where symbols come from, and how they are shown. */
+export const SYMBOL_FLAGS = {
+  "--symbols FILE": 'read symbols from this bundle first: see "perfdata symbols bundle"',
+  ...SYMBOL_FILE_FLAGS,
+} as const;
+
+/** How call stacks of last branch records are completed. */
+export const STITCH_FLAG = {
+  "--stitch-lbr":
+    `continue call stacks from branch records (perf record --call-graph lbr) with those
+    of the previous sample, as perf report --stitch-lbr does`,
+} as const;
+
+/** Threads. */
+export const JOBS_FLAG = {
+  "--jobs N": "threads that read samples (default: all processors for large files)",
+} as const;
+
+/** What is said of symbols. */
+export const VERBOSE_FLAG = {
+  "--verbose": "say which addresses have no function, and which files were not used",
+} as const;
+
+/** Temporary files. */
+export const TEMP_FLAG = {
+  "--temp DIR": "sort data that does not fit into memory in a file there (for a pipe)",
+} as const;
+
+/** All that commands have that read a profile. */
+export const PROFILE_FLAGS = {
+  ...SAMPLE_FLAGS,
+  ...SYMBOL_FLAGS,
+  ...STITCH_FLAG,
+  ...JOBS_FLAG,
+  ...VERBOSE_FLAG,
+  ...TEMP_FLAG,
+} as const;
+
+/** What commands count. */
+export const WEIGHT_FLAG = {
+  "--weight WORD":
+    `what counts: period (default) of samples; latency: that, divided by the number of
+    threads that had a CPU; off-cpu: the time that threads waited, from context switches; wall: that
+    and the time that they ran`,
+} as const;
+
+/** Colors of what is printed. */
+export const COLOR_FLAG = {
+  "--color WHEN": "color tables: auto, on a terminal (default), always, never",
+} as const;
+
+/** Overwriting. */
+export const FORCE_FLAG = {
+  "-f, --force": "overwrite the file if it exists",
+} as const;
+
+/** Of commands that write recordings. */
+export const OUTPUT_FLAGS = {
+  "-o, --output FILE": "where the recording goes; - is standard output, in pipe format",
+  "--pipe": "write pipe format into the file as well",
+  ...FORCE_FLAG,
+} as const;
