@@ -339,20 +339,20 @@ async function ofTrace(question: Question): Promise<number> {
   const { decodeBranches } = await import("./shared/branches_pt.ts");
   const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report/trace-branches");
   let counts: CountedSamples | undefined;
-  const { code, sideband, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
+  const { trace, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
     const samples = new TraceBranchSamples(names, sampleKeys(sort));
     counts = samples;
     return (rows) => samples.take(rows);
   });
   if (counts === undefined) throw new InputError(`${name}: no Intel PT`);
   const resolver = await resolverOf(flags, name, {
-    machine: sideband.recorded,
+    machine: trace.engine.recorded,
     parameters: false,
     debugInformation: inline && sort.includes("sym") ||
       sort.some((key) => key.startsWith("src")),
   });
   const eventNames = ["branches"];
-  const places = tracePlaces(code);
+  const places = tracePlaces(trace.code);
   const table = await functionTable(places, counts, resolver, wantedOf(question, eventNames));
   await print(question, { code: places, counts, table, eventNames });
   reportTrust("funcs", table.trust, flags.on.verbose, "ends of branches");

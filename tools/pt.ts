@@ -3,8 +3,8 @@
  * instructions.
  */
 import { PtCalls } from "@perfdata/pt/calls";
-import { type PtCode, PtNames, shortObject } from "@perfdata/pt/code";
-import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "@perfdata/pt/decode";
+import { PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
+import { decodePt, type DecodePtOptions, type PtCounts } from "@perfdata/pt/decode";
 import {
   type FunctionTime,
   functionTimes,
@@ -33,14 +33,7 @@ import { markedName } from "@perfdata/profile/profile";
 import { whyNothing } from "./shared/nothing.ts";
 import { parseCount, parseJobs } from "./shared/record_flags.ts";
 import { insnText } from "./shared/insn_text.ts";
-import {
-  codeOf,
-  imagesOf,
-  namedImages,
-  type OpenedPt,
-  openPt,
-  reportLoss,
-} from "./shared/pt_input.ts";
+import { codeOf, imagesOf, namedImages, openPt, reportLoss } from "./shared/pt_input.ts";
 import { ofCpus, type PtAbout, ptJobs, ptRows, ptWorkers } from "./shared/pt_workers.ts";
 import { EventTimes, partOf, partWish, snapshotsText } from "./shared/pt_window.ts";
 
@@ -191,18 +184,15 @@ function questionOf(flags: PtFlags): Question {
 }
 
 /** A recording that is opened, and how it is decoded. */
-interface Trace extends Pick<OpenedPt, "trace" | "source" | "sideband"> {
-  readonly code: PtCode;
+interface Trace {
+  readonly trace: PtTrace;
   readonly names: PtNames;
-  readonly clock: PtClock;
   /** Threads and times that are wanted. */
-  readonly part: NonNullable<NonNullable<ConstructorParameters<typeof PtCalls>[2]>["filter"]>;
+  readonly part: NonNullable<NonNullable<ConstructorParameters<typeof PtCalls>[1]>["filter"]>;
   /** Whether only a part of it is decoded: of calls it matters what came before. */
   readonly isShort: boolean;
   /** Whether only a part of its time is asked for. */
   readonly isPart: boolean;
-  /** Bytes of Intel PT. */
-  readonly bytes: number;
   readonly options: DecodePtOptions;
   readonly progress: Progress;
   readonly lines: Lines;
@@ -232,11 +222,11 @@ interface Answer {
 /** What packets alone say. */
 async function ofPackets(
   { flags: { on }, limit }: Question,
-  { trace, source, sideband, code, names, clock, part, options, lines }: Trace,
+  { trace, names, part, options, lines }: Trace,
 ): Promise<Answer> {
   const { packetLines } = await import("./shared/pt_packets.ts");
   const found = await packetLines({
-    ...{ trace, source, sideband, code, names, clock, options, limit },
+    ...{ trace, names, options, limit },
     ...{ filter: part, json: on.json },
   });
   lines.all(found.lines);
@@ -246,18 +236,18 @@ async function ofPackets(
 /** Lists of branches, instructions, events or errors. */
 async function listed(question: Question, opened: Trace): Promise<Answer> {
   const { flags: { on }, name, cpus, jobs, filter } = question;
-  const { trace, source, sideband, code, names, clock, part, options, lines } = opened;
+  const { trace, names, part, options, lines } = opened;
   const { branches, insns, events, errors, json, source: withSource } = on;
   const list = { branches, insns, events, errors, json, source: withSource, only: filter };
   const text = insns ? await insnText("pt") : undefined;
   // Of a short part there is little to share; so there is of packets alone.
   const isAlone = part.from !== undefined || on.packets;
-  const threads = isAlone ? 1 : ptJobs(name, jobs, opened.bytes, branches || insns);
+  const threads = isAlone ? 1 : ptJobs(name, jobs, opened.trace.bytes, branches || insns);
   const wants = ofCpus(cpus);
   if (threads > 1) {
     const { joinList, listWhole } = await import("@perfdata/pt/parallel");
     const joined = await joinList(
-      listWhole({ trace, source, sideband, code, wants }, names, { ...list, text, filter: part }),
+      listWhole({ trace, wants }, names, { ...list, text, filter: part }),
       workersFor(question, opened, threads, { list }),
       list,
       writeOut,
@@ -269,7 +259,7 @@ async function listed(question: Question, opened: Trace): Promise<Answer> {
     }
   }
   let printed = 0;
-  const rows: PtList = new PtList(code, clock, {
+  const rows: PtList = new PtList(trace, {
     ...list,
     text,
     filter: part,
@@ -280,7 +270,7 @@ async function listed(question: Question, opened: Trace): Promise<Answer> {
       rows.rows.clear();
     },
   });
-  const counts = await decodePt(trace, source, sideband, code, rows, options);
+  const counts = await decodePt(trace, rows, options);
   return { counts, printed, notes: on.packets ? [packetsText(counts)] : [] };
 }
 
@@ -288,8 +278,8 @@ async function listed(question: Question, opened: Trace): Promise<Answer> {
 async function ofCalls(question: Question, opened: Trace): Promise<Answer> {
   const { flags, name, cpus, jobs, filter } = question;
   const { on } = flags;
-  const { trace, source, sideband, code, names, part, options } = opened;
-  const cycles = trace.intelPtConfig?.cyc === true;
+  const { trace, names, part, options } = opened;
+  const cycles = trace.aux.intelPtConfig?.cyc === true;
   const { callWhole, listCalls } = await import("@perfdata/pt/parallel");
   const writer = on.json
     ? new (await import("@perfdata/export/call-json")).CallJson(names, { filter, cycles })
@@ -298,9 +288,9 @@ async function ofCalls(question: Question, opened: Trace): Promise<Answer> {
   const by = "events";
   const wants = ofCpus(cpus);
   // A pipe cannot be read by others, and of a short part there is little to share.
-  const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.bytes);
+  const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.trace.bytes);
   const { counts, met } = await listCalls(
-    callWhole({ trace, source, sideband, code, filter: part, wants, ...ptRows(names, by) }),
+    callWhole({ trace, filter: part, wants, ...ptRows(names, by) }),
     threads === 1 ? undefined : workersFor(question, opened, threads, by),
     options,
     (events) => {
@@ -317,23 +307,24 @@ async function ofCalls(question: Question, opened: Trace): Promise<Answer> {
 async function summed(question: Question, opened: Trace): Promise<Answer> {
   const { flags, name, cpus, limit, jobs, filter } = question;
   const { on, value } = flags;
-  const { trace, source, sideband, code, names, clock, part, options, progress, lines } = opened;
+  const { trace, names, part, options, progress, lines } = opened;
+  const { clock } = trace;
   const by = value.latency === undefined ? "functions" : { name: value.latency };
   const { rows } = ptRows(names, by);
   const wants = ofCpus(cpus);
   // A pipe cannot be read by others, and of a short part there is little to share.
-  const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.bytes);
+  const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.trace.bytes);
   let joined: JoinedPtCalls | undefined;
   if (threads > 1) {
     const { callWhole, joinCalls } = await import("@perfdata/pt/parallel");
     joined = await joinCalls(
-      callWhole({ trace, source, sideband, code, filter: part, rows, wants }),
+      callWhole({ trace, filter: part, rows, wants }),
       workersFor(question, opened, threads, by),
     );
   }
-  const calls: PtCalls = joined?.calls ?? new PtCalls(code, clock, { filter: part, rows });
+  const calls: PtCalls = joined?.calls ?? new PtCalls(trace, { filter: part, rows });
   const counts = joined?.counts ??
-    await decodePt(trace, source, sideband, code, calls, options);
+    await decodePt(trace, calls, options);
   if (joined === undefined) calls.finish();
   else names.limitTo(calls.met);
   await names.resolve();
@@ -358,7 +349,7 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
       notes: ["no code is at hand: this is what packets alone say", ...notes],
     };
   }
-  const found = functionTimes(calls, names, trace.intelPtConfig?.cyc === true)
+  const found = functionTimes(calls, names, trace.aux.intelPtConfig?.cyc === true)
     .filter((row) => filter?.has(row.name) ?? true).slice(0, limit ?? Infinity);
   if (on.json) lines.all(found.map((row) => JSON.stringify(row)));
   else if (found.length > 0) lines.all(functionTable(found, clock.known));
@@ -368,10 +359,10 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
 /** Says why nothing was printed. */
 async function reportNothing(
   { flags, name, lists }: Question,
-  { trace, code }: Trace,
+  { trace: { aux, code } }: Trace,
 ): Promise<void> {
   const { on, value } = flags;
-  const { config = 0n } = trace.intelPtConfig ?? {};
+  const { config = 0n } = aux.intelPtConfig ?? {};
   if ((config & PT_AND_BRANCH) === PT_ONLY && !on.events) {
     complain(`pt: ${name}: recorded with branch=0: it has no flow; see pt --events`);
     return;
@@ -393,26 +384,21 @@ async function run(flags: PtFlags): Promise<number> {
   const { on, value } = flags;
   return await aboutAsync(name, async () => {
     const events = new EventTimes();
-    const opened = await openPt("pt", name, value.around === undefined ? [] : [events]);
-    const { trace, source, sideband, complaints } = opened;
-    const { recorded } = sideband;
     const guest = namedImages("guest-image", value["guest-image"]);
-    const code = await codeOf(sideband, value, imagesOf(value.image, name), guest);
+    const { trace, complaints } = await openPt("pt", name, {
+      code: (recorded) => codeOf(recorded, value, imagesOf(value.image, name), guest),
+      consumers: value.around === undefined ? [] : [events],
+    });
     const resolver = await resolverOf(flags, name, {
-      machine: recorded,
+      machine: trace.engine.recorded,
       parameters: false,
       debugInformation: on.source,
     });
-    const names = new PtNames(code, resolver);
-    const clock = new PtClock(trace);
-    const { note, ...times } = await partOf(wish, name, opened, code, events);
+    const names = new PtNames(trace.code, resolver);
+    const { note, ...times } = await partOf(wish, name, trace, events);
     const isPart = note !== undefined;
     const isShort = isPart || lists.length > 0 || on.packets;
-    const bytes = trace.streams.reduce(
-      (sum, { pieces }) => sum + pieces.reduce((n, { size }) => n + size, 0),
-      0,
-    );
-    const progress = new Progress("pt", bytes);
+    const progress = new Progress("pt", trace.bytes);
     const options: DecodePtOptions = {
       ...(on.packets ? { quick: 1 } : {}),
       ...(isShort ? times : {}),
@@ -421,8 +407,7 @@ async function run(flags: PtFlags): Promise<number> {
     };
     const lines = new Lines();
     const traced: Trace = {
-      ...{ trace, source, sideband, code, names, clock, isShort, isPart, bytes },
-      ...{ options, progress, lines },
+      ...{ trace, names, isShort, isPart, options, progress, lines },
       part: { tids, ...times },
     };
     const answer = lists.length > 0 ? listed : on.packets ? ofPackets : on.calls ? ofCalls : summed;
@@ -434,11 +419,11 @@ async function run(flags: PtFlags): Promise<number> {
       complain(`pt: ${name}: --function: ${unknown.join(", ")}: no such function ran`);
     }
     names.close();
-    for (const text of [snapshotsText(trace, clock), note, ...notes]) {
+    for (const text of [snapshotsText(trace), note, ...notes]) {
       if (text !== undefined) complain(`pt: ${name}: ${text}`);
     }
     if (printed === 0) await reportNothing(question, traced);
-    return reportLoss("pt", name, { counts, code, names, complaints, clock });
+    return reportLoss("pt", name, { counts, trace, names, complaints });
   });
 }
 

@@ -12,5 +12,6 @@ export { bundledCode } from "./code/pt_bundle.ts";
 export { PtCode } from "./code/pt_code.ts";
 export { PtNames } from "./code/pt_names.ts";
 export { PtSideband } from "./code/pt_sideband.ts";
+export { PtTrace } from "./code/pt_trace.ts";
 export { PtClock } from "./decode/pt_clock.ts";
 export { decodePt } from "./decode/pt_run.ts";

@@ -1,9 +1,6 @@
 // Small traces for the tests of this package: packets and the bytes of their code, laid out by hand.
-import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format";
 import { encodePackets, type Packet } from "@perfdata/intel-pt";
-import { readAuxTrace } from "@perfdata/session";
-import type { AuxTrace } from "@perfdata/session/auxtrace";
-import { runEngine } from "@perfdata/session/engine";
 import { SymbolResolver } from "@perfdata/symbols";
 import {
   PT_FEATURES,
@@ -15,10 +12,8 @@ import {
 } from "../../fixtures/stepped/recording.ts";
 import { auxtrace } from "../../fixtures/synthesize/pt_parts.ts";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
-import { PtCode } from "./code/pt_code.ts";
 import { PtNames } from "./code/pt_names.ts";
-import { PtSideband } from "./code/pt_sideband.ts";
-import { PtClock } from "./decode/pt_clock.ts";
+import { PtTrace } from "./code/pt_trace.ts";
 
 /** TSC of the first packet: its time is a whole number of ms. */
 export const TSC = 0x5_0000_0000n;
@@ -89,11 +84,7 @@ export interface Small {
 
 /** An opened recording. */
 export interface OpenedSmall {
-  readonly trace: AuxTrace;
-  readonly source: RandomAccessSource;
-  readonly sideband: PtSideband;
-  readonly code: PtCode;
-  readonly clock: PtClock;
+  readonly trace: PtTrace;
   readonly names: PtNames;
 }
 
@@ -168,9 +159,6 @@ export async function smallBytes(
 export async function small(recording: Small): Promise<OpenedSmall> {
   const { code = CODE } = recording;
   const source = bytesSource(await smallBytes(recording));
-  const trace = await readAuxTrace(await PerfDataReader.open(source));
-  const sideband = new PtSideband(trace);
-  await runEngine(await PerfDataReader.open(source), [sideband]);
   const held = {
     size: code.length,
     read: (from: number, length: number) => code.subarray(from, from + length),
@@ -180,12 +168,13 @@ export async function small(recording: Small): Promise<OpenedSmall> {
       return target.subarray(0, part.length);
     },
   };
-  const opened = new PtCode(sideband, { open: () => ({ source: held }), file: () => undefined });
+  const files = { open: () => ({ source: held }), file: () => undefined };
+  const trace = await PtTrace.open(source, { code: () => ({ files }) });
   const names = new PtNames(
-    opened,
+    trace.code,
     new SymbolResolver({ open: () => undefined, read: () => undefined }),
   );
-  return { trace, source, sideband, code: opened, clock: new PtClock(trace), names };
+  return { trace, names };
 }
 
 /** Core clocks between branches. */

@@ -4,12 +4,10 @@
  */
 import { writeElf } from "../../packages/symbols/testing/elf_writer.ts";
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource as formatSource, PerfDataReader } from "@perfdata/format";
+import { bytesSource as formatSource } from "@perfdata/format";
 import { compressIp } from "@perfdata/intel-pt/encode-packet";
 import { encodePackets, type FlowDecoder, type Packet } from "@perfdata/intel-pt";
-import { readAuxTrace } from "@perfdata/session";
-import { runEngine } from "@perfdata/session/engine";
-import { PtCode, PtSideband } from "@perfdata/pt/code";
+import { PtTrace } from "@perfdata/pt/code";
 import { decodePt, type PtBuffer } from "@perfdata/pt/decode";
 import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
 import { bytesSource } from "@perfdata/symbols";
@@ -99,20 +97,18 @@ async function decode(
 ): Promise<{ insns: string[]; errors: number }> {
   const recording = { events: ptEvents(0x2401n, false), items, features: PT_FEATURES };
   const source = formatSource(await asFile(recording, true));
-  const trace = await readAuxTrace(await PerfDataReader.open(source));
-  const sideband = new PtSideband(trace);
-  await runEngine(await PerfDataReader.open(source), [sideband]);
-  const code = new PtCode(
-    sideband,
-    {
-      open: files.open ?? (() => ({ missing: "file missing" })),
-      file: files.file ?? (() => undefined),
-    },
-    images,
-    guestImages,
-  );
+  const trace = await PtTrace.open(source, {
+    code: () => ({
+      files: {
+        open: files.open ?? (() => ({ missing: "file missing" })),
+        file: files.file ?? (() => undefined),
+      },
+      images,
+      guestImages,
+    }),
+  });
   const insns: string[] = [];
-  const counts = await decodePt(trace, source, sideband, code, {
+  const counts = await decodePt(trace, {
     flow(buffer: PtBuffer, { entries, count, paths, blocks }: FlowDecoder) {
       for (let i = 0; i < count; i++) {
         const path = entries[i] as number;

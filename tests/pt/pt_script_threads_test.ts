@@ -3,12 +3,9 @@
  * threads and wherever the trace is cut, also of bytes that are damaged. (That one thread writes what perf does is
  * another test's.)
  */
-import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { readAuxTrace } from "@perfdata/session";
-import { stitchAuxTrace } from "@perfdata/session/auxtrace";
-import { runEngine } from "@perfdata/session/engine";
-import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
-import { clockRatios, PtClock } from "@perfdata/pt/decode";
+import { bytesSource, type RandomAccessSource } from "@perfdata/format";
+import { PtNames } from "@perfdata/pt/code";
+import { clockRatios } from "@perfdata/pt/decode";
 import { servePt } from "@perfdata/pt/parallel";
 import { parseItrace } from "@perfdata/pt/samples";
 import { PtScriptWriter } from "@perfdata/export/script-pt";
@@ -19,8 +16,6 @@ import {
   type WrittenPtScript,
 } from "@perfdata/export/script-pt-join";
 import { localResolver } from "@perfdata/symbols/local-resolver";
-import { openCodeFile } from "@perfdata/symbols/code-file";
-import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { assert, assertEquals } from "@std/assert";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
 import {
@@ -32,6 +27,7 @@ import {
 import { repeatStepped } from "../../fixtures/stepped/repeat.ts";
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
+import { localTrace } from "../support/local_trace.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";
 import { inFolder, tool } from "../support/tool.ts";
@@ -63,22 +59,14 @@ async function wholeOf(
   tids?: ReadonlySet<number>,
 ): Promise<PtScriptWhole> {
   const diagnostics = () => {};
-  const trace = await readAuxTrace(await PerfDataReader.open(source, { diagnostics }));
-  await stitchAuxTrace(trace, source);
-  const sideband = new PtSideband(trace);
-  const reader = await PerfDataReader.open(source, { diagnostics });
-  const { eventNames } = await runEngine(reader, [sideband], { diagnostics });
-  const code = new PtCode(sideband, {
-    open: (object) => openCodeFile(localFiles, object, defaultPlaces()),
-    file: (path) => localFiles.open(path),
-  });
-  const names = new PtNames(code, localResolver());
+  const trace = await localTrace(source, diagnostics);
+  const names = new PtNames(trace.code, localResolver());
   const itrace = { ...parseItrace(letters), pebs: false };
-  const clock = new PtClock(trace);
-  const { maxNonTurboRatio = 0 } = clockRatios(trace);
+  const { aux, clock, engine: { eventNames, reader } } = trace;
+  const { maxNonTurboRatio = 0 } = clockRatios(aux);
   const [event] = reader.events.all;
   assert(event !== undefined);
-  const writer = new PtScriptWriter(code, names, sideband.history, {
+  const writer = new PtScriptWriter(trace, names, {
     eventNames,
     itrace,
     event,
@@ -86,7 +74,7 @@ async function wholeOf(
     wish: undefined,
     nanoseconds: true,
     objectWidth: 0,
-    hasCpu: trace.streams.some(({ cpu }) => cpu !== undefined),
+    hasCpu: aux.streams.some(({ cpu }) => cpu !== undefined),
     timed: clock.known,
     maxNonTurboRatio,
     ticksPerSecond: clock.period(1e9),
@@ -96,11 +84,11 @@ async function wholeOf(
   const options = {
     ...{ itrace, maxNonTurboRatio },
     hasKernel: false,
-    snapshots: trace.mayOverlap,
+    snapshots: aux.mayOverlap,
     filter: { tids },
   };
   return scriptWhole({
-    ...{ trace, source, sideband, code, names, writer, options },
+    ...{ trace, names, writer, options },
     wants: () => true,
   });
 }

@@ -4,18 +4,14 @@
  * who ran. The truth are the steps of a program that ptrace stepped through; perf is asked where it decides
  * by the same records.
  */
-import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format";
 import { type FlowDecoder } from "@perfdata/intel-pt";
-import { readAuxTrace } from "@perfdata/session";
-import { runEngine } from "@perfdata/session/engine";
-import { PtCode, PtSideband } from "@perfdata/pt/code";
 import { decodePt, type PtBuffer } from "@perfdata/pt/decode";
-import { openCodeFile } from "@perfdata/symbols/code-file";
-import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { assert, assertEquals } from "@std/assert";
 import type { EncodedSteps, EncodeOptions } from "../../fixtures/stepped/encode.ts";
 import { cannotStep, encodeOnCpus, stepProgram } from "../../fixtures/stepped/program.ts";
 import { steppedFile, type SwitchWitness } from "../../fixtures/stepped/recording.ts";
+import { localTrace } from "../support/local_trace.ts";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { tool } from "../support/tool.ts";
 
@@ -36,15 +32,9 @@ async function decoded(
   file: Uint8Array,
 ): Promise<{ insns: string[][]; errors: number; unsure: number }> {
   const source = bytesSource(file as Uint8Array<ArrayBuffer>);
-  const trace = await readAuxTrace(await PerfDataReader.open(source));
-  const sideband = new PtSideband(trace);
-  await runEngine(await PerfDataReader.open(source), [sideband]);
-  const code = new PtCode(sideband, {
-    open: (object) => openCodeFile(localFiles, object, defaultPlaces()),
-    file: (path) => localFiles.open(path),
-  });
+  const trace = await localTrace(source);
   const insns: string[][] = [];
-  const counts = await decodePt(trace, source, sideband, code, {
+  const counts = await decodePt(trace, {
     flow(buffer: PtBuffer, { entries, count, paths, blocks }: FlowDecoder) {
       const list = insns[buffer.stream.cpu as number] ??= [];
       for (let i = 0; i < count; i++) {

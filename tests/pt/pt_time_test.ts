@@ -2,17 +2,13 @@
  * Times of Intel PT against the truth: the clock by which the packets of a stepped program were made.
  */
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { readAuxTrace } from "@perfdata/session";
-import { runEngine } from "@perfdata/session/engine";
-import { PtCode, PtSideband } from "@perfdata/pt/code";
-import { decodePt, PtClock } from "@perfdata/pt/decode";
+import { bytesSource } from "@perfdata/format";
+import { decodePt } from "@perfdata/pt/decode";
 import { PtList, ROW } from "@perfdata/pt/lists";
-import { openCodeFile } from "@perfdata/symbols/code-file";
-import { localFiles } from "@perfdata/symbols/local-files";
 import { type EncodeOptions, tscOf } from "../../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
 import { steppedFile, timeOf } from "../../fixtures/stepped/recording.ts";
+import { localTrace } from "../support/local_trace.ts";
 import { ignored } from "../support/ignored.ts";
 
 const VARIANTS: readonly EncodeOptions[] = [
@@ -32,16 +28,10 @@ Deno.test(
       for (const variant of VARIANTS) {
         const encoded = encodeProgram(program, variant);
         const source = bytesSource(await steppedFile(program, encoded, variant));
-        const trace = await readAuxTrace(await PerfDataReader.open(source));
-        const sideband = new PtSideband(trace);
-        await runEngine(await PerfDataReader.open(source), [sideband]);
-        const code = new PtCode(sideband, {
-          open: (object) => openCodeFile(localFiles, object),
-          file: () => undefined,
-        });
+        const trace = await localTrace(source);
         const times: number[] = [];
         const uncertain: number[] = [];
-        const list: PtList = new PtList(code, new PtClock(trace), {
+        const list: PtList = new PtList(trace, {
           insns: true,
           idle: () => {
             const { rows } = list;
@@ -53,7 +43,7 @@ Deno.test(
             rows.clear();
           },
         });
-        await decodePt(trace, source, sideband, code, list);
+        await decodePt(trace, list);
         assertEquals(times.length, encoded.truth.length);
         // A packet has the time of a branch: what leads to it ran after the packet before, and what
         // follows up to the next packet before that.

@@ -3,18 +3,13 @@
  * ran; what functions spent themselves is the whole. Of stepped programs and of the corpus's traces, with
  * the names that there are, and with none: then all places of a file are one row.
  */
-import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { bytesSource, type RandomAccessSource } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { readAuxTrace } from "@perfdata/session";
-import { stitchAuxTrace } from "@perfdata/session/auxtrace";
-import { runEngine } from "@perfdata/session/engine";
 import { type CallFilter, PtCalls } from "@perfdata/pt/calls";
-import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
-import { decodePt, PtClock } from "@perfdata/pt/decode";
+import { PtNames } from "@perfdata/pt/code";
+import { decodePt } from "@perfdata/pt/decode";
 import { functionRows, functionTimes } from "@perfdata/pt/lists";
-import { openCodeFile } from "@perfdata/symbols/code-file";
 import { SymbolResolver } from "@perfdata/symbols";
-import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import { assert, assertAlmostEquals } from "@std/assert";
 import {
@@ -26,6 +21,7 @@ import {
 } from "../../fixtures/stepped/program.ts";
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
 import { wrapTrace } from "../../fixtures/stepped/wrap.ts";
+import { localTrace } from "../support/local_trace.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { corpusTrace, joined } from "../support/pt_corpus.ts";
 
@@ -40,25 +36,18 @@ async function check(
   filter: CallFilter = {},
 ): Promise<{ rows: number; span: readonly [number, number] }> {
   const diagnostics = () => {};
-  const trace = await readAuxTrace(await PerfDataReader.open(source, { diagnostics }));
-  await stitchAuxTrace(trace, source);
-  const sideband = new PtSideband(trace);
-  await runEngine(await PerfDataReader.open(source, { diagnostics }), [sideband], { diagnostics });
-  const code = new PtCode(sideband, {
-    open: (object) => openCodeFile(localFiles, object, defaultPlaces()),
-    file: (path) => localFiles.open(path),
-  });
+  const trace = await localTrace(source, diagnostics);
   const names = new PtNames(
-    code,
+    trace.code,
     named ? localResolver() : new SymbolResolver({ open: () => undefined, read: () => undefined }),
   );
-  const clock = new PtClock(trace);
-  const calls = new PtCalls(code, clock, { filter, rows: functionRows(names) });
+  const { clock } = trace;
+  const calls = new PtCalls(trace, { filter, rows: functionRows(names) });
   const threads = new Set<string>();
   let first = Infinity;
   let last = -Infinity;
   let running = 0;
-  await decodePt(trace, source, sideband, code, {
+  await decodePt(trace, {
     flow(buffer, run) {
       threads.add(`${buffer.tid} ${buffer.tid > 0 ? "" : buffer.index}`);
       for (let i = 0; i < run.count; i++) {

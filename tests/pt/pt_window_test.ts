@@ -3,16 +3,10 @@
  * the file is read.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import { type RandomAccessSource } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { readAuxTrace } from "@perfdata/session";
-import { stitchAuxTrace } from "@perfdata/session/auxtrace";
-import { runEngine } from "@perfdata/session/engine";
-import { PtCode, PtSideband } from "@perfdata/pt/code";
-import { decodePt, PtClock, ptSpan } from "@perfdata/pt/decode";
+import { decodePt, ptSpan } from "@perfdata/pt/decode";
 import { PtList, ROW } from "@perfdata/pt/lists";
-import { openCodeFile } from "@perfdata/symbols/code-file";
-import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
 import {
@@ -24,6 +18,7 @@ import { repeatStepped } from "../../fixtures/stepped/repeat.ts";
 import { inSnapshots, psbMoments } from "../../fixtures/stepped/saved.ts";
 import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
 import { held } from "../../tools/shared/spool.ts";
+import { localTrace } from "../support/local_trace.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";
 import { inFolder, tool } from "../support/tool.ts";
@@ -55,17 +50,12 @@ async function listed(
       return n;
     },
   };
-  const trace = await readAuxTrace(await PerfDataReader.open(file));
-  await stitchAuxTrace(trace, file);
-  const sideband = new PtSideband(trace);
-  await runEngine(await PerfDataReader.open(file), [sideband]);
-  const code = new PtCode(sideband, {
-    open: (object) => openCodeFile(localFiles, object, defaultPlaces()),
-    file: () => undefined,
-  });
+  const trace = await localTrace(source);
+  // The records were read, the trace was not.
+  read = 0;
   const rows: string[] = [];
   const { from = -Infinity, to = Infinity } = part;
-  const list: PtList = new PtList(code, new PtClock(trace), {
+  const list: PtList = new PtList(trace, {
     branches: true,
     insns: true,
     events: true,
@@ -82,8 +72,8 @@ async function listed(
       list.rows.clear();
     },
   });
-  const span = await ptSpan(trace, source, sideband, code) ?? [0, 0];
-  const counts = await decodePt(trace, source, sideband, code, list, part);
+  const span = await ptSpan(trace) ?? [0, 0];
+  const counts = await decodePt(trace, list, part);
   assertEquals(counts.errors.reduce((x, y) => x + y, 0), 0);
   return { rows, read, span };
 }

@@ -4,10 +4,8 @@
  */
 import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import { readAuxTrace } from "@perfdata/session";
-import { stitchAuxTrace } from "@perfdata/session/auxtrace";
-import { runEngine } from "@perfdata/session/engine";
 import { type CallEvents, type CallFilter, PtCalls } from "@perfdata/pt/calls";
-import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
+import { PtNames } from "@perfdata/pt/code";
 import { decodePt, PtClock, type PtCounts } from "@perfdata/pt/decode";
 import { functionRows, functionTimes, PtList, ROW, rowLines } from "@perfdata/pt/lists";
 import {
@@ -27,8 +25,6 @@ import { ChromeCalls } from "@perfdata/export/chrome-calls";
 import { PerfettoCalls } from "@perfdata/export/perfetto-calls";
 import { decodePackets, encodePackets, type Packet } from "@perfdata/intel-pt";
 import { localResolver } from "@perfdata/symbols/local-resolver";
-import { openCodeFile } from "@perfdata/symbols/code-file";
-import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
 import { assert, assertEquals } from "@std/assert";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
 import {
@@ -39,6 +35,7 @@ import {
 } from "../../fixtures/stepped/program.ts";
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
+import { localTrace } from "../support/local_trace.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";
 import { inFolder, tool } from "../support/tool.ts";
@@ -63,19 +60,12 @@ async function wholeOf(
   filter: CallFilter,
 ): Promise<PtCallWhole & { names: PtNames }> {
   const diagnostics = () => {};
-  const trace = await readAuxTrace(await PerfDataReader.open(source, { diagnostics }));
-  await stitchAuxTrace(trace, source);
-  const sideband = new PtSideband(trace);
-  await runEngine(await PerfDataReader.open(source, { diagnostics }), [sideband], { diagnostics });
-  const code = new PtCode(sideband, {
-    open: (object) => openCodeFile(localFiles, object, defaultPlaces()),
-    file: (path) => localFiles.open(path),
-  });
-  const names = new PtNames(code, localResolver());
+  const trace = await localTrace(source, diagnostics);
+  const names = new PtNames(trace.code, localResolver());
   const rows = functionRows(names);
   const wants = () => true;
   return {
-    ...callWhole({ trace, source, sideband, code, filter, rows, tree: true, wants }),
+    ...callWhole({ trace, filter, rows, tree: true, wants }),
     names,
   };
 }
@@ -151,7 +141,7 @@ class CallOutputs {
   readonly #perfetto: PerfettoCalls;
   readonly #out: Record<string, string> = {};
 
-  constructor({ names, sideband }: Pick<PtCallWhole, "sideband"> & { names: PtNames }) {
+  constructor({ names, trace: { sideband } }: Pick<PtCallWhole, "trace"> & { names: PtNames }) {
     this.#text = new CallText(names);
     this.#some = new CallText(names, SOME);
     this.#json = new CallJson(names, { cycles: true });
@@ -195,7 +185,7 @@ async function compareCalls(
 ): Promise<void> {
   const one = await wholeOf(source, filter);
   const outputs = new CallOutputs(one);
-  const calls: PtCalls = new PtCalls(one.code, new PtClock(one.trace), {
+  const calls: PtCalls = new PtCalls(one.trace, {
     filter,
     rows: one.rows,
     idle: async () => {
@@ -204,7 +194,7 @@ async function compareCalls(
       calls.events?.clear();
     },
   });
-  const counts = await decodePt(one.trace, source, one.sideband, one.code, calls);
+  const counts = await decodePt(one.trace, calls);
   calls.finish();
   await calls.idle();
   const wanted = outputs.finish();
@@ -247,7 +237,7 @@ async function compareList(
   const one = await wholeOf(source, {});
   const lines: string[] = [];
   const met = new Set<number>();
-  const list: PtList = new PtList(one.code, new PtClock(one.trace), {
+  const list: PtList = new PtList(one.trace, {
     ...options,
     idle: async () => {
       await one.names.resolve();
@@ -260,7 +250,7 @@ async function compareList(
       rows.clear();
     },
   });
-  const counts = await decodePt(one.trace, source, one.sideband, one.code, list);
+  const counts = await decodePt(one.trace, list);
   const decoder = new TextDecoder();
   for (const n of jobs) {
     const open = async () => {
@@ -309,12 +299,12 @@ async function compare(
 ): Promise<void> {
   const source = bytesSource(file as Uint8Array<ArrayBuffer>);
   const one = await wholeOf(source, filter);
-  const alone = new PtCalls(one.code, new PtClock(one.trace), {
+  const alone = new PtCalls(one.trace, {
     filter,
     rows: one.rows,
     tree: true,
   });
-  const counts = await decodePt(one.trace, source, one.sideband, one.code, alone);
+  const counts = await decodePt(one.trace, alone);
   alone.finish();
   await one.names.resolve();
   const wanted = described(alone, counts, one.names);
@@ -496,9 +486,9 @@ Deno.test(
       const file = await steppedFile(program, encodeProgram(program, variant), variant);
       const source = bytesSource(file as Uint8Array<ArrayBuffer>);
       const decode = async (forgets: boolean) => {
-        const { trace, sideband, code, rows, names } = await wholeOf(source, {});
-        const calls = new PtCalls(code, new PtClock(trace), { rows });
-        await decodePt(trace, source, sideband, code, {
+        const { trace, rows, names } = await wholeOf(source, {});
+        const calls = new PtCalls(trace, { rows });
+        await decodePt(trace, {
           flow(buffer, run) {
             calls.flow(buffer, run);
             if (forgets) calls.forget();

@@ -34,8 +34,8 @@ export async function readTracedInsns(
     throw new UsageError("--comm is for samples: --tid and --pid choose threads of a trace");
   }
   const traced = await traceBranches(tool, name, flags);
-  const { code, sideband, engine } = traced.decoded;
-  const source = await objectCode(sideband.recorded, flags.value, name);
+  const { code, engine } = traced.decoded.trace;
+  const source = await objectCode(engine.recorded, flags.value, name);
   const mode = /^i[3-6]86$|^x86$/.test(engine.reader.arch ?? "") ? 32 : 64;
   const executed = executions(traced, source, mode);
   if (executed.size === 0) {
@@ -55,7 +55,7 @@ export async function readTracedInsns(
     period: count,
   };
   const resolver = await resolverOf(flags, name, {
-    machine: sideband.recorded,
+    machine: engine.recorded,
     parameters: false,
     debugInformation: true,
   });
@@ -89,7 +89,7 @@ export async function readTracedInsns(
 
 /** How often each instruction ran, by its place. */
 function executions(
-  { counts, places, decoded: { code: { table } } }: TraceCounts,
+  { counts, places, decoded: { trace: { code: { table } } } }: TraceCounts,
   source: ObjectCodeReader,
   mode: 64 | 32,
 ): Map<number, number> {

@@ -1,9 +1,8 @@
 /** Branches of Intel PT, for exports of branches and for commands that count them. */
 import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
 import { floatAt, intAt } from "@perfdata/format/elements";
-import type { Engine } from "@perfdata/session/engine";
-import { type PtCode, type PtHistory, PtNames, type PtSideband } from "@perfdata/pt/code";
-import { clockRatios, decodePt, PtClock } from "@perfdata/pt/decode";
+import { type PtHistory, PtNames, type PtTrace } from "@perfdata/pt/code";
+import { clockRatios, decodePt } from "@perfdata/pt/decode";
 import { type PtSampleRows, PtSamples } from "@perfdata/pt/samples";
 import { InputError, Progress } from "./cli.ts";
 import { sampleFilter } from "./sample_flags.ts";
@@ -14,9 +13,7 @@ type TraceFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolve
 
 /** A trace that was decoded. */
 export interface DecodedBranches {
-  readonly engine: Engine;
-  readonly code: PtCode;
-  readonly sideband: PtSideband;
+  readonly trace: PtTrace;
   /** Says what is missing; returns the exit code. */
   readonly report: () => number;
 }
@@ -33,18 +30,15 @@ export async function decodeBranches(
   open: (history: PtHistory) => (rows: PtSampleRows) => void,
 ): Promise<DecodedBranches> {
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
-  const { trace, source, sideband, complaints, engine } = await openPt(
-    tool,
-    name,
-    [],
-    async (reader) => chosen = await sampleFilter(flags, reader),
-  );
-  const code = await codeOf(sideband, flags.value, imagesOf(undefined, name));
-  const names = new PtNames(code, await resolverOf(flags, name, { debugInformation: false }));
-  const clock = new PtClock(trace);
-  const { maxNonTurboRatio = 0 } = clockRatios(trace);
+  const { trace, complaints } = await openPt(tool, name, {
+    code: (recorded) => codeOf(recorded, flags.value, imagesOf(undefined, name)),
+    filter: async (reader) => chosen = await sampleFilter(flags, reader),
+  });
+  const { aux, clock, engine, sideband } = trace;
+  const names = new PtNames(trace.code, await resolverOf(flags, name, { debugInformation: false }));
+  const { maxNonTurboRatio = 0 } = clockRatios(aux);
   const event = engine.reader.events.all.find(({ attr }) =>
-    BigInt(attr.type) === trace.intelPt?.pmu_type
+    BigInt(attr.type) === aux.intelPt?.pmu_type
   );
   if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
   const taker = open(sideband.history);
@@ -53,17 +47,17 @@ export async function decodeBranches(
     taker(samples.rows);
     samples.clear();
   };
-  const samples: PtSamples = new PtSamples(code, clock, sideband.history, {
+  const samples: PtSamples = new PtSamples(trace, {
     itrace: {
       ...{ branches: true, calls: false, returns: false, transactions: false, ptwrites: false },
       ...{ power: false, interrupts: false, pebs: false, errors: true, skip: 0 },
     },
     maxNonTurboRatio,
-    ipc: trace.intelPtConfig?.cyc === true,
+    ipc: aux.intelPtConfig?.cyc === true,
     // What ran between two branches is known buffer by buffer.
     merge: false,
     hasKernel: !event.attr.flags.exclude_kernel,
-    snapshots: trace.mayOverlap,
+    snapshots: aux.mayOverlap,
     filter: {
       tids,
       ...(time === undefined
@@ -72,11 +66,8 @@ export async function decodeBranches(
     },
     idle: take,
   });
-  const progress = new Progress(
-    tool,
-    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
-  );
-  const found = await decodePt(trace, source, sideband, code, samples, {
+  const progress = new Progress(tool, trace.bytes);
+  const found = await decodePt(trace, samples, {
     progress: progress.add,
     wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
   });
@@ -85,10 +76,8 @@ export async function decodeBranches(
   progress.finish();
   names.close();
   return {
-    engine,
-    code,
-    sideband,
-    report: () => reportLoss(tool, name, { counts: found, code, names, complaints, clock }),
+    trace,
+    report: () => reportLoss(tool, name, { counts: found, trace, names, complaints }),
   };
 }
 
@@ -116,7 +105,7 @@ export async function traceBranches(
     flags,
     () => (rows) => branches.take(rows),
   );
-  const { code: { table, objects }, report } = decoded;
+  const { trace: { code: { table, objects } }, report } = decoded;
   return {
     counts,
     decoded,

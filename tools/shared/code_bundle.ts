@@ -1,7 +1,7 @@
 /** `symbols bundle --code`: the code of sampled functions and of what Intel PT ran through, with its symbols. */
 import { bundleFunctions, keptLines } from "@perfdata/export/bundle-functions";
-import { bundlePlaces, CodeRecorder, PtCode } from "@perfdata/pt/code";
-import { decodePt, PtClock } from "@perfdata/pt/decode";
+import { bundlePlaces, CodeRecorder } from "@perfdata/pt/code";
+import { decodePt } from "@perfdata/pt/decode";
 import { lossText, PtList } from "@perfdata/pt/lists";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import type { RecordedAddresses } from "@perfdata/session/symbols";
@@ -72,22 +72,18 @@ async function addTrace(
   files: CodeRecorder,
   writer: SymbolBundleWriter,
 ): Promise<void> {
-  const { trace, source, sideband } = await openPt("symbols", name);
-  const code = new PtCode(sideband, files, imagesOf(undefined, name, files));
-  const clock = new PtClock(trace);
-  const list: PtList = new PtList(code, clock, {
+  const images = imagesOf(undefined, name, files);
+  const { trace } = await openPt("symbols", name, { code: () => ({ files, images }) });
+  const list: PtList = new PtList(trace, {
     insns: true,
     branches: true,
     events: true,
     idle: () => list.rows.clear(),
   });
-  const progress = new Progress(
-    "symbols",
-    trace.streams.reduce((sum, { pieces }) => sum + pieces.reduce((n, p) => n + p.size, 0), 0),
-  );
-  const counts = await decodePt(trace, source, sideband, code, list, { progress: progress.add });
+  const progress = new Progress("symbols", trace.bytes);
+  const counts = await decodePt(trace, list, { progress: progress.add });
   progress.finish();
-  const places = await bundlePlaces(code, resolver, writer);
+  const places = await bundlePlaces(trace.code, resolver, writer);
   complain(`symbols: ${name}: code of ${places} instructions of the trace`);
   const loss = lossText(counts);
   if (loss !== undefined) complain(`symbols: ${name}: ${loss}`);

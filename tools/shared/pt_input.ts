@@ -1,7 +1,6 @@
 /** Shared by commands that decode Intel PT: opening a trace, finding code, reporting errors. */
 import {
   type ByteSource,
-  type Diagnostics,
   isRandomAccess,
   PerfDataError,
   PerfDataReader,
@@ -11,22 +10,17 @@ import { HEADER_AUXTRACE } from "@perfdata/format/feature-names";
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
-import { AuxCollector, readAuxTrace, stitchAuxTrace } from "@perfdata/session/auxtrace";
-import {
-  type Consumer,
-  type Engine,
-  type EngineOptions,
-  runEngine,
-} from "@perfdata/session/engine";
+import { AuxCollector, readAuxTrace } from "@perfdata/session/auxtrace";
 import {
   bundledCode,
   type CodeRecorder,
   missingCode,
-  PtCode,
+  type OpenPtOptions,
   type PtNames,
-  PtSideband,
+  PtTrace,
+  type TraceCode,
 } from "@perfdata/pt/code";
-import { PtClock, type PtCounts } from "@perfdata/pt/decode";
+import type { PtCounts } from "@perfdata/pt/decode";
 import { lossText, unsureText } from "@perfdata/pt/lists";
 import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
@@ -181,75 +175,48 @@ export async function lookAhead(source: ByteSource): Promise<SeenAhead> {
   return { source: whole, hasIntelPt: await isIntelPt(whole) };
 }
 
-/** All that is needed to decode a recording. */
+/** A trace, and what is wrong with its recording. */
 export interface OpenedPt {
-  readonly trace: Awaited<ReturnType<typeof readAuxTrace>>;
-  readonly source: RandomAccessSource;
-  readonly sideband: PtSideband;
+  readonly trace: PtTrace;
   readonly complaints: Complaints;
-  /** The pass over the records. */
-  readonly engine: Engine;
+}
+
+/** How a recording with Intel PT is opened. */
+interface OpenHow extends Omit<OpenPtOptions, "diagnostics" | "aux"> {
+  /** Its bytes, if a part of them was read. */
+  readonly opened?: ByteSource | undefined;
 }
 
 /**
  * Opens a recording with Intel PT and reads all of its records.
  *
  * @param tool Name of the command, for messages.
- * @param consumers What else wants the records.
- * @param opened Its bytes, where somebody has looked into them.
- * @throws {InputError} If it has none.
+ * @throws {InputError} If it has no Intel PT.
  */
 export async function openPt(
   tool: string,
   name: string,
-  consumers: readonly Consumer[] = [],
-  filter?: (reader: PerfDataReader) => Promise<EngineOptions["filter"]>,
-  opened: ByteSource = openSource(name),
+  { opened = openSource(name), ...options }: OpenHow,
 ): Promise<OpenedPt> {
   const complaints = new Complaints(`${tool}: ${name}`);
   const source = await held(opened);
-  const first = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const trace = await readAuxTrace(first, { diagnostics: complaints.take });
-  if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) {
+  const how = { diagnostics: complaints.take };
+  const aux = await readAuxTrace(await PerfDataReader.open(source, how), how);
+  if (aux.streams.length === 0 || aux.type !== PERF_AUXTRACE_INTEL_PT) {
     throw new InputError(
-      trace.streams.length === 0
+      aux.streams.length === 0
         ? `${name}: no AUX data; record with "perf record -e intel_pt//u -- PROGRAM"`
-        : `${name}: AUX data is ${trace.typeName}, not Intel PT; extract-pt --all-aux extracts it`,
+        : `${name}: AUX data is ${aux.typeName}, not Intel PT; extract-pt --all-aux extracts it`,
     );
   }
-  complaints.muted = true;
-  const read = await sidebandOf(trace, source, complaints.take, consumers, filter);
-  return { trace, source, complaints, ...read };
-}
-
-/** Reads the records beside a trace, and cuts off what its pieces have in common. */
-async function sidebandOf(
-  trace: OpenedPt["trace"],
-  source: RandomAccessSource,
-  diagnostics: Diagnostics,
-  consumers: readonly Consumer[] = [],
-  filter?: (reader: PerfDataReader) => Promise<EngineOptions["filter"]>,
-): Promise<{ readonly sideband: PtSideband; readonly engine: Engine }> {
-  await stitchAuxTrace(trace, source);
-  const reader = await PerfDataReader.open(source, { diagnostics });
-  const sideband = new PtSideband(trace);
-  const engine = await runEngine(reader, [sideband, ...consumers], {
-    diagnostics,
-    filter: await filter?.(reader),
-  });
-  return { sideband, engine };
+  const trace = await PtTrace.open(source, { ...options, ...how, aux });
+  return { trace, complaints };
 }
 
 /** Opens a recording that another thread has opened, and says what is wrong with it. */
-export async function openPtAgain(
-  name: string,
-): Promise<Pick<OpenedPt, "trace" | "source" | "sideband" | "engine">> {
-  const source = await held(openSource(name));
+export async function openPtAgain(name: string, code: OpenPtOptions["code"]): Promise<PtTrace> {
   const diagnostics = () => {};
-  const reader = await PerfDataReader.open(source, { diagnostics });
-  const trace = await readAuxTrace(reader, { diagnostics });
-  const read = await sidebandOf(trace, source, diagnostics);
-  return { trace, source, ...read };
+  return await PtTrace.open(await held(openSource(name)), { diagnostics, code });
 }
 
 /** Where the files with the code of a recording are: in a bundle, or on this machine. */
@@ -310,14 +277,17 @@ function bundledKcore(
  * that `--guest-vmlinux` names.
  */
 export async function codeOf(
-  sideband: PtSideband,
+  recorded: RecordedMachine,
   where: Parameters<typeof codeFiles>[1],
   images: readonly MemoryImage[],
   guest: readonly MemoryImage[] = [],
-): Promise<PtCode> {
-  const files = await codeFiles(sideband.recorded, where);
-  const named = guest.length > 0 ? guest : namedImages("guest-vmlinux", where["guest-vmlinux"]);
-  return new PtCode(sideband, files, [...images, ...bundledKcore(where, files)], named);
+): Promise<TraceCode> {
+  const files = await codeFiles(recorded, where);
+  return {
+    files,
+    images: [...images, ...bundledKcore(where, files)],
+    guestImages: guest.length > 0 ? guest : namedImages("guest-vmlinux", where["guest-vmlinux"]),
+  };
 }
 
 /** What is to be said where the kernel's code is that of its file. */
@@ -344,23 +314,23 @@ function reportUnverifiedPlaces(about: string, names: PtNames): void {
 export interface TraceLoss {
   /** What was decoded. */
   readonly counts: PtCounts;
-  /** Where its code was looked for. */
-  readonly code: PtCode;
+  /** The trace. */
+  readonly trace: PtTrace;
   /** Its places. */
   readonly names: PtNames;
   /** What was damaged. */
   readonly complaints: Complaints;
-  /** Its times, where they are shown. */
-  readonly clock: PtClock | undefined;
+  /** Whether its times are not shown. */
+  readonly timeless?: boolean;
 }
 
 /** Reports what is missing; returns the exit code. */
 export function reportLoss(
   tool: string,
   name: string,
-  { counts, code, names, complaints, clock }: TraceLoss,
+  { counts, trace: { code, clock }, names, complaints, timeless = false }: TraceLoss,
 ): number {
-  if (clock?.known === false) {
+  if (!timeless && !clock.known) {
     complain(`${tool}: ${name}: no times: ${clock.why}`);
   }
   const causes = names.causes();

@@ -1,11 +1,9 @@
 /** `pt --packets`: what ran, from packets alone. */
 import type { CallFilter } from "@perfdata/pt/calls";
-import { type PtCode, type PtNames, type PtSideband, shortObject } from "@perfdata/pt/code";
-import { decodePt, type DecodePtOptions, type PtClock, type PtCounts } from "@perfdata/pt/decode";
+import { type PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
+import { decodePt, type DecodePtOptions, type PtCounts } from "@perfdata/pt/decode";
 import { entryPoints, packetsText, PtEntries, threadObjects } from "@perfdata/pt/lists";
 import { markedName } from "@perfdata/profile/profile";
-import type { RandomAccessSource } from "@perfdata/format";
-import type { AuxTrace } from "@perfdata/session";
 import { visible } from "@perfdata/format/visible";
 
 /** Rows of the table of addresses where `--limit` says nothing. */
@@ -13,12 +11,8 @@ const ROWS = 40;
 
 /** What is decoded, and what is printed of it. */
 export interface PacketsWish {
-  readonly trace: AuxTrace;
-  readonly source: RandomAccessSource;
-  readonly sideband: PtSideband;
-  readonly code: PtCode;
+  readonly trace: PtTrace;
   readonly names: PtNames;
-  readonly clock: PtClock;
   readonly filter: CallFilter;
   readonly options: DecodePtOptions;
   readonly json: boolean;
@@ -43,10 +37,11 @@ function* table(cells: readonly (readonly string[])[], left: number): Generator<
 export async function packetLines(
   wish: PacketsWish,
 ): Promise<{ lines: string[]; counts: PtCounts; note: string }> {
-  const { trace, source, sideband, code, names, clock, filter, json, limit } = wish;
-  const sink = new PtEntries(code, clock, filter);
+  const { trace, names, filter, json, limit } = wish;
+  const { code, clock, sideband } = trace;
+  const sink = new PtEntries(trace, filter);
   const options = { ...wish.options, quick: 1 } as const;
-  const counts = await decodePt(trace, source, sideband, code, sink, options);
+  const counts = await decodePt(trace, sink, options);
   await names.resolve();
   const pathOf = (object: number) =>
     code.objects[object]?.path ?? (object === -2 ? "[kernel]" : "[unknown]");

@@ -21,8 +21,8 @@ import {
   writePtScript,
   type WrittenPtScript,
 } from "@perfdata/export/script-pt-join";
-import { PtNames } from "@perfdata/pt/code";
-import { clockRatios, PtClock, type TimeOrigin } from "@perfdata/pt/decode";
+import { PtNames, type PtTrace } from "@perfdata/pt/code";
+import { clockRatios, type PtClock, type TimeOrigin } from "@perfdata/pt/decode";
 import { packetsText } from "@perfdata/pt/lists";
 import type { PtWhole } from "@perfdata/pt/parallel";
 import type {
@@ -32,8 +32,6 @@ import type {
   RecordedSamples,
   SamplesOptions,
 } from "@perfdata/pt/samples";
-import type { AuxTrace } from "@perfdata/session";
-import type { Engine } from "@perfdata/session/engine";
 import { complain, InputError, Progress, UsageError, writeOut } from "./cli.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";
@@ -82,7 +80,6 @@ export interface PtScriptAbout extends Omit<PtScriptWish, "shown"> {
 /** What samples of a trace are made and printed with. */
 interface PtScript extends PtScriptWhole {
   readonly resolver: Awaited<ReturnType<typeof resolverOf>>;
-  readonly clock: PtClock;
   /** How many events write records of PEBS into the trace. */
   readonly outputs: number;
 }
@@ -94,12 +91,12 @@ interface PtScript extends PtScriptWhole {
  */
 async function ptScriptOf(
   { name, flags, itrace, wish, nanoseconds, objectWidth, chosen }: PtScriptAbout,
-  opened: Pick<OpenedPt, "trace" | "source" | "sideband" | "engine">,
+  opened: PtTrace,
 ): Promise<PtScript> {
   const { on, value } = flags;
-  const { source, sideband, engine } = opened;
-  const trace = itrace.timeless ? timeless(opened.trace) : opened.trace;
-  const withoutCycles = trace.intelPtConfig?.cyc === false;
+  const trace = itrace.timeless ? opened.timeless() : opened;
+  const { aux, clock, sideband, engine } = trace;
+  const withoutCycles = aux.intelPtConfig?.cyc === false;
   const needsCycles = itrace.cycles !== undefined
     ? "--itrace: y"
     : asksFor(wish, "ipc")
@@ -110,24 +107,22 @@ async function ptScriptOf(
       `${name}: ${needsCycles} needs CYC packets, which perf record -e intel_pt/cyc/ records`,
     );
   }
-  const code = await codeOf(sideband, value, imagesOf(undefined, name));
   const resolver = await resolverOf(flags, name, {
-    machine: sideband.recorded,
+    machine: engine.recorded,
     parameters: false,
     debugInformation: wish?.add.has("srcline") === true,
   });
-  const names = new PtNames(code, resolver);
-  const clock = new PtClock(trace);
-  const { maxNonTurboRatio = 0 } = clockRatios(trace);
+  const names = new PtNames(trace.code, resolver);
+  const { maxNonTurboRatio = 0 } = clockRatios(aux);
   const events = engine.reader.events.all;
-  const event = events.find(({ attr }) => BigInt(attr.type) === trace.intelPt?.pmu_type) ??
+  const event = events.find(({ attr }) => BigInt(attr.type) === aux.intelPt?.pmu_type) ??
     events[0];
   if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
   // The events that write records of PEBS into the trace.
   const outputs = [...events.entries()]
     .filter(([, { attr, ids }]) => attr.flags.aux_output && ids.length > 0);
   const ofCode = CODE_FIELDS.some((field) => asksFor(wish, field));
-  const writer = new PtScriptWriter(code, names, sideband.history, {
+  const writer = new PtScriptWriter(trace, names, {
     eventNames: engine.eventNames,
     blockCode: ofCode ? await codeReader(engine, name, value) : undefined,
     arch: engine.reader.arch,
@@ -137,7 +132,7 @@ async function ptScriptOf(
     wish,
     nanoseconds,
     objectWidth,
-    hasCpu: trace.streams.some(({ cpu }) => cpu !== undefined),
+    hasCpu: aux.streams.some(({ cpu }) => cpu !== undefined),
     timed: clock.known,
     maxNonTurboRatio,
     ticksPerSecond: clock.period(1e9),
@@ -156,12 +151,12 @@ async function ptScriptOf(
     depths: wish?.add.has("callindent") === true,
     ipc: asksFor(wish, "ipc"),
     hasKernel: !event.attr.flags.exclude_kernel,
-    snapshots: trace.mayOverlap,
+    snapshots: aux.mayOverlap,
     filter: filterOf(chosen, clock),
   };
   const wants = ofCpus(chosen?.cpus);
-  const whole = scriptWhole({ trace, source, sideband, code, wants, names, writer, options });
-  return { ...whole, resolver, clock, outputs: outputs.length };
+  const whole = scriptWhole({ trace, wants, names, writer, options });
+  return { ...whole, resolver, outputs: outputs.length };
 }
 
 /** Which samples are printed. */
@@ -174,7 +169,11 @@ function filterOf(chosen: Chosen, { origin }: PtClock): SamplesOptions["filter"]
 
 /** Opens in another thread what the first one has opened. */
 export async function openPtScript(about: PtScriptAbout): Promise<PtWhole<unknown>> {
-  return await ptScriptOf(about, await openPtAgain(about.name));
+  const { name, flags } = about;
+  return await ptScriptOf(
+    about,
+    await openPtAgain(name, (recorded) => codeOf(recorded, flags.value, imagesOf(undefined, name))),
+  );
 }
 
 /** Prints the samples of a recording, whose bytes may be at hand; returns the exit code. */
@@ -194,30 +193,25 @@ export async function ptScript(
   const needs = { ...rowNeeds([], wish, !on["hide-call-graph"]), addresses: true };
   const rows = new ScriptRows(needs, false, shown);
   let chosen: Chosen;
-  const opened = await openPt(
-    "script",
-    name,
-    [rows],
-    async (reader) => {
+  const { trace: opened, complaints } = await openPt("script", name, {
+    code: (recorded) => codeOf(recorded, value, imagesOf(undefined, name)),
+    consumers: [rows],
+    filter: async (reader) => {
       chosen = await sampleFilter(flags, reader);
       if (shown !== undefined) shown.cpus = chosen?.cpus;
       return chosen;
     },
-    bytes,
-  );
+    opened: bytes,
+  });
   const about: PtScriptAbout = { name, flags, ...wished, chosen };
   const script = await ptScriptOf(about, opened);
-  const { trace, names, clock } = script;
+  const { trace: { clock, bytes: size }, names } = script;
   const adds = itrace.addedChain !== undefined || itrace.addedBranches !== undefined;
   if (adds && !clock.known) {
     throw new InputError(`${name}: --itrace: G and L need times: ${clock.why}`);
   }
   let samples: PtSamples | undefined;
-  const others = await othersOf(script, opened.engine, rows, about, () => samples?.added);
-  const size = trace.streams.reduce(
-    (sum, { pieces }) => sum + pieces.reduce((n, piece) => n + piece.size, 0),
-    0,
-  );
+  const others = await othersOf(script, rows, about, () => samples?.added);
   const progress = new Progress("script", size);
   const threads = ptJobs(name, jobs, size, hasManyLines(itrace));
   const start = () => new Worker(new URL("./pt_script_worker.ts", import.meta.url), MODULE);
@@ -238,13 +232,13 @@ export async function ptScript(
   progress.finish();
   names.close();
   if (made.printed + rows.count + rows.shown === 0) complain(`script: ${name}: no samples`);
-  return reportMade(about, script, made, opened.complaints);
+  return reportMade(about, script, made, complaints);
 }
 
 /** Says what was left out; returns the exit code. */
 function reportMade(
   { name, itrace }: PtScriptAbout,
-  { code, names, clock, writer, outputs }: PtScript,
+  { trace, names, writer, outputs }: PtScript,
   { counts, interruptChanges, pebsRecords }: WrittenPtScript,
   complaints: OpenedPt["complaints"],
 ): number {
@@ -262,14 +256,13 @@ function reportMade(
   }
   if (itrace.quick === 1) complain(`script: ${name}: ${packetsText(counts)}`);
   if (writer.code !== undefined) reportCode(name, writer.code);
-  const times = itrace.timeless ? undefined : clock;
-  return reportLoss("script", name, { counts, code, names, complaints, clock: times });
+  const { timeless = false } = itrace;
+  return reportLoss("script", name, { counts, trace, names, complaints, timeless });
 }
 
 /** Writes what was recorded beside the trace, in its order of time: see `PtScriptOrder.others`. */
 async function othersOf(
-  { resolver, writer, clock }: PtScript,
-  engine: Engine,
+  { resolver, writer, trace: { clock, engine } }: PtScript,
   rows: ScriptRows,
   { flags, itrace, wish, nanoseconds }: PtScriptAbout,
   added: () => AddedLists | undefined,
@@ -346,12 +339,4 @@ function ofRecorded(wish: FieldWish | undefined): FieldWish | undefined {
   if (wish === undefined) return undefined;
   const add = new Set([...wish.add].filter((field) => !field.startsWith("brstack")));
   return { ...wish, add };
-}
-
-/** A trace as if its packets had no times. */
-function timeless(trace: AuxTrace): AuxTrace {
-  const { intelPtConfig } = trace;
-  return intelPtConfig === undefined
-    ? trace
-    : { ...trace, intelPtConfig: { ...intelPtConfig, tsc: false } };
 }

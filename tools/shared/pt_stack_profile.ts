@@ -5,8 +5,8 @@ import { PerfettoCalls } from "@perfdata/export/perfetto-calls";
 import type { Profile } from "@perfdata/profile/profile";
 import { ptProfile } from "@perfdata/profile/pt-profile";
 import { type CallEvents, PtCalls } from "@perfdata/pt/calls";
-import { type PtCode, PtNames, type PtSideband } from "@perfdata/pt/code";
-import { decodePt, type DecodePtOptions, PtClock, type PtCounts } from "@perfdata/pt/decode";
+import { PtNames, type PtTrace } from "@perfdata/pt/code";
+import { decodePt, type DecodePtOptions, type PtCounts } from "@perfdata/pt/decode";
 import { lossText, unsureText } from "@perfdata/pt/lists";
 import { callWhole, joinCalls, listCalls } from "@perfdata/pt/parallel";
 import { complain, InputError, Progress } from "./cli.ts";
@@ -25,9 +25,7 @@ interface Decoded {
   /** Their sums, where they were not taken one by one. */
   readonly calls: PtCalls | undefined;
   readonly names: PtNames;
-  readonly code: PtCode;
-  readonly sideband: PtSideband;
-  readonly clock: PtClock;
+  readonly trace: PtTrace;
   /** What was not decoded, in words. */
   readonly loss: string | undefined;
   /** Closes the files, and says what is missing; returns whether nothing is. */
@@ -46,26 +44,23 @@ async function decode(
     readonly jobs?: number | undefined;
     readonly progress?: DecodeProgress | undefined;
     /** Takes calls that ended, between packets; their names are known. */
-    readonly events?: (events: CallEvents, names: PtNames, sideband: PtSideband) => void;
+    readonly events?: (events: CallEvents, names: PtNames, trace: PtTrace) => void;
   },
 ): Promise<Decoded> {
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
-  const { trace, source, sideband, complaints } = await openPt(
-    tool,
-    name,
-    [],
-    async (reader) => chosen = await sampleFilter(flags, reader),
-  );
-  const code = await codeOf(sideband, flags.value, imagesOf(undefined, name));
+  const { trace, complaints } = await openPt(tool, name, {
+    code: (recorded) => codeOf(recorded, flags.value, imagesOf(undefined, name)),
+    filter: async (reader) => chosen = await sampleFilter(flags, reader),
+  });
+  const { clock, bytes } = trace;
   const names = new PtNames(
-    code,
+    trace.code,
     await resolverOf(flags, name, {
-      machine: sideband.recorded,
+      machine: trace.engine.recorded,
       parameters: false,
       debugInformation: false,
     }),
   );
-  const clock = new PtClock(trace);
   const { events, tree = false, timeline = false } = options;
   const time = chosen?.time;
   const filter = {
@@ -74,10 +69,6 @@ async function decode(
       ? {}
       : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
   };
-  const bytes = trace.streams.reduce(
-    (sum, { pieces }) => sum + pieces.reduce((n, { size }) => n + size, 0),
-    0,
-  );
   const shown = new Progress(tool, bytes);
   const progress = (bytes: number) => {
     shown.add(bytes);
@@ -85,7 +76,7 @@ async function decode(
   };
   const cpus = chosen?.cpus;
   const wants = ofCpus(cpus);
-  const opened = { trace, source, sideband, code, filter, wants };
+  const opened = { trace, filter, wants };
   // Which stack was there when is one thread's.
   const threads = timeline ? 1 : ptJobs(name, options.jobs, bytes);
   const by = events === undefined ? "stacks" : "events";
@@ -97,12 +88,12 @@ async function decode(
   let counts: PtCounts;
   let met: Uint8Array | undefined;
   if (events !== undefined) {
-    const take = (rows: CallEvents) => events(rows, names, sideband);
+    const take = (rows: CallEvents) => events(rows, names, trace);
     ({ counts, met } = await listCalls(whole, workers, decodeOptions, take));
   } else {
     const joined = workers && await joinCalls(whole, workers);
-    calls = joined?.calls ?? new PtCalls(code, clock, { tree, timeline, filter });
-    counts = joined?.counts ?? await decodePt(trace, source, sideband, code, calls, decodeOptions);
+    calls = joined?.calls ?? new PtCalls(trace, { tree, timeline, filter });
+    counts = joined?.counts ?? await decodePt(trace, calls, decodeOptions);
     if (joined === undefined) calls.finish();
     else met = calls.met;
     await names.resolve();
@@ -112,14 +103,12 @@ async function decode(
   return {
     calls,
     names,
-    code,
-    sideband,
-    clock,
+    trace,
     loss: [lossText(counts), unsureText(counts)].filter((text) => text !== undefined).join("; ") ||
       undefined,
     finish: () => {
       names.close();
-      return reportLoss(tool, name, { counts, code, names, complaints, clock }) === 0;
+      return reportLoss(tool, name, { counts, trace, names, complaints }) === 0;
     },
   };
 }
@@ -141,22 +130,21 @@ export async function readPtProfile(
     readonly progress?: DecodeProgress | undefined;
   },
 ): Promise<{ profile: Profile; isWhole: boolean }> {
-  const { calls, names, code, sideband, clock, loss, finish } = await decode(tool, name, flags, {
+  const { calls, names, trace, loss, finish } = await decode(tool, name, flags, {
     tree: true,
     timeline,
     jobs,
     progress,
   });
-  if (calls?.tree === undefined || (timeline && !clock.known)) {
-    throw new InputError(`${name}: no times: ${clock.why}`);
+  if (calls?.tree === undefined || (timeline && !trace.clock.known)) {
+    throw new InputError(`${name}: no times: ${trace.clock.why}`);
   }
   const profile = ptProfile({
     tree: calls.tree,
     timeline: calls.timeline,
     names,
-    code,
-    history: sideband.history,
-    timed: clock.known,
+    trace,
+    timed: trace.clock.known,
     title,
     trust: loss ?? "all was decoded",
   });
@@ -170,7 +158,7 @@ export async function eachPtCall(
   tool: string,
   name: string,
   flags: PtFlags,
-  take: (events: CallEvents, names: PtNames, sideband: PtSideband) => void,
+  take: (events: CallEvents, names: PtNames, trace: PtTrace) => void,
 ): Promise<boolean> {
   // Where there are several recordings, each has a thread.
   const { finish } = await decode(tool, name, flags, { events: take, jobs: 1 });
@@ -193,21 +181,21 @@ export async function writeCallSlices(
   out: (bytes: Uint8Array) => void,
 ): Promise<boolean> {
   let writer: CallWriter | undefined;
-  const open = (names: PtNames, { history }: PtSideband) =>
+  const open = (names: PtNames, { sideband: { history } }: PtTrace) =>
     format === "chrome"
       ? new ChromeCalls(names, history, { title })
       : new PerfettoCalls(names, history);
-  const { finish, names, clock, sideband } = await decode(tool, name, flags, {
+  const { finish, names, trace } = await decode(tool, name, flags, {
     jobs,
-    events: (events, names, sideband) => {
-      writer ??= open(names, sideband);
+    events: (events, names, trace) => {
+      writer ??= open(names, trace);
       writer.rows(events, out);
     },
   });
-  writer ??= open(names, sideband);
+  writer ??= open(names, trace);
   if (writer.calls === 0) {
     throw new InputError(
-      `${name}: ${writer.untimed > 0 ? `no times: ${clock.why}` : "no calls"}`,
+      `${name}: ${writer.untimed > 0 ? `no times: ${trace.clock.why}` : "no calls"}`,
     );
   }
   writer.finish(out);

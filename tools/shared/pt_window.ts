@@ -3,10 +3,9 @@ import { intAt } from "@perfdata/format/elements";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import type { Run } from "@perfdata/session/run";
-import type { PtCode } from "@perfdata/pt/code";
-import { PtClock, ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
+import type { PtTrace } from "@perfdata/pt/code";
+import { ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
 import { InputError, UsageError } from "./cli.ts";
-import type { OpenedPt } from "./pt_input.ts";
 import { parseLength, parseTime, resolveTime, type TimeRange } from "./time_flag.ts";
 
 /** What `--around` names, and how far around it. */
@@ -39,8 +38,8 @@ const SNAPSHOT = /^snapshot:\d+$/;
 const SHOWN = 8;
 
 /** When the snapshots of a recording were taken, in a line; `undefined` if it has none. */
-export function snapshotsText(trace: OpenedPt["trace"], clock: PtClock): string | undefined {
-  const taken = snapshotTimes(trace, clock);
+export function snapshotsText({ aux, clock }: PtTrace): string | undefined {
+  const taken = snapshotTimes(aux, clock);
   if (taken.length === 0) return undefined;
   const shown = taken.slice(0, SHOWN).map((time) => clock.origin.secondsText(time)).join(", ");
   const more = taken.length > SHOWN ? ` and ${taken.length - SHOWN} more` : "";
@@ -121,17 +120,17 @@ export class EventTimes implements Consumer {
 export async function partOf(
   { time, last, around }: PartWish,
   name: string,
-  { trace, source, sideband }: Pick<OpenedPt, "trace" | "source" | "sideband">,
-  code: PtCode,
+  trace: PtTrace,
   events: EventTimes,
 ): Promise<Part> {
-  const { origin } = sideband;
+  const { aux, clock } = trace;
+  const { origin } = clock;
   if (time?.from === "clock") {
     const [from, to] = await resolveTime(time, () => Promise.reject(new TypeError("no span")));
     return { from: origin.since(from), to: origin.since(to) };
   }
   if (time === undefined && last === undefined && around === undefined) return {};
-  const span = await ptSpan(trace, source, sideband, code);
+  const span = await ptSpan(trace);
   if (span === undefined) {
     const flag = time !== undefined ? "time" : last !== undefined ? "last" : "around";
     throw new InputError(`${name}: --${flag}: the trace has no times`);
@@ -154,7 +153,7 @@ export async function partOf(
       const [from] = await resolveTime(range, () => Promise.resolve(whole()));
       middle = origin.since(from);
     } else if (SNAPSHOT.test(what)) {
-      const taken = snapshotTimes(trace, new PtClock(trace));
+      const taken = snapshotTimes(aux, clock);
       const number = Number(what.slice(what.indexOf(":") + 1));
       const time = taken[number - 1];
       if (time === undefined) {

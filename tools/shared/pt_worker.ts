@@ -11,18 +11,19 @@ import { resolverOf } from "./symbol_flags.ts";
 async function openWhole(
   { name, flags, image, guestImage, filter, cpus, by }: PtAbout,
 ): Promise<PtWhole<unknown>> {
-  const { trace, source, sideband } = await openPtAgain(name);
-  const { recorded } = sideband;
   const guest = namedImages("guest-image", guestImage);
-  const code = await codeOf(sideband, flags.value, imagesOf(image, name), guest);
+  const trace = await openPtAgain(
+    name,
+    (recorded) => codeOf(recorded, flags.value, imagesOf(image, name), guest),
+  );
   const isList = typeof by === "object" && "list" in by;
   const resolver = await resolverOf(flags, name, {
-    machine: recorded,
+    machine: trace.engine.recorded,
     parameters: false,
     debugInformation: isList && by.list.source,
   });
-  const names = new PtNames(code, resolver);
-  const whole = { trace, source, sideband, code, wants: ofCpus(cpus) };
+  const names = new PtNames(trace.code, resolver);
+  const whole = { trace, wants: ofCpus(cpus) };
   if (isList) {
     const text = by.list.insns === true ? await insnText() : undefined;
     return listWhole(whole, names, { ...by.list, text, filter });

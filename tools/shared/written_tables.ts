@@ -207,7 +207,7 @@ async function writeCalls(
     tool,
     name,
     flags,
-    (events, names, { history }) => calls.take(events, names, history),
+    (events, names, { sideband }) => calls.take(events, names, sideband.history),
   );
   calls.finish();
   return isWhole;

@@ -10,7 +10,7 @@ import {
 import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
 import { HOW_TO_RECORD_SWITCHES } from "@perfdata/session/intervals";
 import { serveBlocks } from "@perfdata/session/workers";
-import { bundledCode, PtCode } from "@perfdata/pt/code";
+import { bundledCode } from "@perfdata/pt/code";
 import type { CodeFiles } from "@perfdata/session/code-images";
 import { ObjectCodeReader } from "@perfdata/session/object-code";
 import { type RecordedMachine, SymbolResolver } from "@perfdata/symbols";
@@ -106,7 +106,7 @@ export async function openFiles(
   const service = new RecordingService(turns.source(recordingSource(dropped)), dropped.name);
   const pt = new PtService({
     source: recordingSource(dropped),
-    code: (sideband) => new PtCode(sideband, codeFilesOf(dropped), []),
+    code: () => ({ files: codeFilesOf(dropped) }),
     resolver: (recorded) => Promise.resolve(resolverOf(dropped, { recorded })),
     // What makes texts of instructions is several times as large as the page.
     text: () => Promise.resolve(undefined),

@@ -1,14 +1,12 @@
 import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
 import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { type AuxTrace, readAuxTrace, runEngine } from "@perfdata/session";
-import { stitchAuxTrace } from "@perfdata/session/auxtrace";
+import { readAuxTrace } from "@perfdata/session";
 import { PtCalls } from "@perfdata/pt/calls";
-import { missingCode, type PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
+import { missingCode, type OpenPtOptions, type PtCode, PtNames, PtTrace } from "@perfdata/pt/code";
 import {
   decodePt,
   type InsnText,
   type PtBuffer,
-  PtClock,
   type PtCounts,
   type PtGrowth,
   PtSeeker,
@@ -35,7 +33,7 @@ export interface PtParts {
   /** The recording. */
   readonly source: RandomAccessSource;
   /** Where the code is. */
-  readonly code: (sideband: PtSideband) => PtCode | Promise<PtCode>;
+  readonly code: OpenPtOptions["code"];
   readonly resolver: (machine: RecordedMachine | undefined) => Promise<SymbolResolver>;
   /** Texts of instructions; `undefined` if nothing makes them. */
   readonly text: () => Promise<InsnText | undefined>;
@@ -163,10 +161,7 @@ class Sinks implements PtSink {
 
 /** What is read once. */
 interface Opened {
-  readonly trace: AuxTrace;
-  readonly sideband: PtSideband;
-  readonly clock: PtClock;
-  readonly code: PtCode;
+  readonly trace: PtTrace;
   readonly names: PtNames;
   /** When the trace begins, ns since the clock's origin. */
   readonly first: number;
@@ -190,14 +185,14 @@ export class PtService {
 
   /** What ran in a part of it. */
   async part({ from, to, tid, least }: PtQuery): Promise<PtPart> {
-    const { trace, sideband, clock, code, names, first } = await this.#needed();
+    const { trace, names, first } = await this.#needed();
     const range = { from: first + from, to: first + to };
-    const clocked = trace.intelPtConfig?.cyc === true;
-    const sums = new PtCalls(code, clock, { filter: range, rows: functionRows(names) });
+    const clocked = trace.aux.intelPtConfig?.cyc === true;
+    const sums = new PtCalls(trace, { filter: range, rows: functionRows(names) });
     // Calls that are open at the end of the part are seen in it as well: what is laid out is cut there.
-    const drawn = new PtCalls(code, clock, { tree: true, timeline: true });
+    const drawn = new PtCalls(trace, { tree: true, timeline: true });
     const kept = new KeptCalls(names, first);
-    const listed: PtCalls = new PtCalls(code, clock, {
+    const listed: PtCalls = new PtCalls(trace, {
       filter: range,
       idle: async () => {
         await names.resolve();
@@ -221,7 +216,7 @@ export class PtService {
       if (time > 0 && of > 0) times.set(of, (times.get(of) ?? 0) + time);
     }
     const threads = [...times].sort(([a, timeA], [b, timeB]) => timeB - timeA || a - b)
-      .map(([tid, time]) => ({ tid, time, name: nameOf(sideband, tid, range.to) }));
+      .map(([tid, time]) => ({ tid, time, name: nameOf(trace, tid, range.to) }));
     const chosen = times.has(tid) ? tid : threads[0]?.tid ?? -1;
     const boxes = callBoxes(tree, timeline, names.functions, { tid: chosen, ...range, least });
     const zero = { ...boxes, from: boxes.from.map((time) => time - first) };
@@ -237,17 +232,17 @@ export class PtService {
         verified === false ? `${name}?` : name
       ),
       objects: names.functionNames.map(({ object }) => object),
-      notes: notesOf(counts, code, names, kept.count),
+      notes: notesOf(counts, trace.code, names, kept.count),
     };
   }
 
   /** The instructions of a part of it. */
   async insns({ from, to }: Pick<PtQuery, "from" | "to">): Promise<PtInsns> {
-    const { clock, code, names, first } = await this.#needed();
+    const { trace, names, first } = await this.#needed();
     const range = { from: first + from, to: first + to };
     const rows: PtInsns["rows"][number][] = [];
     let more = false;
-    const list: PtList = new PtList(code, clock, {
+    const list: PtList = new PtList(trace, {
       insns: true,
       filter: range,
       text: await this.#parts.text(),
@@ -273,7 +268,7 @@ export class PtService {
       },
     });
     const counts = await this.#decode(list, range, () => more);
-    return { rows, more, notes: notesOf(counts, code, names, 0) };
+    return { rows, more, notes: notesOf(counts, trace.code, names, 0) };
   }
 
   async #decode(
@@ -281,7 +276,7 @@ export class PtService {
     range: { readonly from: number; readonly to: number },
     done: () => boolean = () => false,
   ): Promise<PtCounts> {
-    const { trace, sideband, code } = await this.#needed();
+    const { trace } = await this.#needed();
     const ending: PtSink = {
       flow: (buffer, run) => sink.flow(buffer, run),
       thread: (buffer) => sink.thread?.(buffer),
@@ -289,7 +284,7 @@ export class PtService {
       idle: () => sink.idle?.(),
       done,
     };
-    return await decodePt(trace, this.#parts.source, sideband, code, ending, range);
+    return await decodePt(trace, ending, range);
   }
 
   async #needed(): Promise<Opened> {
@@ -305,19 +300,16 @@ export class PtService {
   async #read(): Promise<Opened | undefined> {
     const { source } = this.#parts;
     const quiet = { diagnostics: () => {} };
-    const trace = await readAuxTrace(await PerfDataReader.open(source, quiet), quiet);
-    if (trace.streams.length === 0 || trace.type !== PERF_AUXTRACE_INTEL_PT) return undefined;
-    await stitchAuxTrace(trace, source);
-    const sideband = new PtSideband(trace);
-    await runEngine(await PerfDataReader.open(source, quiet), [sideband], quiet);
-    const code = await this.#parts.code(sideband);
-    const names = new PtNames(code, await this.#parts.resolver(sideband.recorded));
-    const clock = new PtClock(trace);
-    const span = await ptSpan(trace, source, sideband, code);
+    const aux = await readAuxTrace(await PerfDataReader.open(source, quiet), quiet);
+    if (aux.streams.length === 0 || aux.type !== PERF_AUXTRACE_INTEL_PT) return undefined;
+    const trace = await PtTrace.open(source, { ...quiet, aux, code: this.#parts.code });
+    const names = new PtNames(trace.code, await this.#parts.resolver(trace.engine.recorded));
+    const { clock } = trace;
+    const span = await ptSpan(trace);
     const [first, last] = span ?? [0, 0];
-    const most = Math.max(16, Math.floor(POINTS / trace.streams.length));
+    const most = Math.max(16, Math.floor(POINTS / aux.streams.length));
     const buffers: PtFacts["buffers"][number][] = [];
-    for (const stream of trace.streams) {
+    for (const stream of aux.streams) {
       const { at, time, size } = await new PtSeeker(stream, source, clock).growth(most);
       const label = stream.cpu === undefined ? `thread ${stream.tid ?? "?"}` : `CPU ${stream.cpu}`;
       // What comes after the last PSB that was looked for was written up to the end.
@@ -336,12 +328,12 @@ export class PtService {
       untimed: span === undefined ? clock.known ? "no packet has one" : clock.why : undefined,
       buffers,
     };
-    return { trace, sideband, clock, code, names, first, facts };
+    return { trace, names, first, facts };
   }
 }
 
 /** What a thread was called at a time. */
-function nameOf({ history }: PtSideband, tid: number, time: number): string {
+function nameOf({ sideband: { history } }: PtTrace, tid: number, time: number): string {
   const own = history.threadComm(tid, time);
   return own >= 0 ? history.names.text(own) : history.comm(history.pid(tid, time)) ?? "";
 }

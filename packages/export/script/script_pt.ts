@@ -3,7 +3,7 @@
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import { eventName, type PerfEvent } from "@perfdata/format";
 import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
-import type { PtCode, PtHistory, PtNames } from "@perfdata/pt/code";
+import type { PtCode, PtHistory, PtNames, PtTrace } from "@perfdata/pt/code";
 import {
   BRANCH_WORDS,
   CHAIN_WORDS,
@@ -256,7 +256,11 @@ export class PtScriptWriter {
   #spacing = 0;
 
   /** Begins with nothing. */
-  constructor(code: PtCode, names: PtNames, history: PtHistory, options: PtScriptOptions) {
+  constructor(
+    { code, sideband: { history } }: Pick<PtTrace, "code" | "sideband">,
+    names: PtNames,
+    options: PtScriptOptions,
+  ) {
     this.#code = code;
     this.#names = names;
     this.#history = history;

@@ -1,5 +1,5 @@
 import type { PtNames } from "@perfdata/pt/code";
-import { decodePt, PtClock, type PtCounts } from "@perfdata/pt/decode";
+import { decodePt, type PtCounts } from "@perfdata/pt/decode";
 import {
   areLocal,
   type ItraceOptions,
@@ -43,12 +43,12 @@ export type ScriptSamplesOptions = Omit<SamplesOptions, "merge" | "idle" | "reco
 
 /** A recording whose samples are written, with what takes its ranges. */
 export function scriptWhole(whole: Omit<PtScriptWhole, "sink">): PtScriptWhole {
-  const { code, sideband, options, writer, names } = whole;
+  const { trace, options, writer, names } = whole;
   return {
     ...whole,
-    sink: (clock) =>
+    sink: () =>
       new PtScriptMaker(
-        (idle) => new PtSamples(code, clock, sideband.history, { ...options, merge: false, idle }),
+        (idle) => new PtSamples(trace, { ...options, merge: false, idle }),
         writer,
         names,
       ),
@@ -100,9 +100,9 @@ export async function writePtScript(
   workers: PtWorkers | undefined,
   order: PtScriptOrder,
 ): Promise<WrittenPtScript> {
-  const { trace, wants, code, options } = whole;
-  const streams = trace.streams.filter(wants);
-  const merge = streams.length > 1 && new PtClock(trace).known;
+  const { trace, wants, options } = whole;
+  const streams = trace.aux.streams.filter(wants);
+  const merge = streams.length > 1 && trace.clock.known;
   if (workers === undefined || !areLocal(options)) return await byOneThread(whole, merge, order);
   const join = new ScriptJoin(streams.length, merge, order);
   const { progress } = order;
@@ -119,7 +119,7 @@ export async function writePtScript(
   join.finish();
   const { counts, ...joined } = found;
   const { printed, interruptChanges, pebsRecords } = join;
-  const met = join.met(code.table.count);
+  const met = join.met(trace.code.table.count);
   return { counts, printed, met, interruptChanges, pebsRecords, joined };
 }
 
@@ -128,7 +128,7 @@ async function byOneThread(
   merge: boolean,
   { write, others, progress, recorded, begins }: PtScriptOrder,
 ): Promise<WrittenPtScript> {
-  const { trace, source, sideband, code, names, writer, options, wants } = whole;
+  const { trace, names, writer, options, wants } = whole;
   const met = areLocal(options) ? new MetPlaces() : undefined;
   let printed = 0;
   const print = async () => {
@@ -140,14 +140,14 @@ async function byOneThread(
     writer.rows(rows, insnTexts, write, others);
     samples.clear();
   };
-  const samples: PtSamples = new PtSamples(code, new PtClock(trace), sideband.history, {
+  const samples: PtSamples = new PtSamples(trace, {
     ...options,
     recorded,
     merge,
     idle: print,
   });
   begins?.(samples);
-  const counts = await decodePt(trace, source, sideband, code, samples, {
+  const counts = await decodePt(trace, samples, {
     wants,
     progress,
     ...(merge ? { slice: SLICE } : {}),
@@ -157,7 +157,7 @@ async function byOneThread(
   await print();
   write(writer.text.take());
   const { interruptChanges, pebsRecords } = samples;
-  return { counts, printed, met: met?.of(code.table.count), interruptChanges, pebsRecords };
+  return { counts, printed, met: met?.of(trace.code.table.count), interruptChanges, pebsRecords };
 }
 
 /** A buffer whose parts are written. */

@@ -58,20 +58,21 @@ async function opened(
   recording: Small,
   { itrace: letters, fields, nanoseconds = false, objectWidth = 0, symbols = false }: Wish,
 ): Promise<PtScriptWhole> {
-  const { trace, source, sideband, code, clock, names: none } = await small(recording);
+  const { trace, names: none } = await small(recording);
+  const { source, code, clock } = trace;
   const names = symbols ? new PtNames(code, resolver()) : none;
   const itrace = parseItrace(letters);
   const [event] = (await PerfDataReader.open(source)).events.all;
   assert(event !== undefined);
   const wish = fields === undefined ? undefined : parseFields(fields);
-  const writer = new PtScriptWriter(code, names, sideband.history, {
+  const writer = new PtScriptWriter(trace, names, {
     ...{ eventNames: ["unknown attr type: 8", "dummy:u"], itrace, event, wish },
     ...{ nanoseconds, objectWidth, hasCpu: true, timed: true, periods: [1n, 1n] },
     ...{ maxNonTurboRatio: 28, ticksPerSecond: clock.period(1e9), hardware: itrace.branches },
     chains: itrace.callChain !== undefined,
   });
   return scriptWhole({
-    ...{ trace, source, sideband, code, wants: () => true, names, writer },
+    ...{ trace, wants: () => true, names, writer },
     options: {
       ...{ itrace, maxNonTurboRatio: 28, hasKernel: false, snapshots: false },
       bytes: wish?.add.has("insn") === true,
@@ -262,7 +263,7 @@ for (
 Deno.test("writePtScript: other samples are asked for before the first line at or after their time", async () => {
   const wish = { itrace: "b", fields: "time", nanoseconds: true };
   const { lines: plain, whole } = await lines(LONG, wish);
-  const { origin } = whole.code;
+  const { origin } = whole.trace.clock;
   const text = (ns: number) => `${origin.secondsText(ns)}`;
   const encoder = new TextEncoder();
   for (const workers of [undefined, ...parts(wish)]) {

@@ -1,5 +1,5 @@
 import type { CallTimeline, CallTree } from "@perfdata/pt/calls";
-import type { PtCode, PtHistory, PtNames } from "@perfdata/pt/code";
+import type { PtHistory, PtNames, PtTrace } from "@perfdata/pt/code";
 import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 
@@ -9,10 +9,8 @@ export interface PtProfileSource {
   readonly tree: CallTree;
   /** Names of its places, all looked up. */
   readonly names: PtNames;
-  /** The places. */
-  readonly code: PtCode;
-  /** Which thread belongs to which process. */
-  readonly history: PtHistory;
+  /** What was decoded. */
+  readonly trace: Pick<PtTrace, "code" | "sideband">;
   /** Whether the trace has times. */
   readonly timed: boolean;
   /** Which node was innermost when: then samples are those, each with its time. */
@@ -61,7 +59,7 @@ function addTimeline(
  * function. Nothing is sampled: a count is 1 for each stack.
  */
 export function ptProfile(source: PtProfileSource): Profile {
-  const { tree, names, code, history, timed, timeline } = source;
+  const { tree, names, trace: { code, sideband: { history } }, timed, timeline } = source;
   const builder = new ProfileBuilder({
     events: timeline !== undefined
       ? [{ name: "time", unit: "nanoseconds" }]

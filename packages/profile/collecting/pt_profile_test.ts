@@ -13,11 +13,12 @@ async function source() {
   const body = { pid: 7, tid: 7, comm: "seven" };
   const sample_id = { pid: 7, tid: 7, time: at(-800), cpu: 0, identifier: 21n };
   const comm: Item = { record: { type: 3, name: "COMM", misc: 0, body, sample_id }, event: 1 };
-  const { code, names, sideband } = await small({
+  const { trace, names } = await small({
     cpus: [psb(0), psb(0)],
     tids: [7, 8],
     items: [comm],
   });
+  const { code } = trace;
   const [b, a] = ["/usr/bin/b", "/bin/a"].map((path) =>
     code.numberOf({ kind: "elf", path, ...(path === "/bin/a" ? { buildId: BUILD_ID } : {}) })
   );
@@ -30,7 +31,7 @@ async function source() {
     nowhere: place(-1, 0x9000),
   };
   await names.resolve();
-  return { code, names, history: sideband.history, places };
+  return { trace, names, places };
 }
 
 /** 8 runs b+20; 7 runs b+20, which calls a+10 and an address of nothing, and b+5. */

@@ -10,7 +10,7 @@ import { type CallPart, type JoinedCalls, PartJoiner } from "./pt_joined_calls.t
 import { LatencyTable } from "./pt_latency.ts";
 import { OpenPaths } from "./pt_open_paths.ts";
 import { grained, PlaceSums } from "./pt_place_sums.ts";
-import type { PtCode } from "../code/pt_code.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 import type { PtClock } from "../decode/pt_clock.ts";
 import type { PtBuffer, PtPartSink } from "../decode/pt_sink.ts";
 
@@ -83,7 +83,7 @@ export class PtCalls implements PtPartSink<CallPart> {
   #hasGuest = false;
 
   /** Makes a sink for `decodePt`. */
-  constructor(code: PtCode, clock: PtClock, options: CallOptions = {}) {
+  constructor({ code, clock }: Pick<PtTrace, "code" | "clock">, options: CallOptions = {}) {
     const { filter = {}, idle, rows = PLACE_ROWS, part } = options;
     this.#clock = clock;
     this.#filter = filter;

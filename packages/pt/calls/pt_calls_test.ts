@@ -19,10 +19,11 @@ const TWO_CALLS = [
 /** ns from the first TSC packet on. */
 async function calls(packets = TWO_CALLS, filter: CallFilter = {}, from = 0) {
   const opened = await small({ cpus: [packets] });
-  const { trace, source, sideband, code, clock } = opened;
+  const { trace } = opened;
+  const { code, clock } = trace;
   const rows: string[] = [];
   const first = clock.origin.since(at(from));
-  const sink: PtCalls = new PtCalls(code, clock, {
+  const sink: PtCalls = new PtCalls(trace, {
     filter,
     idle: () => {
       const { events } = sink;
@@ -39,7 +40,7 @@ async function calls(packets = TWO_CALLS, filter: CallFilter = {}, from = 0) {
       events.clear();
     },
   });
-  await decodePt(trace, source, sideband, code, sink);
+  await decodePt(trace, sink);
   sink.finish();
   await sink.idle();
   return rows;
@@ -57,9 +58,10 @@ Deno.test("PtCalls: two calls between times give their depth, time, duration and
 
 /** Sums by place, in order of address: instructions and ns. */
 async function sums(packets = TWO_CALLS, filter: CallFilter = {}) {
-  const { trace, source, sideband, code, clock } = await small({ cpus: [packets] });
-  const sink = new PtCalls(code, clock, { filter, tree: true, timeline: true });
-  await decodePt(trace, source, sideband, code, sink);
+  const { trace } = await small({ cpus: [packets] });
+  const { code } = trace;
+  const sink = new PtCalls(trace, { filter, tree: true, timeline: true });
+  await decodePt(trace, sink);
   await sink.idle();
   sink.finish();
   const { tree, timeline, latency } = sink;
@@ -94,7 +96,8 @@ Deno.test("PtCalls: sums of a caller and its callee have instructions, time, cal
 });
 
 Deno.test("PtCalls: a part of the time has only what ran in it", async () => {
-  const { clock } = await small({ cpus: [TWO_CALLS] });
+  const { trace } = await small({ cpus: [TWO_CALLS] });
+  const { clock } = trace;
   const from = clock.origin.since(at(3000));
   const { of } = await sums(TWO_CALLS, { from });
   assertEquals(of, [

@@ -14,7 +14,7 @@ export interface CallLinesOptions extends Omit<CallOptions, "filter" | "idle"> {
 }
 
 function filterOf(
-  { clock }: OpenedSmall,
+  { trace: { clock } }: OpenedSmall,
   { from, to, tids }: CallLinesOptions,
 ): { filter: CallFilter; first: number } {
   const first = clock.origin.since(at(0));
@@ -30,7 +30,7 @@ function filterOf(
 export function callText(
   events: CallEvents,
   i: number,
-  { code: { table } }: Pick<OpenedSmall, "code">,
+  { trace: { code: { table } } }: Pick<OpenedSmall, "trace">,
   first: number,
 ): string {
   const kind = events.kind[i] ?? 9;
@@ -52,10 +52,10 @@ export async function callLines(
   options: CallLinesOptions = {},
 ): Promise<string[]> {
   const opened = await small(recording);
-  const { trace, source, sideband, code, clock } = opened;
+  const { trace } = opened;
   const { filter, first } = filterOf(opened, options);
   const lines: string[] = [];
-  const sink: PtCalls = new PtCalls(code, clock, {
+  const sink: PtCalls = new PtCalls(trace, {
     filter,
     idle: () => {
       const { events } = sink;
@@ -64,7 +64,7 @@ export async function callLines(
       events.clear();
     },
   });
-  await decodePt(trace, source, sideband, code, sink);
+  await decodePt(trace, sink);
   sink.finish();
   await sink.idle();
   return lines;
@@ -76,11 +76,11 @@ export async function summed(
   options: CallLinesOptions = {},
 ): Promise<{ sink: PtCalls; opened: OpenedSmall; first: number }> {
   const opened = await small(recording);
-  const { trace, source, sideband, code, clock } = opened;
+  const { trace } = opened;
   const { from: _from, to: _to, tids: _tids, ...rest } = options;
   const { filter, first } = filterOf(opened, options);
-  const sink = new PtCalls(code, clock, { ...rest, filter });
-  await decodePt(trace, source, sideband, code, sink);
+  const sink = new PtCalls(trace, { ...rest, filter });
+  await decodePt(trace, sink);
   await sink.idle();
   sink.finish();
   return { sink, opened, first };
@@ -88,7 +88,7 @@ export async function summed(
 
 /** A line for each place with calls or instructions: address; instructions, ns, core clocks of its own; calls, those without a return, ns and instructions of them. */
 export function sumLines(
-  { sink: { sums, latency }, opened: { code: { table } } }: Pick<
+  { sink: { sums, latency }, opened: { trace: { code: { table } } } }: Pick<
     Awaited<ReturnType<typeof summed>>,
     "sink" | "opened"
   >,
@@ -106,7 +106,7 @@ export function sumLines(
 
 /** A line for each path of the tree with instructions: thread, addresses from the outermost on, instructions and ns. */
 export function treeLines(
-  { sink: { tree }, opened: { code: { table } } }: Pick<
+  { sink: { tree }, opened: { trace: { code: { table } } } }: Pick<
     Awaited<ReturnType<typeof summed>>,
     "sink" | "opened"
   >,
@@ -124,7 +124,7 @@ export function treeLines(
 
 /** The rows of the timeline: thread, the node's place, from and to. */
 export function timeLines(
-  { sink: { tree, timeline }, opened: { code: { table } }, first }: Awaited<
+  { sink: { tree, timeline }, opened: { trace: { code: { table } } }, first }: Awaited<
     ReturnType<typeof summed>
   >,
 ): string[] {

@@ -35,18 +35,20 @@ const ITEMS: readonly Item[] = [
 ];
 
 async function opened() {
-  const { sideband, code, names } = await small({ cpus: [psb(0)], items: ITEMS });
+  const { trace, names } = await small({ cpus: [psb(0)], items: ITEMS });
+  const { sideband, code } = trace;
   const space = code.space(7, sideband.origin.since(at(0)));
   const place = (high: number, low: number) => {
     const number = code.place(space, low | 0, high);
     const object = code.table.object[number] ?? 0;
     return `${code.objects[object]?.path ?? object} ${code.table.address[number]?.toString(16)}`;
   };
-  return { sideband, code, names, space, place };
+  return { trace, names, space, place };
 }
 
 Deno.test("PtCode: addresses of each kind of mapping give the address as its object counts", async () => {
-  const { place, code } = await opened();
+  const { trace, place } = await opened();
+  const { code } = trace;
   assertEquals([place(0, 0x1010), place(0, 0x4010)], ["/bin/small 10", "/bin/other 310"]);
   // Generated code counts as memory does, modules from their beginning.
   assertEquals([place(0, 0x8010), place(-1, 0xc000_0010)], [
@@ -62,7 +64,8 @@ Deno.test("PtCode: addresses of each kind of mapping give the address as its obj
 });
 
 Deno.test("PtCode: code is found where a file has it, and what is missing has a reason", async () => {
-  const { space, code, sideband } = await opened();
+  const { trace, space } = await opened();
+  const { code, sideband } = trace;
   const range = space.find(0x1010, 0);
   assertEquals(range?.window(0x10)?.bytes[0x10 - (range.window(0x10)?.from ?? 0)], 0x90);
   assertEquals(space.find(0x1011, 0), range);
@@ -95,7 +98,8 @@ Deno.test("PtCode: code is found where a file has it, and what is missing has a 
 });
 
 Deno.test("PtCode: a guest sees nothing of the host; its code is that of its images", async () => {
-  const { sideband } = await opened();
+  const { trace } = await opened();
+  const { sideband } = trace;
   const source = {
     size: 64,
     read: (from: number, length: number) => Uint8Array.from({ length }, (_, i) => from + i),
@@ -123,7 +127,8 @@ Deno.test("PtCode: a guest sees nothing of the host; its code is that of its ima
 });
 
 Deno.test("PtCode: code that was changed just before an address is known", async () => {
-  const { sideband, code } = await opened();
+  const { trace } = await opened();
+  const { sideband, code } = trace;
   assertEquals(code.isPokedBefore(0x1000, 8), false);
   sideband.pokes.push({ time: 1, low: 0x1000, high: 2, bytes: Uint8Array.of(1) });
   const poked = new PtCode(sideband, { open: () => ({ missing: "" }), file: () => undefined });
@@ -149,7 +154,8 @@ function resolution(name: string, start: number, line = 0): Resolution {
 }
 
 Deno.test("PtNames: places have function, offset, object, line and trust; those without a name say why", async () => {
-  const { code, space } = await opened();
+  const { trace, space } = await opened();
+  const { code } = trace;
   const places = [0x1010, 0x1014, 0x4010, 0x9000].map((low) => code.place(space, low, 0));
   const writer = new SymbolBundleWriter();
   const object = { path: "/bin/small", kind: "elf" } as const;

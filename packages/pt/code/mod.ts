@@ -9,3 +9,4 @@ export * from "./pt_history.ts";
 export * from "./pt_names.ts";
 export * from "./pt_places.ts";
 export * from "./pt_sideband.ts";
+export * from "./pt_trace.ts";

@@ -68,7 +68,8 @@ function fork(
 }
 
 async function sidebandOf(items: readonly Item[], cpus = 1) {
-  const { sideband } = await small({ cpus: Array.from({ length: cpus }, () => psb(0)), items });
+  const { trace } = await small({ cpus: Array.from({ length: cpus }, () => psb(0)), items });
+  const { sideband } = trace;
   return {
     sideband,
     history: sideband.history,
@@ -181,7 +182,7 @@ Deno.test("PtSideband: changes of the kernel's code have the bytes after them; m
 
 Deno.test("PtSideband: a history before the recording was read throws", async () => {
   const { trace } = await small({ cpus: [psb(0)] });
-  assertThrows(() => new PtSideband(trace).history, TypeError, "not started");
+  assertThrows(() => new PtSideband(trace.aux).history, TypeError, "not started");
 });
 
 Deno.test("PtHistory: threads have the name and process of the time that is asked for", async () => {

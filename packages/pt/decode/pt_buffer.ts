@@ -1,32 +1,25 @@
 import { intAt } from "@perfdata/format/elements";
 import type { RandomAccessSource } from "@perfdata/format";
-import { type ClockRatios, type FlowCache, FlowDecoder, FlowStatus } from "@perfdata/intel-pt/flow";
+import { type FlowCache, FlowDecoder, FlowStatus } from "@perfdata/intel-pt/flow";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { PieceReader, type StreamPlace } from "./pt_pieces.ts";
-import type { PtClock } from "./pt_clock.ts";
+import { clockRatios, type PtClock } from "./pt_clock.ts";
 import type { PtCounts } from "./pt_counts.ts";
 import type { DecodePtOptions, PtBuffer, PtSink } from "./pt_sink.ts";
 import { PtSeeker } from "./pt_seek.ts";
 import { type LeftAddress, type LeftAt, PtTurns, type TurnSurroundings } from "./pt_turns.ts";
 import type { PtSideband, Switches } from "../code/pt_sideband.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 
 /** Common inputs of the buffers of a recording. */
 export interface BufferSurroundings {
-  /** The file. */
-  readonly source: RandomAccessSource;
-  /** The sideband from the records. */
-  readonly sideband: PtSideband;
-  /** Where the code is. */
-  readonly code: PtCode;
+  /** The recording. */
+  readonly trace: PtTrace;
   /** Takes the result. */
   readonly sink: PtSink;
-  /** How times convert. */
-  readonly clock: PtClock;
   /** Blocks and paths. */
   readonly cache: FlowCache;
-  /** The ratios of the clocks. */
-  readonly ratios: ClockRatios;
   /** Where threads left user space, if times alone do not say who runs: see {@linkcode PtTurns}. */
   readonly leftAt?: LeftAt | undefined;
 }
@@ -96,9 +89,11 @@ export class DecodedBuffer implements PtBuffer {
   constructor(
     stream: AuxStream,
     index: number,
-    { source, sideband, code, sink, clock, cache, ratios, leftAt }: BufferSurroundings,
+    { trace, sink, cache, leftAt }: BufferSurroundings,
     { slice = Infinity, quick = 0, to = Infinity, at }: BufferOptions = {},
   ) {
+    const { source, sideband, code, clock } = trace;
+    const ratios = clockRatios(trace.aux);
     this.#slice = slice;
     this.#until = to;
     this.stream = stream;

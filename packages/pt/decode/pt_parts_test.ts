@@ -116,7 +116,8 @@ const MANY = [
 ];
 
 Deno.test("PtClock: TSC values and ticks give perf's time, and back", async () => {
-  const { clock } = await small({ cpus: [MANY] });
+  const { trace } = await small({ cpus: [MANY] });
+  const { clock } = trace;
   const ns = clock.tsc(Number(TSC & 0xffffffffn) + 2688, Number(TSC >> 32n));
   assertEquals(ns, clock.origin.since(at(2688)));
   assertEquals(clock.ns(clock.ticks(ns)) <= ns, true);
@@ -132,10 +133,11 @@ Deno.test("decodePt: a part of a trace begins at a PSB before it, and ends after
     tnt("11"),
     ip("TIP", BASE),
   ]).flat();
-  const { trace, source, sideband, code, clock } = await small({ cpus: [long] });
+  const { trace } = await small({ cpus: [long] });
+  const { clock } = trace;
   const insns = async (options: { from?: number; to?: number }) => {
     let sum = 0;
-    await decodePt(trace, source, sideband, code, {
+    await decodePt(trace, {
       flow(_, { entries, count, paths }) {
         for (let i = 0; i < count; i++) {
           sum += (entries[i] ?? -1) < 0 ? 0 : paths.insns[entries[i] ?? 0] ?? 0;
@@ -152,11 +154,11 @@ Deno.test("decodePt: a part of a trace begins at a PSB before it, and ends after
   assertEquals(last >= 9 * 9 && last < all, true, `${last}`);
   const first = await insns({ to: time(10_500) });
   assertEquals(first >= 10 * 9 && first <= 12 * 9, true, `${first}`);
-  assertEquals(await ptSpan(trace, source, sideband, code), [time(0), time(11_999_000)]);
+  assertEquals(await ptSpan(trace), [time(0), time(11_999_000)]);
 });
 
 Deno.test("PtSideband: switches, first threads and processes are those of the records", async () => {
-  const { sideband } = await small({
+  const { trace } = await small({
     cpus: [psb(0), psb(0)],
     tids: [7, 8],
     switches: [
@@ -166,6 +168,7 @@ Deno.test("PtSideband: switches, first threads and processes are those of the re
       { ticks: 3000, cpu: 1, tid: 8 },
     ],
   });
+  const { sideband } = trace;
   const of = (cpu: number) => {
     const { count = 0, tid, time } = sideband.switches.get(cpu) ?? {};
     return Array.from({ length: count }, (_, i) => [tid?.[i], time?.[i]]);

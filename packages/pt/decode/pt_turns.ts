@@ -3,7 +3,8 @@ import type { RandomAccessSource } from "@perfdata/format";
 import { type ClockRatios, FlowDecoder, FlowEvent, FlowStatus } from "@perfdata/intel-pt/flow";
 import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
 import type { PtHistory } from "../code/pt_history.ts";
-import type { PtSideband, Switches } from "../code/pt_sideband.ts";
+import type { Switches } from "../code/pt_sideband.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 import { PieceReader, type StreamPlace } from "./pt_pieces.ts";
 import type { PtClock } from "./pt_clock.ts";
 
@@ -31,9 +32,9 @@ export function hasSparseTimes({ intelPtConfig }: Pick<AuxTrace, "intelPtConfig"
 }
 
 /** Whether threads that took turns on a CPU have to be told apart by more than times. */
-export function hasSparseTurns(trace: AuxTrace, sideband: PtSideband): boolean {
-  return hasSparseTimes(trace) &&
-    trace.streams.some(({ cpu }) =>
+export function hasSparseTurns({ aux, sideband }: PtTrace): boolean {
+  return hasSparseTimes(aux) &&
+    aux.streams.some(({ cpu }) =>
       cpu !== undefined && (sideband.switches.get(cpu)?.count ?? 0) > 1
     );
 }

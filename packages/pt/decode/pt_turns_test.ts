@@ -12,10 +12,11 @@ async function threads(
   cpus: readonly (readonly Packet[])[],
   switches: readonly Switch[],
 ): Promise<{ lines: string[]; unsure: number }> {
-  const { trace, source, sideband, code, clock } = await small({ cpus, tids: [7, 8], switches });
+  const { trace } = await small({ cpus, tids: [7, 8], switches });
+  const { clock } = trace;
   const first = clock.origin.since(at(0));
   const lines: string[] = [];
-  const counts = await decodePt(trace, source, sideband, code, {
+  const counts = await decodePt(trace, {
     flow(buffer, run) {
       for (let i = 0; i < run.count; i++) {
         const event = ~(run.entries[i] ?? 0);

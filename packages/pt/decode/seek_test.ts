@@ -15,8 +15,9 @@ async function seeker(parts: number, tail = 0) {
   const opened = await small({
     cpus: [[...packets, ...Array.from({ length: tail }, () => tnt("1"))]],
   });
-  const { trace, source, clock } = opened;
-  const [stream] = trace.streams;
+  const { trace } = opened;
+  const { source, clock } = trace;
+  const [stream] = trace.aux.streams;
   if (stream === undefined) throw new Error("no stream");
   return {
     ...opened,
@@ -84,16 +85,17 @@ Deno.test("PtSeeker: growth has the times of PSBs that are evenly spaced", async
 Deno.test("ptSpan: the first and last times of all CPUs", async () => {
   const first = [...psb(500, BASE), tsc(3000), tnt("1")];
   const second = [...psb(200, BASE), tsc(2000), tnt("1")];
-  const { trace, source, sideband, code, clock } = await small({ cpus: [first, second] });
+  const { trace } = await small({ cpus: [first, second] });
+  const { clock } = trace;
   const time = (ticks: number) => clock.origin.since(at(ticks));
-  assertEquals(await ptSpan(trace, source, sideband, code), [time(200), time(3000)]);
+  assertEquals(await ptSpan(trace), [time(200), time(3000)]);
 });
 
 Deno.test("decodePt: a part of the time ends after it, a slice stops, and a sink that is done ends it", async () => {
-  const { trace, source, sideband, code, time } = await seeker(50);
+  const { trace, time } = await seeker(50);
   const run = async (options: { from?: number; to?: number; slice?: number }, most = Infinity) => {
     const log = { psbs: 0, steps: 0, reached: 0, ended: 0, bytes: 0 };
-    const counts = await decodePt(trace, source, sideband, code, {
+    const counts = await decodePt(trace, {
       flow(_, flow) {
         for (let i = 0; i < flow.count; i++) {
           const event = ~(flow.entries[i] ?? 0);
@@ -114,7 +116,7 @@ Deno.test("decodePt: a part of the time ends after it, a slice stops, and a sink
     return { ...log, counts };
   };
   const all = await run({});
-  assertEquals([all.psbs, all.ended, all.bytes], [50, 1, trace.streams[0]?.pieces[0]?.size]);
+  assertEquals([all.psbs, all.ended, all.bytes], [50, 1, trace.aux.streams[0]?.pieces[0]?.size]);
   // Each PSB+ has two branches in its TNT packet.
   assertEquals([all.counts.branches, all.counts.lostBytes], [100, 0]);
   const part = await run({ to: time(10_500) });
@@ -129,11 +131,11 @@ Deno.test("decodePt: a part of the time ends after it, a slice stops, and a sink
 });
 
 Deno.test("PathTurns: calls and returns of paths have their block, and whether a packet was used up to there", async () => {
-  const { trace, source, sideband, code } = await small({ cpus: [[...part(0), ...part(1000)]] });
+  const { trace } = await small({ cpus: [[...part(0), ...part(1000)]] });
   for (const isWanted of [true, false]) {
     const turns = new PathTurns(isWanted);
     const found: string[] = [];
-    await decodePt(trace, source, sideband, code, {
+    await decodePt(trace, {
       flow(_, { entries, count, paths, blocks }) {
         for (let i = 0; i < count; i++) {
           const path = entries[i] ?? -1;

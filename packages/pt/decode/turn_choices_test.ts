@@ -33,9 +33,9 @@ const address = (low: number): LeftAddress => ({ low, high: 0, isUnsure: false }
 async function turnsOf(
   { packets, switches, execs = [], others = [], left = {}, tids = [7, 8, 9] }: Choices,
 ) {
-  const { source, clock, sideband, trace } = await small({ cpus: [packets], tids });
+  const { trace } = await small({ cpus: [packets], tids });
+  const { source, clock, sideband: { history } } = trace;
   const first = clock.origin.since(at(0));
-  const { history } = sideband;
   history.execs.push(...execs.map(([ns, pid]) => ({ time: first + ns, pid })));
   const about: TurnSurroundings = {
     ...{ source, clock, history },
@@ -44,7 +44,7 @@ async function turnsOf(
     others: [columns(others, first)],
     leftAt: new Map(Object.entries(left).map(([tid, low]) => [Number(tid), address(low)])),
   };
-  const [stream] = trace.streams;
+  const [stream] = trace.aux.streams;
   if (stream === undefined) throw new Error("no trace");
   const turns = new PtTurns(about, stream, undefined, 0);
   const offset = (number: number) => encodePackets(packets.slice(0, number)).length;
@@ -155,8 +155,10 @@ Deno.test("PtTurns: a PIP packet of an unknown process is the thread's that runs
 });
 
 Deno.test("snapshotTimes: of the buffer in most snapshots, in order; none without snapshots", async () => {
-  const { trace, clock } = await small({ cpus: [psb(0), psb(0)] });
-  const [stream] = trace.streams;
+  const { trace } = await small({ cpus: [psb(0), psb(0)] });
+  const { clock } = trace;
+  const { aux } = trace;
+  const [stream] = aux.streams;
   const [piece] = stream?.pieces ?? [];
   if (stream === undefined || piece === undefined) throw new Error("no trace");
   const of = (...times: number[]) => ({
@@ -166,12 +168,10 @@ Deno.test("snapshotTimes: of the buffer in most snapshots, in order; none withou
   const taken = (mode: bigint, ...streams: ReturnType<typeof of>[]) =>
     snapshotTimes(
       {
-        ...trace,
-        ...(trace.intelPt === undefined ? {} : {
-          intelPt: { ...trace.intelPt, snapshot_mode: mode },
-        }),
+        ...aux,
+        ...(aux.intelPt === undefined ? {} : { intelPt: { ...aux.intelPt, snapshot_mode: mode } }),
         streams,
-      } as typeof trace,
+      } as typeof aux,
       clock,
     ).map((ns) => ns - clock.ns(0));
   // 1000 ticks are 372 ns.

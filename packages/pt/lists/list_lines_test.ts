@@ -61,9 +61,9 @@ async function listed(
   text: Partial<RowTextOptions> = {},
   recording: Small = { cpus: [EVENTS] },
 ): Promise<string[]> {
-  const { trace, source, sideband, code, clock, names } = await small(recording);
+  const { trace, names } = await small(recording);
   const lines: string[] = [];
-  const list: PtList = new PtList(code, clock, {
+  const list: PtList = new PtList(trace, {
     ...options,
     idle: async () => {
       await names.resolve();
@@ -73,7 +73,7 @@ async function listed(
       list.rows.clear();
     },
   });
-  await decodePt(trace, source, sideband, code, list);
+  await decodePt(trace, list);
   await list.idle();
   return lines;
 }
@@ -160,7 +160,8 @@ Deno.test("PtList: instructions have their bytes, and the time of the packet tha
 });
 
 Deno.test("PtList: a part of the time has its rows, with the branch from the last block before it", async () => {
-  const { clock } = await small({ cpus: [EVENTS] });
+  const { trace } = await small({ cpus: [EVENTS] });
+  const { clock } = trace;
   const time = (ticks: number) => clock.origin.since(at(ticks));
   const of = async (from: number, to: number) =>
     short(await listed({ branches: true, filter: { from: time(from), to: time(to) } }));
@@ -224,9 +225,10 @@ Deno.test("rowLines: two CPUs and threads have theirs; a row range gives its row
     new Set(lines.map((line) => line.slice(0, 14))),
     new Set(["      7 [000] ", "  80000 [001] "].map((text) => text.slice(0, 14))),
   );
-  const { trace, source, sideband, code, clock, names } = await small({ cpus: [EVENTS] });
-  const list = new PtList(code, clock, { branches: true, idle: () => {} });
-  await decodePt(trace, source, sideband, code, list);
+  const { trace, names } = await small({ cpus: [EVENTS] });
+  const { clock } = trace;
+  const list = new PtList(trace, { branches: true, idle: () => {} });
+  await decodePt(trace, list);
   await names.resolve();
   const options = { json: false, source: false };
   const all = [...rowLines(list.rows, names, list.texts, options)];
@@ -313,7 +315,8 @@ Deno.test("latencyLines, latencyJson: calls have a bar for each duration, and th
 });
 
 Deno.test("functionTimes: places of a function are one row, most time of its own first", async () => {
-  const { code, names } = await small({ cpus: [psb(0)] });
+  const { trace, names } = await small({ cpus: [psb(0)] });
+  const { code } = trace;
   const object = code.numberOf({ kind: "elf", path: "/bin/a" });
   const places = [16, 32, 48, 64, 80].map((address) => code.table.of(object, address, 0));
   await names.resolve();
@@ -393,14 +396,15 @@ const HOPS: Small = {
 
 Deno.test("PtEntries: each thread has the time and entries of its objects, without those when tracing is off", async () => {
   const of = async (filter: { from?: number; to?: number; tids?: ReadonlySet<number> } = {}) => {
-    const { trace, source, sideband, code, clock, names } = await small(HOPS);
+    const { trace, names } = await small(HOPS);
+    const { sideband, code, clock } = trace;
     const first = clock.origin.since(at(0));
-    const entries = new PtEntries(code, clock, {
+    const entries = new PtEntries(trace, {
       ...(filter.from === undefined ? {} : { from: first + filter.from }),
       ...(filter.to === undefined ? {} : { to: first + filter.to }),
       tids: filter.tids,
     });
-    await decodePt(trace, source, sideband, code, entries, { quick: 1 });
+    await decodePt(trace, entries, { quick: 1 });
     await names.resolve();
     const path = (object: number) => code.objects[object]?.path ?? `${object}`;
     return [

@@ -2,6 +2,7 @@ import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt/flow";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 import type { PtClock } from "../decode/pt_clock.ts";
 import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 
@@ -57,7 +58,7 @@ export class PtEntries implements PtSink {
   readonly #now = new Map<number, number>();
 
   /** Makes a sink for `decodePt`. */
-  constructor(code: PtCode, clock: PtClock, filter: CallFilter = {}) {
+  constructor({ code, clock }: Pick<PtTrace, "code" | "clock">, filter: CallFilter = {}) {
     this.#code = code;
     this.#clock = clock;
     this.#filter = filter;

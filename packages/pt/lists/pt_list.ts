@@ -4,6 +4,7 @@ import { InsnKind } from "@perfdata/intel-pt/x86";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 import { InsnTable, type InsnText } from "../decode/pt_block_insns.ts";
 import { isBranch } from "../decode/pt_path_turns.ts";
 import type { PtClock } from "../decode/pt_clock.ts";
@@ -146,7 +147,7 @@ export class PtList implements PtSink {
   readonly #buffers = new Map<number, ListedBuffer>();
 
   /** Makes a sink for `decodePt`. */
-  constructor(code: PtCode, clock: PtClock, options: ListOptions) {
+  constructor({ code, clock }: Pick<PtTrace, "code" | "clock">, options: ListOptions) {
     this.#code = code;
     this.#clock = clock;
     this.#options = options;

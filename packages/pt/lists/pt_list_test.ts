@@ -20,9 +20,9 @@ const PACKETS = [
 ];
 
 async function listed(options: Omit<ListOptions, "idle">, json = false, packets = PACKETS) {
-  const { trace, source, sideband, code, clock, names } = await small({ cpus: [packets] });
+  const { trace, names } = await small({ cpus: [packets] });
   const lines: string[] = [];
-  const list: PtList = new PtList(code, clock, {
+  const list: PtList = new PtList(trace, {
     ...options,
     idle: async () => {
       await names.resolve();
@@ -30,7 +30,7 @@ async function listed(options: Omit<ListOptions, "idle">, json = false, packets 
       list.rows.clear();
     },
   });
-  const counts = await decodePt(trace, source, sideband, code, list);
+  const counts = await decodePt(trace, list);
   await list.idle();
   return { lines, counts };
 }
@@ -64,7 +64,8 @@ Deno.test("PtList: branches have their kind, from and to; the end and start of t
 });
 
 Deno.test("PtList: a part of the time has only its rows", async () => {
-  const { clock } = await small({ cpus: [PACKETS] });
+  const { trace } = await small({ cpus: [PACKETS] });
+  const { clock } = trace;
   const { lines } = await listed({ insns: true, filter: { from: clock.ns(0) } });
   assertEquals(lines.length, 10);
   const all = await listed({ insns: true, filter: { tids: new Set([9]) } });
@@ -119,10 +120,11 @@ Deno.test("packetsText: branches with an address give their share of all", () =>
 });
 
 Deno.test("PtEntries: addresses of packets give entries, time to the next address and how often they were seen", async () => {
-  const { trace, source, sideband, code, clock, names } = await small({ cpus: [PACKETS] });
-  const entries = new PtEntries(code, clock);
+  const { trace, names } = await small({ cpus: [PACKETS] });
+  const { sideband, code } = trace;
+  const entries = new PtEntries(trace);
   const options: DecodePtOptions = { quick: 1 };
-  await decodePt(trace, source, sideband, code, entries, options);
+  await decodePt(trace, entries, options);
   await names.resolve();
   const objects = threadObjects(
     entries,

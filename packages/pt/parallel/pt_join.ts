@@ -90,11 +90,10 @@ export async function joinRanges<Found, Joined>(
   workers: PtWorkers,
   joiner: PtJoiner<Found, Joined>,
 ): Promise<JoinedPt | undefined> {
-  if ((whole.sideband.recorded?.jitdumpCount ?? 0) > 0) return undefined;
-  if (hasSparseTurns(whole.trace, whole.sideband)) return undefined;
+  if ((whole.trace.sideband.recorded?.jitdumpCount ?? 0) > 0) return undefined;
+  if (hasSparseTurns(whole.trace)) return undefined;
   const { jobs, rangeBytes } = workers;
-  const size = whole.trace.streams.filter(whole.wants)
-    .reduce((sum, { pieces }) => sum + pieces.reduce((n, piece) => n + piece.size, 0), 0);
+  const size = whole.trace.bytesOf(whole.wants);
   const bytes = rangeBytes ??
     Math.max(LEAST_RANGE, Math.min(RANGE, Math.floor(size / (SHARES * jobs))));
   const ranges = await ptRanges(whole, bytes);
@@ -129,7 +128,7 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
   readonly #join: PtJoin<Found, Joined>;
   /** Maximum number of decoded ranges that wait to be applied. */
   readonly #most: number;
-  readonly #code: PtWhole<Found>["code"];
+  readonly #code: PtWhole<Found>["trace"]["code"];
   readonly #progress: PtWorkers["progress"];
   /** By thread: the places here of the thread's places. */
   readonly #placeOf: Int32Array[] = [];
@@ -143,7 +142,7 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
     ranges: readonly PtRange[],
     join: PtJoin<Found, Joined>,
     most: number,
-    { code }: PtWhole<Found>,
+    { trace: { code } }: PtWhole<Found>,
     { progress }: PtWorkers,
   ) {
     this.#ranges = ranges;
@@ -250,7 +249,7 @@ class PtJoin<Found, Joined> {
     this.#joiner = joiner;
     this.#ranges = ranges.length;
     this.decoder = new PtRangeDecoder(whole);
-    for (const index of whole.trace.streams.filter(whole.wants).keys()) {
+    for (const index of whole.trace.aux.streams.filter(whole.wants).keys()) {
       this.#lanes.push({
         index,
         numbers: [],
@@ -272,7 +271,7 @@ class PtJoin<Found, Joined> {
    * @param placeOf The place here of one of the thread; the same without it.
    */
   add(number: number, part: PtRangePart<Found>, placeOf?: Int32Array): void {
-    const { code } = this.#whole;
+    const { code } = this.#whole.trace;
     for (const [path, why] of part.missing) {
       if (!code.missing.has(path)) code.missing.set(path, why);
     }
@@ -286,7 +285,7 @@ class PtJoin<Found, Joined> {
     { object, address, time }: NonNullable<PtRangePart<Found>["places"]>,
     objects: number[],
   ): Int32Array {
-    const { table } = this.#whole.code;
+    const { table } = this.#whole.trace.code;
     return object.map((of, i) =>
       table.of(of < 0 ? of : objects[of] as number, address[i] as number, time[i] as number)
     );
@@ -305,7 +304,7 @@ class PtJoin<Found, Joined> {
 
   /** A part that was found in this thread. */
   #here(part: PtRangePart<Found>): Placed<Found> {
-    const { count } = this.#whole.code.table;
+    const { count } = this.#whole.trace.code.table;
     if (this.#same.length < count) {
       this.#same = Int32Array.from({ length: 2 * count }, (_, place) => place);
     }

@@ -7,7 +7,6 @@ import { type CallPart, type JoinedCalls, OneThreadOnly } from "../calls/pt_join
 import type { ThreadCode } from "../code/pt_code.ts";
 import { type JoinedPt, joinRanges, type PtJoiner, type PtWorkers } from "./pt_join.ts";
 import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
-import { PtClock } from "../decode/pt_clock.ts";
 import type { PtCounts } from "../decode/pt_counts.ts";
 import { decodePt } from "../decode/pt_run.ts";
 import type { DecodePtOptions } from "../decode/pt_sink.ts";
@@ -35,9 +34,9 @@ export function callWhole(
     & Omit<PtCallWhole, "sink" | "tree" | "events">
     & Partial<Pick<PtCallWhole, "tree" | "events">>,
 ): PtCallWhole {
-  const { code, filter, rows } = whole;
-  const sink: PtCallWhole["sink"] = (clock) =>
-    new PtCalls(code, clock, { filter, rows, tree, events, part: true });
+  const { trace, filter, rows } = whole;
+  const sink: PtCallWhole["sink"] = () =>
+    new PtCalls(trace, { filter, rows, tree, events, part: true });
   return { ...whole, tree, events, sink };
 }
 
@@ -114,7 +113,7 @@ export async function listCalls(
       return { counts, met: calls.met, joined: { ranges, again } };
     }
   }
-  const { trace, source, sideband, code, filter, rows, wants } = whole;
+  const { trace, filter, rows, wants } = whole;
   const idle = async () => {
     const { events } = calls;
     if (events === undefined) return;
@@ -126,8 +125,8 @@ export async function listCalls(
     take(events);
     events.clear();
   };
-  const calls: PtCalls = new PtCalls(code, new PtClock(trace), { filter, rows, idle });
-  const counts = await decodePt(trace, source, sideband, code, calls, { ...options, wants });
+  const calls: PtCalls = new PtCalls(trace, { filter, rows, idle });
+  const counts = await decodePt(trace, calls, { ...options, wants });
   calls.finish();
   await idle();
   return { counts, met: undefined, joined: undefined };
@@ -162,14 +161,13 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
 
   /** @param take Takes calls one by one, where they are listed. */
   constructor(whole: PtCallWhole, take?: (events: CallEvents) => void) {
-    const { trace, code, filter, rows, tree, events, wants } = whole;
+    const { trace, filter, rows, tree, events, wants } = whole;
     this.waiting = events ? WAITING : Infinity;
     this.#whole = whole;
     this.#take = take;
-    const clock = new PtClock(trace);
-    this.#isTimed = clock.known;
-    this.#calls = new PtCalls(code, clock, { filter, rows, tree, events });
-    this.#lanes = trace.streams.filter(wants).map((stream, index) => ({
+    this.#isTimed = trace.clock.known;
+    this.#calls = new PtCalls(trace, { filter, rows, tree, events });
+    this.#lanes = trace.aux.streams.filter(wants).map((stream, index) => ({
       stream,
       index,
       roots: new Map(),
@@ -195,7 +193,7 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
 
   /** Finds the places where calls may turn out to begin, so that it is known which functions they are. */
   #placeTargets(lane: Lane, { ops }: CallPart): void {
-    const { code } = this.#whole;
+    const { code } = this.#whole.trace;
     for (const reader = new CallOpReader(ops); reader.next();) {
       const { kind, low, high } = reader;
       if (kind === CALL_OP.STEP) lane.code = this.#codeOf(reader.a, reader.time);
@@ -205,7 +203,7 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
 
   /** The code that a thread sees from a time on. */
   #codeOf(tid: number, position: number): ThreadCode {
-    return this.#whole.code.space(tid, this.#isTimed ? Math.max(0, position) : Infinity);
+    return this.#whole.trace.code.space(tid, this.#isTimed ? Math.max(0, position) : Infinity);
   }
 
   apply(index: number, calls: JoinedCalls): number | undefined {

@@ -2,7 +2,7 @@ import { type ListOptions, PtList, ROW } from "../lists/pt_list.ts";
 import { type JoinedPt, joinRanges, type PtJoiner, type PtWorkers } from "./pt_join.ts";
 import type { PtNames } from "../code/pt_names.ts";
 import type { PtRangePart, PtWhole } from "./pt_ranges.ts";
-import type { PtClock } from "../decode/pt_clock.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 import type { PtBuffer, PtPartSink } from "../decode/pt_sink.ts";
 import { rowLines, type RowTextOptions } from "../lists/pt_text.ts";
 
@@ -37,7 +37,7 @@ export function listWhole(
   names: PtNames,
   options: ListTextOptions,
 ): PtListWhole {
-  return { ...whole, sink: (clock) => new PtListText(whole, names, options, clock) };
+  return { ...whole, sink: () => new PtListText(whole.trace, names, options) };
 }
 
 /** Result of listing. */
@@ -68,7 +68,7 @@ export async function joinList(
     isLong ? { rangeBytes: TEXT_RANGE, ...workers } : workers,
     join,
   );
-  return found && { ...found, rows: join.rows, met: join.met(whole.code.table.count) };
+  return found && { ...found, rows: join.rows, met: join.met(whole.trace.code.table.count) };
 }
 
 /** Lists ranges of buffers as text. */
@@ -86,15 +86,10 @@ class PtListText implements PtPartSink<ListPart> {
   #waiting: { readonly row: number; readonly position: number }[] = [];
   #met = new Set<number>();
 
-  constructor(
-    { code }: Pick<PtListWhole, "code">,
-    names: PtNames,
-    options: ListTextOptions,
-    clock: PtClock,
-  ) {
+  constructor(trace: PtTrace, names: PtNames, options: ListTextOptions) {
     this.#names = names;
     this.#options = options;
-    this.#list = new PtList(code, clock, { ...options, idle: () => this.#print() });
+    this.#list = new PtList(trace, { ...options, idle: () => this.#print() });
   }
 
   flow: PtPartSink<ListPart>["flow"] = (buffer, run) => this.#list.flow(buffer, run);

@@ -65,16 +65,13 @@ function threads(whole: () => Promise<PtWhole<unknown>>): PtWorkers {
 }
 
 const open = () => small({ cpus: CPUS, tids: [7, 8] });
-const whole = (
-  { trace, source, sideband, code }: OpenedSmall,
-  what: { tree: boolean; events: boolean },
-) =>
-  callWhole({
-    ...{ trace, source, sideband, code, rows: PLACE_ROWS, filter: {}, wants: () => true },
-    ...what,
-  });
+const whole = ({ trace }: OpenedSmall, what: { tree: boolean; events: boolean }) =>
+  callWhole({ trace, rows: PLACE_ROWS, filter: {}, wants: () => true, ...what });
 
-function summed({ code: { table } }: OpenedSmall, { sums, latency, tree }: PtCalls): string[] {
+function summed(
+  { trace: { code: { table } } }: OpenedSmall,
+  { sums, latency, tree }: PtCalls,
+): string[] {
   const rows = Array.from({ length: table.count }, (_, place) => {
     const { calls, open, time, insns, slowest } = latency.of(place) ?? {};
     return [
@@ -99,8 +96,8 @@ function summed({ code: { table } }: OpenedSmall, { sums, latency, tree }: PtCal
 Deno.test("joinCalls: ranges of a trace give the sums and stacks that one thread finds", async () => {
   for (const tree of [false, true]) {
     const one = await open();
-    const calls = new PtCalls(one.code, one.clock, { tree });
-    const counts = await decodePt(one.trace, one.source, one.sideband, one.code, calls);
+    const calls = new PtCalls(one.trace, { tree });
+    const counts = await decodePt(one.trace, calls);
     calls.finish();
     const wanted = summed(one, calls);
     const others = threads(async () => whole(await open(), { tree, events: false }));
@@ -115,7 +112,7 @@ Deno.test("joinCalls: ranges of a trace give the sums and stacks that one thread
   }
 });
 
-function eventLines({ code: { table } }: OpenedSmall, events: CallEvents): string[] {
+function eventLines({ trace: { code: { table } } }: OpenedSmall, events: CallEvents): string[] {
   return Array.from({ length: events.count }, (_, i) =>
     [
       events.kind[i],
@@ -155,7 +152,7 @@ Deno.test("joinList: ranges of a trace give the text that one thread makes", asy
   const options = { branches: true, insns: true, events: true, json: true, source: false };
   const one = await open();
   let wanted = "";
-  const list: PtList = new PtList(one.code, one.clock, {
+  const list: PtList = new PtList(one.trace, {
     ...options,
     idle: async () => {
       await one.names.resolve();
@@ -163,10 +160,10 @@ Deno.test("joinList: ranges of a trace give the text that one thread makes", asy
       list.rows.clear();
     },
   });
-  await decodePt(one.trace, one.source, one.sideband, one.code, list);
+  await decodePt(one.trace, list);
   await list.idle();
-  const listOf = ({ trace, source, sideband, code, names }: OpenedSmall) =>
-    listWhole({ trace, source, sideband, code, wants: () => true }, names, options);
+  const listOf = ({ trace, names }: OpenedSmall) =>
+    listWhole({ trace, wants: () => true }, names, options);
   const others = threads(async () => listOf(await open()));
   for (const parts of [...PARTS, others]) {
     const opened = await open();
@@ -178,7 +175,7 @@ Deno.test("joinList: ranges of a trace give the text that one thread makes", asy
     assertEquals(found?.rows, wanted.split("\n").length - 1, `${parts.rangeBytes}`);
     assertEquals(text, wanted, `${parts.rangeBytes}`);
     // Each place of the trace is in a line.
-    const { count } = opened.code.table;
+    const { count } = opened.trace.code.table;
     assertEquals([found?.met.length, found?.met.every((is) => is === 1)], [count, true]);
   }
 });

@@ -1,14 +1,11 @@
-import type { RandomAccessSource } from "@perfdata/format";
 import { FlowCache } from "@perfdata/intel-pt/flow";
 import type { SymbolObject } from "@perfdata/symbols";
-import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
+import type { AuxStream } from "@perfdata/session/auxtrace";
 import { type BufferSurroundings, DecodedBuffer } from "../decode/pt_buffer.ts";
-import type { PtCode } from "../code/pt_code.ts";
-import { clockRatios, PtClock } from "../decode/pt_clock.ts";
 import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_counts.ts";
 import type { PtPartSink } from "../decode/pt_sink.ts";
 import { type PtCut, PtSeeker } from "../decode/pt_seek.ts";
-import type { PtSideband } from "../code/pt_sideband.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 
 /** A part of a buffer's trace: from one PSB to another. */
 export interface PtRange {
@@ -58,28 +55,21 @@ export interface PtRangePart<Found> {
 
 /** The whole of which ranges are parts. */
 export interface PtWhole<Found> {
-  /** The trace; stitched, if its pieces may have data in common. */
-  readonly trace: AuxTrace;
-  /** The file. */
-  readonly source: RandomAccessSource;
-  /** The sideband, read to the end. */
-  readonly sideband: PtSideband;
-  /** Where the code is. */
-  readonly code: PtCode;
+  /** The recording. */
+  readonly trace: PtTrace;
   /** Only these buffers. */
   readonly wants: (stream: AuxStream) => boolean;
   /** Makes the receiver of ranges. */
-  readonly sink: (clock: PtClock) => PtPartSink<Found>;
+  readonly sink: () => PtPartSink<Found>;
 }
 
 /** The ranges of all buffers, each about this many bytes, in order of time. */
 export async function ptRanges(
-  { trace, source, wants }: Pick<PtWhole<never>, "trace" | "source" | "wants">,
+  { trace: { aux, source, clock }, wants }: Pick<PtWhole<never>, "trace" | "wants">,
   bytes: number,
 ): Promise<PtRange[]> {
-  const clock = new PtClock(trace);
   const ranges: PtRange[] = [];
-  for (const [buffer, stream] of trace.streams.filter(wants).entries()) {
+  for (const [buffer, stream] of aux.streams.filter(wants).entries()) {
     const seeker = new PtSeeker(stream, source, clock);
     const cuts = await seeker.cuts(bytes);
     let from: PtCut | undefined;
@@ -109,20 +99,11 @@ export class PtRangeDecoder<Found> {
 
   /** Prepares for the ranges of a recording. */
   constructor(whole: PtWhole<Found>) {
-    const { trace, source, sideband, code, wants } = whole;
+    const { trace, wants } = whole;
     this.#whole = whole;
-    this.#streams = trace.streams.filter(wants);
-    const clock = new PtClock(trace);
-    const sink = this.#sink = whole.sink(clock);
-    this.#surroundings = {
-      source,
-      sideband,
-      code,
-      sink,
-      clock,
-      cache: new FlowCache(),
-      ratios: clockRatios(trace),
-    };
+    this.#streams = trace.aux.streams.filter(wants);
+    const sink = this.#sink = whole.sink();
+    this.#surroundings = { trace, sink, cache: new FlowCache() };
   }
 
   /** Decodes a range: begins before it, where its clocks can be known. */
@@ -162,7 +143,7 @@ export class PtRangeDecoder<Found> {
     addPtCounts(counts, before, -1);
     const end = buffer.atSeam ? stateOf(buffer, sink) : undefined;
     const time = sink.timeOfBuffer(buffer.index);
-    const { missing, kernelFile } = this.#whole.code;
+    const { missing, kernelFile } = this.#whole.trace.code;
     return {
       range,
       found: await sink.takePart(buffer, !buffer.atSeam),
@@ -178,7 +159,7 @@ export class PtRangeDecoder<Found> {
 
   /** Hands out the places that were met since the call before. */
   takePlaces(): PlacesFound {
-    const { table, objects } = this.#whole.code;
+    const { table, objects } = this.#whole.trace.code;
     const from = this.#places;
     const found = {
       objects: objects.slice(this.#objects),

@@ -1,6 +1,7 @@
 import type { BlockCache } from "@perfdata/intel-pt";
 import { InsnKind } from "@perfdata/intel-pt/x86";
 import type { PtCode } from "../code/pt_code.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 import { insnBytes, InsnTable } from "../decode/pt_block_insns.ts";
 import type { PtClock } from "../decode/pt_clock.ts";
 import type { ItraceOptions } from "./itrace.ts";
@@ -94,7 +95,7 @@ export class SampleMaker {
   #pieces = 0;
 
   /** Has made none yet. */
-  constructor(code: PtCode, clock: PtClock, options: SamplesOptions) {
+  constructor({ code, clock }: Pick<PtTrace, "code" | "clock">, options: SamplesOptions) {
     this.code = code;
     this.clock = clock;
     this.options = options;

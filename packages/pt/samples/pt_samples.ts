@@ -1,10 +1,9 @@
 import type { BlockCache, PathTable } from "@perfdata/intel-pt";
 import type { FlowDecoder } from "@perfdata/intel-pt/flow";
 import { InsnKind } from "@perfdata/intel-pt/x86";
-import type { PtCode } from "../code/pt_code.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
 import type { PtHistory } from "../code/pt_history.ts";
 import { isBranch, PathTurns, TURN_WORDS, usesPacket } from "../decode/pt_path_turns.ts";
-import type { PtClock } from "../decode/pt_clock.ts";
 import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 import type { AddedLists } from "./pt_added_lists.ts";
 import { EventSamples, type LeftOut } from "./pt_event_samples.ts";
@@ -59,10 +58,10 @@ export class PtSamples implements PtSink {
   readonly #turns: PathTurns | undefined;
 
   /** Makes a sink for `decodePt`. */
-  constructor(code: PtCode, clock: PtClock, history: PtHistory, options: SamplesOptions) {
+  constructor(trace: Pick<PtTrace, "code" | "clock" | "sideband">, options: SamplesOptions) {
     this.#options = options;
-    this.#history = history;
-    const maker = this.#maker = new SampleMaker(code, clock, options);
+    this.#history = trace.sideband.history;
+    const maker = this.#maker = new SampleMaker(trace, options);
     this.#events = new EventSamples(maker);
     const { branches, cycles } = options.itrace;
     const wantsJumps = branches && maker.branchesFilter === 0;

@@ -19,9 +19,9 @@ const PACKETS = [
 
 /** The addresses of samples. */
 async function samples(letters: string): Promise<string[]> {
-  const { trace, source, sideband, code, clock } = await small({ cpus: [PACKETS] });
+  const { trace } = await small({ cpus: [PACKETS] });
   const lines: string[] = [];
-  const sink: PtSamples = new PtSamples(code, clock, sideband.history, {
+  const sink: PtSamples = new PtSamples(trace, {
     itrace: { ...parseItrace(letters), pebs: false },
     maxNonTurboRatio: 28,
     hasKernel: false,
@@ -43,7 +43,7 @@ async function samples(letters: string): Promise<string[]> {
       sink.clear();
     },
   });
-  await decodePt(trace, source, sideband, code, sink);
+  await decodePt(trace, sink);
   sink.finish();
   await sink.idle();
   return lines;
@@ -82,7 +82,8 @@ Deno.test("PtSamples: call chains have the callers of a sample", async () => {
 });
 
 Deno.test("SamplePeriod: a period of instructions gives each Nth, whatever the stretches are", async () => {
-  const { clock } = await small({ cpus: [PACKETS] });
+  const { trace } = await small({ cpus: [PACKETS] });
+  const { clock } = trace;
   const period = new SamplePeriod({ unit: "instructions", period: 5 }, clock);
   assertEquals(period.isOn, true);
   assertEquals([period.next(3), period.next(4)], [3, 1]);
@@ -97,7 +98,8 @@ Deno.test("SamplePeriod: a period of instructions gives each Nth, whatever the s
 });
 
 Deno.test("SamplePeriod: a period of ticks gives a sample at each multiple of it", async () => {
-  const { clock } = await small({ cpus: [PACKETS] });
+  const { trace } = await small({ cpus: [PACKETS] });
+  const { clock } = trace;
   const period = new SamplePeriod({ unit: "ticks", period: 16 }, clock);
   period.time(8);
   // An instruction takes a tick: the eighth is at 16, the next one 16 later.

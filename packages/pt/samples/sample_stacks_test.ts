@@ -14,7 +14,8 @@ const KERNEL = -1;
 
 /** Calls and branches of threads, taken one by one. */
 async function stacks(letters: string, hasKernel = false) {
-  const { code } = await small({ cpus: [psb(0)] });
+  const { trace } = await small({ cpus: [psb(0)] });
+  const { code } = trace;
   const itrace: ItraceOptions = parseItrace(letters);
   const made = new SampleStacks(code, itrace, hasKernel);
   const space = code.space(7, 0);
@@ -145,7 +146,8 @@ Deno.test("SampleStacks: of a recorded sample in the kernel, calls and branches 
 });
 
 Deno.test("AddedLists: samples have what their thread did up to their time, in ticks", async () => {
-  const { clock, code } = await small({ cpus: [psb(0)] });
+  const { trace } = await small({ cpus: [psb(0)] });
+  const { clock, code } = trace;
   const space = code.space(7, 0);
   const made = new SampleStacks(code, parseItrace("G8"), false);
   const first = 2 ** 40;
@@ -188,7 +190,8 @@ Deno.test("AddedLists: samples have what their thread did up to their time, in t
 
 Deno.test("sampleRows: recorded samples get call chains of the trace at their time", async () => {
   const packets = [...psb(0, BASE), tsc(1000), tnt("11"), tsc(3000), ip("TIP", BASE), tnt("1")];
-  const { clock } = await small({ cpus: [packets] });
+  const { trace } = await small({ cpus: [packets] });
+  const { clock } = trace;
   const time = Float64Array.of(clock.origin.since(at(500)), clock.origin.since(at(9000)));
   const recorded = {
     ...{ count: 2, time, thread: Int32Array.of(7, 7) },

@@ -56,7 +56,7 @@ export function rowText(
   rows: PtSampleRows,
   row: number,
   origin: number,
-  { code: { table } }: Pick<OpenedSmall, "code">,
+  { trace: { code: { table } } }: Pick<OpenedSmall, "trace">,
   texts: readonly string[],
 ): string {
   const { words, time, value } = rows;
@@ -99,12 +99,13 @@ export async function sampleRows(
   { end, from, to, ...options }: SampleRowsOptions = {},
 ): Promise<string[]> {
   const opened = await small(recording);
-  const { trace, source, sideband, code, clock } = opened;
+  const { trace } = opened;
+  const { clock } = trace;
   // The time of the trace's first TSC packet.
   const origin = clock.ns(Number(0x5_0000_0000n - clock.base));
   const lines: string[] = [];
   const itrace = parseItrace(letters);
-  const sink: PtSamples = new PtSamples(code, clock, sideband.history, {
+  const sink: PtSamples = new PtSamples(trace, {
     itrace,
     maxNonTurboRatio: 28,
     hasKernel: false,
@@ -125,7 +126,7 @@ export async function sampleRows(
       sink.clear();
     },
   });
-  await decodePt(trace, source, sideband, code, sink, {
+  await decodePt(trace, sink, {
     quick: itrace.quick,
   });
   sink.finish();

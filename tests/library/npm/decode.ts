@@ -2,12 +2,10 @@
  * What a user of the packages might write: what ran in a trace, with nothing but the recording and a
  * bundle. It runs in Node and browsers (see npm_test.ts).
  */
-import { blobSource, PerfDataReader } from "@perfdata/format";
-import { readAuxTrace, runEngine } from "@perfdata/session";
+import { blobSource } from "@perfdata/format";
 import { PtCalls } from "@perfdata/pt/calls";
-import { bundledCode } from "@perfdata/pt/code";
-import { decodePt, PtClock } from "@perfdata/pt/decode";
-import { PtCode, PtNames, PtSideband } from "@perfdata/pt/code";
+import { decodePt } from "@perfdata/pt/decode";
+import { bundledCode, PtNames, PtTrace } from "@perfdata/pt/code";
 import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 
 /** What {@link decode} found. */
@@ -23,16 +21,13 @@ export interface Decoded {
 /** Decodes the Intel PT of a recording; code and names are those of the bundle. */
 export async function decode(recording: Blob, bundleBytes: Uint8Array): Promise<Decoded> {
   const source = blobSource(recording);
-  const trace = await readAuxTrace(await PerfDataReader.open(source));
-  const sideband = new PtSideband(trace);
-  await runEngine(await PerfDataReader.open(source), [sideband]);
   const bundle = SymbolBundle.open(bundleBytes);
-  const code = new PtCode(sideband, bundledCode(bundle));
-  const calls = new PtCalls(code, new PtClock(trace));
-  const { errors } = await decodePt(trace, source, sideband, code, calls);
+  const trace = await PtTrace.open(source, { code: () => ({ files: bundledCode(bundle) }) });
+  const calls = new PtCalls(trace);
+  const { errors } = await decodePt(trace, calls);
   calls.finish();
   const noFiles = { open: () => undefined, read: () => undefined };
-  const names = new PtNames(code, new SymbolResolver(noFiles, { bundle }));
+  const names = new PtNames(trace.code, new SymbolResolver(noFiles, { bundle }));
   await names.resolve();
   const functions = new Map<string, [string, number, number]>();
   for (const [place, name] of names.names.entries()) {

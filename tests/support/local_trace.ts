@@ -1,0 +1,17 @@
+import type { RandomAccessSource } from "@perfdata/format";
+import { type OpenPtOptions, PtTrace } from "@perfdata/pt/code";
+import { openCodeFile } from "@perfdata/symbols/code-file";
+import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
+
+/** Opens a trace whose code is in files of this machine. */
+export async function localTrace(
+  source: RandomAccessSource,
+  diagnostics?: OpenPtOptions["diagnostics"],
+): Promise<PtTrace> {
+  const files = {
+    open: (object: Parameters<typeof openCodeFile>[1]) =>
+      openCodeFile(localFiles, object, defaultPlaces()),
+    file: (path: string) => localFiles.open(path),
+  };
+  return await PtTrace.open(source, { diagnostics, code: () => ({ files }) });
+}
