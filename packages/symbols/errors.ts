@@ -3,8 +3,8 @@ import { visible } from "@perfdata/format/visible";
 /**
  * A symbol source (ELF file, kallsyms, perf map, jitdump …) could not be read.
  *
- * `message` states what was being read, what was found and what was expected; `offset` is the byte
- * offset of the error in the source.
+ * `message` says what was read, what was found and what was expected; `offset` is the byte offset
+ * in the source.
  *
  * @example
  * ```ts
@@ -22,22 +22,22 @@ import { visible } from "@perfdata/format/visible";
 export class SymbolsError extends Error {
   /** The name of the class. */
   override name = "SymbolsError";
-  /** What is wrong, for programs. */
+  /** Kind of the error, for programs. */
   readonly code = "symbols" as const;
-  /** Byte offset in the source that was being read. */
+  /** Byte offset in the source. */
   readonly offset: bigint;
 
   /**
-   * Makes an error for one place in the source.
+   * Creates an error at a position in the source.
    *
    * @param offset byte offset in the source
-   * @param message what was read, found and expected, in one line; controls in it become visible
-   * @param options the `cause`, where there is one
+   * @param message one line: what was read, found and expected; control characters are made visible
+   * @param options the `cause`
    */
   constructor(offset: number | bigint, message: string, options?: ErrorOptions) {
-    // A name from the file may hold line ends or escape sequences.
+    // Names from the file may contain newlines or escape sequences.
     super(visible(message), options);
-    // Made of numbers in the file, which may be anything.
+    // Offsets computed from damaged numbers may be invalid.
     this.offset = BigInt(typeof offset === "bigint" || Number.isInteger(offset) ? offset : -1);
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Symbols for addresses: ELF files, kernel symbols, JIT maps, and the demangling of their names.
+ * Symbols for addresses: ELF files, kernel symbols, JIT maps, and demangling.
  *
- * Everything here is runtime-neutral: readers take a {@linkcode BinarySource} or bytes. The one
- * file that opens files is exported as `@perfdata/symbols/binary-file`.
+ * This module runs in any JavaScript runtime: readers take a {@linkcode BinarySource} or bytes.
+ * `@perfdata/symbols/binary-file` opens files.
  *
  * @module
  */

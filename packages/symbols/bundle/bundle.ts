@@ -8,10 +8,10 @@ export { BUNDLE_VERSION, BundleError } from "./bundle_format.ts";
 export { type BundleEntry, BundleObject } from "./bundle_object.ts";
 
 /**
- * A symbol bundle: the symbols of a recording's addresses, made by {@linkcode SymbolBundleWriter} on a
- * machine with the binaries. docs/symbol-bundle.md describes the format.
+ * A symbol bundle: the symbols of a recording's addresses. {@linkcode SymbolBundleWriter} makes it
+ * on a machine that has the binaries. docs/symbol-bundle.md describes the format.
  *
- * Everything is checked when the bundle is opened; look-ups do not fail.
+ * The whole bundle is checked when it is opened, so look-ups do not fail.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ export { type BundleEntry, BundleObject } from "./bundle_object.ts";
 export class SymbolBundle {
   /** The objects, sorted by path, kind and build id. */
   readonly objects: readonly BundleObject[];
-  /** Parts of files that code can be read from, where the bundle was made with them. */
+  /** Byte ranges of files with code; empty if the bundle was made without code. */
   readonly code: readonly BundledFile[];
   readonly #byPath = new Map<string, BundleObject[]>();
 
@@ -51,14 +51,14 @@ export class SymbolBundle {
   }
 
   /**
-   * The object of the same build: by build id, where there is one, whatever its path; otherwise
-   * by path.
+   * The bundled object of the same build. It is found by build id if `wanted` has one, whatever the
+   * path; otherwise by path.
    *
-   * @returns `undefined` if the bundle does not have it, or only another build of it
+   * @returns `undefined` if the bundle does not have the object, or has only another build of it
    */
   object(wanted: SymbolObject): BundleObject | undefined {
     const { buildId, kind, path, reference, version } = wanted;
-    // Whoever knows the version has the jitdump file. A bundle has the newest code only.
+    // A version means that the jitdump file is at hand. A bundle holds only the newest code.
     if (version !== undefined) return undefined;
     const fits = ({ info }: BundleObject): boolean =>
       info.kind === kind && (info.reference ?? "") === (reference ?? "") &&

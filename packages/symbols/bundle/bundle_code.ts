@@ -2,15 +2,15 @@ import type { BinarySource } from "../files/binary_source.ts";
 import { BundleError, HEADER } from "./bundle_format.ts";
 import { SymbolsError } from "../errors.ts";
 
-/** Parts of a file with code, for decoding a trace on another machine. */
+/** Byte ranges of one file with code, for decoding a trace on another machine. */
 export interface BundledFile {
-  /** The path by which it was recorded. */
+  /** The path in the recording. */
   readonly path: string;
-  /** Its build id in hex; empty if it has none. */
+  /** The build id in hex; empty if the file has none. */
   readonly buildId: string;
-  /** Bytes of the whole file. */
+  /** Size of the whole file in bytes. */
   readonly size: number;
-  /** What of it is there, in order of the offsets. */
+  /** The byte ranges that the bundle holds, by offset. */
   readonly parts: readonly { readonly offset: number; readonly bytes: Uint8Array }[];
 }
 
@@ -19,9 +19,9 @@ const FILE = 24;
 const PART = 16;
 
 /**
- * The bytes of the CODE section of a bundle (docs/symbol-bundle.md).
+ * Encodes the CODE section of a bundle (docs/symbol-bundle.md).
  *
- * @param string Gives the number of a string.
+ * @param string Returns the number of a string.
  */
 export function encodeBundleCode(
   files: readonly BundledFile[],
@@ -61,12 +61,12 @@ export function encodeBundleCode(
 }
 
 /**
- * Reads the CODE section of a bundle.
+ * Decodes the CODE section of a bundle.
  *
  * @param bytes The whole bundle.
- * @param at Where the section begins; 0 if there is none.
- * @param string The string of a number.
- * @throws {BundleError} If it does not fit into the file.
+ * @param at Offset of the section; 0 if the bundle has none.
+ * @param string Returns the string with a number.
+ * @throws {BundleError} If the section does not fit into the bundle.
  */
 export function decodeBundleCode(
   bytes: Uint8Array,
@@ -111,7 +111,7 @@ export function decodeBundleCode(
 }
 
 /**
- * A file of which parts are known.
+ * A source of bytes that holds only some ranges of a file.
  *
  * @example
  * ```ts
@@ -144,7 +144,8 @@ export function partsSource({ size, parts }: BundledFile): BinarySource {
 }
 
 /**
- * The text of a source file in a bundle; `undefined` if it has none. Lines that were not kept are empty.
+ * The text of a source file in a bundle; `undefined` if the bundle does not have the file. Lines
+ * that were not bundled are empty.
  *
  * @example
  * ```ts
@@ -159,7 +160,7 @@ export function partsSource({ size, parts }: BundledFile): BinarySource {
 export function bundledText(code: readonly BundledFile[], path: string): string | undefined {
   const file = code.find((file) => file.path === path && file.buildId === "");
   const [part] = file?.parts ?? [];
-  // Of other files there are parts.
+  // Binaries have several ranges, or a range smaller than the file.
   if (part === undefined || part.bytes.length !== file?.size) return undefined;
   return new TextDecoder().decode(part.bytes);
 }

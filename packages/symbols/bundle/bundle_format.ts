@@ -16,18 +16,18 @@ export const BUNDLE_MAGIC: Uint8Array = new TextEncoder().encode("PERFSYMS");
 /** The version of the format that this package writes, and the only one that it reads. */
 export const BUNDLE_VERSION = 2;
 
-/** Where the fields of the header are. */
+/** Offsets of the header's fields. */
 export const HEADER = {
   VERSION: 8,
   CRC: 12,
   SIZE: 16,
-  /** Where the CODE section is; 0 if there is none. */
+  /** Offset of the CODE section; 0 if there is none. */
   CODE: 20,
   SECTIONS: 24,
   END: 88,
 } as const;
 
-/** The sections in the order in which they stand in the header and in the file: bytes an entry. */
+/** The sections in their order in header and file, with the bytes of an entry. */
 export const SECTIONS = [
   { name: "objects", size: 64 },
   { name: "segments", size: 24 },
@@ -35,33 +35,33 @@ export const SECTIONS = [
   { name: "ranges", size: 24 },
   { name: "frames", size: 24 },
   { name: "functions", size: 12 },
-  // Bytes of .eh_frame sections.
+  // Bytes of `.eh_frame` sections.
   { name: "unwinding", size: 1 },
-  // The ends of the strings; their bytes follow.
+  // End offsets of the strings; the strings' bytes follow.
   { name: "strings", size: 4 },
 ] as const;
 
-/** Inlined calls within each other, at most. */
+/** Limit of the depth of inlined calls. */
 export const MAX_DEPTH = 8192;
 
-/** Kind of a symbol that is data, not code; that of others is 0. */
+/** Kind of a symbol that is data. Functions have 0. */
 export const SYMBOL_IS_DATA = 1;
 
-/** Kinds of objects by their number in the file, which starts at 1. */
+/** Object kinds by their number in the file, which starts at 1. */
 export const KINDS: readonly ObjectKind[] = ["elf", "kernel", "module", "vdso", "jit", "bpf"];
 
-/** Causes by their number in the file; 0 is none. */
+/** Reasons for a missing symbol by their number in the file; 0 means no reason. */
 export const CAUSES: readonly (UnresolvedCause | undefined)[] = [undefined, ...UNRESOLVED_CAUSES];
 
-/** Bytes of a build id that fit into an object. */
+/** Longest build id that fits into an object's entry. */
 export const BUILD_ID_BYTES = 20;
 
-/** The next multiple of 8, at which each section begins. */
+/** Rounds up to a multiple of 8. Each section begins at one. */
 export function align8(offset: number): number {
   return Math.ceil(offset / 8) * 8;
 }
 
-/** CRC-32 of the bytes after the field that holds it. */
+/** CRC-32 of all bytes after the checksum field. */
 export function bundleChecksum(bytes: Uint8Array): number {
   return crc32(bytesSource(bytes.subarray(HEADER.SIZE)));
 }

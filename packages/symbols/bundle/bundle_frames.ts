@@ -6,8 +6,8 @@ import type { FunctionName } from "../dwarf/entry_names.ts";
 import type { FrameFinder, SymbolFinder } from "../dwarf/addr2line_text.ts";
 
 /**
- * An ELF object of a bundle, with look-ups by address in the file (`st_value` of its symbols) instead
- * of byte offset. It replaces the `DwarfContext` and the `SymbolTable` of the file itself.
+ * Symbol look-ups in one ELF object of a bundle, by virtual address (`st_value`) instead of file
+ * offset. It replaces the `DwarfContext` and the `SymbolTable` of the binary.
  *
  * @example
  * ```ts
@@ -35,17 +35,17 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
   readonly #names: string[] = [];
   readonly #nameIds = new Map<string, number>();
 
-  /** Takes an object of a bundle. */
+  /** Creates the look-ups of one object. */
   constructor(object: BundleObject) {
     this.#object = object;
   }
 
-  /** Every function that a look-up has met; it grows, indices stay. */
+  /** Every function that a look-up found. The array grows; indices stay valid. */
   get functions(): readonly FunctionName[] {
     return this.#functions;
   }
 
-  /** Every source path that a look-up has met; it grows, indices stay. */
+  /** Every source path that a look-up found. The array grows; indices stay valid. */
   get files(): readonly string[] {
     return this.#files;
   }
@@ -58,7 +58,10 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
     return undefined;
   }
 
-  /** The number of the symbol at an address, for {@linkcode BundleFrames.name}; -1 if none. */
+  /**
+   * Number of the symbol at an address, for {@linkcode BundleFrames.name}; -1 if there is no
+   * symbol.
+   */
   lookup(address: Address): number {
     const offset = this.#offset(address);
     const symbol = offset === undefined ? undefined : this.#object.find(offset)?.symbol;
@@ -70,7 +73,7 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
     return this.#names[index] ?? "";
   }
 
-  /** The frames of many addresses: of those that the bundle was made for. */
+  /** The frames of many addresses. Only addresses that the bundle was made for have frames. */
   findAll(addresses: Float64Array): FrameBatch {
     const first = new Uint32Array(addresses.length);
     const count = new Uint32Array(addresses.length);
@@ -109,7 +112,7 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
   }
 }
 
-/** The number of what a key stands for; it is added if it is new. */
+/** Returns the index of the value with this key. A new value is appended. */
 function idOf<T>(all: T[], ids: Map<string, number>, key: string, value: T): number {
   let id = ids.get(key);
   if (id === undefined) {

@@ -6,27 +6,27 @@ import type { Frame } from "../dwarf/dwarf_context.ts";
 import type { SymbolInfo } from "../table/symbol_table.ts";
 import type { UnresolvedCause } from "../resolver/trust_report.ts";
 
-/** Entry of a bundle for an address. */
+/** Symbol and frames of one address range. */
 export interface BundleEntry {
-  /** First address of which this is said. */
+  /** First address of the range. */
   readonly start: Address;
-  /** First address after it. */
+  /** First address after the range. */
   readonly end: Address;
-  /** The symbol table's entry. */
+  /** The entry of the symbol table. */
   readonly symbol: SymbolInfo | undefined;
-  /** From the debug information, innermost first; empty if there was none. */
+  /** Frames from the debug information, innermost first; empty without debug information. */
   readonly frames: readonly Frame[];
-  /** Why nothing was known where the bundle was made. */
+  /** Reason for a missing symbol, as found on the machine that made the bundle. */
   readonly cause: UnresolvedCause | undefined;
 }
 
-/** One object of a {@linkcode SymbolBundle}, and its addresses. */
+/** One object of a {@linkcode SymbolBundle}, with its address ranges. */
 export class BundleObject {
-  /** What the object is. */
+  /** Path, kind and build id of the object. */
   readonly info: BundleObjectInfo;
-  /** Number of ranges of addresses. */
+  /** Number of address ranges. */
   readonly size: number;
-  /** How stacks are unwound through it, where the bundle knows. */
+  /** Call frame information, if the bundle has it. */
   readonly unwinding: BundleUnwinding | undefined;
   readonly #tables: BundleTables;
   readonly #first: number;
@@ -46,7 +46,7 @@ export class BundleObject {
     this.size = size;
   }
 
-  /** What is said of an address; `undefined` if the bundle was not made for it. */
+  /** The entry for an address; `undefined` if the bundle was not made for this address. */
   find(address: Address): BundleEntry | undefined {
     const { rangeStart, rangeSize } = this.#tables;
     let low = this.#first;
@@ -62,7 +62,7 @@ export class BundleObject {
     return address < end ? this.#tables.entry(range) : undefined;
   }
 
-  /** All that is said, by address. */
+  /** All entries, by address. */
   *entries(): Generator<BundleEntry, void, void> {
     for (let i = 0; i < this.size; i++) yield this.#tables.entry(this.#first + i);
   }

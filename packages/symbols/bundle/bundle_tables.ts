@@ -24,7 +24,7 @@ type Section = typeof SECTIONS[number]["name"];
 
 const hex = (n: number): string => `0x${n.toString(16)}`;
 
-/** The checked sections of a bundle, in which its objects look up addresses. */
+/** The checked sections of a bundle, for the look-ups of its objects. */
 export class BundleTables {
   readonly rangeStart: Float64Array;
   readonly rangeSize: Uint32Array;
@@ -121,7 +121,7 @@ export class BundleTables {
     return value;
   }
 
-  /** Throws unless the number at an offset is below a limit. */
+  /** Returns the number at an offset. Throws if it is not below the limit. */
   #below(at: number, limit: number, what: string): number {
     const value = this.#u32(at);
     if (value >= limit) {
@@ -166,7 +166,7 @@ export class BundleTables {
       const at = this.#at("frames", i, 0);
       this.#below(at, functions + 1, "function of a frame");
       this.#below(at + 4, strings, "file of a frame");
-      // Callers come first, so that there is no way round in a circle.
+      // A caller's row precedes the rows of its callees, so calls cannot form a cycle.
       const caller = this.#below(at + 20, i + 1, "caller of a frame");
       depth[i + 1] = shortAt(depth, caller) + 1;
       if (shortAt(depth, i + 1) > MAX_DEPTH) {
@@ -276,7 +276,7 @@ export class BundleTables {
     return new BundleObject(this, info, firstRange, rangeCount, this.#unwinding(at));
   }
 
-  /** An object's part of the section of unwinding tables. */
+  /** The object's part of the unwinding section. */
   #unwinding(at: number): BundleUnwinding | undefined {
     const machine = this.#view.getUint16(at + BUILD_ID_BYTES + 2, true);
     const size = this.#u32(at + 60);
@@ -295,8 +295,8 @@ export class BundleTables {
   }
 
   /**
-   * First entry and number of an object's part of a section. The parts of the objects follow each
-   * other, so that none is looked at twice.
+   * First entry and number of entries of an object's part of a section. The parts must follow each
+   * other, so no entry is read twice.
    */
   #part(at: number, section: "segments" | "ranges" | "symbols"): [number, number] {
     const first = this.#u32(at);

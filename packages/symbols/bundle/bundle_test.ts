@@ -23,7 +23,7 @@ function frame(fields: Partial<Frame>): Frame {
   };
 }
 
-/** Mends the checksum, so that a change gets past it. */
+/** A copy with a correct checksum, so that the damage is not found by the checksum. */
 function mended(bytes: Uint8Array): Uint8Array {
   const copy = bytes.slice();
   if (copy.length >= 20) new DataView(copy.buffer).setUint32(12, crc32(copy.subarray(16)), true);
@@ -31,9 +31,9 @@ function mended(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * One object with one address, laid out by hand after docs/symbol-bundle.md.
+ * A bundle of one object with one address, laid out by hand from docs/symbol-bundle.md.
  *
- * @param kind Of its symbol: 1 for data.
+ * @param kind Kind of the symbol: 1 for data.
  */
 function byHand(kind = 0): Uint8Array {
   const words: number[] = [];
@@ -73,13 +73,13 @@ function byHand(kind = 0): Uint8Array {
   section(7, 8, () => words.push(0, 6, 10, 10, 13, 14, 19, 22));
   text("/bin/x" + "main" + "x.c" + "f" + "_Z1fv" + "f()");
   const bytes = new Uint8Array(Int32Array.from(words).buffer);
-  const size = bytes.length - 2; // 22 bytes of text in 24
+  const size = bytes.length - 2; // The 22 bytes of text are padded to 24.
   const cut = bytes.slice(0, size);
   new DataView(cut.buffer).setUint32(16, size, true);
   return mended(cut);
 }
 
-Deno.test("a bundle laid out by hand is read", () => {
+Deno.test("SymbolBundle.open: a bundle laid out by hand gives its object, symbol and frames", () => {
   const bundle = SymbolBundle.open(byHand());
   assertEquals(bundle.objects.map(({ info }) => info), [{
     path: "/bin/x",
@@ -112,7 +112,7 @@ Deno.test("a bundle laid out by hand is read", () => {
   assertEquals(object.unwinding, { machine: 62, section: Uint8Array.of(1, 2, 3, 4, 5) });
 });
 
-Deno.test("whether a symbol is data is kept", () => {
+Deno.test("SymbolBundle.find: a symbol's kind tells data from functions", () => {
   const [object] = SymbolBundle.open(byHand(1)).objects;
   assertEquals(object?.find(0x1110)?.symbol, {
     name: "main",
@@ -123,7 +123,7 @@ Deno.test("whether a symbol is data is kept", () => {
   assertThrows(() => SymbolBundle.open(byHand(2)), BundleError, "kind of a symbol: 2");
 });
 
-Deno.test("objects are found by build id, and by path only without one", () => {
+Deno.test("SymbolBundle.object: a build id is matched first, the path only without build id", () => {
   const writer = new SymbolBundleWriter();
   const info = { path: "/bin/x", kind: "elf", buildId: "aa".repeat(20) } as const;
   writer.addObject(info);
@@ -154,7 +154,7 @@ Deno.test("objects are found by build id, and by path only without one", () => {
 const KINDS: ObjectKind[] = ["elf", "kernel", "module", "vdso", "jit", "bpf"];
 const address = fc.integer({ min: -(2 ** 40), max: 2 ** 47 });
 const name = fc.string({ minLength: 1, maxLength: 8, unit: "grapheme" })
-  // Lone surrogates have no UTF-8.
+  // Lone surrogates cannot be encoded in UTF-8.
   .filter((text) => text.isWellFormed());
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const frames = fc.array(
@@ -228,7 +228,7 @@ function written(list: Contents, demangle = asIs): Uint8Array<ArrayBuffer> {
   return writer.finish();
 }
 
-Deno.test("what is written is read again, at its addresses and nowhere else", () => {
+Deno.test("SymbolBundleWriter: entries are found again at their addresses and at no others", () => {
   fc.assert(fc.property(contents, address, (list, elsewhere) => {
     const bundle = SymbolBundle.open(written(list));
     assertEquals(bundle.objects.length, list.length);
@@ -252,7 +252,7 @@ Deno.test("what is written is read again, at its addresses and nowhere else", ()
   }));
 });
 
-Deno.test("the bytes do not depend on the order in which things were added", () => {
+Deno.test("SymbolBundleWriter: the order of add() does not change the bytes", () => {
   fc.assert(fc.property(contents, (list) => {
     const backwards: Contents = list.toReversed().map(([info, addresses]) => [
       info,
@@ -262,7 +262,7 @@ Deno.test("the bytes do not depend on the order in which things were added", () 
   }));
 });
 
-Deno.test("neighbouring addresses of which the same is said become one range", () => {
+Deno.test("SymbolBundleWriter: adjacent addresses with equal entries become one range", () => {
   const writer = new SymbolBundleWriter();
   const info = { path: "/bin/x", kind: "elf" } as const;
   const main = resolution({ name: "main", start: 0x100, end: 0x200 }, [], asIs);
@@ -274,7 +274,7 @@ Deno.test("neighbouring addresses of which the same is said become one range", (
   ]);
 });
 
-Deno.test("the writer refuses what the format cannot hold", () => {
+Deno.test("SymbolBundleWriter: values that the format cannot hold are refused", () => {
   const writer = new SymbolBundleWriter();
   const answer = unresolved("no symbols");
   for (const buildId of ["abc", "zz", "AB", "00".repeat(21)]) {
@@ -285,7 +285,7 @@ Deno.test("the writer refuses what the format cannot hold", () => {
   }
 });
 
-/** Opens a bundle and reads all that is in it; whether it was accepted. */
+/** Opens a bundle and reads every entry. Returns false if the bundle is refused. */
 function accepted(bytes: Uint8Array): boolean {
   let bundle: SymbolBundle;
   try {
@@ -301,7 +301,7 @@ function accepted(bytes: Uint8Array): boolean {
   return true;
 }
 
-Deno.test("each flipped bit is noticed by the checksum", () => {
+Deno.test("SymbolBundle.open: each flipped bit fails the checksum", () => {
   const bytes = byHand();
   assert(accepted(bytes));
   for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -311,19 +311,19 @@ Deno.test("each flipped bit is noticed by the checksum", () => {
   }
 });
 
-Deno.test("a bundle that is cut short, or longer than it says, is refused", () => {
+Deno.test("SymbolBundle.open: a truncated bundle, or one with a byte too many, is refused", () => {
   const bytes = byHand();
   for (let length = 0; length < bytes.length; length++) {
     assert(!accepted(bytes.subarray(0, length)), `${length} bytes`);
     const cut = bytes.slice(0, length);
     if (length >= 20) new DataView(cut.buffer).setUint32(16, length, true);
-    // Even with a size and a checksum that are right.
+    // A correct size and checksum do not help.
     assert(!accepted(mended(cut)), `${length} bytes, mended`);
   }
   assert(!accepted(Uint8Array.from([...bytes, 0])));
 });
 
-Deno.test("damage with a right checksum ends in an error, or in look-ups that do not fail", () => {
+Deno.test("SymbolBundle: damage under a correct checksum gives a BundleError or look-ups that work", () => {
   const bytes = byHand();
   let refused = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -351,7 +351,7 @@ Deno.test("damage with a right checksum ends in an error, or in look-ups that do
   );
 });
 
-Deno.test("errors say what is wrong, and where", () => {
+Deno.test("SymbolBundle.open: errors name the offset and the field", () => {
   const bytes = byHand();
   const view = new DataView(bytes.buffer);
   const change = (at: number, value: number): Uint8Array => {

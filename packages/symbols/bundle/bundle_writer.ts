@@ -16,22 +16,22 @@ import { type BundledFile, encodeBundleCode } from "./bundle_code.ts";
 import type { Resolution, ResolvedFrame, SymbolObject } from "../resolver/resolution.ts";
 import type { SymbolInfo } from "../table/symbol_table.ts";
 
-/** Call frame information to unwind stacks through an object without its file. */
+/** Call frame information for unwinding through an object without its file. */
 export interface BundleUnwinding {
   /** `e_machine` of the ELF header. */
   readonly machine: number;
   /**
-   * An `.eh_frame` section at address 0 whose addresses count as those of the object do: what a
-   * `FrameSectionWriter` made. Empty where the object has no call frame information.
+   * An `.eh_frame` section at address 0, as `FrameSectionWriter` makes it. Its addresses are those
+   * of the object. Empty if the object has no call frame information.
    */
   readonly section: Uint8Array;
 }
 
-/** Data of an object in a bundle, besides its addresses. */
+/** Identity and load data of an object in a bundle. */
 export interface BundleObjectInfo extends SymbolObject {
-  /** The file that the symbols came from. */
+  /** The file that the symbols were read from. */
   readonly origin?: string;
-  /** What of an ELF file is loaded from where: translates offsets to the file's own addresses. */
+  /** Load segments of an ELF file, which translate file offsets to virtual addresses. */
   readonly segments?: readonly LoadSegment[];
 }
 
@@ -42,10 +42,10 @@ interface Entry {
 }
 
 /**
- * Makes a symbol bundle: the file in which the symbols of a recording's addresses travel without
- * the binaries (docs/symbol-bundle.md).
+ * Makes a symbol bundle: the file that carries the symbols of a recording's addresses without the
+ * binaries (docs/symbol-bundle.md).
  *
- * The bytes depend on what was added only, not on the order in which it was.
+ * The order in which entries are added does not change the bytes.
  *
  * @example
  * ```ts
@@ -67,28 +67,29 @@ export class SymbolBundleWriter {
   readonly #demangle: (name: string) => string;
 
   /**
-   * Starts an empty bundle.
+   * Creates an empty bundle.
    *
-   * @param options `demangle`: gives the readable names that are stored next to the mangled ones
+   * @param options `demangle`: returns the readable name, which is stored beside the mangled one
    */
   constructor(options: { readonly demangle?: (name: string) => string } = {}) {
     this.#demangle = options.demangle ?? ((name) => name);
   }
 
   /**
-   * Adds an object; one that was added before by the same path, kind and build id stays as it was.
+   * Adds an object. If an object with the same path, kind and build id was added before, that one
+   * is kept.
    *
-   * @throws {RangeError} if its build id is not hex of at most 20 bytes
+   * @throws {RangeError} If the build id is not hex, or longer than 20 bytes
    */
   addObject(info: BundleObjectInfo): void {
     this.#entry(info);
   }
 
   /**
-   * Adds an address of an object. What was said of it before is replaced.
+   * Adds the symbol and frames of one address, and replaces earlier ones of that address.
    *
-   * @throws {RangeError} as {@linkcode SymbolBundleWriter.addObject}, or if the address is not an
-   * integer that a `number` holds exactly
+   * @throws {RangeError} as {@linkcode SymbolBundleWriter.addObject}, or if the address is not a
+   * safe integer
    */
   add(object: BundleObjectInfo, address: Address, resolution: Resolution): void {
     if (!Number.isSafeInteger(address)) {
@@ -97,12 +98,12 @@ export class SymbolBundleWriter {
     this.#entry(object).ranges.set(address, resolution);
   }
 
-  /** Adds parts of a file that code was read from. */
+  /** Adds byte ranges of a file with code. */
   addCode(file: BundledFile): void {
     this.#code.push(file);
   }
 
-  /** Adds how stacks are unwound through an object. */
+  /** Adds an object's call frame information. */
   addUnwinding(object: BundleObjectInfo, unwinding: BundleUnwinding): void {
     this.#entry(object).unwinding = unwinding;
   }
@@ -118,7 +119,7 @@ export class SymbolBundleWriter {
     return entry;
   }
 
-  /** The bytes of the bundle. */
+  /** Encodes the bundle. */
   finish(): Uint8Array<ArrayBuffer> {
     const out = new Tables(this.#demangle);
     const sorted = [...this.#entries].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
@@ -127,7 +128,7 @@ export class SymbolBundleWriter {
   }
 }
 
-/** The sections while they grow: rows of numbers. */
+/** The sections while they grow, as rows of numbers. */
 class Tables {
   readonly #objects: (readonly [Entry, ...number[]])[] = [];
   readonly #segments: LoadSegment[] = [];
@@ -238,7 +239,7 @@ class Tables {
     return id;
   }
 
-  /** Lays the sections out and fills them, one after the other, as docs/symbol-bundle.md has them. */
+  /** Encodes header and sections, in the order of docs/symbol-bundle.md. */
   finish(files: readonly BundledFile[]): Uint8Array<ArrayBuffer> {
     const code = files.length === 0
       ? new Uint8Array(0)
@@ -339,7 +340,7 @@ class Tables {
   }
 }
 
-/** The number, from 1, of a row among those that are different. */
+/** Number of a row, from 1. Equal rows share a number. */
 function idOf(
   rows: (readonly number[])[],
   ids: Map<string, number>,

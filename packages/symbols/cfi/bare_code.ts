@@ -5,42 +5,41 @@ import type { CfiSource } from "./unwind_table.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 import { NO_FDE, type RowTable } from "./row_table.ts";
 
-/** A section of stubs through which functions of other objects are called. */
+/** A section of PLT stubs. */
 export interface PltSection {
-  /** `.plt`, `.plt.got`, `.plt.sec`, `.iplt`. */
+  /** `.plt`, `.plt.got`, `.plt.sec` or `.iplt`. */
   readonly name: string;
-  /** First address. */
+  /** First address of the section. */
   readonly low: number;
-  /** Address after the last. */
+  /** First address after the section. */
   readonly high: number;
 }
 
-/** Instead of the words pushed: nothing has called this code. */
+/** Key of the row of an entry point, beside numbers of pushed words: code without a caller. */
 const NO_CALLER = 1000;
 /** Bytes of a stub. */
 const STUB = 16;
 
-/** So many bytes from the entry point on are taken for the first function, which has no caller. */
+/** Bytes after the entry point that count as the first function, which has no caller. */
 const ENTRY = 32;
 
 /**
- * Code that is known although no call frame information is about it: asked where nothing else knows
- * an address. The entry point, and the stubs of the PLT, which lld and linkers of static programs
- * leave without.
+ * Unwinding rows for code without call frame information, used if no FDE covers the address: the
+ * entry point and the PLT stubs, which lld and linkers of static programs leave undescribed.
  *
- * Of the lazy stubs of x86, each of 16 bytes, `jmp *slot; push number; jmp first`, the last five
- * bytes run with one word more on the stack; the first one, `push; jmp`, with one word more than
- * that. Those of Arm change no register that matters.
+ * Each lazy x86 stub has 16 bytes, `jmp *slot; push number; jmp first`: its last five bytes run
+ * with one more word on the stack. The first stub, `push; jmp`, adds another word. Arm's stubs
+ * change no register that unwinding needs.
  */
 export class BareCode implements CfiSource {
   readonly expressions: ExpressionTable = new ExpressionTable(new Uint8Array(0), true);
   readonly #sections: readonly PltSection[];
   readonly #rows: RowTable;
   readonly #entry: number;
-  /** By words that were pushed since the call: the row. */
+  /** Row numbers by the words pushed since the call. */
   readonly #row = new Map<number, number>();
 
-  /** Knows the stubs of some sections, and the entry point; 0 if there is none. */
+  /** Creates the rows for the PLT sections and the entry point (0 if there is none). */
   constructor(sections: readonly PltSection[], entry: number, rows: RowTable) {
     this.#sections = sections;
     this.#entry = entry;
@@ -66,8 +65,8 @@ export class BareCode implements CfiSource {
   }
 
   /**
-   * Words that the stub has pushed before the instruction at `address`; `NO_CALLER` at the entry
-   * point, −1 elsewhere.
+   * Words that a stub has pushed before the instruction at `address`; `NO_CALLER` at the entry
+   * point, −1 outside stubs.
    */
   #pushed(address: number): number {
     const fromEntry = address - this.#entry;

@@ -1,4 +1,7 @@
-/** Call frame instructions (DWARF 5, 7.24), by the whole byte; the first three by its high two bits. */
+/**
+ * Call frame instructions (DWARF 5, 7.24) by the whole byte; `advance_loc`, `offset` and `restore`
+ * by its high two bits.
+ */
 export const DW_CFA = {
   advance_loc: 0x40,
   offset: 0x80,
@@ -28,7 +31,7 @@ export const DW_CFA = {
   val_expression: 0x16,
   MIPS_advance_loc8: 0x1d,
   AARCH64_negate_ra_state_with_pc: 0x2c,
-  /** The same byte is `DW_CFA_GNU_window_save` on SPARC. */
+  /** SPARC uses the same byte for `DW_CFA_GNU_window_save`. */
   AARCH64_negate_ra_state: 0x2d,
   GNU_args_size: 0x2e,
   GNU_negative_offset_extended: 0x2f,
@@ -55,22 +58,22 @@ export const DW_EH_PE = {
   omit: 0xff,
 } as const;
 
-/** How the value of a register in the calling frame is found. */
+/** Rules for finding a register's value in the calling frame. */
 export const RULE = {
-  /** Nothing is stated: as `SAME`. */
+  /** Not stated; treated as `SAME`. */
   NONE: 0,
-  /** It cannot be found. For the return address: there is no caller. */
+  /** The value is lost. For the return address: there is no caller. */
   UNDEFINED: 1,
-  /** It is what it is in this frame. */
+  /** The same value as in this frame. */
   SAME: 2,
-  /** In memory at CFA + value. */
+  /** Stored in memory at CFA + value. */
   OFFSET: 3,
-  /** CFA + value. */
+  /** The value is CFA + value. */
   VAL_OFFSET: 4,
-  /** In the register of that number. */
+  /** Stored in another register. */
   REGISTER: 5,
-  /** In memory at the address that an expression gives. */
+  /** Stored in memory at the address that an expression computes. */
   EXPRESSION: 6,
-  /** What an expression gives. */
+  /** Computed by an expression. */
   VAL_EXPRESSION: 7,
 } as const;

@@ -15,7 +15,7 @@ import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 const x86 = cfiMachine(EM.X86_64);
 assert(x86 !== undefined);
 
-/** Asks for everything there is at some addresses; nothing may be thrown but by expressions. */
+/** Calls every look-up at some addresses. Only expressions may throw. */
 function askAll(cfi: ObjectCfi, rows: RowTable, addresses: readonly number[]): void {
   for (const address of addresses) {
     const row = cfi.find(address);
@@ -35,7 +35,7 @@ function askAll(cfi: ObjectCfi, rows: RowTable, addresses: readonly number[]): v
 }
 
 Deno.test({
-  name: "call frame information that is changed at random gives rows, no FDE, or damage",
+  name: "ObjectCfi: randomly damaged call frame information gives rows, NO_FDE or DAMAGED",
   ...ignored(notInstalled("g++")),
   fn: () =>
     inFolder((folder) => {
@@ -72,8 +72,7 @@ Deno.test({
     }),
 });
 
-/** `.eh_frame` of random bytes after a CIE that can be read. */
-Deno.test("random bytes after a CIE end in rows or damage", () => {
+Deno.test("ObjectCfi: random bytes after a CIE give rows or damage", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (random, whole) => {
       const body = whole ? [...random] : [0x7a, 0x52, 0, 1, 0x78, 0x10, 1, 0, ...random];
@@ -103,9 +102,9 @@ Deno.test("random bytes after a CIE end in rows or damage", () => {
   );
 });
 
-Deno.test("entries that overlap cost no more than a multiple of the section", () => {
+Deno.test("ObjectCfi: overlapping entries make at most a multiple of the section's size in rows", () => {
   assert(x86 !== undefined);
-  // A CIE, then FDEs in which each lies in the one before: 4000 of up to 100 KB.
+  // A CIE, then 4000 nested FDEs of up to 100 KB.
   const count = 4000, size = 128 * 1024;
   const bytes = new Uint8Array(size);
   const view = new DataView(bytes.buffer);
@@ -131,7 +130,7 @@ Deno.test("entries that overlap cost no more than a multiple of the section", ()
     rows,
   );
   for (let i = 0; i < count; i++) cfi.find(0x400000 + i * 16);
-  // Each row takes a byte of instructions at least.
+  // Each row takes at least one byte of instructions.
   assert(rows.count <= 5 * size, `${rows.count} rows`);
   assert(cfi.damage.length > 0);
 });

@@ -1,28 +1,28 @@
 import { EM } from "../elf/elf_constants.ts";
 
-/** Properties of a processor for call frame information: the DWARF numbers of its registers. */
+/** A processor's registers, by DWARF number, for call frame information. */
 export interface CfiMachine {
   /** `e_machine`. */
   readonly machine: number;
   /** Size of an address in bytes. */
   readonly addressSize: 4 | 8;
-  /** Registers `0 … registers` are followed; others, those of floating point, are not. */
+  /** Number of followed registers, from 0. Floating-point registers are not followed. */
   readonly registers: number;
   /** The stack pointer. */
   readonly sp: number;
-  /** The frame pointer, by custom. */
+  /** The conventional frame pointer. */
   readonly fp: number;
   /** The column of the return address. */
   readonly returnAddress: number;
   /** The program counter. */
   readonly pc: number;
-  /** The register that a call puts the return address into; −1 where it goes onto the stack. */
+  /** The register that receives the return address of a call; −1 if a call pushes it. */
   readonly link: number;
-  /** Names of the registers that are followed, as binutils prints them. */
+  /** Names of the followed registers, as binutils prints them. */
   readonly names: readonly string[];
 }
 
-/** Number of the column that says whether the return address is signed (aarch64). */
+/** Pseudo register that tells whether the return address is signed (aarch64). */
 export const RA_SIGN_STATE = 34;
 
 const numbered = (prefix: string, count: number): string[] =>
@@ -86,7 +86,7 @@ const ARM: CfiMachine = {
 const MACHINES = new Map([X86_64, I386, AARCH64, ARM].map((machine) => [machine.machine, machine]));
 
 /**
- * The registers of a machine, or `undefined` for one whose stacks this package does not unwind.
+ * The registers of a machine; `undefined` if stacks of this machine are not supported.
  *
  * @param machine `e_machine` of the ELF header
  *

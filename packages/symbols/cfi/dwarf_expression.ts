@@ -3,32 +3,32 @@ import { DW_OP } from "../dwarf/dwarf_constants.ts";
 import { DwarfError } from "../dwarf/dwarf_error.ts";
 import type { ExpressionTable } from "./frame_rules.ts";
 
-/** Input of expressions: the state of one frame. */
+/** Registers and memory of one frame, the input of expressions. */
 export interface FrameState {
-  /** The value of a register, `NaN` if it is not known. */
+  /** The value of a register; `NaN` if it is unknown. */
   register(number: number): number;
-  /** The `size` bytes of memory at an address as an unsigned number, `NaN` if they are not known. */
+  /** The `size` bytes of memory at an address as an unsigned number; `NaN` if they are unknown. */
   memory(address: number, size: number): number;
 }
 
-/** An expression that loops is given up after this many operations. */
+/** Limit of operations, which ends a loop. */
 const MAX_STEPS = 2000;
-/** Deeper stacks than this no compiler makes. */
+/** Limit of the stack's depth. Compilers need far less. */
 const MAX_DEPTH = 256;
 
 /**
  * Evaluates a DWARF expression of call frame information.
  *
- * Values are 64-bit integers as signed numbers (of 32-bit machines unsigned), rounded above 2⁵³,
+ * Values are signed 64-bit integers (unsigned on 32-bit machines). They are rounded above 2⁵³,
  * where no address is.
  *
- * @param expressions where the expression is
- * @param number its number there
- * @param initial the value that is on the stack at the beginning, the CFA; `undefined` for none
+ * @param expressions table with the expression
+ * @param number number of the expression in the table
+ * @param initial initial stack content (the CFA); `undefined` for an empty stack
  * @param addressSize 4 or 8
- * @param state the registers and the memory of the frame
- * @returns the value on top of the stack; `NaN` if a register or memory that it needs is not known
- * @throws {DwarfError} if it is malformed, or does not end
+ * @param state registers and memory of the frame
+ * @returns the value on top of the stack; `NaN` if a needed register or memory is unknown
+ * @throws {DwarfError} if the expression is malformed, or does not end
  */
 export function evaluateExpression(
   expressions: ExpressionTable,
@@ -90,7 +90,7 @@ class Evaluation {
     return value;
   }
 
-  /** An unsigned number of 64-bit memory as the signed one that addresses are. */
+  /** Converts an unsigned 64-bit number to the signed one that addresses use. */
   #signed(value: number, bytes: number): number {
     return this.#size === 8 && bytes === 8 && value >= 2 ** 63 ? value - 2 ** 64 : value;
   }
@@ -188,7 +188,7 @@ class Evaluation {
       case DW_OP.bra: {
         const by = this.#c.u16() << 16 >> 16;
         const condition = this.#pop();
-        // Where it is not known which way to go, nothing is known after it.
+        // The branch depends on an unknown value, so the result is unknown.
         if (Number.isNaN(condition)) this.#giveUp();
         else if (condition !== 0) this.#jump(by);
         return;
@@ -237,7 +237,10 @@ class Evaluation {
     return this.#wide(opcode, BigInt(a), BigInt(b));
   }
 
-  /** What can leave 53 bits, or divides. Rare: the PLT shifts, nothing else has been seen to. */
+  /**
+   * Operations that can exceed 53 bits, or divide. They are rare: only PLT expressions, which
+   * shift, are known to need them.
+   */
   #wide(opcode: number, a: bigint, b: bigint): number {
     const bits = this.#size * 8;
     const result = (value: bigint): number => Number(BigInt.asIntN(bits, value));
@@ -256,7 +259,7 @@ class Evaluation {
     }
     if (b === 0n) throw new DwarfError("expression", this.#c.pos, "division by zero");
     if (opcode === DW_OP.div) return result(signed / BigInt.asIntN(bits, b));
-    // Division is signed, the remainder is not.
+    // DW_OP_mod is unsigned, DW_OP_div signed.
     return result(BigInt.asUintN(bits, a) % BigInt.asUintN(bits, b));
   }
 }

@@ -3,7 +3,10 @@ import { DwarfError } from "../dwarf/dwarf_error.ts";
 import { evaluateExpression, type FrameState } from "./dwarf_expression.ts";
 import { ExpressionTable } from "./frame_rules.ts";
 
-/** Register n holds 1000 n, 7 a kernel address, 9 nothing; the memory at a holds a + 1. */
+/**
+ * Register n holds 1000 n, register 7 a kernel address; register 9 is unknown. The memory at
+ * address a holds a + 1.
+ */
 const STATE: FrameState = {
   register: (n) => n === 9 ? NaN : n === 7 ? -0x1000 : n * 1000,
   memory: (address, size) => address >= 0x8000 ? NaN : (address + 1) % 2 ** (8 * size),
@@ -14,7 +17,7 @@ function evaluate(bytes: number[], size: 4 | 8 = 8, initial?: number): number {
   return evaluateExpression(table, table.add(0, bytes.length), initial, size, STATE);
 }
 
-Deno.test("operations of DWARF expressions, by hand", () => {
+Deno.test("evaluateExpression: each operation gives the value computed by hand", () => {
   // breg2 -8
   assertEquals(evaluate([0x72, 0x78]), 1992);
   // CFA, plus_uconst 300
@@ -63,7 +66,7 @@ Deno.test("operations of DWARF expressions, by hand", () => {
   assertEquals(evaluate([0x0c, 0xff, 0xff, 0xff, 0xff, 0x31, 0x22], 4), 0);
 });
 
-Deno.test("the stub of a PLT, whose CFA depends on the address in it", () => {
+Deno.test("evaluateExpression: the CFA of a PLT stub depends on the address within the stub", () => {
   // rsp + 8 + ((rip & 15) >= 11) << 3, as linkers write it; breg16 is the address.
   const plt = [0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22];
   const table = new ExpressionTable(Uint8Array.from(plt), true);
@@ -79,7 +82,7 @@ Deno.test("the stub of a PLT, whose CFA depends on the address in it", () => {
   assertEquals(at(0x555544443336), sp + 8);
 });
 
-Deno.test("what is not known stays unknown, what is malformed is an error", () => {
+Deno.test("evaluateExpression: unknown inputs give NaN, malformed expressions throw", () => {
   assertEquals(evaluate([0x79, 0]), NaN);
   assertEquals(evaluate([0x79, 0, 0x31, 0x22, 0x06]), NaN);
   assertEquals(evaluate([0x0a, 0, 0x80, 0x06]), NaN);

@@ -6,29 +6,29 @@ import type { CfiSource } from "./unwind_table.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
 
-/** `.ARM.exidx`, and the parts of the file to which its entries point. */
+/** The `.ARM.exidx` section, and access to `.ARM.extab`. */
 export interface ExidxBytes {
-  /** Its bytes: pairs of words, sorted by address. */
+  /** The section's bytes: pairs of words, sorted by address. */
   readonly bytes: Uint8Array;
-  /** Its address. */
+  /** Address of the section. */
   readonly address: number;
   /** Byte order. */
   readonly littleEndian: boolean;
-  /** The bytes from an address on, at most `length`: those of `.ARM.extab`. */
+  /** Reads up to `length` bytes at an address, from `.ARM.extab`. */
   read(address: number, length: number): Uint8Array;
 }
 
 const R4 = 4, SP = 13, LR = 14, PC = 15;
 const CANT_UNWIND = 1;
-/** The longest list of instructions: 255 words and three bytes. */
+/** Longest list of instructions: 255 words and three bytes. */
 const MAX_TABLE = 4 * 256 + 4;
 
-/** Thrown for `10000000 00000000`: the code refuses to be unwound. */
+/** Thrown for the instruction `10000000 00000000`: unwinding is refused. */
 class Refused extends Error {}
 
 /**
- * Unwinding tables of 32-bit ARM (Exception Handling ABI for the Arm Architecture, ehabi32): one
- * list of instructions a function, true where it calls others. Prologues and epilogues are not
+ * Unwinding tables of 32-bit ARM (Exception Handling ABI for the Arm Architecture, ehabi32). Each
+ * function has one list of instructions, valid at its calls. Prologues and epilogues are not
  * described.
  */
 export class ExidxTable implements CfiSource {
@@ -37,10 +37,10 @@ export class ExidxTable implements CfiSource {
   readonly #view: DataView;
   readonly #rows: RowTable;
   readonly #onDamage: (error: SymbolsError) => void;
-  /** For each entry 1 + its row, or a negative answer; 0 if it was not asked for. */
+  /** For each entry 1 + its row, or a negative result; 0 if the entry was not decoded yet. */
   readonly #entries: Int32Array;
 
-  /** Reads `source` as it is asked for; what is damaged is reported to `onDamage`. */
+  /** Creates a table that decodes entries on first use, and reports damaged ones to `onDamage`. */
   constructor(source: ExidxBytes, rows: RowTable, onDamage: (error: SymbolsError) => void) {
     this.#source = source;
     this.#rows = rows;
@@ -81,7 +81,7 @@ export class ExidxTable implements CfiSource {
     return low - 1;
   }
 
-  /** The address that the word at `at` of the section gives relative to itself, in 31 bits. */
+  /** Decodes a prel31 word: an address relative to the word itself, in 31 bits. */
   #prel31(at: number): number {
     const { address, littleEndian } = this.#source;
     return (address + at + (this.#view.getInt32(at, littleEndian) << 1 >> 1)) >>> 0;
@@ -125,7 +125,7 @@ export class ExidxTable implements CfiSource {
   }
 }
 
-/** The bytes of instructions of an entry of `.ARM.extab` (ehabi32, 7.2 and 7.3). */
+/** Reads the instruction bytes of an `.ARM.extab` entry (ehabi32, 7.2 and 7.3). */
 function instructions(c: Cursor): number[] {
   const first = c.u32();
   let more: number, word: number, bytes: number;
@@ -136,7 +136,7 @@ function instructions(c: Cursor): number[] {
     more = personality === 0 ? 0 : first >>> 16 & 255;
     bytes = personality === 0 ? 3 : 2;
   } else {
-    // A personality routine of a language; GCC and LLVM have the same table follow it.
+    // A language's personality routine. GCC and LLVM put the same table after it.
     word = c.u32();
     more = word >>> 24;
     bytes = 3;
@@ -158,12 +158,15 @@ function refused(machine: CfiMachine): FrameRules {
   return rules;
 }
 
-/** Executes the instructions (ehabi32, 10.3) on paper: registers at offsets from the last base. */
+/**
+ * Executes the instructions (ehabi32, 10.3) symbolically: registers at offsets from a base
+ * register.
+ */
 class Frame {
   base: number = SP;
   /** The virtual stack pointer, relative to the base register. */
   vsp = 0;
-  /** Where the registers are that were popped, relative to the base register. */
+  /** Offsets of the popped registers from the base register. */
   readonly saved: Map<number, number> = new Map();
   readonly #bytes: readonly number[];
   readonly #c: Cursor;
@@ -194,7 +197,7 @@ class Frame {
     }
   }
 
-  /** `false` at the end. */
+  /** Executes one instruction. Returns `false` at `finish`. */
   #step(op: number): boolean {
     if (op < 0x40) this.vsp += ((op & 0x3f) << 2) + 4;
     else if (op < 0x80) this.vsp -= ((op & 0x3f) << 2) + 4;
@@ -211,7 +214,7 @@ class Frame {
 
   #setVsp(register: number): void {
     if (register === SP || register === PC) throw this.#c.error(`stack pointer in r${register}`);
-    // What lies relative to another register before is not seen; a register that was popped is no base.
+    // A new base is not supported after pops: saved registers are relative to the old one.
     if (this.saved.size > 0) throw this.#c.error("stack pointer set after registers were popped");
     this.base = register;
     this.vsp = 0;
@@ -227,13 +230,13 @@ class Frame {
       case 0xb2:
         this.vsp += 0x204 + this.#uleb() * 4;
         return;
-      case 0xb3: // VFP registers that FSTMFDX saved, with a word of padding
+      case 0xb3: // VFP registers saved by FSTMFDX, with a word of padding
         this.vsp += ((this.#next() & 15) + 1) * 8 + 4;
         return;
-      case 0xb4: // the authentication code of the return address
+      case 0xb4: // Pop of the return address's authentication code
         this.vsp += 4;
         return;
-      case 0xb5: // the stack pointer was its modifier
+      case 0xb5: // The stack pointer as modifier of the authentication code
         return;
       case 0xc6: // iWMMXt
       case 0xc8:
@@ -272,7 +275,7 @@ function interpret(bytes: readonly number[], machine: CfiMachine, c: Cursor): Fr
   const rules = new FrameRules(machine.registers);
   rules.cfaRegister = frame.base;
   const { saved, vsp } = frame;
-  // A stack pointer that was popped is not where the pops ended.
+  // The CFA is the address after the last pop, even if the stack pointer was popped too.
   rules.cfaOffset = vsp;
   for (const [register, at] of saved) {
     if (register === PC) continue;

@@ -16,7 +16,10 @@ import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 const machine = cfiMachine(EM.ARM);
 assert(machine !== undefined);
 
-/** A table of one function at 0x1000 whose entry is `words`; the first stands in the index. */
+/**
+ * The table of one function at 0x1000. `index` is the second word of its entry, `words` are its
+ * `.ARM.extab`.
+ */
 function table(index: number, words: number[] = []): { exidx: ExidxTable; rows: RowTable } {
   assert(machine !== undefined);
   const bytes = new Uint8Array(8);
@@ -34,7 +37,7 @@ function table(index: number, words: number[] = []): { exidx: ExidxTable; rows: 
   return { exidx: new ExidxTable(source, rows, () => {}), rows };
 }
 
-/** CFA and saved registers that a list of instructions leads to. */
+/** The CFA and saved registers of an entry, as text. */
 function rulesOf(index: number, words: number[] = []): string {
   const { exidx } = table(index, words);
   const rules = exidx.rules(0x1004);
@@ -45,7 +48,7 @@ function rulesOf(index: number, words: number[] = []): string {
   return [cfaText(rules, machine), ...registers].join(" ");
 }
 
-Deno.test("instructions of .ARM.exidx, by hand from ehabi32", () => {
+Deno.test("ExidxTable: instructions laid out by hand give the rules of ehabi32", () => {
   const extab = 0x1000 - 4; // from 0x2004 to 0x3000
   // finish, finish, finish: a leaf function
   assertEquals(rulesOf(0x80b0b0b0), "r13+0");
@@ -78,7 +81,7 @@ Deno.test("instructions of .ARM.exidx, by hand from ehabi32", () => {
   assertEquals(rulesOf(extab, [0x85000000]), "damaged");
 });
 
-Deno.test("rows of .ARM.exidx are plain, and an address before the first has none", () => {
+Deno.test("ExidxTable: rows are plain, and an address before the first entry has no row", () => {
   const { exidx, rows } = table(0x8001a8b0);
   assertEquals(exidx.find(0xfff), -1);
   const row = exidx.find(0x1000);
@@ -100,7 +103,7 @@ long many(long a, long b, long c, long d, long e, long f) { hook(1); hook(a); re
 `;
 
 Deno.test({
-  name: "in the body of functions .ARM.exidx says what .debug_frame says",
+  name: "ExidxTable: compiled functions have the rules of .debug_frame in their bodies",
   ...ignored(notInstalled("clang++", "ld.lld", "readelf")),
   fn: () =>
     inFolder((folder) => {
@@ -119,14 +122,14 @@ Deno.test({
         const cfi = ObjectCfi.open({ runtime: elf }, new RowTable(machine));
         assert(cfi.sources[0] instanceof ExidxTable);
         for (const { rows } of fdes) {
-          // The row with most registers, of those the last: the whole prologue was executed.
+          // The last row with the most saved registers, which is after the whole prologue.
           const saved = (row: InterpretedRow): number =>
             [...row.registers.values()].filter((rule) => rule.startsWith("c")).length;
           const body = rows.reduce((best, row) => saved(row) >= saved(best) ? row : best);
           if (saved(body) === 0) continue;
           const rules = cfi.rules(body.low);
           assert(rules !== undefined, addressToHex(body.low));
-          // clang::terminate: cannot be unwound, it says.
+          // The entry of clang::terminate refuses unwinding.
           if (rules.rule[14] === RULE.UNDEFINED) continue;
           const where = `${flags.join(" ")} ${addressToHex(body.low)}`;
           const registers = [...body.registers].filter(([name]) =>

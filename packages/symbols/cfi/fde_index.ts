@@ -3,25 +3,25 @@ import { DwarfError } from "../dwarf/dwarf_error.ts";
 import { DW_EH_PE } from "./cfi_constants.ts";
 import { type FrameSection, plainPointer } from "./frame_section.ts";
 
-/** `.eh_frame_hdr`: its bytes and its address. */
+/** The `.eh_frame_hdr` section. */
 export interface EhFrameHdr {
-  /** Its bytes. */
+  /** Bytes of the section. */
   readonly bytes: Uint8Array;
-  /** Its address, which the entries of its table are relative to. */
+  /** Address of the section. Entries of its table are relative to it. */
   readonly address: number;
 }
 
-/** Which FDE begins last at or before an address. */
+/** Look-up of the last FDE that begins at or before an address. */
 export interface FdeIndex {
   /** Number of entries. */
   readonly count: number;
-  /** Offset in the section of the FDE of entry `i`; −1 if it lies outside. */
+  /** Offset in `.eh_frame` of the FDE of entry `i`; −1 if it is outside of the section. */
   offset(i: number): number;
-  /** The entry whose first address is the last at or before `address`; −1 if there is none. */
+  /** The last entry that begins at or before `address`; −1 if there is no such entry. */
   find(address: number): number;
 }
 
-/** The header of `.eh_frame_hdr`, as far as it is needed. */
+/** The fields of the `.eh_frame_hdr` header that look-ups need. */
 interface HdrFields {
   readonly ehFrame: number;
   readonly count: number;
@@ -31,9 +31,9 @@ interface HdrFields {
 /**
  * Reads the header of `.eh_frame_hdr` (Linux Standard Base, 10.6.2).
  *
- * @returns `undefined` if it has no table of the one kind that linkers make: sorted pairs of signed
+ * @returns `undefined` unless the table is of the kind that linkers make: sorted pairs of signed
  * 4-byte numbers relative to the section
- * @throws {DwarfError} if it is cut short
+ * @throws {DwarfError} if the section is truncated
  */
 export function readEhFrameHdr(
   hdr: EhFrameHdr,
@@ -63,9 +63,9 @@ export function readEhFrameHdr(
 }
 
 /**
- * The index that the linker made.
+ * Reads the linker's index, `.eh_frame_hdr`.
  *
- * @returns `undefined` if it has none that can be used
+ * @returns `undefined` if it is missing or unusable
  */
 export function hdrIndex(hdr: EhFrameHdr, section: FrameSection): FdeIndex | undefined {
   const { littleEndian: le, address: sectionAddress, bytes } = section.source;
@@ -101,9 +101,9 @@ export function hdrIndex(hdr: EhFrameHdr, section: FrameSection): FdeIndex | und
 }
 
 /**
- * An index made by going through the whole section, for one that has none. FDEs that cannot be read
- * are left out, and `onDamage` is called with the reason; of functions that the linker discarded,
- * which are left at address 0, too.
+ * Builds an index from all FDEs of the section, for files without `.eh_frame_hdr`. Unreadable FDEs
+ * are skipped and reported to `onDamage`. Functions that the linker discarded (address 0) are
+ * skipped too.
  */
 export function scannedIndex(
   section: FrameSection,

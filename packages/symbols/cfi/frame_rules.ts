@@ -1,6 +1,6 @@
-/** The expressions of a section by number: the value of a rule is such a number. */
+/** The expressions of a section by number. Expression rules have such a number as their value. */
 export class ExpressionTable {
-  /** What holds the expressions. */
+  /** The bytes that hold the expressions. */
   readonly bytes: Uint8Array;
   /** Byte order. */
   readonly littleEndian: boolean;
@@ -11,13 +11,13 @@ export class ExpressionTable {
   readonly end: number[] = [];
   readonly #known = new Map<number, number>();
 
-  /** Expressions in `bytes`. */
+  /** Creates an empty table of expressions in `bytes`. */
   constructor(bytes: Uint8Array, littleEndian: boolean) {
     this.bytes = bytes;
     this.littleEndian = littleEndian;
   }
 
-  /** The number of the expression `[start, end)`. */
+  /** Returns the number of the expression `[start, end)`, and adds it if it is new. */
   add(start: number, end: number): number {
     let number = this.#known.get(start);
     if (number === undefined) {
@@ -31,26 +31,26 @@ export class ExpressionTable {
 
 /** Rules at one address: the location of the CFA, and the rule of each register. */
 export class FrameRules {
-  /** Register of the CFA; −1 where an expression gives it, −2 where nothing has defined it. */
+  /** Register of the CFA; −1 if the CFA is an expression, −2 if it is undefined. */
   cfaRegister: number = -2;
-  /** Offset of the CFA from the register, or the number of the expression. */
+  /** Offset of the CFA from its register, or the number of its expression. */
   cfaOffset = 0;
   /** The column of the return address. */
   returnAddress = 0;
-  /** Whether the frame was made by a signal. */
+  /** Whether the frame is a signal handler's caller. */
   signal = false;
   /** `RULE` of each register. */
   readonly rule: Uint8Array;
-  /** What the rule is about: an offset, a register, the number of an expression. */
+  /** Operand of each register's rule: an offset, a register, or the number of an expression. */
   readonly value: Int32Array;
 
-  /** Rules for registers `0 … registers`, none of them stated. */
+  /** Creates rules for registers `0 … registers - 1`, all of them `RULE.NONE`. */
   constructor(registers: number) {
     this.rule = new Uint8Array(registers);
     this.value = new Int32Array(registers);
   }
 
-  /** Becomes what `from` is. */
+  /** Copies all rules from `from`. */
   set(from: FrameRules): void {
     this.cfaRegister = from.cfaRegister;
     this.cfaOffset = from.cfaOffset;
@@ -60,7 +60,7 @@ export class FrameRules {
     this.value.set(from.value);
   }
 
-  /** Another object of the same content. */
+  /** A copy. */
   clone(): FrameRules {
     const copy = new FrameRules(this.rule.length);
     copy.set(this);

@@ -3,13 +3,13 @@ import { DwarfError } from "../dwarf/dwarf_error.ts";
 import { DW_EH_PE } from "./cfi_constants.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 
-/** A section of call frame information: its bytes and its address in memory. */
+/** A section of call frame information. */
 export interface FrameSectionBytes {
-  /** Its name, for messages; `.debug_frame` is laid out otherwise than `.eh_frame`. */
+  /** Name of the section. The layout of `.debug_frame` differs from `.eh_frame`. */
   readonly name: ".eh_frame" | ".debug_frame";
-  /** Its bytes, decompressed. */
+  /** Decompressed bytes of the section. */
   readonly bytes: Uint8Array;
-  /** Its address in memory, which pointers in it are relative to; 0 for `.debug_frame`. */
+  /** Address in memory, the base of relative pointers; 0 for `.debug_frame`. */
   readonly address: number;
   /** Byte order. */
   readonly littleEndian: boolean;
@@ -19,19 +19,19 @@ export interface FrameSectionBytes {
 export interface Cie {
   /** Offset in the section. */
   readonly offset: number;
-  /** What locations are multiplied by. */
+  /** Factor of location advances. */
   readonly codeAlign: number;
-  /** What offsets are multiplied by. */
+  /** Factor of offsets. */
   readonly dataAlign: number;
   /** The column of the return address. */
   readonly returnAddress: number;
-  /** `DW_EH_PE_*` of the addresses in its FDEs. */
+  /** Encoding (`DW_EH_PE_*`) of addresses in the FDEs. */
   readonly encoding: number;
-  /** Bytes of an address, where the encoding does not say. */
+  /** Size of an address in bytes, for encodings that do not state one. */
   readonly addressSize: number;
-  /** Whether its FDEs have augmentation data, with their length (`z`). */
+  /** Whether the FDEs have augmentation data with a length (`z`). */
   readonly sized: boolean;
-  /** Whether the frame was made by a signal (`S`): its address is not that after a call. */
+  /** Whether the frame is a signal's (`S`): its program counter is exact, not a return address. */
   readonly signal: boolean;
   /** Whether return addresses are signed with key B (`B`, aarch64). */
   readonly keyB: boolean;
@@ -45,11 +45,11 @@ export interface Cie {
 export interface Fde {
   /** Offset in the section. */
   readonly offset: number;
-  /** What it has in common with others. */
+  /** The CIE that the entry refers to. */
   readonly cie: Cie;
   /** First address. */
   readonly low: number;
-  /** Address after the last. */
+  /** First address after the range. */
   readonly high: number;
   /** First byte of the instructions. */
   readonly start: number;
@@ -57,16 +57,16 @@ export interface Fde {
   readonly end: number;
 }
 
-/** An entry whose kind is known, and no more. */
+/** The head of an entry, CIE or FDE. */
 interface EntryHead {
-  /** Where what follows the id begins. */
+  /** Offset of the byte after the id. */
   readonly body: number;
   readonly end: number;
-  /** Offset of the CIE; −1 for a CIE itself. */
+  /** Offset of the CIE that an FDE refers to; −1 for a CIE. */
   readonly cie: number;
 }
 
-/** Reads the entries of one section; CIEs are kept. */
+/** Reads the entries of one section, and caches the CIEs. */
 export class FrameSection {
   readonly source: FrameSectionBytes;
   readonly machine: CfiMachine;
@@ -79,7 +79,7 @@ export class FrameSection {
     this.#cursor = new Cursor(source.bytes, source.name, 0, source.littleEndian);
   }
 
-  /** A cursor over `[start, end)`, the same object at each call. */
+  /** Returns a cursor over `[start, end)`. The same object is reused by each call. */
   cursor(start: number, end: number): Cursor {
     const c = this.#cursor;
     c.pos = start;
@@ -87,7 +87,7 @@ export class FrameSection {
     return c;
   }
 
-  /** What kind of entry is at `offset`; `undefined` for a terminator, whose length is 0. */
+  /** Reads the head of the entry at `offset`; `undefined` for a terminator (length 0). */
   #head(offset: number): EntryHead | undefined {
     const c = this.cursor(offset, this.source.bytes.length);
     const { length, offsetSize } = c.unitLength();
@@ -97,7 +97,7 @@ export class FrameSection {
     if (end > c.end) throw c.error(`entry of ${length} bytes, ${c.end - idAt} left`, offset);
     c.end = end;
     if (this.source.name === ".eh_frame") {
-      // The id has four bytes here, whatever the length says of offsets.
+      // In `.eh_frame` the id has four bytes even with 64-bit lengths.
       const id = c.u32();
       return { body: c.pos, end, cie: id === 0 ? -1 : idAt - id };
     }
@@ -107,9 +107,9 @@ export class FrameSection {
   }
 
   /**
-   * Calls back with the offset of each FDE, in order.
+   * Calls `use` with the offset of each FDE, in order.
    *
-   * @throws {DwarfError} where an entry runs past the end of the section
+   * @throws {DwarfError} if an entry exceeds the section
    */
   forEachFde(use: (offset: number) => void): void {
     let offset = 0;
@@ -123,7 +123,7 @@ export class FrameSection {
   /**
    * Reads the FDE at `offset`.
    *
-   * @throws {DwarfError} if there is none, or it is malformed
+   * @throws {DwarfError} if there is no FDE, or it is malformed
    */
   fde(offset: number): Fde {
     if (offset < 0) throw new DwarfError(this.source.name, 0, "an FDE outside of the section");
@@ -141,9 +141,9 @@ export class FrameSection {
   }
 
   /**
-   * Reads the CIE at `offset`, once.
+   * Reads the CIE at `offset`, or returns the cached one.
    *
-   * @throws {DwarfError} if there is none, or it is malformed
+   * @throws {DwarfError} if there is no CIE, or it is malformed
    */
   cie(offset: number): Cie {
     let cie = this.#cies.get(offset);
@@ -200,7 +200,7 @@ export class FrameSection {
         else if (letter === "B") keyB = true;
         else if (letter === "L") c.u8();
         else if (letter === "P") this.pointer(c, c.u8(), addressSize);
-        else if (letter !== "G") break; // The length says where the rest ends.
+        else if (letter !== "G") break; // The augmentation's length allows skipping the rest.
       }
       c.pos = after;
     } else if (augmentation !== "" && augmentation !== "eh" && augmentation !== "armcc+") {
@@ -211,10 +211,10 @@ export class FrameSection {
   }
 
   /**
-   * Reads an address that is encoded as `encoding` (`DW_EH_PE_*`) says. One that is given through
-   * memory (`indirect`) comes out as the address of that memory.
+   * Reads an address with an encoding (`DW_EH_PE_*`). An `indirect` pointer is not followed: the
+   * address of the memory is returned.
    *
-   * @throws {DwarfError} if the encoding is not known
+   * @throws {DwarfError} if the encoding is unknown
    */
   pointer(c: Cursor, encoding: number, addressSize: number): number {
     if (encoding === DW_EH_PE.omit) return 0;
@@ -233,9 +233,9 @@ export class FrameSection {
 }
 
 /**
- * Reads a number that is encoded as the low four bits of a `DW_EH_PE` say.
+ * Reads a number in the format that the low four bits of a `DW_EH_PE` state.
  *
- * @throws {DwarfError} if they are not known
+ * @throws {DwarfError} if the format is unknown
  */
 export function plainPointer(c: Cursor, format: number, addressSize: number): number {
   switch (format) {
@@ -262,7 +262,7 @@ export function plainPointer(c: Cursor, format: number, addressSize: number): nu
   throw c.error(`pointer format 0x${format.toString(16)}`);
 }
 
-/** An address after arithmetic: modulo 2³² where addresses have 4 bytes. */
+/** Reduces an address modulo 2³² on machines with 4-byte addresses. */
 function wrapAddress(value: number, addressSize: number): number {
   return addressSize === 4 ? value >>> 0 : value;
 }

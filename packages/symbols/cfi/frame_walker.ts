@@ -7,62 +7,64 @@ import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, ROW, type RowTable } from "./row_table.ts";
 import { WALK_END } from "./walk_end.ts";
 
-/** Instead of a row: the object has no call frame information. */
+/** Result in place of a row: the object has no call frame information. */
 export const NO_CFI: number = -3;
-/** Instead of a row: the file of the object is not here, or is from another build. */
+/** Result in place of a row: the object's file is missing or from another build. */
 export const NO_OBJECT: number = -4;
-/** Instead of a row: nothing is mapped at the address, or nothing that can be executed. */
+/** Result in place of a row: the address is unmapped or not executable. */
 export const NOT_MAPPED: number = -5;
 
-/** Queries of a {@linkcode FrameWalker} about code, implemented by the caller, which knows the mappings. */
+/** Code look-ups of a {@linkcode FrameWalker}, implemented by its user, who knows the mappings. */
 export interface CodeLookup {
-  /** The row of the address looked up last, or `NO_FDE` … `NOT_MAPPED`. */
+  /** Result of `find`: a row, or `NO_FDE` … `NOT_MAPPED`. */
   row: number;
-  /** The caller's name for the frame: an opaque number. */
+  /** Result of `find`: a number that the implementation chooses for the frame. */
   place: number;
-  /** Looks an address up: sets `row` and `place`. */
+  /** Looks up an address. Sets `row` and `place`. */
   find(address: number): void;
-  /** The rules of all registers at an address for which there is a row. */
+  /** The rules of all registers at an address that has a row. */
   rules(address: number): { rules: FrameRules; expressions: ExpressionTable } | undefined;
-  /** Memory that is not on the stack and does not change: `NaN` where it is not known. */
+  /** Constant memory outside of the stack as a number; `NaN` if it is unknown. */
   memory(address: number, size: number): number;
 }
 
-/** The copy of a part of the stack that a sample holds. */
+/** The part of the stack that a sample copied. */
 export interface StackCopy {
-  /** What holds it. */
+  /** The buffer that contains the copy. */
   view: DataView;
-  /** Its first byte, which was at the stack pointer. */
+  /** Offset of the copy's first byte, the one at the stack pointer. */
   start: number;
-  /** Its size in bytes. */
+  /** Size of the copy in bytes. */
   size: number;
 }
 
-/** By so much the next frame pointer may lie higher than this frame: as libunwind believes. */
+/** Largest distance of the next frame pointer from this frame, as in libunwind. */
 const MAX_GUESSED_FRAME = 0x4000;
 
 /**
- * Walks stacks, from the registers and the copy of the stack that a sample holds. What nearly all
- * frames need (stack pointer, frame pointer, return address) is computed from four numbers of a
- * row; a stack with a frame that needs more is walked again with all registers.
+ * Unwinds stacks from the registers and the stack copy of a sample. Nearly all frames need only the
+ * stack pointer, the frame pointer and the return address, which a row's four numbers give. If a
+ * frame needs more, the stack is walked again with all registers.
  *
- * Where there is no call frame information the frame pointer is followed, if what it leads to looks
- * like a frame; `guessed` counts that.
+ * Code without call frame information is unwound by the frame pointer if that leads to a plausible
+ * frame; `guessed` counts such frames.
  */
 export class FrameWalker {
-  /** Places of the frames, the innermost first: what `CodeLookup` called them. */
+  /** `CodeLookup.place` of each frame, innermost first. */
   readonly places: Int32Array;
-  /** Their addresses: that of the first one, of each other one the byte before a return address. */
+  /**
+   * Addresses of the frames: the first is exact, the others are the byte before a return address.
+   */
   readonly addresses: Float64Array;
   /** Number of frames. */
   count = 0;
-  /** Why the walk ended: `WALK_END`. */
+  /** Reason for the end of the walk: `WALK_END`. */
   end: number = WALK_END.START;
-  /** The frames that were found by the frame pointer alone. */
+  /** Number of frames found by the frame pointer alone. */
   guessed = 0;
-  /** Bytes of stack that would have been needed for the next frame, where the end is `STACK`. */
+  /** Bytes of stack that the next frame would have needed, if the walk ended with `STACK`. */
   wanted = 0;
-  /** The stack pointer before the last frame, which gives the depth of the stack. */
+  /** Stack pointer before the last frame, a measure of the stack's depth. */
   top = 0;
 
   readonly #machine: CfiMachine;
@@ -70,14 +72,14 @@ export class FrameWalker {
   readonly #code: CodeLookup;
   readonly #littleEndian: boolean;
   readonly #state: FrameState;
-  /** All registers of the frame, by number; `NaN` where one is not known. */
+  /** All registers of the frame, by number; `NaN` if unknown. */
   readonly #registers: Float64Array;
   readonly #next: Float64Array;
-  /** Whether all registers are kept up to date, not only the three. */
+  /** Whether all registers are tracked, not only three. */
   #full = false;
-  /** Whether something could not be computed because only three registers are known. */
+  /** Whether a computation failed because only three registers are tracked. */
   #needsFull = false;
-  /** The highest address that could not be read. */
+  /** Highest address that could not be read. */
   #unreadable = 0;
   #view: DataView = new DataView(new ArrayBuffer(0));
   #stackStart = 0;
@@ -87,14 +89,14 @@ export class FrameWalker {
   #pc = 0;
   #sp = 0;
   #fp = 0;
-  /** Whether the registers of this frame are those at an instruction, not those after a call. */
+  /** Whether the program counter is exact. It is not after a call. */
   #exact = true;
   #first = true;
 
   /**
-   * Makes a walker for one kind of machine.
+   * Creates a walker for one kind of machine.
    *
-   * @param maxFrames frames that are wanted of a stack at most
+   * @param maxFrames limit of the frames of a stack
    */
   constructor(rows: RowTable, code: CodeLookup, maxFrames: number, littleEndian: boolean = true) {
     this.#machine = rows.machine;
@@ -112,10 +114,10 @@ export class FrameWalker {
   }
 
   /**
-   * Walks one stack.
+   * Unwinds one stack.
    *
-   * @param registers by their numbers in DWARF, as signed numbers; `NaN` where one was not recorded
-   * @param stack the copy of the stack, from the stack pointer on
+   * @param registers values by DWARF number, signed; `NaN` if not recorded
+   * @param stack the stack copy, from the stack pointer on
    */
   walk(registers: Float64Array, stack: StackCopy): void {
     const { sp, pc } = this.#machine;
@@ -169,7 +171,7 @@ export class FrameWalker {
       } else {
         end = this.#guess(row);
       }
-      // No code is in the first page: above the frames of a process lies the number of its arguments.
+      // The first page has no code: the word above a process's outermost frame is argc.
       if (end < 0 && this.#pc >= 0 && this.#pc < 4096) end = WALK_END.START;
       if (end < 0 && count === places.length) end = WALK_END.LIMIT;
       if (end >= 0) {
@@ -181,7 +183,10 @@ export class FrameWalker {
     this.count = count;
   }
 
-  /** The common case. Gives the reason why there is no next frame, or −1. */
+  /**
+   * Fast path: computes the next frame from a row. Returns the reason for the end, or −1 if the
+   * walk goes on.
+   */
   #step(row: number, kind: number): number {
     const rows = this.#rows;
     const sp = this.#sp;
@@ -204,7 +209,7 @@ export class FrameWalker {
       this.#needsFull = true;
       return WALK_END.DAMAGED;
     }
-    // Only a leaf function can have a frame of no bytes.
+    // Only a leaf function can have an empty frame.
     if (cfa < sp || cfa === sp && !this.#first) return WALK_END.CYCLE;
     if ((kind & ROW.FP_SAVED) !== 0) {
       this.#fp = this.#saved(cfa + (rows.fp[row] as number), this.#fp);
@@ -215,14 +220,14 @@ export class FrameWalker {
     return -1;
   }
 
-  /** A register that was saved at an address. */
+  /** The value of a register that was saved at an address. */
   #saved(at: number, present: number): number {
-    // After `pop %rbp` GCC still says that it is saved: where that is no longer on the stack, it has
-    // been restored.
+    // GCC still states a saved %rbp after `pop %rbp`. If its slot is below the stack pointer, the
+    // register was restored.
     return at < this.#base && at >= this.#base - 4096 ? present : this.#word(at);
   }
 
-  /** A frame whose rules a row cannot say, or of which all registers are wanted. */
+  /** Slow path: computes all registers from full rules. */
   #stepAll(address: number): number {
     const found = this.#code.rules(address);
     if (found === undefined) return WALK_END.DAMAGED;
@@ -260,7 +265,7 @@ export class FrameWalker {
     const needed = this.#needsFull;
     const fp = value(machine.fp);
     this.#fp = fp;
-    // That the frame pointer is not known matters only if it is used.
+    // An unknown frame pointer matters only if it is used.
     this.#needsFull = needed;
     this.#pc = this.#returnAddress(pc);
     this.#sp = sp;
@@ -268,7 +273,7 @@ export class FrameWalker {
     return -1;
   }
 
-  /** The value of a register in the calling frame. */
+  /** Computes a register's value in the calling frame. */
   #restored(
     register: number,
     rules: FrameRules,
@@ -299,16 +304,16 @@ export class FrameWalker {
     return NaN;
   }
 
-  /** Why a value is not known. */
+  /** Reason for the end after an unknown value. */
   #failed(): number {
     if (this.#needsFull && !this.#full) return WALK_END.DAMAGED;
     return this.#unreadable !== 0 ? this.#lost(this.#unreadable) : WALK_END.DAMAGED;
   }
 
-  /** What was needed lies outside of the copy of the stack. */
+  /** The end of a walk that needed memory outside of the stack copy. */
   #lost(at: number): number {
     const wanted = at + this.#machine.addressSize - this.#base;
-    // What lies elsewhere is no stack that a larger copy would have held.
+    // Addresses below the copy or far above are not on this stack.
     if (wanted <= this.#stackSize || wanted > 2 ** 30) return WALK_END.DAMAGED;
     this.wanted = wanted;
     return WALK_END.STACK;
@@ -326,7 +331,7 @@ export class FrameWalker {
     return NaN;
   }
 
-  /** A word of the stack or of other memory that is known. */
+  /** Reads a word of the stack copy or of constant memory. */
   #word(at: number): number {
     const { addressSize } = this.#machine;
     const offset = at - this.#base;
@@ -355,14 +360,14 @@ export class FrameWalker {
     return value;
   }
 
-  /** Without the bits that authenticate it (aarch64). */
+  /** Strips the authentication bits of a return address (aarch64). */
   #returnAddress(pc: number): number {
     const limit = this.#addressLimit;
     if (limit === 0 || pc >= 0 && pc < limit) return pc;
     return ((pc % limit) + limit) % limit;
   }
 
-  /** The next frame by the frame pointer, where there is no call frame information. */
+  /** Finds the next frame by the frame pointer, for code without call frame information. */
   #guess(row: number): number {
     const { addressSize: size } = this.#machine;
     const reason = row === NO_FDE || row === NO_CFI
@@ -381,7 +386,7 @@ export class FrameWalker {
     const next = this.#word(fp), pc = this.#returnAddress(this.#word(fp + size));
     if (Number.isNaN(next) || Number.isNaN(pc)) return this.#lostGuess(fp + size, reason);
     if (pc !== 0) {
-      // What it was before may be anything: the caller need not use a frame pointer.
+      // Check that the return address is mapped: the caller need not use a frame pointer.
       this.#code.find(pc - 1);
       if (this.#code.row === NOT_MAPPED) return reason;
     }
@@ -399,8 +404,8 @@ export class FrameWalker {
   }
 
   /**
-   * Returns from a function that has put nothing on the stack, as hand-written code does around system
-   * calls and in `memcpy`: what lies on top is the address after a call.
+   * Returns from a function that pushed nothing, like hand-written code around system calls and in
+   * `memcpy`. The word on top of the stack must be a return address.
    */
   #leaf(): boolean {
     const { machine, addressSize } = this.#machine;
@@ -416,7 +421,9 @@ export class FrameWalker {
     return true;
   }
 
-  /** Whether the instruction before an address is CALL: `e8`, or `ff /2` of any length (SDM 2A). */
+  /**
+   * Whether the instruction before an address is a CALL: `e8`, or `ff /2` of any length (SDM 2A).
+   */
   #isAfterCall(pc: number): boolean {
     const byte = (back: number) => this.#code.memory(pc - back, 1);
     if (byte(5) === 0xe8) return true;
@@ -432,7 +439,10 @@ export class FrameWalker {
   }
 }
 
-/** Addresses of a process are below this: the next power of two that kernels of aarch64 use. */
+/**
+ * Upper limit of user addresses: the smallest size of an aarch64 address space that contains the
+ * stack pointer.
+ */
 function addressLimit(sp: number): number {
   for (const bits of [36, 39, 42, 47, 48]) if (sp < 2 ** bits) return 2 ** bits;
   return 2 ** 52;

@@ -22,7 +22,7 @@ function machineOf(number: number): CfiMachine {
   return machine;
 }
 
-/** Rules in words of the machine: `cfa` from sp or fp, saved registers by their number. */
+/** Rules in machine words: `cfa` relative to sp or fp, saved registers by number. */
 interface Frame {
   readonly at: number;
   readonly cfa: readonly ["sp" | "fp", number];
@@ -33,7 +33,7 @@ interface Frame {
   readonly signal?: boolean;
 }
 
-/** What a walk found: addresses of places, why it ended, and what it counted. */
+/** Result of a walk: addresses, reason for the end, and counts. */
 interface Walked {
   frames: string[];
   end: number;
@@ -41,7 +41,7 @@ interface Walked {
   wanted: number;
 }
 
-/** Walks a stack of words from the stack pointer on, through code with the rules of `frames`. */
+/** Unwinds a stack of words, from the stack pointer on, through code with the rules of `frames`. */
 function walk(
   number: number,
   frames: readonly Frame[],
@@ -64,7 +64,7 @@ function walk(
       rules.value[Number(register)] = offset * size;
     }
     if (end) rules.rule[machine.returnAddress] = RULE.UNDEFINED;
-    // The whole function: a rule holds between two addresses that have it.
+    // Both ends of the function, since a rule holds between equal neighbours.
     writer.add(at, rules, table);
     writer.add(at + 0xff, rules, table);
   }
@@ -106,10 +106,10 @@ function walk(
   };
 }
 
-/** The address of a word on the stack. */
+/** Address of the nth word on the stack. */
 const word = (n: number, size: number): number => SP + n * size;
 
-Deno.test("aarch64: a leaf, callers with a frame record, signed return addresses", () => {
+Deno.test("FrameWalker on aarch64: a leaf, frame records and signed return addresses are unwound", () => {
   const X29 = 29, X30 = 30;
   const frames: Frame[] = [
     { at: 0x1000, cfa: ["sp", 0] }, // a leaf: the caller is in x30
@@ -132,7 +132,7 @@ Deno.test("aarch64: a leaf, callers with a frame record, signed return addresses
   });
 });
 
-Deno.test("i386: 32-bit words, the frame pointer, the end of the copy", () => {
+Deno.test("FrameWalker on i386: 32-bit words are unwound to the end of the copy", () => {
   const EBP = 5, EIP = 8;
   const frames: Frame[] = [
     { at: 0x1000, cfa: ["sp", 3], saved: { [EBP]: -2, [EIP]: -1 } },
@@ -147,16 +147,16 @@ Deno.test("i386: 32-bit words, the frame pointer, the end of the copy", () => {
     guessed: 0,
     wanted: (10 + 40) * 4,
   });
-  // The last word of the copy is part of it.
+  // The walk may use the copy's last word.
   const enough = { ...words, 49: 0 };
   assertEquals(walk(EM.I386, frames, registers, enough, { size: 50 }).end, WALK_END.START);
 });
 
-Deno.test("x86-64: a signal, a register that only all registers know, the end of the copy", () => {
+Deno.test("FrameWalker on x86-64: a signal frame and a CFA relative to rbx are unwound", () => {
   const RBX = 3, RBP = 6, RIP = 16;
   const breg = (register: number, offset: number) => [0x70 + register, offset];
   const frames: Frame[] = [
-    // rbx is saved here; a caller counts its CFA from it.
+    // The callee saves rbx; the caller's CFA is relative to rbx.
     { at: 0x1000, cfa: ["sp", 3], saved: { [RBX]: -2, [RIP]: -1 } },
     { at: 0x2000, cfa: ["sp", 0], expression: breg(RBX, 16), saved: { [RIP]: -1 } },
     { at: 0x3000, cfa: ["sp", 2], saved: { [RIP]: -1, [RBP]: -2 }, signal: true },
@@ -168,7 +168,7 @@ Deno.test("x86-64: a signal, a register that only all registers know, the end of
     2: 0x2020,
     6: 0x3030,
     7: 0,
-    8: 0x4040, // where the signal interrupted: as it is
+    8: 0x4040, // exact address, since a signal interrupted the code
     9: 0,
   };
   const registers = { [RIP]: 0x1010, [RBP]: 0, [RBX]: 0x99 };
@@ -185,7 +185,7 @@ Deno.test("x86-64: a signal, a register that only all registers know, the end of
   assertEquals([cut.end, cut.frames.length], [WALK_END.STACK, WORDS + 1]);
 });
 
-Deno.test("x86-64: without information the frame pointer is followed, and that is counted", () => {
+Deno.test("FrameWalker on x86-64: without call frame information it follows and counts frame pointers", () => {
   const RBP = 6, RIP = 16;
   const frames: Frame[] = [{ at: 0x9000, cfa: ["sp", 1], end: true }];
   const registers = { [RIP]: 0x1010, [RBP]: word(2, 8) };
@@ -198,15 +198,15 @@ Deno.test("x86-64: without information the frame pointer is followed, and that i
     guessed: 2,
     wanted: 0,
   });
-  // What it leads to is not mapped: no frame.
+  // The return address is unmapped: no frame.
   const astray = walk(EM.X86_64, frames, registers, { ...words, 3: 0x3110 }, { row });
   assertEquals([astray.frames.length, astray.end], [1, WALK_END.NO_CFI]);
 });
 
-Deno.test("what a JIT compiler wrote of its code: the newest of what used an address", () => {
+Deno.test("JitCfi: an address gets the tables of the code that was there at the time", () => {
   const x86 = machineOf(EM.X86_64);
   const tables = (words: number): Uint8Array => {
-    // As if at the multiple of 8 after the code, relative to it: pcrel sdata4.
+    // Addresses are pcrel sdata4, as if the tables began at the multiple of 8 after the code.
     const cie = [
       0x14,
       0,
@@ -294,7 +294,7 @@ Deno.test("what a JIT compiler wrote of its code: the newest of what used an add
   const symbols = new JitSymbols(openJitdump(bytesSource(bytes)).records());
   const jit = new JitCfi(symbols, true, rows);
   assertEquals([jit.size, symbols.isReused], [2, true]);
-  // The tables of the first were there from 20 on, those of the second from 40 on.
+  // The first code's tables are valid from time 20, the second's from 40.
   const first = jit.find(0x10010, symbols.version(0x10010, 30));
   assert(first >= 0);
   assertEquals([rows.cfa[first], rows.ra[first]], [8, -8]);

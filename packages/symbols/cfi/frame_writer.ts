@@ -2,7 +2,6 @@ import type { Address } from "../resolver/address.ts";
 import { DW_CFA, DW_EH_PE, RULE } from "./cfi_constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
 
-/** Bytes of unsigned and signed LEB128. */
 function uleb(value: number): number[] {
   const bytes: number[] = [];
   do {
@@ -25,7 +24,7 @@ function sleb(value: number): number[] {
   }
 }
 
-/** Addresses at which the same instructions lead to the rules. */
+/** Addresses at which the same instructions give the rules. */
 interface Range {
   low: Address;
   high: Address;
@@ -34,23 +33,24 @@ interface Range {
 }
 
 /**
- * Writes an `.eh_frame` section with the rules of single addresses: what stacks of a recording need,
- * without the programs. Addresses between two that have the same rules get these as well.
+ * Writes an `.eh_frame` section with the rules of single addresses: those that unwinding a
+ * recording's stacks needs without the binaries. Addresses between two with equal rules get these
+ * rules too.
  *
- * Sections are the same whatever the order of what was added.
+ * The order of additions does not change the bytes.
  */
 export class FrameSectionWriter {
   readonly #ranges: Range[] = [];
 
-  /** Number of addresses that were added. */
+  /** Number of added addresses. */
   get size(): number {
     return this.#ranges.length;
   }
 
   /**
-   * Adds the rules of an address; not twice.
+   * Adds the rules of an address. Each address may be added once.
    *
-   * @param address as the object counts its addresses
+   * @param address virtual address in the object
    */
   add(address: Address, rules: FrameRules, expressions: ExpressionTable): void {
     if (rules.cfaRegister === -2 || !Number.isSafeInteger(address)) return;
@@ -59,7 +59,7 @@ export class FrameSectionWriter {
     this.#ranges.push({ low: address, high: address + 1, cie, program });
   }
 
-  /** The bytes of the section, little-endian, at address 0. */
+  /** Encodes the section: little-endian, at address 0. */
   finish(): Uint8Array<ArrayBuffer> {
     const ranges: Range[] = [];
     for (const range of this.#ranges.toSorted((a, b) => a.low - b.low)) {
@@ -91,7 +91,7 @@ export class FrameSectionWriter {
   }
 }
 
-/** Offsets in its FDEs are multiplied by one, so that any can be said. */
+/** Writes a CIE with data alignment 1, so that all offsets can be expressed. */
 function writeCie(bytes: number[], cie: number): void {
   const signal = (cie & 1) === 1;
   const augmentation = signal ? [0x7a, 0x52, 0x53, 0] : [0x7a, 0x52, 0]; // zRS, zR
@@ -123,7 +123,7 @@ function entry(bytes: number[], body: readonly number[]): void {
   for (let i = 0; i < padding; i++) bytes.push(DW_CFA.nop);
 }
 
-/** Instructions that lead to the rules, with offsets that nothing is multiplied by. */
+/** Encodes rules as instructions with unfactored offsets. */
 function programOf(rules: FrameRules, expressions: ExpressionTable): number[] {
   const { cfaRegister, cfaOffset, rule, value } = rules;
   const block = (number: number): number[] => {

@@ -7,7 +7,7 @@ import { ObjectCfi } from "./object_cfi.ts";
 import { RowTable } from "./row_table.ts";
 import { ignored, notInstalled, skipped } from "../../../tests/support/ignored.ts";
 
-/** Rules as text, expressions by their bytes. */
+/** The rules as text; expressions as bytes. */
 function textOf(cfi: ObjectCfi, address: number): string {
   const source = cfi.source(address);
   const rules = source?.rules(address) as FrameRules;
@@ -22,7 +22,7 @@ function textOf(cfi: ObjectCfi, address: number): string {
 }
 
 Deno.test({
-  name: "rules that were written are those that were read, for code of libc and of a program",
+  name: "FrameSectionWriter: rules of libc and of a program are read back unchanged",
   ...ignored(notInstalled("readelf")),
   fn: async (t) => {
     let compared = 0, smaller = 0;

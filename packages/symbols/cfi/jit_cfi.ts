@@ -4,11 +4,11 @@ import { ObjectCfi } from "./object_cfi.ts";
 import { NO_FDE, type RowTable } from "./row_table.ts";
 
 /**
- * The call frame information of a jitdump file: what `JIT_CODE_UNWINDING_INFO` says of the code that
- * is loaded next.
+ * Call frame information of a jitdump file: each `JIT_CODE_UNWINDING_INFO` record describes the
+ * code that is loaded next.
  *
- * `.eh_frame` is as if it followed the code at the next multiple of 8, as compilers write it for
- * `perf inject --jit` (`jit_write_elf` of tools/perf/util/genelf.c).
+ * Its `.eh_frame` counts addresses as if it began at the multiple of 8 after the code. Compilers
+ * write it like this for `perf inject --jit` (`jit_write_elf` of tools/perf/util/genelf.c).
  */
 export class JitCfi {
   readonly #rows: RowTable;
@@ -16,14 +16,14 @@ export class JitCfi {
   readonly #codes: JitSymbols;
   readonly #tables = new Map<JitUnwinding, ObjectCfi>();
 
-  /** Takes the code of a jitdump file. */
+  /** Creates the look-ups for the code of a jitdump file. */
   constructor(codes: JitSymbols, littleEndian: boolean, rows: RowTable) {
     this.#rows = rows;
     this.#littleEndian = littleEndian;
     this.#codes = codes;
   }
 
-  /** Pieces of code that have tables. */
+  /** Number of functions with tables. */
   get size(): number {
     return this.#codes.codes.filter(({ unwinding }) => unwinding !== undefined).length;
   }
@@ -31,14 +31,15 @@ export class JitCfi {
   /**
    * As `ObjectCfi.find`, for an address in the process.
    *
-   * @param version which of the codes that were there: see `JitSymbols.version`; the newest by default
+   * @param version number of the code at this address, see `JitSymbols.version`; the newest by
+   * default
    */
   find(address: Address, version?: number): number {
     const found = this.locate(address, version);
     return found === undefined ? NO_FDE : found.cfi.find(found.address);
   }
 
-  /** The tables of an address, and the address as they count it. */
+  /** The tables of the function at an address, and the address relative to them. */
   locate(
     address: Address,
     version?: number,

@@ -1,6 +1,6 @@
 /**
- * Call frame information: how to get from a frame of the stack to the frame of the caller. From
- * `.eh_frame`, `.debug_frame` and `.ARM.exidx`; x86-64, i386, aarch64, arm.
+ * Call frame information: finds the caller's frame of a stack frame. Read from `.eh_frame`,
+ * `.debug_frame` and `.ARM.exidx`, for x86-64, i386, aarch64 and arm.
  *
  * @module
  */

@@ -11,7 +11,7 @@ import { type CfiSource, FrameTable } from "./unwind_table.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
 
-/** `p_type` of the segment that is `.eh_frame_hdr`. */
+/** `p_type` of the segment with `.eh_frame_hdr`. */
 const PT_GNU_EH_FRAME = 0x6474e550;
 /** `sh_type` of `.ARM.exidx`. */
 const SHT_ARM_EXIDX = 0x70000001;
@@ -20,15 +20,15 @@ const SHT_ARM_EXIDX = 0x70000001;
 export interface CfiFiles {
   /** The file that was mapped. */
   readonly runtime: ElfFile;
-  /** The separate file of debug information, whose `.debug_frame` is read. */
+  /** The separate debug file, for `.debug_frame`. */
   readonly debug?: ElfFile;
-  /** The file in `.gnu_debugdata` (`readMiniDebugInfo`), whose `.debug_frame` is read. */
+  /** The file in `.gnu_debugdata` (`readMiniDebugInfo`), for `.debug_frame`. */
   readonly miniDebugInfo?: ElfFile;
 }
 
 /**
- * The call frame information of one object: `.eh_frame`, then `.debug_frame` wherever it is, then
- * `.ARM.exidx`, then what is known of PLT stubs and the entry point. The first that knows an address answers.
+ * The call frame information of one object. A look-up tries `.eh_frame`, `.debug_frame` of each
+ * file, `.ARM.exidx`, and the known rules of PLT stubs and the entry point, in this order.
  *
  * @example
  * ```ts
@@ -49,7 +49,7 @@ export interface CfiFiles {
  */
 export class ObjectCfi {
   readonly #sources: readonly CfiSource[];
-  /** What could not be read, so far. */
+  /** Errors of the parts that could not be read so far. */
   readonly damage: readonly SymbolsError[];
 
   private constructor(sources: readonly CfiSource[], damage: readonly SymbolsError[]) {
@@ -58,10 +58,10 @@ export class ObjectCfi {
   }
 
   /**
-   * Finds the sections. What is damaged is in `damage`, nothing is thrown for it.
+   * Opens the sections. Damage is added to `damage`, not thrown.
    *
-   * @param files the object's files; of another machine than `rows` is for, they have no sections
-   * @param rows where rows are added
+   * @param files the object's files; files of another machine than that of `rows` are ignored
+   * @param rows table that gets the rows
    */
   static open(files: CfiFiles, rows: RowTable): ObjectCfi {
     const damage: SymbolsError[] = [];
@@ -100,7 +100,7 @@ export class ObjectCfi {
     return new ObjectCfi(sources, damage);
   }
 
-  /** Of sections that are in no ELF file: a JIT compiler's, a symbol bundle's. */
+  /** Opens sections that are not in an ELF file: those of a JIT compiler or a symbol bundle. */
   static ofSections(
     section: FrameSectionBytes,
     hdr: EhFrameHdr | undefined,
@@ -118,15 +118,15 @@ export class ObjectCfi {
     return this.#sources.length === 0;
   }
 
-  /** What was found, in the order in which it is asked. */
+  /** The sources, in the order of look-ups. */
   get sources(): readonly CfiSource[] {
     return this.#sources;
   }
 
   /**
-   * The row of the code at `address`.
+   * Returns the row of an address.
    *
-   * @param address as the symbols of the file count it (`st_value`)
+   * @param address virtual address in the file (as `st_value`)
    * @returns a row of the table, `NO_FDE`, or `DAMAGED`
    */
   find(address: number): number {
@@ -139,12 +139,12 @@ export class ObjectCfi {
     return answer;
   }
 
-  /** The source that answers for an address. */
+  /** The source that has a row for an address. */
   source(address: number): CfiSource | undefined {
     return this.#sources.find((source) => source.find(address) >= 0);
   }
 
-  /** The rules of all registers at an address; `undefined` where `find` gives no row. */
+  /** The rules of all registers at an address; `undefined` if `find` returns no row. */
   rules(address: number): FrameRules | undefined {
     return this.source(address)?.rules(address);
   }
@@ -185,7 +185,10 @@ function ehFrame(elf: ElfFile, rows: RowTable, note: Note): CfiSource | undefine
   );
 }
 
-/** `.eh_frame` of a file without section headers: found as the C++ runtime finds it. */
+/**
+ * `.eh_frame` of a file without section headers, found through the program headers as the C++
+ * runtime does.
+ */
 function ehFrameOfSegment(
   elf: ElfFile,
   machine: CfiMachine,
@@ -206,7 +209,7 @@ function ehFrameOfSegment(
       s.type === PT.LOAD && address >= s.vaddr && address < s.vaddr + s.filesz
     );
   if (address === undefined || load === undefined) return undefined;
-  // How long it is is not written anywhere: to the end of the segment at most.
+  // The size is not recorded, so read to the end of the segment.
   const bytes = elf.source.read(
     load.offset + address - load.vaddr,
     load.vaddr + load.filesz - address,

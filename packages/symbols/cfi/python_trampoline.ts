@@ -4,12 +4,12 @@ import type { Address } from "../resolver/address.ts";
 import { ObjectCfi } from "./object_cfi.ts";
 import { NO_FDE, type RowTable } from "./row_table.ts";
 
-/** Where its tables say that the code is: at address 0 are functions that a linker discarded. */
+/** Address of the trampoline in its tables. Not 0, which means a discarded function. */
 const BASE = 0x10000;
-/** How CPython names a trampoline in a perf map. */
+/** Prefix of a trampoline's name in a perf map. */
 const NAME = "py::";
 
-/** What is true at the first instruction, and how that changes from there on: `.eh_frame` instructions. */
+/** `.eh_frame` instructions: `first` for the first instruction, `then` for the changes after it. */
 interface Trampoline {
   readonly codeAlign: number;
   readonly returnRegister: number;
@@ -17,11 +17,12 @@ interface Trampoline {
   readonly then: readonly number[];
 }
 
-// With data aligned to -8. Bytes: 0x0c def_cfa, 0x0e def_cfa_offset, 0x40 + n advance_loc, 0x80 + n offset,
-// 0xc0 + n restore.
+// Data alignment is -8. Bytes: 0x0c def_cfa, 0x0e def_cfa_offset, 0x40 + n advance_loc, 0x80 + n
+// offset, 0xc0 + n restore.
 /**
- * The trampoline that CPython copies for each function, by machine: it calls the evaluation loop, so that
- * each function has a frame at an address of its own (Python/asm_trampoline.S, Python 3.12 and 3.13).
+ * The trampoline that CPython copies for each function, by machine. It calls the evaluation loop,
+ * so each Python function has a frame at its own address (Python/asm_trampoline.S, Python 3.12 and
+ * 3.13).
  */
 const TRAMPOLINES: ReadonlyMap<number, Trampoline> = new Map([
   // sub $8, %rsp; call *%rcx; add $8, %rsp; ret
@@ -41,8 +42,8 @@ const TRAMPOLINES: ReadonlyMap<number, Trampoline> = new Map([
 ]);
 
 /**
- * The call frame information of trampolines of `python -X perf`. A perf map has only names and addresses,
- * but these functions all consist of the same instructions.
+ * Call frame information for the trampolines of `python -X perf`. A perf map has only names and
+ * addresses, but all trampolines consist of the same instructions.
  */
 export class PythonTrampolines {
   readonly #map: SymbolTable;
@@ -54,9 +55,10 @@ export class PythonTrampolines {
   }
 
   /**
-   * Those of a perf map; `undefined` if it has none, or the machine's are not known.
+   * Opens the trampolines in a perf map; `undefined` if the map has none, or the machine is not
+   * supported.
    *
-   * @param rows where rows are added
+   * @param rows table that gets the rows
    */
   static open(map: SymbolTable, rows: RowTable): PythonTrampolines | undefined {
     const { machine } = rows.machine;
@@ -75,7 +77,7 @@ export class PythonTrampolines {
     return undefined;
   }
 
-  /** The tables of an address in a trampoline, and the address as they count it. */
+  /** The tables of the trampoline at an address, and the address relative to them. */
   locate(address: Address): { readonly cfi: ObjectCfi; readonly address: Address } | undefined {
     const symbol = this.#map.lookup(address);
     if (symbol < 0 || !this.#map.name(symbol).startsWith(NAME)) return undefined;
@@ -89,7 +91,7 @@ export class PythonTrampolines {
   }
 }
 
-/** One CIE and one FDE, of the code at `BASE`. */
+/** A section of one CIE and one FDE, for code at `BASE`. */
 function ehFrame({ codeAlign, returnRegister, first, then }: Trampoline): Uint8Array {
   const cie = entry([0, 0, 0, 0, 1, 0, codeAlign, 0x78, returnRegister, ...first]);
   const back = new Uint8Array(Uint32Array.of(cie.length + 4).buffer);
@@ -97,7 +99,7 @@ function ehFrame({ codeAlign, returnRegister, first, then }: Trampoline): Uint8A
   return Uint8Array.from([...cie, ...entry([...back, ...range, ...then])]);
 }
 
-/** An entry with its length before it, padded with DW_CFA_nop. */
+/** An entry with its length, padded with DW_CFA_nop. */
 function entry(body: readonly number[]): number[] {
   const length = Math.ceil(body.length / 8) * 8 + 4;
   const padding = new Array<number>(length - body.length).fill(0);

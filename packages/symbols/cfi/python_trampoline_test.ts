@@ -18,9 +18,9 @@ function open(machine: number, text: string) {
   return { trampolines, row };
 }
 
-Deno.test("PythonTrampolines: x86-64, one word more on the stack between sub and add", () => {
+Deno.test("PythonTrampolines on x86-64: the CFA grows by a word between sub and add", () => {
   const { row } = open(EM.X86_64, "1000 b py::f:x.py\n100b b py::g:x.py\n2000 40 ffi_call\n");
-  // CFA from the stack pointer, return address from the CFA.
+  // Offset of the CFA from the stack pointer, and of the return address from the CFA.
   assertEquals(row(0x1000), [8, -8]);
   assertEquals(row(0x1005), [16, -8]);
   assertEquals(row(0x100a), [8, -8]);
@@ -28,11 +28,11 @@ Deno.test("PythonTrampolines: x86-64, one word more on the stack between sub and
   assertEquals([row(0x2005), row(0x3000)], [[NO_FDE], [NO_FDE]]);
 });
 
-Deno.test("PythonTrampolines: AArch64, frame pointer and return address in 16 bytes after stp", () => {
+Deno.test("PythonTrampolines on AArch64: frame pointer and return address are saved after stp", () => {
   const { row } = open(EM.AARCH64, "1000 14 py::f:x.py\n");
   assertEquals(row(0x1008), [16, -8]);
 });
 
-Deno.test("PythonTrampolines: a perf map of another compiler has none", () => {
+Deno.test("PythonTrampolines: a perf map of another compiler has no trampolines", () => {
   assertEquals(open(EM.X86_64, "1000 b JS:*f x.js\n").trampolines, undefined);
 });

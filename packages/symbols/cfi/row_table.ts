@@ -3,59 +3,60 @@ import { RULE } from "./cfi_constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
 import type { CfiMachine } from "./cfi_machine.ts";
 
-/** Meaning of a row of a {@linkcode RowTable}: bits of `kind`. */
+/** Bits of `kind` of a row in a {@linkcode RowTable}. */
 export const ROW = {
-  /** The CFA is counted from the frame pointer, not from the stack pointer. */
+  /** The CFA is relative to the frame pointer. Without this bit: to the stack pointer. */
   CFA_FP: 1,
-  /** The CFA is what the memory at register + offset holds. */
+  /** The CFA is the value in memory at register + offset. */
   CFA_DEREF: 2,
-  /** The frame pointer of the caller is at CFA + `fp`; without it, it is unchanged. */
+  /** The caller's frame pointer is saved at CFA + `fp`. Without this bit, it is unchanged. */
   FP_SAVED: 4,
-  /** The return address is at CFA + `ra`; without it, it is in the link register. */
+  /** The return address is saved at CFA + `ra`. Without this bit, it is in the link register. */
   RA_SAVED: 8,
-  /** There is no caller. */
+  /** The function has no caller. */
   END: 16,
-  /** The row cannot say it: `rules` of the table has to be asked. */
+  /** The rules do not fit into a row: call `rules` of the table. */
   GENERIC: 32,
-  /** The frame was made by a signal. */
+  /** A signal frame. */
   SIGNAL: 64,
 } as const;
 
-/** Instead of a row: no FDE is about the address. */
+/** Result in place of a row: no FDE covers the address. */
 export const NO_FDE: number = -1;
-/** Instead of a row: the FDE of the address is malformed. */
+/** Result in place of a row: the FDE of the address is malformed. */
 export const DAMAGED: number = -2;
 
 /**
- * Rows of unwinding rules, of all objects of a machine: what nearly all code has (99%) in four
- * numbers, the rest by reference. A column is replaced as it grows: take it anew after a look-up.
+ * Unwinding rules of all objects of a machine, compiled to rows. Four numbers describe the rules of
+ * nearly all code (99 %); other rows refer to full rules. Columns are replaced when they grow: read
+ * them again after a look-up.
  *
  * `kind` has the bits of {@linkcode ROW}; `cfa`, `fp` and `ra` are offsets in bytes.
  */
 export class RowTable {
-  /** The machine whose registers the rows are about. */
+  /** The machine whose registers the rows describe. */
   readonly machine: CfiMachine;
   /** Bits of {@linkcode ROW}. */
   kind: Uint8Array = new Uint8Array(1024);
   /** Offset of the CFA from the stack or frame pointer. */
   cfa: Int32Array = new Int32Array(1024);
-  /** Where the caller's frame pointer is, relative to the CFA. */
+  /** Offset of the caller's frame pointer from the CFA. */
   fp: Int32Array = new Int32Array(1024);
-  /** Where the return address is, relative to the CFA. */
+  /** Offset of the return address from the CFA. */
   ra: Int32Array = new Int32Array(1024);
-  /** First address that the row is about, relative to that of its FDE. */
+  /** First address of the row, relative to that of its FDE. */
   start: Uint32Array = new Uint32Array(1024);
   /** Number of rows. */
   count = 0;
 
-  /** A table for one kind of machine. */
+  /** Creates a table for one kind of machine. */
   constructor(machine: CfiMachine) {
     this.machine = machine;
   }
 
   /**
-   * Adds a row for the code from `start` on, unless the row before, which is of the same FDE where
-   * `first` is smaller than `count`, says the same.
+   * Adds a row for the code from `start` on. It is merged with the row before if both are equal and
+   * of the same FDE, whose first row is `first`.
    */
   add(start: number, rules: FrameRules, expressions: ExpressionTable, first: number): void {
     const { machine } = this;
@@ -105,7 +106,7 @@ export class RowTable {
     this.count = at + 1;
   }
 
-  /** The last of the rows `[first, first + count)` that begins at or before `start`. */
+  /** Returns the last of the rows `[first, first + count)` that begins at or before `start`. */
   search(first: number, count: number, start: number): number {
     const starts = this.start;
     let low = first + 1, high = first + count;
@@ -127,7 +128,7 @@ export class RowTable {
   }
 }
 
-/** Whether the rules, except for a CFA that an expression gives, fit into a row. */
+/** Whether the rules fit into a row. A CFA expression is checked by the caller. */
 function isPlain(
   rules: FrameRules,
   machine: CfiMachine,
@@ -147,7 +148,7 @@ function isPlain(
 /** DW_OP_breg0 and DW_OP_deref (DWARF 5, 7.7.1). */
 const BREG0 = 0x70, DEREF = 0x06;
 
-/** The register and offset of an expression `*(register + offset)`: CFAs of hand-written code. */
+/** Register and offset of a CFA expression `*(register + offset)`, which hand-written code has. */
 function dereference(
   expressions: ExpressionTable,
   number: number,
@@ -158,7 +159,7 @@ function dereference(
   const register = (bytes[start] as number) - BREG0;
   if (register !== machine.sp && register !== machine.fp) return undefined;
   if (bytes[end - 1] !== DEREF || end - start < 3 || end - start > 6) return undefined;
-  // SLEB128 of one to four bytes that ends just before the last operation.
+  // An SLEB128 of one to four bytes between the two operations.
   let offset = 0, shift = 0;
   for (let at = start + 1; at < end - 1; at++) {
     const byte = bytes[at] as number;

@@ -5,16 +5,16 @@ import type { Cie, Fde, FrameSection } from "./frame_section.ts";
 import { type ExpressionTable, FrameRules } from "./frame_rules.ts";
 import { type CfiMachine, RA_SIGN_STATE } from "./cfi_machine.ts";
 
-/** Maximum number of remembered states: no compiler nests that many, and each takes memory. */
+/** Limit of the stack of remembered states, which bounds memory. Compilers nest far less. */
 const MAX_REMEMBERED = 1024;
 
-/** What is called with each row: the rules that hold for the addresses `[low, high)`. */
+/** Receives each row: the rules of the addresses `[low, high)`. */
 export type OnRow = (low: number, high: number, rules: FrameRules) => void;
 
 /**
- * Executes the instructions of FDEs. The rules that a callback gets are overwritten after it.
+ * Executes the instructions of FDEs. The rules passed to a callback are overwritten afterwards.
  *
- * Work is bounded by the bytes of instructions: a row needs one at least.
+ * A row needs at least one byte of instructions, so work is bounded by their size.
  */
 export class RuleProgram {
   readonly #section: FrameSection;
@@ -37,9 +37,9 @@ export class RuleProgram {
   /**
    * Executes an FDE.
    *
-   * @param onRow called with each row, in order of address; rows of no length are left out
-   * @throws {DwarfError} at an instruction that is malformed or not known; rows before it have been
-   * handed out
+   * @param onRow called with each row, in address order; empty rows are skipped
+   * @throws {DwarfError} at a malformed or unknown instruction, after calling back with the rows
+   * before it
    */
   run(fde: Fde, onRow: OnRow): void {
     const { cie } = fde;
@@ -63,7 +63,7 @@ export class RuleProgram {
     if (at < fde.high) onRow(at, fde.high, rules);
   }
 
-  /** Gives the address of the last row. */
+  /** Returns the address of the last row. */
   #execute(c: Cursor, cie: Cie, fde: Fde, onRow: OnRow): number {
     const rules = this.#rules;
     let at = fde.low;
@@ -193,7 +193,7 @@ export class RuleProgram {
   }
 
   #set(register: number, rule: number, value: number): void {
-    // A register that is not followed, one of floating point.
+    // Floating-point registers are not followed.
     if (register >= this.#machine.registers) return;
     this.#rules.rule[register] = rule;
     this.#rules.value[register] = value;
@@ -242,7 +242,7 @@ export class RuleProgram {
   }
 }
 
-/** An offset as 32 bits. */
+/** Checks that an offset fits into 32 bits. */
 function inWord(c: Cursor, value: number): number {
   if (value !== (value | 0)) throw c.error(`offset ${value}; 32 bits expected`);
   return value;

@@ -5,30 +5,30 @@ import type { Fde, FrameSection } from "./frame_section.ts";
 import { DAMAGED, NO_FDE, type RowTable } from "./row_table.ts";
 import { RuleProgram } from "./rule_program.ts";
 
-/** Maximum number of rows of an FDE for which full rules are cached. */
+/** FDEs with more rows than this are not cached. */
 const MAX_KEPT_ROWS = 4096;
-/** Full rules that are kept at once. */
+/** Limit of the cached full rules. */
 const MAX_KEPT = 32768;
 
-/** Finds rows by address, in one source of call frame information. */
+/** A source of call frame information with look-ups by address. */
 export interface CfiSource {
-  /** What the values of rules that are expressions stand for. */
+  /** The expressions that rules refer to by number. */
   readonly expressions: ExpressionTable;
   /**
-   * The row of the code at `address`.
+   * Returns the row of an address.
    *
-   * @returns a row of the table that the source was made with, `NO_FDE` or `DAMAGED`
+   * @returns a row of the table passed to the constructor, `NO_FDE` or `DAMAGED`
    */
   find(address: number): number;
-  /** The rules of all registers at an address for which `find` gives a row. */
+  /** The rules of all registers at an address that has a row. */
   rules(address: number): FrameRules | undefined;
 }
 
 /**
- * The call frame information of one section, compiled into rows FDE by FDE as it is asked for.
+ * The call frame information of one section. An FDE is compiled into rows on first use.
  *
- * Damage is not thrown: it costs the addresses that it is about. All work together is bounded by a
- * multiple of the section's size, however its entries overlap.
+ * Damage is not thrown; only the addresses of a damaged FDE have no rows. The total work is bounded
+ * by a multiple of the section's size, even if entries overlap.
  */
 export class FrameTable implements CfiSource {
   readonly expressions: ExpressionTable;
@@ -37,19 +37,21 @@ export class FrameTable implements CfiSource {
   readonly #rows: RowTable;
   readonly #program: RuleProgram;
   readonly #onDamage: (error: DwarfError) => void;
-  /** For each entry of the index 1 + its number among the compiled FDEs; 0 if it is not. */
+  /**
+   * For each entry of the index 1 + its number among the compiled FDEs; 0 if it is not compiled.
+   */
   #entries: Int32Array | undefined;
   readonly #fdes: (Fde | undefined)[] = [];
   readonly #firstRow: number[] = [];
   readonly #rowCount: number[] = [];
-  /** Where the rows of an FDE end that is damaged from there on. */
+  /** End of the valid rows of an FDE whose remaining instructions are damaged. */
   readonly #goodEnd: number[] = [];
   readonly #kept = new Map<number, KeptRules[]>();
   #keptRows = 0;
   /** Bytes of instructions that may still be executed. */
   #budget: number;
 
-  /** Reads `section` as it is asked for; what is damaged is reported to `onDamage`. */
+  /** Creates a table that compiles FDEs on first use, and reports damage to `onDamage`. */
   constructor(
     section: FrameSection,
     index: FdeIndex,
@@ -83,7 +85,7 @@ export class FrameTable implements CfiSource {
     );
   }
 
-  /** The FDE of an address, if there is one and it can be read. */
+  /** The FDE of an address; `undefined` if there is none, or it is unreadable. */
   fde(address: number): Fde | undefined {
     const n = this.#compiled(address);
     return n < 0 ? undefined : this.#fdes[n];
@@ -114,7 +116,7 @@ export class FrameTable implements CfiSource {
     return found !== undefined && address < found.high ? found.rules : undefined;
   }
 
-  /** All rows of the FDE, with the rules of all registers. */
+  /** All rows of the FDE with full rules. */
   #allRules(fde: Fde): KeptRules[] {
     const all: KeptRules[] = [];
     if (!this.#pay(fde)) return all;
@@ -126,14 +128,14 @@ export class FrameTable implements CfiSource {
     return all;
   }
 
-  /** Takes what executing an FDE costs; `false` if too much has been executed already. */
+  /** Subtracts an FDE's cost from the budget. Returns `false` if the budget is exhausted. */
   #pay(fde: Fde): boolean {
     const { cie } = fde;
     this.#budget -= fde.end - fde.start + (cie.end - cie.start);
     return this.#budget >= 0;
   }
 
-  /** The number of the compiled FDE of an address, `NO_FDE` or `DAMAGED`. */
+  /** Number of the compiled FDE of an address; `NO_FDE` or `DAMAGED` without one. */
   #compiled(address: number): number {
     const entry = this.#index.find(address);
     if (entry < 0) return NO_FDE;
@@ -177,7 +179,6 @@ export class FrameTable implements CfiSource {
   }
 }
 
-/** The rules of the addresses `[low, high)`. */
 interface KeptRules {
   readonly low: number;
   readonly high: number;

@@ -93,7 +93,7 @@ const TARGETS: Target[] = [
 ];
 
 Deno.test({
-  name: "rows of what compilers make for several machines are those of readelf",
+  name: "FrameTable: code compiled for several machines has the rows of readelf",
   ...ignored(notInstalled("readelf", "g++", "clang++", "ld.lld")),
   fn: (t) =>
     inFolder(async (folder) => {
@@ -117,7 +117,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "rows of installed binaries are those of readelf",
+  name: "FrameTable: installed binaries have the rows of readelf",
   ...ignored(notInstalled("readelf")),
   fn: async (t) => {
     const candidates = ["/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/perf"];
@@ -141,7 +141,7 @@ Deno.test({
   },
 });
 
-/** Instructions that no compiler makes of a program, as bytes, and what they are. */
+/** Rare instructions as bytes, which compilers do not produce. */
 const RARE = `
   .text
   .globl f
@@ -198,7 +198,7 @@ f:
 `;
 
 Deno.test({
-  name: "instructions that are rare are read as by readelf",
+  name: "FrameTable: rare instructions have the rows of readelf",
   ...ignored(notInstalled("readelf", "gcc")),
   fn: () =>
     inFolder((folder) => {
@@ -210,7 +210,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a file without section headers has the same rows",
+  name: "ObjectCfi: a file without section headers has the same rows",
   ...ignored(notInstalled("readelf", "g++")),
   fn: () =>
     inFolder((folder) => {

@@ -1,19 +1,19 @@
-/** Why a walk ended. */
+/** Reasons for the end of a walk. */
 export const WALK_END = {
-  /** The first function of the thread was reached. */
+  /** The thread's first function was reached. */
   START: 0,
-  /** What was needed next lies outside of the copy of the stack. */
+  /** The next frame needs memory outside of the stack copy. */
   STACK: 1,
-  /** An object has no call frame information, or none for the address. */
+  /** The object has no call frame information, or none for the address. */
   NO_CFI: 2,
-  /** The file of an object is missing, or is from another build. */
+  /** The object's file is missing, or from another build. */
   NO_OBJECT: 3,
-  /** A return address lies where nothing is mapped. */
+  /** A return address is not mapped. */
   NOT_MAPPED: 4,
-  /** Call frame information is damaged, or needs what is not known. */
+  /** Call frame information is damaged, or refers to an unknown value. */
   DAMAGED: 5,
-  /** The frames go in circles. */
+  /** A frame does not lie above its callee. */
   CYCLE: 6,
-  /** As many frames as are wanted were found. */
+  /** The limit of frames was reached. */
   LIMIT: 7,
 } as const;

@@ -1,6 +1,6 @@
 import { EM } from "../elf/elf_constants.ts";
 
-/** The fields of an ELF header that determine the machine. */
+/** Fields of an ELF header that determine the machine. */
 export interface ElfMachine {
   /** `e_machine`. */
   readonly machine: number;
@@ -9,8 +9,8 @@ export interface ElfMachine {
 }
 
 /**
- * Machine types by the names of `uname -m`, and their byte order where all of that name have one. A
- * 64-bit kernel runs the programs of the 32-bit machine as well.
+ * Machine types by name (`uname -m`), with the byte order if it is unique. A 64-bit kernel also
+ * runs programs of the 32-bit machine.
  */
 const MACHINES: readonly (readonly [RegExp, readonly number[], boolean?])[] = [
   [/^x86_64$|^amd64$/, [EM.X86_64, EM.I386], true],
@@ -27,10 +27,10 @@ const MACHINES: readonly (readonly [RegExp, readonly number[], boolean?])[] = [
 ];
 
 /**
- * Whether a machine may run an ELF file: whether the file can be what was mapped there.
+ * Whether a machine can run an ELF file, so that the file can be the mapped one.
  *
- * @param arch name of the machine's architecture, as `uname -m` prints it
- * @returns `true` as well if the name is not known, or there is none
+ * @param arch name of the machine's architecture (`uname -m`)
+ * @returns `true` also if the name is unknown or missing
  *
  * @example
  * ```ts
@@ -53,10 +53,10 @@ export function runsOn(arch: string | undefined, elf: ElfMachine): boolean {
 }
 
 /**
- * The machine type of an architecture's own programs.
+ * The ELF machine type of an architecture's native programs.
  *
- * @param arch its name, as `uname -m` prints it
- * @returns `undefined` if the name is not known, or there is none
+ * @param arch name of the architecture (`uname -m`)
+ * @returns `undefined` if the name is unknown or missing
  *
  * @example
  * ```ts

@@ -8,33 +8,35 @@ import { guestPlaces, guestRoot } from "../resolver/guest_context.ts";
 import type { SymbolOptions } from "../resolver/options.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
 
-/** `e_type` of a file that is to be linked. */
+/** `e_type` of an object file that is not linked. */
 const ET_REL = 1;
 
-/** Where {@linkcode openCodeFile} looks. */
+/** Search places of {@linkcode openCodeFile}. */
 export interface CodeFilePlaces
   extends SearchPlaces, Pick<SymbolOptions, "guestVmlinux" | "guestMount"> {
-  /** The kernel's ELF file, if it is named. */
+  /** The kernel's ELF file. */
   readonly vmlinux?: string;
-  /** Architecture of the recorded machine (`uname -m`): files of others are refused. */
+  /**
+   * Architecture of the recorded machine (`uname -m`). Files of other architectures are refused.
+   */
   readonly arch?: string | undefined;
-  /** Release of the recorded kernel, by which some systems keep its vdso. */
+  /** Release of the recorded kernel. Some systems store the vdso under it. */
   readonly release?: string | undefined;
 }
 
-/** The file of an object, or why there is none. */
+/** An object's code file, or the reason why it is missing. */
 export type CodeFile =
   | { readonly path: string; readonly source: ClosableSource; readonly elf: ElfFile }
   | { readonly missing: string };
 
 /**
- * Opens the file whose code was mapped: the binary itself, not its debug information.
+ * Opens the binary that was mapped, not its debug file.
  *
- * It is looked for in `symfs`, in the build-id cache of `perf` and in that of debuginfod. A file of
- * another build or architecture is not taken.
+ * The file is searched in `symfs`, in perf's build-id cache and in debuginfod's cache. A file of
+ * another build or architecture is refused.
  *
- * Code of the kernel is in its `vmlinux`, as it was before the kernel changed itself. A module that is
- * not linked (`.ko`) has no code that could be followed.
+ * Kernel code is read from `vmlinux`, which has the code before the kernel patched itself. A module
+ * that is not linked (`.ko`) has no usable code.
  *
  * @param object An executable, a library, the vdso, a module or the kernel.
  *
@@ -75,7 +77,10 @@ export function openCodeFile(
   return { missing };
 }
 
-/** {@linkcode openCodeFile} for an object of a guest. Files of this machine are not used without a build id. */
+/**
+ * {@linkcode openCodeFile} for an object of a guest. The host's files are used only if the build id
+ * matches.
+ */
 function openGuestCode(
   files: SymbolFiles,
   { path, buildId, kind }: Pick<SymbolObject, "path" | "buildId" | "kind">,
@@ -94,12 +99,12 @@ function openGuestCode(
   });
 }
 
-/** Why a file has no code that can be followed. */
+/** Reason why a file's code cannot be followed, if there is one. */
 function withoutCode(elf: ElfFile, { kind }: Pick<SymbolObject, "kind">): string | undefined {
   if (kind === "module" && elf.type === ET_REL) {
     return "not linked: perf record --kcore copies what ran";
   }
-  // Files with debug information alone have the headers of the code, and not its bytes.
+  // Debug files have the code's section headers without its bytes.
   const isEmpty = elf.sections.some(({ name, type }) => name === ".text" && type === SHT.NOBITS);
   return isEmpty ? "debug information alone" : undefined;
 }

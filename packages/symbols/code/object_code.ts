@@ -18,34 +18,34 @@ import { OpenedFiles, readableBuildId } from "../files/opened_files.ts";
 import type { SymbolObject } from "../resolver/resolution.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
 
-/** Queries about the code of one object when unwinding stacks. */
+/** Code look-ups in one object for unwinding. */
 export interface ObjectCode {
-  /** The file that answers; `undefined` if there is none. */
+  /** Path of the file with the call frame information; `undefined` if there is none. */
   readonly origin: string | undefined;
-  /** What could not be read of it. */
+  /** Errors of the parts that could not be read. */
   readonly damage: readonly SymbolsError[];
   /**
-   * The row of an address.
+   * Returns the row of an address.
    *
-   * @param address as the object's kind counts
-   * @returns a row of the table, or one of `NO_FDE`, `DAMAGED`, `NO_CFI`, `NO_OBJECT`
+   * @param address address in the object, as its kind defines
+   * @returns a row of the table, `NO_FDE`, `DAMAGED`, `NO_CFI` or `NO_OBJECT`
    */
   row(address: Address): number;
-  /** The rules of all registers at an address for which there is a row. */
+  /** The rules of all registers at an address that has a row. */
   rules(address: Address): CodeRules | undefined;
-  /** Bytes of its memory that do not change, as an unsigned number; `NaN` where there are none. */
+  /** Reads constant memory as an unsigned number; `NaN` if it is unknown. */
   memory(address: Address, size: number): number;
 }
 
-/** Rules, and the expressions that they refer to. */
+/** Rules and their expressions. */
 export interface CodeRules {
-  /** The rules of one address. */
+  /** Rules of the registers. */
   readonly rules: FrameRules;
-  /** Their expressions. */
+  /** The expressions that the rules refer to. */
   readonly expressions: ExpressionTable;
 }
 
-/** The code of an object whose files are not here, or that has no tables. */
+/** Look-ups in an object without files or without tables: always `why`. */
 export function unknownCode(why: typeof NO_CFI | typeof NO_OBJECT): ObjectCode {
   return {
     origin: undefined,
@@ -56,28 +56,28 @@ export function unknownCode(why: typeof NO_CFI | typeof NO_OBJECT): ObjectCode {
   };
 }
 
-/** Where code is looked for. */
+/** Search places of code. */
 export interface CodeSearch {
-  /** The files that can be seen. */
+  /** Access to the files. */
   readonly files: SymbolFiles;
-  /** The jitdump files. */
+  /** The opened jitdump files. */
   readonly jit: JitFiles;
-  /** A bundle, which is asked before any file is. */
+  /** A bundle, which is searched before files. */
   readonly bundle?: SymbolBundle | undefined;
-  /** Where they are looked for. */
+  /** Folders that are searched. */
   readonly places: SearchPlaces;
   /** Architecture of the recorded machine. */
   readonly arch?: string | undefined;
-  /** How ELF files are opened. */
+  /** Options for opening ELF files. */
   readonly elf?: ElfOpenOptions | undefined;
-  /** By path of the object: the file in its `.gnu_debugdata`, see {@linkcode miniDebugInfos}. */
+  /** The file in `.gnu_debugdata` by path of the object, see {@linkcode miniDebugInfos}. */
   readonly miniDebugInfo?: ReadonlyMap<string, ElfFile> | undefined;
 }
 
 /**
- * Reads what is in `.gnu_debugdata` of objects without `.eh_frame`, whose `.debug_frame` may be
- * there: to be done before, since it takes an asynchronous decompressor. What cannot be read is left
- * out.
+ * Decompresses `.gnu_debugdata` of objects without `.eh_frame`, since it may have `.debug_frame`.
+ * Call it before opening code, because the decompressor is asynchronous. Unreadable files are
+ * skipped.
  */
 export async function miniDebugInfos(
   objects: Iterable<SymbolObject>,
@@ -104,8 +104,8 @@ export async function miniDebugInfos(
 }
 
 /**
- * Opens the code of an object: call frame information and read-only memory, from the files in which
- * its symbols are looked for. A file of another build is not used. The files are closed again.
+ * Opens an object's call frame information and read-only memory, from the files that its symbols
+ * are read from. A file of another build is refused. The files are closed before the return.
  */
 export function openObjectCode(
   object: SymbolObject,
@@ -118,7 +118,7 @@ export function openObjectCode(
     : openFileCode(object, rows, search);
 }
 
-/** What a bundle knows, then what is in files, which are opened if the bundle does not. */
+/** Looks up a bundle first, then files, which are opened only on a miss. */
 class BundledCode implements ObjectCode {
   readonly origin = "bundle";
   readonly #cfi: ObjectCfi;
@@ -139,7 +139,7 @@ class BundledCode implements ObjectCode {
     const row = this.#cfi.find(address);
     if (row !== NO_FDE) return row;
     const inFiles = (this.#files ??= this.#open()).row(address);
-    // That the machine which had the file found nothing says more than that it is not here.
+    // The object is in the bundle, so it is known; it just has no call frame information.
     return inFiles === NO_OBJECT ? NO_CFI : inFiles;
   }
 
@@ -179,7 +179,7 @@ function elfCode(object: SymbolObject, rows: RowTable, search: CodeSearch): Obje
   }
 }
 
-/** The file with symbols, and the one that was mapped. */
+/** Finds the file with symbols, and the file that was mapped. */
 function find(object: SymbolObject, { arch, places }: CodeSearch, opened: OpenedFiles): {
   symbols: { elf: ElfFile } | undefined;
   mapped: { path: string; elf: ElfFile } | undefined;
@@ -187,7 +187,7 @@ function find(object: SymbolObject, { arch, places }: CodeSearch, opened: Opened
   const wanted = arch === undefined ? object : { ...object, arch };
   const { symbols, runtime } = opened.search(wanted, places);
   const { buildId } = object;
-  // It may be among those that are no good for symbols: static, and stripped.
+  // The mapped file may be one without symbols: static and stripped.
   const mapped = runtime ??
     opened.find((elf) =>
       elf.section(".text")?.type !== SHT.NOBITS && runsOn(arch, elf) &&
@@ -247,7 +247,7 @@ class ElfCode implements ObjectCode {
   }
 }
 
-/** The code of a JIT compiler: the tables in its jitdump file, and trampolines in its perf map. */
+/** JIT-compiled code: tables in the jitdump file, and trampolines in the perf map. */
 function jitCode(
   { path, jitdump, version }: SymbolObject,
   rows: RowTable,
@@ -284,11 +284,11 @@ function jitCode(
   };
 }
 
-/** The tables of a jitdump file; `undefined` if it has none for the machine. */
+/** The tables of a jitdump file; `undefined` if it has none for this machine. */
 function dumpCfi(file: JitFile | undefined, rows: RowTable): JitCfi | undefined {
   if (file === undefined) return undefined;
   const { header: { littleEndian, machine }, symbols } = file;
-  // CPython 3.13.0 leaves the machine out.
+  // CPython 3.13.0 does not write the machine.
   if (machine !== 0 && machine !== rows.machine.machine) return undefined;
   const cfi = new JitCfi(symbols, littleEndian, rows);
   return cfi.size === 0 ? undefined : cfi;

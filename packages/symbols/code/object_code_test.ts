@@ -10,7 +10,7 @@ import { type CodeSearch, miniDebugInfos, openObjectCode } from "./object_code.t
 import { inFolder, readElf, run } from "../testing/toolchain.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
-/** The files of a folder, each under its name alone. */
+/** The files of a folder, found by their base names. */
 function searchIn(folder: string): CodeSearch {
   const files: CodeSearch["files"] = {
     open(path) {
@@ -38,7 +38,7 @@ int second(int a) { hook(a); return first(a) + 1; }
 `;
 
 Deno.test({
-  name: ".debug_frame in .gnu_debugdata is used where the program has no table",
+  name: "openObjectCode: .debug_frame in .gnu_debugdata is used if the program has no tables",
   ...ignored(notInstalled("gcc", "objcopy", "xz")),
   fn: () =>
     inFolder(async (folder) => {
@@ -76,7 +76,7 @@ Deno.test({
     }),
 });
 
-Deno.test("a file of another build, or none, has no rows", () => {
+Deno.test("openObjectCode: a missing file, or one of another build, has no rows", () => {
   const machine = cfiMachine(EM.X86_64);
   assert(machine !== undefined);
   const object = { path: "/no/such", kind: "elf" as const, buildId: "00" };

@@ -5,21 +5,19 @@ import { demangleRustV0 } from "./rust_v0.ts";
 /** Options of {@linkcode demangle} and {@linkcode Demangler}. */
 export interface DemangleOptions {
   /**
-   * Show the parameters and the return type of C++ functions; default `true`. `perf` shows names
-   * without them.
+   * Show the parameters and the return type of C++ functions; default `true`. `perf` omits them.
    */
   params?: boolean;
   /**
-   * Show what is usually left out: the template that `std::string` stands for, hashes of Rust
-   * names; default `false`. The text is then that of `c++filt`, else that of `c++filt -i`.
+   * Show details that are usually hidden: the template behind `std::string`, hashes of Rust names;
+   * default `false`. The text equals that of `c++filt`, without the option that of `c++filt -i`.
    */
   verbose?: boolean;
 }
 
 /**
- * Makes a symbol name readable: C++ (Itanium ABI) and Rust (legacy and v0). A suffix `@plt` or of a
- * symbol version (`@GLIBC_2.34`) is kept. Every other name, those of D and Swift among them, comes
- * back as it is.
+ * Demangles a symbol name of C++ (Itanium ABI) or Rust (legacy and v0). A suffix `@plt` or a symbol
+ * version (`@GLIBC_2.34`) is kept. Other names, like those of D and Swift, are returned unchanged.
  *
  * @example
  * ```ts
@@ -43,7 +41,7 @@ export function demangle(name: string, options: DemangleOptions = {}): string {
 }
 
 /**
- * {@linkcode demangle} with a memory: each distinct name is demangled once.
+ * {@linkcode demangle} with a cache: each distinct name is demangled once.
  *
  * @example
  * ```ts
@@ -61,17 +59,17 @@ export class Demangler {
   #known = new Map<string, string>();
 
   /**
-   * Starts with an empty memory.
+   * Creates an empty cache.
    *
-   * @param options how names are shown
-   * @param limit names remembered; when there are more, all are forgotten
+   * @param options display options
+   * @param limit number of cached names; if it is exceeded, the cache is cleared
    */
   constructor(options: DemangleOptions = {}, limit = 1 << 18) {
     this.#options = options;
     this.#limit = limit;
   }
 
-  /** The readable form of `name`. */
+  /** Demangles `name`, or returns the cached result. */
   demangle(name: string): string {
     if (!name.startsWith("_")) return name;
     let readable = this.#known.get(name);

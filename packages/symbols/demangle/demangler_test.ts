@@ -14,7 +14,7 @@ const STYLES: readonly { flags: string[]; options: DemangleOptions }[] = [
   { flags: ["-i", "-p"], options: { params: false } },
 ];
 
-/** Compares with c++filt; returns the share of names that come out equal. */
+/** Compares with c++filt. Returns the share of equal names. */
 async function shareEqual(names: readonly string[], style: typeof STYLES[0]): Promise<number> {
   const text = await filter("c++filt", style.flags, names.join("\n") + "\n");
   const expected = text.trimEnd().split("\n");
@@ -31,7 +31,7 @@ async function shareEqual(names: readonly string[], style: typeof STYLES[0]): Pr
   return equal / names.length;
 }
 
-/** The mangled names in the dynamic symbols of the largest C++ libraries of this machine. */
+/** Mangled names of the dynamic symbols of this machine's largest C++ libraries. */
 function libraryNames(): string[] {
   const found = run(
     "bash",
@@ -41,7 +41,7 @@ function libraryNames(): string[] {
   );
   const names = found.split("\n").map((line) => line.slice(line.lastIndexOf(" ") + 1))
     .filter((name) => name.startsWith("_Z"));
-  // A sample of them, spread over all.
+  // An evenly spread sample.
   const unique = [...new Set(names)];
   const step = Math.max(1, Math.floor(unique.length / 20000));
   return unique.filter((_, i) => i % step === 0);
@@ -49,7 +49,7 @@ function libraryNames(): string[] {
 
 for (const style of STYLES) {
   Deno.test({
-    name: `C++ names of installed libraries as c++filt ${style.flags.join(" ")} shows them`,
+    name: `demangle: C++ names of installed libraries equal c++filt ${style.flags.join(" ")}`,
     ...ignored(notInstalled("c++filt", "nm")),
     fn: async (t) => {
       const names = libraryNames();
@@ -62,7 +62,7 @@ for (const style of STYLES) {
   });
 }
 
-/** C++ that brings forth the rarer parts of the mangling grammar. */
+/** C++ code that produces the rarer parts of the mangling grammar. */
 const CPP = `
 #include <utility>
 #include <tuple>
@@ -103,7 +103,7 @@ int main() {
 `;
 
 Deno.test({
-  name: "rare parts of C++ names, of both compilers, as c++filt shows them",
+  name: "demangle: rare parts of C++ names from two compilers equal c++filt",
   ...ignored(notInstalled("c++filt", "nm", "g++")),
   fn: (t) =>
     inFolder(async (folder) => {
@@ -136,7 +136,7 @@ Deno.test({
     }),
 });
 
-/** Rust with closures, traits, constants and lifetimes in its names. */
+/** Rust code with closures, traits, constants and lifetimes in its names. */
 const RUST = `
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -161,7 +161,7 @@ fn main() {
 `;
 
 Deno.test({
-  name: "Rust names as c++filt shows them",
+  name: "demangle: names from rustc equal c++filt",
   ...ignored(notInstalled("c++filt", "nm", "rustc")),
   fn: () =>
     inFolder(async (folder) => {
@@ -174,7 +174,7 @@ Deno.test({
     }),
 });
 
-Deno.test("Rust legacy names, from the rules of rustc's mangling", () => {
+Deno.test("demangleRustLegacy: names give the paths that rustc's mangling rules define", () => {
   const legacy = (path: string): string | undefined =>
     demangleRustLegacy(`_ZN${path}17h0123456789abcdefE`);
   assertEquals(legacy("4core3fmt"), "core::fmt");
@@ -190,12 +190,12 @@ Deno.test("Rust legacy names, from the rules of rustc's mangling", () => {
     demangleRustLegacy("_ZN3foo17h0123456789abcdefE", { verbose: true }),
     "foo::h0123456789abcdef",
   );
-  // Not a hash: C++.
+  // All digits equal: not a hash, so the name is C++.
   assertEquals(demangleRustLegacy("_ZN3foo17h0000000000000000E"), undefined);
   assertEquals(demangle("_ZN3foo3barEv"), "foo::bar()");
 });
 
-Deno.test("Rust v0 names of RFC 2603", () => {
+Deno.test("demangleRustV0: the examples of RFC 2603 give its paths", () => {
   const cases: [string, string][] = [
     ["_RNvCs1234_7mycrate3foo", "mycrate::foo"],
     ["_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"],
@@ -213,7 +213,7 @@ Deno.test("Rust v0 names of RFC 2603", () => {
   for (const [mangled, expected] of cases) assertEquals(demangleRustV0(mangled), expected);
 });
 
-Deno.test("names that are not mangled come back as they are", () => {
+Deno.test("demangle: names that are not mangled are returned unchanged", () => {
   for (
     const name of [
       "main",
@@ -233,7 +233,7 @@ Deno.test("names that are not mangled come back as they are", () => {
   assertEquals(demangle("_Z3fooi.constprop.0"), "foo(int) [clone .constprop.0]");
 });
 
-Deno.test("the memory answers as the function does, also when it overflows", () => {
+Deno.test("Demangler: cached results equal demangle(), even if the cache overflows", () => {
   const demangler = new Demangler({}, 2);
   for (let round = 0; round < 3; round++) {
     for (const name of ["_Z1av", "_Z1bv", "_Z1cv", "main"]) {
@@ -242,8 +242,8 @@ Deno.test("the memory answers as the function does, also when it overflows", () 
   }
 });
 
-Deno.test("hostile names end soon", () => {
-  // Each substitution doubles what the last one stood for.
+Deno.test("demangle: hostile names end in bounded time", () => {
+  // Each substitution doubles the length of the last one's text.
   let doubling = "_Z1fI1aE";
   for (let i = 0; i < 60; i++) {
     doubling += `4PairIS${i === 0 ? "" : (i - 1).toString(36).toUpperCase()}_S${
@@ -275,7 +275,7 @@ Deno.test("hostile names end soon", () => {
   }
 });
 
-Deno.test("any string demangles to some string", () => {
+Deno.test("demangle: any string gives a string", () => {
   const seeds = [
     "_ZN4llvm12function_refIFbPNS_5ValueEEE11callback_fnIZNS_3FooEvEUlS2_E_EEblS2_",
     "_ZNSt6vectorISt10unique_ptrI1ASt14default_deleteIS1_EESaIS4_EE12emplace_backIJPS1_EEERS4_DpOT_",
@@ -308,7 +308,7 @@ Deno.test("any string demangles to some string", () => {
 });
 
 Deno.test({
-  name: "broken names are as broken for c++filt",
+  name: "demangle: broken names are left unchanged where c++filt leaves them unchanged",
   ...ignored(notInstalled("c++filt")),
   fn: async () => {
     const base = "_ZN4llvm12function_refIFbPNS_5ValueEEE11callback_fnIZNS_3FooEvEUlS2_E_EEblS2_";

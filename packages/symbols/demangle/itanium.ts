@@ -4,23 +4,23 @@ import { ItaniumPrinter } from "./itanium_printer.ts";
 /** Options of {@linkcode demangleItanium}. */
 export interface ItaniumOptions {
   /**
-   * Show the parameters and the return type of a function; default `true`. Without, the text is
-   * that of `c++filt -p`, which is how `perf` shows names.
+   * Show the parameters and the return type of a function; default `true`. Without them the text
+   * equals `c++filt -p` and the names of `perf`.
    */
   params?: boolean;
-  /** Write `std::string` as the template that it stands for, as `c++filt` does; default `false`. */
+  /** Expand `std::string` to the template behind it, as `c++filt` does; default `false`. */
   verbose?: boolean;
 }
 
-/** Longer mangled names are left as they are. */
+/** Longer mangled names are returned unchanged. */
 const MAX_MANGLED = 1 << 16;
 
 /**
- * Demangles a C++ name of the Itanium C++ ABI (`_Z…`), in the text of GNU `c++filt`.
+ * Demangles a C++ name of the Itanium C++ ABI (`_Z…`) to the text of GNU `c++filt`.
  *
- * Bounded in time and memory for any input.
+ * Time and memory are bounded for any input.
  *
- * @returns the readable name, or `undefined` if `name` is not a mangled one
+ * @returns the readable name, or `undefined` if `name` is not mangled
  *
  * @example
  * ```ts

@@ -1,12 +1,12 @@
 /** Kinds of {@linkcode Node} of a parsed C++ name. */
 export const enum Kind {
-  /** `text`: an identifier, number or other text printed as it stands. */
+  /** `text`: an identifier, a number or other literal text. */
   Name,
   /** `left` with ABI tag `right`. */
   Tagged,
   /** `left::right`. */
   Qualified,
-  /** `left::right`, `left` being the encoding of the enclosing function. */
+  /** `left::right`; `left` is the encoding of the enclosing function. */
   Local,
   /** Entity `left` in the scope of default argument number `num`. */
   DefaultArg,
@@ -58,7 +58,7 @@ export const enum Kind {
   RestrictThis,
   ReferenceThis,
   RvalueReferenceThis,
-  /** `noexcept`, with the condition `right` where there is one. */
+  /** `noexcept`, with the condition `right` if there is one. */
   Noexcept,
   /** `throw(right)`. */
   ThrowSpec,
@@ -69,7 +69,7 @@ export const enum Kind {
   Pack,
   /** `left...`. */
   PackExpansion,
-  /** Braced `right` (a List), of the type `left` where there is one. */
+  /** Braced `right` (a List), of type `left` if one is given. */
   InitializerList,
   /** Operator name: `text`; `code` is its code in a mangled name. */
   Operator,
@@ -102,7 +102,7 @@ export const enum Kind {
   StructuredBinding,
 }
 
-/** How literals of a built-in type are written. */
+/** Notation of literals of a built-in type. */
 export const enum LiteralStyle {
   /** `(type)value` */
   Cast,
@@ -117,7 +117,7 @@ export const enum LiteralStyle {
   Float,
 }
 
-/** A node of a parsed name. All nodes have one shape, which keeps the code that walks them fast. */
+/** A node of a parsed name. All nodes have the same shape, for speed. */
 export interface Node {
   readonly kind: Kind;
   left: Node | undefined;
@@ -130,23 +130,23 @@ export interface Node {
 
 const none: Node[] = [];
 
-/** Makes a node of the parts given. */
+/** Creates a node. */
 export function node(kind: Kind, left?: Node, right?: Node, text = "", num = 0): Node {
   return { kind, left, right, items: none, text, code: "", num };
 }
 
-/** Makes a node of several parts. */
+/** Creates a node with `items`. */
 export function listNode(kind: Kind, items: Node[], left?: Node): Node {
   return { kind, left, right: undefined, items, text: "", code: "", num: 0 };
 }
 
-/** Makes an operator, which is mangled as `code`, and printed as `text` with `num` operands. */
+/** Creates an operator: `code` in the mangled name, `text` in the output, `num` operands. */
 export function operatorNode(code: string, text: string, num: number): Node {
   const kind = Kind.Operator;
   return { kind, left: undefined, right: undefined, items: none, text, code, num };
 }
 
-/** Whether a node is a qualifier of a member function, which is printed after its parameters. */
+/** Whether a node is a member function's qualifier, which is printed after the parameters. */
 export function isFunctionQualifier(kind: Kind): boolean {
   return kind >= Kind.ConstThis && kind <= Kind.TransactionSafe;
 }

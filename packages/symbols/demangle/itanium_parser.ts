@@ -1,5 +1,5 @@
-// One module, since the productions of the grammar call each other, and share the position, the
-// substitutions and the limits.
+// One module, since the grammar's productions call each other and share position, substitutions and
+// limits.
 import {
   isFunctionQualifier,
   Kind,
@@ -11,31 +11,32 @@ import {
 } from "./itanium_node.ts";
 import { BUILTIN_TYPES, BUILTIN_TYPES_D, OPERATORS, STANDARD_NAMES } from "./itanium_tables.ts";
 
-/** Thrown by the parser and the printer at the first thing that is not a valid name. */
+/** Thrown at the first invalid part of a name. */
 export class NotMangled extends Error {}
 
 const FAIL = new NotMangled("not a mangled name");
 
-/** Deeper nesting than this does not occur; the limit keeps hostile names off the stack. */
+/** Limit of nesting, which protects the stack. Real names are below it. */
 const MAX_DEPTH = 400;
 
-/** Parts of a name that may be read twice; nested in each other they would take 2ⁿ attempts. */
+/** Limit of backtracking. Nested ambiguous parts would need 2ⁿ attempts. */
 const MAX_BACKTRACKS = 256;
 
-/** The style of a built-in `void`, which as the only parameter means that there is none. */
+/** Style of the type `void`. As the only parameter it means an empty list. */
 const VOID = "void";
 
 /** How names are parsed; see `ItaniumOptions`. */
 export interface ParseOptions {
-  /** Parse the parameters of the outermost function. */
+  /** Parse the outermost function's parameters. */
   readonly params: boolean;
-  /** Write `std::string` and its like in full. */
+  /** Expand `std::string` and the like. */
   readonly verbose: boolean;
 }
 
 /**
  * A recursive-descent parser of the grammar in the Itanium C++ ABI, section 5.1 (“External Names”).
- * A method is named after the production it reads. One class: every production may lead to every other.
+ * Each method has the name of its production. They are one class because productions are mutually
+ * recursive.
  */
 export class ItaniumParser {
   readonly #text: string;
@@ -43,7 +44,7 @@ export class ItaniumParser {
   #at = 0;
   #depth = 0;
   #substitutions: Node[] = [];
-  /** The name that a constructor or destructor takes. */
+  /** Name of the class, for a constructor or destructor. */
   #lastName: Node | undefined;
   #inExpression = false;
   #inConversion = false;
@@ -56,9 +57,9 @@ export class ItaniumParser {
   }
 
   /**
-   * `<mangled-name>`, whole, with the suffixes that compilers put on clones.
+   * Parses a whole `<mangled-name>` with compilers' clone suffixes.
    *
-   * @throws {NotMangled} if it is none
+   * @throws {NotMangled} If the name is invalid.
    */
   parse(): Node {
     let result = this.#mangledName(true);
@@ -105,7 +106,7 @@ export class ItaniumParser {
   }
 
   #mangledName(top: boolean): Node {
-    // Some compilers left the underscore out in template arguments.
+    // Some compilers omit the underscore in template arguments.
     if (!this.#accept("_") && top) throw FAIL;
     this.#expect("Z");
     return this.#encoding(top);
@@ -117,7 +118,7 @@ export class ItaniumParser {
     if (peek === "G" || peek === "T") return this.#leave(this.#specialName());
     let name = this.#name();
     if (top && !this.#options.params) {
-      // Without its parameters, the qualifiers of the function (of `this`) go as well.
+      // Without parameters, the qualifiers of `this` are dropped too.
       while (isFunctionQualifier(name.kind)) name = name.left ?? fail();
       if (name.kind === Kind.Local) {
         while (name.right !== undefined && isFunctionQualifier(name.right.kind)) {
@@ -244,7 +245,7 @@ export class ItaniumParser {
     return result;
   }
 
-  /** `O` or `R` after the parameters or before a nested name: the function is `&&` or `&`. */
+  /** Parses a ref-qualifier: `R` for `&`, `O` for `&&`. */
   #referenceQualifier(): Kind | undefined {
     if (this.#accept("R")) return Kind.ReferenceThis;
     if (this.#accept("O")) return Kind.RvalueReferenceThis;
@@ -258,7 +259,7 @@ export class ItaniumParser {
       if (peek === "E") return result ?? fail();
       let remember = true;
       if (peek === "M" && result !== undefined) {
-        // The closure that follows belongs to the initializer of this data member.
+        // `M`: the next closure belongs to this data member's initializer.
         this.#at++;
         continue;
       } else if (peek === "I" && result !== undefined) {
@@ -327,7 +328,7 @@ export class ItaniumParser {
     return this.#lastName = text(anonymous ? "(anonymous namespace)" : identifier);
   }
 
-  /** `[n] <digits>`; none count as 0. */
+  /** `[n] <digits>`; no digits mean 0. */
   #number(): number {
     const negative = this.#accept("n");
     let value = 0;
@@ -409,14 +410,14 @@ export class ItaniumParser {
       if (name.kind !== Kind.Lambda && name.kind !== Kind.UnnamedType) this.#discriminator();
       if (argument >= 0) name = node(Kind.DefaultArg, name, undefined, "", argument);
     }
-    // The return type of the function around would look like that of the name in it.
+    // The outer function's return type would look like that of the inner name.
     if (encoding.kind === Kind.Typed && encoding.right?.kind === Kind.Function) {
       encoding.right.left = undefined;
     }
     return node(Kind.Local, encoding, name);
   }
 
-  /** `<CV-qualifiers>` and what else may qualify a function type, outermost first. */
+  /** `<CV-qualifiers>` and other qualifiers of a function type, outermost first. */
   #qualifiers(ofMember: boolean): Node[] {
     const found: Node[] = [];
     while (true) {
@@ -456,7 +457,7 @@ export class ItaniumParser {
     ) {
       const qualifiers = this.#qualifiers(false);
       const inner = this.#peek() === "F" ? this.#functionType() : this.#type();
-      // `&` and `&&` are printed after the other qualifiers of the function.
+      // `&` and `&&` are printed after the function's other qualifiers.
       if (inner.kind === Kind.ReferenceThis || inner.kind === Kind.RvalueReferenceThis) {
         return this.#remember(node(inner.kind, wrap(qualifiers, inner.left ?? fail())));
       }
@@ -521,15 +522,15 @@ export class ItaniumParser {
       this.#remember(param);
       return node(Kind.Template, param, this.#templateArgs());
     }
-    // In `operator T<int>`, the arguments may be those of T or those of the operator: they belong
-    // to T if others follow.
+    // In `operator T<int>`, the arguments may belong to T or to the operator. They belong to T if
+    // more arguments follow.
     if (++this.#backtracks > MAX_BACKTRACKS) throw FAIL;
     const at = this.#at;
     const known = this.#substitutions.length;
     const lastName = this.#lastName;
     const args = this.#templateArgs();
     if (this.#peek() === "I") {
-      // As in the other order: T comes before what its arguments contain.
+      // T is a substitution before those of its arguments.
       this.#substitutions.splice(known, 0, param);
       return node(Kind.Template, param, args);
     }
@@ -588,7 +589,7 @@ export class ItaniumParser {
 
   #functionType(): Node {
     this.#expect("F");
-    this.#accept("Y"); // extern "C", which is not shown
+    this.#accept("Y"); // extern "C", not printed
     const type = this.#bareFunctionType(true);
     const reference = this.#referenceQualifier();
     this.#expect("E");
@@ -773,7 +774,7 @@ export class ItaniumParser {
     return listNode(Kind.Ternary, items, operator);
   }
 
-  /** After `sr`: a type, or a chain of names, and the name in it. */
+  /** After `sr`: a type or a chain of names, then the name. */
   #unresolvedName(): Node {
     let scope: Node | undefined;
     if (this.#accept("N")) {
@@ -786,8 +787,8 @@ export class ItaniumParser {
   }
 
   /**
-   * `<unresolved-qualifier-level>+ E`, with a name after it; without the `E` (as older compilers
-   * wrote it) what follows is a type.
+   * `<unresolved-qualifier-level>+ E` with a name after it. Older compilers omit the `E`; then a
+   * type follows.
    */
   #unresolvedQualifier(): Node | undefined {
     const at = this.#at;
@@ -898,17 +899,20 @@ function operatorOf(code: string): Node {
   return operatorNode(code, text, operands);
 }
 
-/** Puts `inner` into the qualifiers, the first of which is the outermost. */
+/** Wraps `inner` into the qualifiers, the first one outermost. */
 function wrap(qualifiers: readonly Node[], inner: Node): Node {
   return qualifiers.reduceRight((result, q) => node(q.kind, result, q.right), inner);
 }
 
-/** `static_cast` and its kin, whose first operand is a type. */
+/** Whether an operator is `static_cast` or another named cast, whose first operand is a type. */
 export function isNewStyleCast(code: string): boolean {
   return code === "sc" || code === "dc" || code === "cc" || code === "rc";
 }
 
-/** Functions that are templates have their return type mangled, unless they can have none. */
+/**
+ * Whether a function's return type is mangled: only if it is a template, and not a constructor,
+ * destructor or conversion.
+ */
 function hasReturnType(name: Node): boolean {
   if (isFunctionQualifier(name.kind) || name.kind === Kind.DefaultArg) {
     return name.left !== undefined && hasReturnType(name.left);

@@ -1,25 +1,27 @@
-// One module, since a declarator is printed inside its type (`int (*)(char)`): each kind of node needs
-// the state of the nodes around it.
+// One module, since a declarator is printed inside its type (`int (*)(char)`): each kind of node
+// needs the state of its surrounding nodes.
 import { isFunctionQualifier, Kind, LiteralStyle, type Node } from "./itanium_node.ts";
 import { isNewStyleCast, NotMangled } from "./itanium_parser.ts";
 
 const FAIL = new NotMangled("cannot be printed");
 
-/** Longer names than this are not worth reading; substitutions make them grow exponentially. */
+/** Limit of the text's length. Substitutions can grow it exponentially. */
 const MAX_LENGTH = 1 << 16;
 const MAX_DEPTH = 1000;
-/** Nodes visited: bounds the time of names whose text stays short, such as nested empty packs. */
+/**
+ * Limit of visited nodes. It bounds the time of names with short text, such as nested empty packs.
+ */
 const MAX_STEPS = 1 << 18;
 
-/** The templates around what is being printed, innermost first: where parameters are looked up. */
+/** The enclosing templates, innermost first, for looking up parameters. */
 interface Scope {
   readonly next: Scope | undefined;
   readonly template: Node;
 }
 
 /**
- * A declarator around the type that is being printed: C++ writes `*` in `int (*)(char)` inside the
- * text of the function type, so it is handed down until something prints it.
+ * A declarator around the type that is printed. C++ writes the `*` of `int (*)(char)` inside the
+ * function type, so it is passed down until a node prints it.
  */
 interface Modifier {
   readonly next: Modifier | undefined;
@@ -44,8 +46,8 @@ const LITERAL_SUFFIX: Partial<Record<LiteralStyle, string>> = {
 };
 
 /**
- * Prints a parsed name with the spacing and the abbreviations of GNU `c++filt`. One class: a node of
- * every kind may be inside one of every other.
+ * Prints a parsed name with the spacing and abbreviations of GNU `c++filt`. One class, since nodes
+ * of all kinds can be nested.
  */
 export class ItaniumPrinter {
   #text = "";
@@ -58,13 +60,13 @@ export class ItaniumPrinter {
   #frame: Frame | undefined;
   #depth = 0;
   #steps = 0;
-  /** The scopes in which the referents of references were first met; see #collapsed. */
+  /** The scope in which each referent was first printed; see #restoreScope. */
   readonly #savedScopes = new Map<Node, Scope | undefined>();
 
   /**
-   * The text of a name.
+   * Returns the text of a name.
    *
-   * @throws {NotMangled} if a template parameter has no argument, or the text grows too long
+   * @throws {NotMangled} If a template parameter has no argument, or the text is too long.
    */
   static print(name: Node): string {
     const printer = new ItaniumPrinter();
@@ -88,8 +90,8 @@ export class ItaniumPrinter {
     this.#depth--;
   }
 
-  /** Prints a node without what is counted of it. */
-  // One function, since it is a table: a case for each kind of node, each of a few lines that share nothing.
+  /** Prints a node without counting steps and depth. */
+  // One function, since it is a table: a short, independent case for each kind of node.
   #printInside(node: Node): void {
     switch (node.kind) {
       case Kind.Name:
@@ -240,7 +242,9 @@ export class ItaniumPrinter {
     };
   }
 
-  /** An entity with its function type: the name is handed down as the innermost declarator. */
+  /**
+   * Prints an entity with its function type. The name is passed down as the innermost declarator.
+   */
   #typed(node: Node): void {
     const held = this.#modifiers;
     this.#modifiers = undefined;
@@ -253,8 +257,7 @@ export class ItaniumPrinter {
     }
     if (name === undefined) throw FAIL;
     if (name.kind === Kind.Local) {
-      // Of a member of a local class, the qualifiers stand in the local part: they go around the
-      // name, which stays innermost.
+      // The qualifiers of a local class's member are in the local part. Move them around the name.
       const innermost = pushed.pop();
       if (innermost === undefined) throw FAIL;
       this.#modifiers = innermost.next;
@@ -305,13 +308,13 @@ export class ItaniumPrinter {
     const scope = this.#scope;
     const argument = this.#argument(node);
     if (scope === undefined || argument === undefined) throw FAIL;
-    // The argument may name parameters of the templates further out.
+    // The argument may refer to parameters of outer templates.
     this.#scope = scope.next;
     this.#print(argument);
     this.#scope = scope;
   }
 
-  /** What a template parameter stands for; of a pack, the element that is being expanded. */
+  /** The argument for a template parameter. For a pack: its element that is being expanded. */
   #argument(param: Node): Node | undefined {
     const argument = this.#scope?.template.right?.items[param.num];
     if (argument?.kind !== Kind.Pack || this.#packIndex < 0) return argument;
@@ -323,7 +326,7 @@ export class ItaniumPrinter {
       const modifier = this.#push(node);
       this.#print(node.left);
       this.#modifiers = modifier.next;
-      // A type that is declared around the function, as in `int (*f(char))[3]`.
+      // A declarator around the function, as in `int (*f(char))[3]`.
       if (modifier.printed) return;
       this.#append(" ");
     }
@@ -368,7 +371,7 @@ export class ItaniumPrinter {
   }
 
   #arrayType(node: Node): void {
-    // Qualifiers of the array are those of its elements: they are handed down once more.
+    // An array's qualifiers apply to its elements, so they are passed down again.
     const held = this.#modifiers;
     const array = this.#push(node);
     const qualifiers: Modifier[] = [];
@@ -405,7 +408,7 @@ export class ItaniumPrinter {
   }
 
   #qualified(node: Node): void {
-    // The elements of arrays get the qualifiers of the array, which may be there already.
+    // The element may already have the array's qualifiers.
     for (let m = this.#modifiers; m !== undefined; m = m.next) {
       if (m.printed) continue;
       if (!isQualifier(m.node.kind)) break;
@@ -423,7 +426,7 @@ export class ItaniumPrinter {
       if (argument === undefined) throw FAIL;
       referent = argument;
     }
-    // `& &&` is `&`, and so on.
+    // Reference collapsing: `& &&` is `&`.
     if (referent?.kind === Kind.Reference || referent?.kind === node.kind) {
       this.#modified(referent, referent.left);
     } else if (referent?.kind === Kind.RvalueReference) {
@@ -435,8 +438,8 @@ export class ItaniumPrinter {
   }
 
   /**
-   * A parameter reached again through a substitution means what it meant where it was first
-   * written, which may be in another template.
+   * A parameter reached through a substitution has the meaning of its first occurrence, which may
+   * be in another template.
    */
   #restoreScope(reference: Node, param: Node): void {
     if (!this.#savedScopes.has(param)) {
@@ -456,7 +459,9 @@ export class ItaniumPrinter {
     this.#modifiers = modifier.next;
   }
 
-  /** Prints the pending declarators; the qualifiers of member functions only if `suffix`. */
+  /**
+   * Prints the pending declarators. Qualifiers of member functions are printed only if `suffix`.
+   */
   #modifierList(modifiers: Modifier | undefined, suffix: boolean): void {
     for (let m = modifiers; m !== undefined; m = m.next) {
       if (m.printed || (!suffix && isFunctionQualifier(m.node.kind))) continue;
@@ -555,8 +560,7 @@ export class ItaniumPrinter {
       if (this.#text.length > before) {
         printed = true;
       } else {
-        // An empty pack: no comma either. c++filt then forgets that the text ends in `>`, and
-        // writes `>>` where it otherwise writes `> >`.
+        // Remove the comma of an empty pack. Afterwards c++filt writes `>>` instead of `> >`.
         this.#text = start;
         if (printed) this.#last = " ";
       }
@@ -566,7 +570,7 @@ export class ItaniumPrinter {
   #packExpansion(node: Node): void {
     const pack = this.#lambdaDepth > 0 ? undefined : this.#findPack(node.left);
     if (pack === undefined) {
-      // Only packs of function parameters: how many elements they have is not known.
+      // Without template packs, only function parameters are left, whose number is unknown.
       this.#operand(node.left);
       return this.#append("...");
     }
@@ -598,7 +602,7 @@ export class ItaniumPrinter {
   #conversion(node: Node): void {
     const type = node.left;
     const scope = this.#scope;
-    // The type may name parameters of the template that the operator is.
+    // The type may refer to parameters of the operator template itself.
     if (this.#template !== undefined) this.#scope = { next: scope, template: this.#template };
     if (type?.kind !== Kind.Template) {
       this.#print(type);
@@ -610,13 +614,13 @@ export class ItaniumPrinter {
     this.#templateArgs(type.right);
   }
 
-  /** The operator of an expression, without the word `operator`. */
+  /** Prints an expression's operator, without the word `operator`. */
   #operator(node: Node | undefined): void {
     if (node?.kind === Kind.Operator) this.#append(node.text);
     else this.#print(node);
   }
 
-  /** A part of an expression, in parentheses unless it is a plain name. */
+  /** Prints an operand, in parentheses unless it is a plain name. */
   #operand(node: Node | undefined): void {
     const plain = node?.kind === Kind.Name || node?.kind === Kind.Qualified ||
       node?.kind === Kind.InitializerList || node?.kind === Kind.FunctionParam;
@@ -633,7 +637,7 @@ export class ItaniumPrinter {
       code === "ad" && operand?.kind === Kind.Typed && operand.left?.kind === Kind.Qualified &&
       operand.right?.kind === Kind.Function
     ) {
-      // The address of a function: without the parameters.
+      // A function's address is printed without its parameters.
       operand = operand.left;
     }
     if (code === "sZ") {
@@ -684,7 +688,7 @@ export class ItaniumPrinter {
       if (code === "dx") this.#append("]");
       return this.#designated(right);
     }
-    // A `>` inside template arguments would end them.
+    // Parentheses, since `>` would end the template arguments.
     if (code === "gt") this.#append("(");
     if (code === "cl" && left?.kind === Kind.Typed) this.#operand(left.left);
     else this.#operand(left);

@@ -1,6 +1,6 @@
 import { LiteralStyle } from "./itanium_node.ts";
 
-/** `<builtin-type>`: single letters. */
+/** `<builtin-type>`: one letter. */
 export const BUILTIN_TYPES: Readonly<Record<string, readonly [string, LiteralStyle]>> = {
   a: ["signed char", LiteralStyle.Cast],
   b: ["bool", LiteralStyle.Bool],
@@ -25,7 +25,7 @@ export const BUILTIN_TYPES: Readonly<Record<string, readonly [string, LiteralSty
   z: ["...", LiteralStyle.Cast],
 };
 
-/** `<builtin-type>`: those that begin with `D`. */
+/** `<builtin-type>`: `D` and a letter. */
 export const BUILTIN_TYPES_D: Readonly<Record<string, readonly [string, LiteralStyle]>> = {
   a: ["auto", LiteralStyle.Cast],
   c: ["decltype(auto)", LiteralStyle.Cast],
@@ -39,7 +39,7 @@ export const BUILTIN_TYPES_D: Readonly<Record<string, readonly [string, LiteralS
   u: ["char8_t", LiteralStyle.Cast],
 };
 
-/** `<operator-name>`: the text and the number of operands. */
+/** `<operator-name>`: text and number of operands. */
 export const OPERATORS: Readonly<Record<string, readonly [string, number]>> = {
   aN: ["&=", 2],
   aS: ["=", 2],
@@ -118,7 +118,7 @@ export const OPERATORS: Readonly<Record<string, readonly [string, number]>> = {
   tw: ["throw ", 1],
 };
 
-/** `<substitution>`: the abbreviation, what it stands for in full, and the name of the class. */
+/** `<substitution>`: abbreviation, full text, and name of the class. */
 export const STANDARD_NAMES: Readonly<Record<string, readonly [string, string, string]>> = {
   t: ["std", "std", ""],
   a: ["std::allocator", "std::allocator", "allocator"],

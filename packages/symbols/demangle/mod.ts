@@ -1,5 +1,5 @@
 /**
- * The single demanglers: Itanium C++ ABI, Rust legacy and Rust v0.
+ * The demanglers of each scheme: Itanium C++ ABI, Rust legacy and Rust v0.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Escapes in a path segment: `$LT$` and so on (rustc's `legacy` symbol mangling). */
+/** Escapes in a path segment, such as `$LT$` (rustc's `legacy` symbol mangling). */
 const ESCAPES: Readonly<Record<string, string>> = {
   SP: "@",
   BP: "*",
@@ -12,15 +12,17 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** Options of the Rust demanglers. */
 export interface RustOptions {
-  /** Show hashes, crate disambiguators and types of constants, as `c++filt` does; default no. */
+  /**
+   * Show hashes, crate disambiguators and types of constants, as `c++filt` does; default `false`.
+   */
   verbose?: boolean;
 }
 
 /**
- * Demangles a name of Rust's older scheme: `_ZN`, path segments with their lengths, the last of
- * which is `17h` and a hash of 16 hex digits, `E`.
+ * Demangles a name of Rust's legacy scheme: `_ZN`, path segments with their lengths, `E`. The last
+ * segment is `17h` and a hash of 16 hex digits.
  *
- * @returns the readable path, or `undefined` if `name` is not of that form
+ * @returns the readable path, or `undefined` if `name` does not have that form
  *
  * @example
  * ```ts
@@ -37,7 +39,7 @@ export function demangleRustLegacy(name: string, options: RustOptions = {}): str
   const match = /^_?_ZN([\w.:$@]*17h[0-9a-f]{16})E(?:\..*)?$/s.exec(name);
   const body = match?.[1];
   if (body === undefined) return undefined;
-  // A hash has many different digits; a name of C++ that happens to end so does not.
+  // Real hashes have many different digits. A C++ name may end in something that looks similar.
   if (new Set(body.slice(-16)).size < 5) return undefined;
   const segments: string[] = [];
   let at = 0;
@@ -85,7 +87,7 @@ function escaped(code: string): string | undefined {
   if (Object.hasOwn(ESCAPES, code)) return ESCAPES[code];
   if (!/^u[0-9a-f]{1,6}$/.test(code)) return undefined;
   const point = parseInt(code.slice(1), 16);
-  // Control characters and what is no character stay escaped.
+  // Control characters and invalid code points stay escaped.
   if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point > 0x10ffff) return undefined;
   if (point >= 0xd800 && point <= 0xdfff) return undefined;
   return String.fromCodePoint(point);

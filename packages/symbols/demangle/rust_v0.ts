@@ -6,7 +6,7 @@ class NotMangled extends Error {}
 const FAIL = new NotMangled("not a mangled name");
 
 const MAX_DEPTH = 300;
-/** Back-references make names grow exponentially. */
+/** Limits against names that back references make grow exponentially. */
 const MAX_LENGTH = 1 << 16;
 const MAX_STEPS = 1 << 17;
 const MAX_MANGLED = 1 << 16;
@@ -39,9 +39,9 @@ const BASIC_TYPES: Readonly<Record<string, string>> = {
 /**
  * Demangles a name of Rust's `v0` scheme (RFC 2603): `_R…`.
  *
- * Bounded in time and memory for any input.
+ * Time and memory are bounded for any input.
  *
- * @returns the readable path, or `undefined` if `name` is not of that form
+ * @returns the readable path, or `undefined` if `name` does not have that form
  *
  * @example
  * ```ts
@@ -65,8 +65,8 @@ export function demangleRustV0(name: string, options: RustOptions = {}): string 
 }
 
 /**
- * Reads and prints at once; a method is named after the production of RFC 2603 that it reads. They are
- * one class since back references make each of them start again anywhere in the name.
+ * Parses and prints in one pass. Each method has the name of its production in RFC 2603. They are
+ * one class because back references restart any of them elsewhere in the name.
  */
 class Demangler {
   readonly #text: string;
@@ -85,7 +85,7 @@ class Demangler {
 
   demangle(): string {
     this.#path(true);
-    // The crate that a generic function was instantiated in is not shown.
+    // The instantiating crate is not printed.
     if (this.#at < this.#text.length) this.#silently(() => this.#path(false));
     if (this.#at < this.#text.length) throw FAIL;
     return this.#out;
@@ -150,10 +150,10 @@ class Demangler {
     return punycode ? decodePunycode(text) : text;
   }
 
-  /** Reads again from an earlier place. */
+  /** Parses again at an earlier position. */
   #backReference(parse: () => void): void {
     const target = Number(this.#base62());
-    // The place is counted from after `_R`, and lies before this reference.
+    // Positions count from after `_R`, and must precede this reference.
     const resume = this.#at;
     if (target >= resume - 1) throw FAIL;
     if (this.#silent === 0) {
@@ -187,7 +187,7 @@ class Demangler {
       }
       case "M":
       case "X":
-        // Where the impl block stands is not shown.
+        // The path of the impl block is not printed.
         this.#optionalBase62("s");
         this.#silently(() => this.#path(inValue));
         this.#qualifiedSelf(tag === "X");
@@ -220,7 +220,7 @@ class Demangler {
     this.#print(">");
   }
 
-  /** Items up to `E`, with commas; returns how many. */
+  /** Prints comma-separated items up to `E`. Returns their number. */
   #list(item: () => void): number {
     let count = 0;
     while (!this.#accept("E")) {
@@ -245,7 +245,7 @@ class Demangler {
     this.#print(depth < 26 ? String.fromCharCode(97 + depth) : `_${depth}`);
   }
 
-  /** `<binder>` and what it binds lifetimes in. */
+  /** `<binder>` and the type that uses its lifetimes. */
   #binder(parse: () => void): void {
     const outer = this.#boundLifetimes;
     const bound = Number(this.#optionalBase62("G"));
@@ -343,7 +343,7 @@ class Demangler {
     this.#print("fn(");
     this.#list(() => this.#type());
     this.#print(")");
-    if (this.#accept("u")) return; // returns ()
+    if (this.#accept("u")) return; // The return type () is not printed.
     this.#print(" -> ");
     this.#type();
   }
@@ -359,7 +359,10 @@ class Demangler {
     if (open) this.#print(">");
   }
 
-  /** A path whose generic arguments are not closed, so that associated types can follow. */
+  /**
+   * A path whose list of generic arguments stays open, for associated types. Returns whether it is
+   * open.
+   */
   #pathWithOpenGenerics(): boolean {
     this.#enter();
     let open = false;

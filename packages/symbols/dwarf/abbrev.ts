@@ -3,19 +3,19 @@ import { DW_AT, DW_FORM, DW_TAG } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, READ, readOf, type UnitFormat } from "./forms.ts";
 
-/** Action of the walk over a unit for entries with an abbreviation. */
+/** Kinds of entries by abbreviation, which determine what the walk over a unit does. */
 export const KIND = {
   OTHER: 0,
   /** A subprogram with code addresses. */
   FUNCTION: 1,
-  /** A subprogram without: a declaration or an abstract instance. */
+  /** A subprogram without code: a declaration or an abstract instance. */
   SUBPROGRAM: 2,
   INLINED: 3,
-  /** Its children cannot hold code, and `DW_AT_sibling` says where they end. */
+  /** An entry whose children cannot hold code, with `DW_AT_sibling` to skip them. */
   SKIPPED: 4,
 } as const;
 
-/** Index of the attributes that are looked at in `Die.form` and `Die.value`. */
+/** Indices of the needed attributes in `Die.form` and `Die.value`. */
 export const SLOT = {
   NAME: 0,
   LINKAGE_NAME: 1,
@@ -54,7 +54,7 @@ const SLOT_OF = new Map<number, number>([
   [DW_AT.ranges, SLOT.RANGES],
   [DW_AT.abstract_origin, SLOT.ABSTRACT_ORIGIN],
   [DW_AT.specification, SLOT.SPECIFICATION],
-  // Of a namespace that is continued, which has no specification: where it began.
+  // A continued namespace has no specification; its extension is the first part.
   [DW_AT.extension, SLOT.SPECIFICATION],
   [DW_AT.call_file, SLOT.CALL_FILE],
   [DW_AT.call_line, SLOT.CALL_LINE],
@@ -78,7 +78,7 @@ const SLOT_OF = new Map<number, number>([
   [DW_AT.decl_column, SLOT.DECL_COLUMN],
 ]);
 
-/** Tags whose attributes are read; of all others only the size matters. */
+/** Tags whose attributes are read. Entries with other tags are only skipped. */
 const READ_TAGS = new Set<number>([
   DW_TAG.compile_unit,
   DW_TAG.partial_unit,
@@ -90,7 +90,7 @@ const READ_TAGS = new Set<number>([
   DW_TAG.namespace,
 ]);
 
-/** Types that functions can be in: what they are called, or where they are declared, is read as well. */
+/** Types that can contain functions. Their name and declaration are read too. */
 const SCOPE_TYPE_TAGS = new Set<number>([
   DW_TAG.class_type,
   DW_TAG.structure_type,
@@ -99,12 +99,12 @@ const SCOPE_TYPE_TAGS = new Set<number>([
   DW_TAG.enumeration_type,
 ]);
 
-/** Attributes that are read of types alone. */
+/** Attributes that are read only for types. */
 const OF_TYPES = new Set<number>([DW_AT.decl_column]);
 
 /**
- * Tags whose children hold no function with code. Classes are not among them: GCC puts the function
- * of a lambda into its closure type.
+ * Tags whose children hold no function with code. Classes are not among them: GCC puts a lambda's
+ * function into its closure type.
  */
 const CODELESS_TAGS = new Set<number>([
   DW_TAG.array_type,
@@ -115,40 +115,48 @@ const CODELESS_TAGS = new Set<number>([
 ]);
 
 /**
- * An abbreviation table (DWARF 5, 7.5.3) in typed arrays, prepared for two things: to step over
- * entries fast, and to read the few attributes that matter of the few tags that matter.
+ * An abbreviation table (DWARF 5, 7.5.3) in typed arrays, prepared for skipping entries fast and
+ * for reading the few needed attributes of the few needed tags.
  *
- * Abbreviation `a` is an index; `index(code)` finds it.
+ * Columns are indexed by `a = index(code)`.
  */
 export class AbbrevTable {
   readonly tag: number[] = [];
   readonly kind: number[] = [];
   readonly hasChildren: boolean[] = [];
-  /** Bytes of all attributes, or -1 if that varies. */
+  /** Size of all attributes in bytes, or -1 if it varies. */
   readonly size: number[] = [];
-  /** `skip[skipStart[a] .. skipStart[a + 1]]`: bytes to step over, or `~READ` of a variable value. */
+  /**
+   * `skip[skipStart[a] .. skipStart[a + 1]]`: numbers of bytes to skip, or `~READ` for a value of
+   * variable size.
+   */
   readonly skip: number[] = [];
   readonly skipStart: number[] = [0];
-  /** `READ` of `DW_AT_sibling`, which stands after what `skip` covers, for `KIND.SKIPPED`. */
+  /**
+   * For `KIND.SKIPPED`: the `READ` of `DW_AT_sibling`, which follows the bytes that `skip` covers.
+   */
   readonly sibling: number[] = [];
   /**
-   * Bytes from the first attribute to a `DW_AT_sibling` of four bytes, for inlined calls and for
-   * entries whose children cannot hold code; -1 if that varies and for all others.
+   * Offset of a four-byte `DW_AT_sibling` from the first attribute, for inlined calls and for
+   * entries whose children cannot hold code; -1 if it varies, and for other entries.
    */
   readonly jump: number[] = [];
   /**
-   * `plan[planStart[a] .. planStart[a + 1]]`: slot, form, read, constant. Slot -1 is stepped over,
-   * and where its read is also -1, the constant is a number of bytes.
+   * `plan[planStart[a] .. planStart[a + 1]]`: slot, form, read, constant. Slot -1 means skip; if
+   * its read is -1 too, the constant is the number of bytes.
    */
   readonly plan: number[] = [];
   readonly planStart: number[] = [0];
-  /** Largest code, where the codes are 1, 2, 3, … in this order, which makes the index `code - 1`. */
+  /**
+   * Largest code if codes are 1, 2, 3, … in this order, so that the index is `code - 1`. Otherwise
+   * -1.
+   */
   readonly dense: number;
   readonly #byCode: Map<number, number> | undefined;
 
   /**
-   * Parses the table at `offset`, for units of `format`; only up to and with `only` if that is
-   * given, since the entry of a unit itself comes first in nearly every table.
+   * Parses the table at `offset`, for units of `format`. With `only`, parsing ends after that code,
+   * since a unit's root entry comes first in nearly every table.
    */
   constructor(
     bytes: Uint8Array,
@@ -179,7 +187,7 @@ export class AbbrevTable {
     this.dense = dense ? codes.length : -1;
     if (!dense) {
       this.#byCode = new Map();
-      // The first of two with one code counts, as in other readers.
+      // The first of two abbreviations with one code counts, as in other readers.
       for (let i = codes.length - 1; i >= 0; i--) this.#byCode.set(codes[i] as number, i);
     }
   }
@@ -217,7 +225,7 @@ export class AbbrevTable {
       if (attribute === DW_AT.sibling && sibling < 0 && siblingForm(read)) {
         sibling = read;
         if (hasChildren && read === READ.U32) siblingFrom = size;
-        // A reader that jumps to the sibling does not step over what follows it.
+        // The attributes after the sibling are not needed, since the reader jumps to the sibling.
         if (hasChildren && CODELESS_TAGS.has(tag)) {
           this.#finish(tag, KIND.SKIPPED, hasChildren, -1, sibling, siblingFrom);
           skipRest(c);
@@ -228,7 +236,7 @@ export class AbbrevTable {
       if (bytes < 0) size = -1;
       else if (size >= 0) size += bytes;
       pushSkip(skip, skipFrom, bytes, read);
-      // The second of two equal attributes is stepped over: this keeps plans short whatever comes.
+      // Skip a repeated attribute, which bounds the length of plans.
       const slot = isType || (readTag && !OF_TYPES.has(attribute))
         ? SLOT_OF.get(attribute) ?? -1
         : -1;
@@ -249,7 +257,7 @@ export class AbbrevTable {
       : hasCode && !isDeclaration
       ? KIND.FUNCTION
       : KIND.SUBPROGRAM;
-    // What a declaration holds are its parameters.
+    // The children of a declaration are its parameters.
     const jumps = kind === KIND.INLINED || (kind === KIND.SUBPROGRAM && isDeclaration);
     this.#finish(tag, kind, hasChildren, size, sibling, jumps ? siblingFrom : -1);
   }

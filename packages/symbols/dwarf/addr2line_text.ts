@@ -6,28 +6,28 @@ import type { DwarfContext } from "./dwarf_context.ts";
 
 /** Options of {@linkcode Addr2LineText}: the flags of binutils' `addr2line`. */
 export interface Addr2LineOptions {
-  /** `-f`: the function, on a line of its own. */
+  /** `-f`: print the function on its own line. */
   readonly functions?: boolean;
-  /** `-i`: also the functions that the code was inlined into. */
+  /** `-i`: print the functions that the code was inlined into, too. */
   readonly inlines?: boolean;
-  /** `-a`: the address, on a line of its own. */
+  /** `-a`: print the address on its own line. */
   readonly addresses?: boolean;
-  /** `-p`: all of a frame on one line. */
+  /** `-p`: print a frame on one line. */
   readonly pretty?: boolean;
-  /** `-s`: file names without directories. */
+  /** `-s`: print file names without directories. */
   readonly basenames?: boolean;
-  /** `-C`: how a mangled name is shown; as it is by default. */
+  /** `-C`: demangles a name. By default, names stay mangled. */
   readonly demangle?: (name: string) => string;
   /** Digits of an address: 16, or 8 for 32-bit files. */
   readonly addressDigits?: 8 | 16;
 }
 
-/** Finds frames for {@linkcode Addr2LineText}: a `DwarfContext`, or `BundleFrames`. */
+/** The frame look-ups of {@linkcode Addr2LineText}: a `DwarfContext` or `BundleFrames`. */
 export type FrameFinder =
   & Pick<DwarfContext, "findAll" | "functions" | "files">
   & Partial<Pick<DwarfContext, "functionName" | "linkageNameBytes">>;
 
-/** Names addresses that have no frames: a `SymbolTable`, or `BundleFrames`. */
+/** The symbol look-ups for addresses without frames: a `SymbolTable` or `BundleFrames`. */
 export type SymbolFinder = Pick<SymbolTable, "lookup" | "name">;
 
 const encoder = new TextEncoder();
@@ -40,11 +40,11 @@ const COLON = 0x3a, NEWLINE = 0x0a, SPACE = 0x20, QUESTION = 0x3f, CLOSE = 0x29;
 const FULL = 1 << 19;
 
 /**
- * The text of binutils' `addr2line` for addresses.
+ * Prints addresses in the format of binutils' `addr2line`.
  *
- * It differs in what it says where binutils cannot read the debug information or mixes up the
- * symbol table with it: the ELF symbol names only the outermost function, and only where DWARF has
- * no linkage name and the symbol is a mangled one.
+ * The text differs where binutils cannot read the debug information, or mixes it with the symbol
+ * table: here, the ELF symbol names only the outermost function, and only if DWARF has no linkage
+ * name and the symbol is mangled.
  *
  * @example
  * ```ts
@@ -67,16 +67,16 @@ export class Addr2LineText {
   readonly #options: Addr2LineOptions;
   #functionBytes: (Uint8Array | undefined)[] = [];
   readonly #symbolBytes = new Map<number, Uint8Array>();
-  /** Of each symbol that was asked, whether its name is a mangled one. */
+  /** Whether a symbol's name is mangled, by symbol number. */
   readonly #mangled = new Map<number, boolean>();
   readonly #fileBytes: Uint8Array[] = [];
   #out = new Uint8Array(FULL + (1 << 17));
   #at = 0;
 
   /**
-   * Makes the text of what `dwarf` finds.
+   * Creates the printer.
    *
-   * @param symbols Reads the file's symbols; called when DWARF does not name something.
+   * @param symbols Reads the file's symbols; called at the first function that DWARF does not name.
    */
   constructor(
     dwarf: FrameFinder,
@@ -97,10 +97,10 @@ export class Addr2LineText {
   }
 
   /**
-   * Writes the text for `addresses`, in their order, in pieces of about 512 KiB. A piece is only
-   * valid until `write` returns.
+   * Prints `addresses` in their order, in chunks of about 512 KiB. A chunk is only valid until
+   * `write` returns.
    *
-   * `shown` are the addresses to print, where they differ from those that are looked up.
+   * `shown` are the addresses to print, if they differ from those to look up.
    *
    * @throws {DwarfError} as {@linkcode DwarfContext.findAll}
    */
@@ -130,7 +130,7 @@ export class Addr2LineText {
         this.#withoutDwarf(address);
         continue;
       }
-      // As binutils does, all frames show the discriminator of the innermost.
+      // All frames show the innermost frame's discriminator, as in binutils.
       const discriminator = intAt(batch.discriminator, first) >>> 0;
       const frames = inlines ? count : 1;
       for (let k = first; k < first + frames; k++) {
@@ -152,7 +152,7 @@ export class Addr2LineText {
     if (this.#at > 0) flush();
   }
 
-  /** Makes room for the names at once: an array that gets them here and there becomes a slow one. */
+  /** Grows the cache once. Setting scattered elements would make the array slow. */
   #reserveFunctions(ids: Int32Array): void {
     let most = -1;
     for (let i = 0; i < ids.length; i++) {
@@ -191,13 +191,13 @@ export class Addr2LineText {
       ? dwarf.functions[id]?.linkageName !== undefined
       : written !== undefined;
     const symbol = outermost && !linked ? this.#symbols?.lookup(address) ?? -1 : -1;
-    // Asked first: of most functions without a linkage name, the other one is then never read.
+    // Try the symbol first: most functions without a linkage name then need no DWARF name.
     if (symbol >= 0 && this.#isMangled(symbol)) return this.#symbolName(symbol);
     const name = dwarf.functionName === undefined ? dwarf.functions[id] : dwarf.functionName(id);
     if (symbol >= 0 && name?.function === undefined) return this.#symbolName(symbol);
     if (name === undefined) return UNKNOWN;
     const bytes = this.#encoded(name.linkageName ?? name.function ?? "??");
-    // What the symbol table may have a name for is asked each time.
+    // Do not cache a name that depends on the symbol table.
     if (name.linkageName !== undefined) this.#functionBytes[id] = bytes;
     return bytes;
   }
@@ -256,7 +256,7 @@ export class Addr2LineText {
     this.#room(bytes.length);
     const out = this.#out;
     let at = this.#at;
-    // `set` has a cost of its own that is more than that of copying a short name.
+    // For short names a loop is faster than `set`.
     if (bytes.length > 48) out.set(bytes, at);
     else for (let i = 0; i < bytes.length; i++) out[at++] = byteAt(bytes, i);
     this.#at += bytes.length;

@@ -1,32 +1,35 @@
 import { DwarfError } from "./dwarf_error.ts";
 
-/** Two bytes at `p`. The caller has checked the bounds. */
+/** Reads two bytes at `p`. The caller has checked the bounds. */
 export function u16(b: Uint8Array, p: number, le: boolean): number {
   const x = b[p] as number, y = b[p + 1] as number;
   return le ? x | (y << 8) : (x << 8) | y;
 }
 
-/** Three bytes at `p`. The caller has checked the bounds. */
+/** Reads three bytes at `p`. The caller has checked the bounds. */
 export function u24(b: Uint8Array, p: number, le: boolean): number {
   const x = b[p] as number, y = b[p + 1] as number, z = b[p + 2] as number;
   return le ? x | (y << 8) | (z << 16) : (x << 16) | (y << 8) | z;
 }
 
-/** Four bytes at `p`. The caller has checked the bounds. */
+/** Reads four bytes at `p`. The caller has checked the bounds. */
 export function u32(b: Uint8Array, p: number, le: boolean): number {
   const w = b[p] as number, x = b[p + 1] as number;
   const y = b[p + 2] as number, z = b[p + 3] as number;
   return (le ? w | (x << 8) | (y << 16) | (z << 24) : (w << 24) | (x << 16) | (y << 8) | z) >>> 0;
 }
 
-/** Eight bytes at `p`, unsigned; rounded above 2^53, where no offset or count of a file is. */
+/**
+ * Reads eight bytes at `p` as an unsigned number, rounded above 2^53. Offsets and counts of files
+ * are smaller.
+ */
 export function u64(b: Uint8Array, p: number, le: boolean): number {
   return le
     ? u32(b, p + 4, le) * 4294967296 + u32(b, p, le)
     : u32(b, p, le) * 4294967296 + u32(b, p + 4, le);
 }
 
-/** Eight bytes at `p` as a signed number, the form of an address. */
+/** Reads eight bytes at `p` as a signed number, the form of an address. */
 export function i64(b: Uint8Array, p: number, le: boolean): number {
   return le
     ? (u32(b, p + 4, le) | 0) * 4294967296 + u32(b, p, le)
@@ -35,7 +38,9 @@ export function i64(b: Uint8Array, p: number, le: boolean): number {
 
 const decoder = new TextDecoder();
 
-/** The text of `b[from, to)`; short ASCII, which most names are, without the decoder's start-up. */
+/**
+ * Decodes `b[from, to)`. Short ASCII texts, as most names are, avoid the overhead of TextDecoder.
+ */
 export function text(b: Uint8Array, from: number, to: number): string {
   if (to - from <= 24) {
     let s = "";
@@ -49,14 +54,14 @@ export function text(b: Uint8Array, from: number, to: number): string {
   return decoder.decode(b.subarray(from, to));
 }
 
-/** A bounds-checked reading position in part of a section, for what is not in a hot loop. */
+/** A bounds-checked reader of a part of a section, for code outside of hot loops. */
 export class Cursor {
   readonly bytes: Uint8Array;
   pos: number;
   end: number;
   readonly le: boolean;
   readonly section: string;
-  /** Offset in the section of `bytes[0]`, for messages. */
+  /** Offset of `bytes[0]` in the section, for messages. */
   readonly base: number;
 
   constructor(bytes: Uint8Array, section: string, base: number, le: boolean, pos = 0) {
@@ -68,12 +73,12 @@ export class Cursor {
     this.base = base;
   }
 
-  /** The error to throw for what was found at `pos` (the present position by default). */
+  /** Creates an error at `pos`, by default the current position. */
   error(what: string, pos: number = this.pos): DwarfError {
     return new DwarfError(this.section, this.base + pos, what);
   }
 
-  /** Moves on by `n` bytes and gives the position before. */
+  /** Advances by `n` bytes. Returns the position before. */
   take(n: number): number {
     const p = this.pos;
     if (!(n <= this.end - p)) {
@@ -99,7 +104,7 @@ export class Cursor {
     return u64(this.bytes, this.take(8), this.le);
   }
 
-  /** An unsigned number of 1, 2, 3, 4 or 8 bytes. */
+  /** Reads an unsigned number of 1, 2, 3, 4 or 8 bytes. */
   uint(size: number): number {
     switch (size) {
       case 1:
@@ -116,14 +121,12 @@ export class Cursor {
     throw this.error(`a number of ${size} bytes; 1, 2, 4 or 8 expected`);
   }
 
-  /** An address: signed where it has 8 bytes. */
+  /** Reads an address: signed if it has 8 bytes. */
   address(size: number): number {
     return size === 8 ? i64(this.bytes, this.take(8), this.le) : this.uint(size);
   }
 
-  /**
-   * ULEB128. More than 10 bytes are refused: no 64-bit value needs them. Rounded above 2^53.
-   */
+  /** Reads a ULEB128 of at most 10 bytes, which any 64-bit value fits in. Rounded above 2^53. */
   uleb(): number {
     const b = this.bytes, start = this.pos;
     let p = start, result = 0, scale = 1;
@@ -139,7 +142,7 @@ export class Cursor {
     return result;
   }
 
-  /** SLEB128, with the limits of {@link uleb}. */
+  /** Reads an SLEB128, with the limits of {@link uleb}. */
   sleb(): number {
     const b = this.bytes, start = this.pos;
     let p = start, result = 0, scale = 1, c;
@@ -155,7 +158,7 @@ export class Cursor {
     return c & 0x40 ? result - scale : result;
   }
 
-  /** Position of the first byte of a NUL-terminated string; moves after the NUL. */
+  /** Skips a NUL-terminated string. Returns the position of its first byte. */
   skipString(): number {
     const start = this.pos;
     const nul = this.bytes.indexOf(0, start);
@@ -164,7 +167,7 @@ export class Cursor {
     return start;
   }
 
-  /** A unit length (DWARF 5, 7.4): the length, and 4 or 8 as the size of offsets inside. */
+  /** Reads a unit length (DWARF 5, 7.4). `offsetSize` is 4 or 8. */
   unitLength(): { length: number; offsetSize: 4 | 8 } {
     const at = this.pos;
     const length = this.u32();

@@ -9,7 +9,7 @@ import { DwarfError } from "./dwarf_error.ts";
 import { elfDwarfSections } from "./elf_sections.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
-// The bytes of compilers hold what hand-written ones do not: every form, several units, lists.
+// Compiled code has more than hand-written bytes: every form, several units, lists.
 
 const SOURCE = `
 #include <stdio.h>
@@ -28,7 +28,7 @@ const COMMANDS = [
   ["clang", "-O2", "-gdwarf-4"],
 ] as const;
 
-/** Reads all that is said of variables at an address, and of what is in their types. */
+/** Reads all variables at an address, with the fields of their types. */
 function readData(data: VariableFinder, address: number): number {
   let count = 0;
   const read = (type: DataType | undefined, depth: number): void => {
@@ -86,10 +86,10 @@ for (const [compiler, ...flags] of COMMANDS) {
                 for (const [at, value] of changes) bytes[at % bytes.length] = value;
                 return cut % 4 === 0 ? bytes.subarray(0, cut % bytes.length) : bytes;
               };
-              // With diagnostics nothing throws; without, nothing but DwarfError.
+              // With diagnostics nothing is thrown; without them, only DwarfError.
               const reported: Error[] = [];
               DwarfContext.open({ littleEndian: true, get }, {
-                // A split unit that is elsewhere is worth a word, and no damage.
+                // A missing split unit is reported, but is not damage.
                 diagnostics: (error) => {
                   if (!/was not found$/.test(error.message)) reported.push(error);
                 },

@@ -3,33 +3,35 @@ import { type Cursor, u16, u32 } from "./bytes.ts";
 import { fixedSize, indirect, READ, skipValue, type UnitFormat } from "./forms.ts";
 
 /**
- * The attributes of one entry that matter, as raw numbers; the object is reused.
+ * The needed attributes of one entry, as raw numbers. The object is reused.
  *
- * The meaning of `value[slot]` depends on `form[slot]`: an index, an offset, a constant; for strings
- * and blocks in the entry itself, their position in the unit.
+ * `form[slot]` determines the meaning of `value[slot]`: an index, an offset or a constant; for
+ * strings and blocks within the entry, their position in the unit.
  */
 export class Die {
-  /** Bit `slot` is set where the entry has that attribute. */
+  /** Bit `slot` is set if the entry has the attribute. */
   mask = 0;
   readonly form: Int32Array = new Int32Array(SLOT.COUNT);
   readonly value: Float64Array = new Float64Array(SLOT.COUNT);
 
-  /** True if the entry has the attribute. */
+  /** Whether the entry has the attribute. */
   has(slot: number): boolean {
     return (this.mask & (1 << slot)) !== 0;
   }
 
-  /** Value of a constant attribute, 0 if it is absent. */
+  /** A constant attribute; 0 if it is missing. */
   constant(slot: number): number {
     return this.has(slot) ? this.value[slot] as number : 0;
   }
 
-  /** Reads the entry of abbreviation `a` whose attributes begin at `c.pos`, and moves after it. */
+  /**
+   * Reads the entry with abbreviation `a` whose attributes begin at `c.pos`, and advances after it.
+   */
   read(c: Cursor, table: AbbrevTable, a: number, format: UnitFormat): void {
     const { plan, planStart } = table;
     const { bytes: b, le } = c;
     const { form: forms, value: values } = this;
-    // Bytes after the end read as undefined; what comes of them is thrown away with the error.
+    // Bytes after the end read as undefined. The error below discards such values.
     let p = c.pos;
     let mask = 0;
     for (let i = planStart[a] as number, end = planStart[a + 1] as number; i < end; i += 4) {
@@ -72,14 +74,14 @@ export class Die {
       this.form[slot] = named.form;
       read = named.read;
     }
-    // The id of a split unit has 64 significant bits: its position is kept instead.
+    // A split unit's id has 64 significant bits, so its position is stored instead.
     this.value[slot] = slot === SLOT.DWO_ID && fixedSize(read) === 8
       ? c.take(8)
       : readNumber(c, read, constant, format);
   }
 }
 
-/** Reads a value; of strings and blocks, the position where they begin. */
+/** Reads a value. For strings and blocks, it is the position of the first byte. */
 export function readNumber(c: Cursor, read: number, constant: number, format: UnitFormat): number {
   switch (read) {
     case READ.NOTHING:
@@ -109,8 +111,8 @@ export function readNumber(c: Cursor, read: number, constant: number, format: Un
 }
 
 /**
- * Steps over the attributes of an entry, from `p` in `b` on, and gives the position after them,
- * which can be after the end of a cut unit.
+ * Skips the attributes of an entry from `p` on. Returns the position after them, which is beyond
+ * the end if the unit is truncated.
  *
  * @param a The entry's abbreviation.
  */

@@ -147,7 +147,9 @@ export const DW_LANG_C_PLUS_PLUS: ReadonlySet<number> = new Set([
   0x2b,
 ]);
 
-/** Languages without namespaces and classes: C of all years, assembler, Go, whose names have them. */
+/**
+ * Languages without namespaces and classes: C, assembler, and Go, whose names contain the package.
+ */
 export const DW_LANG_UNSCOPED: ReadonlySet<number> = new Set([
   0x01,
   0x02,
@@ -193,7 +195,7 @@ export const DW_LLE = {
   start_length: 8,
 } as const;
 
-/** Operations of expressions: those of call frame information (DWARF 5, 7.7.1), and those of places. */
+/** Operations of expressions: those of call frame information (DWARF 5, 7.7.1) and of locations. */
 export const DW_OP = {
   addr: 0x03,
   deref: 0x06,

@@ -1,5 +1,5 @@
-// One module, since a look-up goes from the index of units to the tables of a unit, from there to split
-// and supplementary files, and everything loaded on the way shares one cache.
+// One module, since a look-up goes from the index of units to a unit's tables, and on to split and
+// supplementary files. All of them share one cache.
 import { floatAt, intAt, uintAt } from "@perfdata/format/elements";
 import { type Address, addressFromBigInt } from "../resolver/address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
@@ -24,107 +24,118 @@ import type { Unit } from "./unit.ts";
 import { unitIndex } from "./unit_index.ts";
 import { WantedFunctions } from "./wanted_functions.ts";
 
-/** A split unit (`.dwo`) that is wanted. */
+/** Request for a split unit's file (`.dwo`). */
 export interface DwoRequest {
   /** File name, `DW_AT_dwo_name`; relative to {@link compDir}. */
   readonly name: string;
   /** Directory of the compilation. */
   readonly compDir: string | undefined;
-  /** Id that the file must have; 64 bits. */
+  /** The file's 64-bit id. */
   readonly id: bigint | undefined;
 }
 
-/** Where {@link DwarfContext} finds what is in other files, and how it deals with what is broken. */
+/** Access to other files, and the treatment of damage, for {@link DwarfContext}. */
 export interface DwarfOptions {
-  /** Opens the supplementary file (`.gnu_debugaltlink`), which `dwz` makes. Called once at most. */
+  /** Opens the supplementary file (`.gnu_debugaltlink`) that `dwz` makes. Called at most once. */
   readonly supplementary?: () => DwarfSections | undefined;
-  /** Opens the package file (`.dwp`) next to the binary. Called once at most. */
+  /** Opens the package file (`.dwp`) beside the binary. Called at most once. */
   readonly dwp?: () => DwarfSections | undefined;
-  /** Opens a split unit that the package does not have. Called once for each unit at most. */
+  /**
+   * Opens the file of a split unit that the package does not contain. Called at most once for each
+   * unit.
+   */
   readonly dwo?: (request: DwoRequest) => DwarfSections | undefined;
   /**
-   * Called once for each part that cannot be read; look-ups then give what the other parts hold.
-   * Without it, look-ups throw.
+   * Called once for each unreadable part; look-ups then use the other parts. Without it, look-ups
+   * throw.
    */
   readonly diagnostics?: (error: DwarfError) => void;
-  /** Bytes of parsed tables to keep, 512 MiB by default. The least recently used unit goes first. */
+  /**
+   * Limit of the bytes of cached tables, 512 MiB by default. The least recently used unit is
+   * removed first.
+   */
   readonly cacheBytes?: number;
 }
 
-/** A function at an address, and where in its source. */
+/** A function and source line at an address. */
 export interface Frame extends FunctionName {
-  /** Path of the source file, absolute where the producer said what it is relative to. */
+  /** Path of the source file. It is absolute if the producer recorded the directory. */
   readonly file: string | undefined;
-  /** Line, from 1; 0 if it is not known. */
+  /** Line, from 1; 0 if unknown. */
   readonly line: number;
-  /** Column, from 1; 0 if it is not known. */
+  /** Column, from 1; 0 if unknown. */
   readonly column: number;
   /** Number of the block on this line; 0 if there is only one. */
   readonly discriminator: number;
-  /** True if the code was inlined into that of the next frame. */
+  /** Whether the code was inlined into the function of the next frame. */
   readonly inlined: boolean;
 }
 
 /**
- * The frames of many addresses. Those of address number `i` are
- * `first[i] … first[i] + count[i] - 1`, innermost first.
+ * The frames of many addresses. Address `i` has the frames `first[i] … first[i] + count[i] - 1`,
+ * innermost first.
  */
 export interface FrameBatch {
   /** Index of the first frame of each address. */
   readonly first: Uint32Array;
-  /** Number of frames of each address, 0 if no unit covers it. */
+  /** Number of frames of each address; 0 if no unit covers it. */
   readonly count: Uint32Array;
-  /** Of each frame, the index in {@link functions}, or -1. */
+  /** Function of each frame as index in {@link functions}, or -1. */
   readonly function: Int32Array;
-  /** Of each frame, the index in {@link files}, or -1. */
+  /** Source file of each frame as index in {@link files}, or -1. */
   readonly file: Int32Array;
-  /** Of each frame, the line, 0 if it is not known. */
+  /** Line of each frame; 0 if unknown. */
   readonly line: Int32Array;
-  /** Of each frame, the column, 0 if it is not known. */
+  /** Column of each frame; 0 if unknown. */
   readonly column: Int32Array;
-  /** Of each frame, the discriminator, 0 if there is none. */
+  /** Discriminator of each frame; 0 if there is none. */
   readonly discriminator: Int32Array;
-  /** Of each frame, the line that declares its function, 0 if it is not known: if it was asked for. */
+  /** Line of each frame's function declaration, if requested; 0 if unknown. */
   readonly declLine?: Int32Array;
   /**
-   * Every function that a look-up of this context has met; it grows, indices stay. Two of them can
-   * have equal names.
+   * Every function that a look-up of this context found. The array grows; indices stay valid. Two
+   * functions can have equal names.
    */
   readonly functions: readonly FunctionName[];
-  /** Every source path that a look-up of this context has met; it grows, indices stay. */
+  /**
+   * Every source path that a look-up of this context found. The array grows; indices stay valid.
+   */
   readonly files: readonly string[];
 }
 
-/** The code of functions, a row a range. */
+/** The code of functions, one row for each range. */
 export interface FunctionRanges {
-  /** Where each range begins, in ascending order. */
+  /** Start of each range, in ascending order. */
   readonly low: Float64Array;
-  /** Where it ends: the first address after it. */
+  /** First address after each range. */
   readonly high: Float64Array;
-  /** Of each range, the number of its function, as in {@linkcode FrameBatch.functions}. */
+  /** Function of each range, as in {@linkcode FrameBatch.functions}. */
   readonly function: Int32Array;
 }
 
 const DEFAULT_CACHE = 512 * 1024 * 1024;
-/** Steps from an entry to the one that names it. Compilers need three or four. */
+/** Limit of references from an entry to the one with the name. Compilers need three or four. */
 const LONGEST_ORIGIN = 64;
-/** Inlined calls within each other. Compilers stop at some dozens. */
+/** Limit of nested inlined calls. Compilers nest some dozens. */
 const DEEPEST_INLINING = 256;
-/** Inlined calls of a file: so many, and a mean of so many for each address that is looked up. */
+/**
+ * Limit of the inlined frames of a file: a constant, plus a number for each address that is looked
+ * up.
+ */
 const [INLINED_CALLS, INLINED_CALLS_EACH] = [1 << 16, 32];
 
-/** Frames as they are found. */
+/** Collects frames. */
 class FrameSink {
   function: Int32Array;
   file: Int32Array;
   line: Int32Array;
   column: Int32Array;
   discriminator: Int32Array;
-  /** Lines that declare the functions, where they are wanted. */
+  /** Lines of the functions' declarations, if they were requested. */
   declLine: Int32Array | undefined;
   count = 0;
 
-  /** Begins with room for this many frames. */
+  /** Creates room for this many frames. */
   constructor(room: number, declLines = false) {
     if (declLines) this.declLine = new Int32Array(room);
     this.function = new Int32Array(room);
@@ -164,13 +175,15 @@ class FrameSink {
   }
 }
 
-/** What is looked up in a unit, whether that is all of it or what is wanted now. */
+/**
+ * Line table and functions of a unit, either all of them or those that the current look-up needs.
+ */
 class Tables<Functions extends FunctionTable | WantedFunctions> {
   /** The split unit, or the unit itself. */
   readonly code: Unit;
   readonly functions: Functions | undefined;
   readonly lines: LineTable | undefined;
-  /** Ids of the files of `lines`, by number; -2 before they are asked for. */
+  /** Ids of the files of `lines`, by number; -2 if not determined yet. */
   readonly fileIds: Int32Array;
 
   constructor(code: Unit, functions: Functions | undefined, lines: LineTable | undefined) {
@@ -181,10 +194,10 @@ class Tables<Functions extends FunctionTable | WantedFunctions> {
   }
 }
 
-/** What is kept of a unit that was looked into. */
+/** Cached tables of a unit. */
 class Loaded extends Tables<FunctionTable> {
   readonly unit: Unit;
-  /** Memory at the last count. */
+  /** Memory at the last measurement. */
   memory = 0;
 
   constructor(
@@ -204,16 +217,14 @@ class Loaded extends Tables<FunctionTable> {
 }
 
 /**
- * Looks up addresses in the DWARF of one file: function, source file and line, and the calls that
- * were inlined there. DWARF 2 to 5, both offset sizes, both byte orders, split and supplementary
- * files.
+ * Looks up addresses in the DWARF of one file: function, source file and line, and inlined calls.
+ * Supports DWARF 2 to 5, both offset sizes, both byte orders, split and supplementary files.
  *
- * Nothing is read before an address asks for it: first the headers of all units and their address
- * ranges, then the line table and the functions of the unit that covers the address, then the
- * inlined calls of its function. These steps are one class because they share what is loaded, and
- * what may be forgotten again.
+ * Data is read on demand: first the headers of all units and their address ranges, then the line
+ * table and the functions of the unit that covers the address, then the inlined calls of the
+ * function.
  *
- * Addresses are those of the file (`st_value` of its symbols), without any load address.
+ * Addresses are virtual addresses in the file (`st_value` of its symbols), without a load address.
  *
  * @example
  * ```ts
@@ -227,18 +238,18 @@ class Loaded extends Tables<FunctionTable> {
  * }
  * ```
  */
-// One class: look-ups of one address, of many and of all go through the same units, caches and budget.
+// One class: look-ups of one address, of many and of all share units, caches and budget.
 export class DwarfContext {
   readonly #options: DwarfOptions;
   readonly #main: DwarfFile;
   readonly #report: (error: DwarfError) => void;
-  /** Inlined calls that may still be frames. */
+  /** Number of inlined frames that may still be added. */
   #callsLeft = INLINED_CALLS;
-  /** Whether it was said that inlined calls are left out. */
+  /** Whether omitted inlined calls were reported. */
   #saidLeftOut = false;
   #index: Cells | undefined;
   readonly #loaded = new Map<Unit, Loaded>();
-  /** Units that a batch has met: what is met again is worth to be kept. */
+  /** Units that a batch looked up. A unit that is looked up again is cached. */
   readonly #met = new Set<Unit>();
   #memory = 0;
   readonly #splitUnits = new Map<Unit, Unit | undefined>();
@@ -247,7 +258,7 @@ export class DwarfContext {
     | undefined;
   #packageOpened = false;
   readonly #names = new FunctionNames();
-  /** The names that have been decoded. */
+  /** Functions with decoded names. */
   readonly #functions: FunctionName[] = [];
   readonly #files: string[] = [];
   readonly #fileIds = new Map<string, number>();
@@ -266,13 +277,14 @@ export class DwarfContext {
   }
 
   /**
-   * A context over the sections of a file. Reads nothing yet; a file without DWARF finds nothing.
+   * Creates a context over the sections of a file. Nothing is read yet. Without DWARF, look-ups
+   * find nothing.
    */
   static open(sections: DwarfSections, options: DwarfOptions = {}): DwarfContext {
     return new DwarfContext(sections, options);
   }
 
-  /** What the file says of variables and types: nothing is read before it is asked. */
+  /** Look-up of variables and types, which reads on demand. */
   get data(): VariableFinder {
     return this.#data ??= new DataFinder({
       file: this.#main,
@@ -285,7 +297,7 @@ export class DwarfContext {
     });
   }
 
-  /** The unit that has the entries of one. */
+  /** The unit with the entries: the split unit of a skeleton, or the unit itself. */
   #entryUnit(unit: Unit): Unit {
     return this.#tolerant(() => this.#split(unit)) ?? unit;
   }
@@ -298,7 +310,7 @@ export class DwarfContext {
     }
   }
 
-  /** Every function that a look-up has met; see {@linkcode FrameBatch.functions}. */
+  /** Every function that a look-up found; see {@linkcode FrameBatch.functions}. */
   get functions(): readonly FunctionName[] {
     for (let n = this.#functions.length; n < this.#names.count; n++) {
       this.#functions.push(this.#names.get(n, this.#report));
@@ -306,7 +318,7 @@ export class DwarfContext {
     return this.#functions;
   }
 
-  /** The names of function number `n`: that element of {@link functions}, without the others. */
+  /** The names of function number `n`. Equals `functions[n]`, but does not decode the others. */
   functionName(n: number): FunctionName | undefined {
     const known = this.#functions[n];
     if (known !== undefined || n < 0 || n >= this.#names.count) return known;
@@ -314,24 +326,24 @@ export class DwarfContext {
   }
 
   /**
-   * The linkage name of function number `n` as it is in the file, in UTF-8: for callers that write it
-   * somewhere and needs no string. The bytes are not to be changed.
+   * The linkage name of function number `n` in UTF-8, for callers that do not need a string. The
+   * bytes must not be changed.
    */
   linkageNameBytes(n: number): Uint8Array | undefined {
     return this.#names.linkageName(n);
   }
 
-  /** Every source path that a look-up has met; see {@linkcode FrameBatch.files}. */
+  /** Every source path that a look-up found; see {@linkcode FrameBatch.files}. */
   get files(): readonly string[] {
     return this.#files;
   }
 
   /**
-   * The frames at an address, innermost first; none if no unit covers the address.
+   * The frames at an address, innermost first; empty if no unit covers the address.
    *
    * A `bigint` is the plain 64-bit value; a `number` is a signed {@linkcode Address}.
    *
-   * Throws {@link DwarfError} on what cannot be read, unless there is a `diagnostics` callback.
+   * Throws {@link DwarfError} if data is unreadable, unless there is a `diagnostics` callback.
    */
   find(address: Address | bigint): Frame[] {
     const sink = scratch;
@@ -360,15 +372,14 @@ export class DwarfContext {
   /**
    * The frames of many addresses ({@linkcode Address}, signed), in any order.
    *
-   * Addresses are looked up unit by unit, and of each unit only what they need is read. A unit that
-   * a second call comes back to is kept from then on, as far as the cache goes; with `keep: false`
-   * nothing is kept.
+   * Addresses are looked up unit by unit, and only the needed part of each unit is read. A unit
+   * that a later call looks up again is cached, unless `keep` is false.
    *
-   * With `names: "linkage"`, a function that has a linkage name is read without its other name,
-   * which {@link functions} and {@link functionName} read when they are asked: then the file has to
-   * be open, and they throw or report as this does. No function has its scope then.
+   * With `names: "linkage"`, the plain name of a function with a linkage name is not read until
+   * {@link functions} or {@link functionName} is used. The file must still be open then, and errors
+   * are reported or thrown at that time. Functions have no scope then.
    *
-   * With `declLines`, frames have the line that declares their function.
+   * With `declLines`, frames have the line of the function's declaration.
    *
    * @example
    * ```ts
@@ -391,7 +402,7 @@ export class DwarfContext {
     const n = addresses.length;
     const index = this.#unitIndex();
     const { units } = this.#main;
-    // Sorted, then, in that order, those of each unit one after another.
+    // Sort by address, then group by unit in that order.
     const order = orderOf(addresses, 0, n).slice(0, n);
     const unitOf = new Int32Array(n);
     const next = new Uint32Array(units.length + 1);
@@ -452,8 +463,8 @@ export class DwarfContext {
   }
 
   /**
-   * The code of all functions of the units that cover one of these addresses, with what the compiler moved
-   * elsewhere. Code that several functions share is there once for each.
+   * The code of all functions of the units that cover one of these addresses, including parts that
+   * the compiler moved elsewhere. Code shared by several functions is listed for each.
    */
   functionRanges(addresses: Float64Array): FunctionRanges {
     const index = this.#unitIndex();
@@ -487,7 +498,10 @@ export class DwarfContext {
     };
   }
 
-  /** Looks up in all of a unit. Gives where in `sink` the frames of each address begin. */
+  /**
+   * Looks up addresses in a unit's complete, cached tables. Returns the start of each address's
+   * frames in `sink`.
+   */
   #lookupKept(unit: Unit, addresses: Float64Array, sink: FrameSink): Uint32Array {
     const starts = new Uint32Array(addresses.length + 1);
     let loaded: Loaded | undefined;
@@ -505,7 +519,7 @@ export class DwarfContext {
     return starts;
   }
 
-  /** The same, reading what these addresses, in ascending order, need of the unit. */
+  /** Looks up addresses (ascending) in a unit and reads only the parts that they need. */
   #lookupWanted(unit: Unit, addresses: Float64Array, sink: FrameSink): Uint32Array {
     this.#met.add(unit);
     const starts = new Uint32Array(addresses.length + 1);
@@ -542,7 +556,7 @@ export class DwarfContext {
     return this.#index ??= unitIndex(this.#main, this.#report);
   }
 
-  /** `read()`, or `undefined` if it fails and diagnostics are wanted. */
+  /** Returns `read()`; `undefined` if it fails and there is a diagnostics callback. */
   #tolerant<T>(read: () => T): T | undefined {
     try {
       return read();
@@ -553,12 +567,15 @@ export class DwarfContext {
     }
   }
 
-  /** What is to know of a unit; with `borrow`, its bytes are to be given back. */
+  /**
+   * Loads a unit's tables, or returns the cached ones. With `borrow`, the caller has to release the
+   * bytes.
+   */
   #load(unit: Unit, borrow = false): Loaded {
     const known = this.#loaded.get(unit);
     if (known !== undefined) {
       if (borrow) known.code.borrow();
-      // A Map is in the order of insertion: the used one goes to its end.
+      // A Map keeps insertion order: reinsert the used unit at the end.
       if (this.#loaded.size > 1) {
         this.#loaded.delete(unit);
         this.#loaded.set(unit, known);
@@ -601,7 +618,7 @@ export class DwarfContext {
     loaded.code.release();
   }
 
-  /** The split unit that has the functions of `unit`, or `undefined`. */
+  /** The split unit with the functions of `unit`; `undefined` if there is none. */
   #split(unit: Unit): Unit | undefined {
     if (this.#splitUnits.has(unit)) return this.#splitUnits.get(unit);
     this.#splitUnits.set(unit, undefined);
@@ -610,7 +627,7 @@ export class DwarfContext {
     const split = (id === undefined ? undefined : this.#packaged(id)) ??
       this.#separate({ name, id, compDir });
     if (split === undefined) {
-      // Not an error of the file: it is reported if there is a callback.
+      // A missing file is not an error: it is reported only if there is a callback.
       this.#options.diagnostics?.(unit.error(`split unit ${name} was not found`));
       return undefined;
     }
@@ -670,7 +687,10 @@ export class DwarfContext {
     this.#pushFrames(loaded, address, f, call, sink);
   }
 
-  /** The frames at an address in function `f` and the call `call` in that, or -1. */
+  /**
+   * Adds the frames at an address within call `call` of function `f`; `call` is -1 outside of
+   * inlined calls.
+   */
   #pushFrames(
     tables: Tables<FunctionTable | WantedFunctions>,
     address: number,
@@ -716,7 +736,7 @@ export class DwarfContext {
     this.#declare(code.file, functions.entryOffset(f), sink);
   }
 
-  /** Says once that outer calls are left out: a small file can have billions of frames in all. */
+  /** Reports once that outer calls are omitted. A small file can have billions of frames. */
   #leaveOut(code: Unit): void {
     if (this.#saidLeftOut) return;
     this.#saidLeftOut = true;
@@ -728,13 +748,13 @@ export class DwarfContext {
     );
   }
 
-  /** Gives the last frame the line that declares its function, where it is wanted. */
+  /** Sets the declaration line of the last frame, if lines were requested. */
   #declare(file: DwarfFile, origin: number, sink: FrameSink): void {
     if (sink.declLine === undefined) return;
     sink.declLine[sink.count - 1] = this.#declLine(file, origin);
   }
 
-  /** The line that declares the function that the entry at `origin` of `file` names, or 0. */
+  /** The declaration line of the function that the entry at `origin` of `file` names, or 0. */
   #declLine(file: DwarfFile, origin: number): number {
     if (Number.isNaN(origin)) return 0;
     if (origin < 0) {
@@ -748,13 +768,13 @@ export class DwarfContext {
       line = findName(file, origin).declLine;
     } catch (error) {
       if (!(error instanceof DwarfError)) throw error;
-      // What is wrong was said when the name was read.
+      // The error was reported when the name was read.
     }
     file.declLines.add(origin, line + 1);
     return line;
   }
 
-  /** Id of file number `index` of the unit's line table, or -1. */
+  /** Id of file number `index` in the unit's line table, or -1. */
   #fileId(
     { fileIds: ids, lines }: Tables<FunctionTable | WantedFunctions>,
     index: number,
@@ -801,7 +821,7 @@ const NAMELESS: FunctionName = { function: undefined, linkageName: undefined };
 const scratch = new FrameSink(64);
 const die = new Die();
 
-// What findName has found; the next function overwrites it.
+// Result of findName; overwritten by the next call.
 const found: FoundName & { declLine: number } = {
   name: { unit: undefined, form: 0, value: 0 },
   linkageName: { unit: undefined, form: 0, value: 0 },
@@ -812,7 +832,10 @@ const found: FoundName & { declLine: number } = {
   declLine: 0,
 };
 
-/** Follows `DW_AT_abstract_origin` and `DW_AT_specification` to both names, or to their end. */
+/**
+ * Follows `DW_AT_abstract_origin` and `DW_AT_specification` until both names are found, or to the
+ * end of the chain.
+ */
 function findName(file: DwarfFile, origin: number): FoundName & { readonly declLine: number } {
   const { name, linkageName } = found;
   name.unit = linkageName.unit = found.unit = undefined;

@@ -5,7 +5,8 @@ import { DwarfError } from "./dwarf_error.ts";
 import { Bytes, headerSize, sectionsOf, unit, type UnitShape } from "./dwarf_testing.ts";
 import type { DwarfSections } from "./sections.ts";
 
-// Abbreviations of the units below. Forms: 1 addr, 6 data4, 8 string, b data1, 13 ref4, 17 sec_offset.
+// Codes of the abbreviations used below. Forms: 1 addr, 6 data4, 8 string, b data1, 13 ref4, 17
+// sec_offset.
 const CU = 1, ABSTRACT = 2, CONCRETE = 3, INLINED = 4, PLAIN = 5, SPLIT_FUNCTION = 6;
 
 function abbreviations(highForm = 0x06): Bytes {
@@ -20,7 +21,10 @@ function abbreviations(highForm = 0x06): Bytes {
     .u8(0);
 }
 
-/** outer [0x1000, 0x1100) with middle [0x1010, 0x1080), in it inner [0x1020, 0x1030); plain. */
+/**
+ * outer [0x1000, 0x1100) contains middle [0x1010, 0x1080), which contains inner [0x1020, 0x1030);
+ * and plain.
+ */
 function nested(shape: UnitShape): DwarfSections {
   const { le = true, addressSize = 8 } = shape;
   const body = new Bytes(le);
@@ -48,7 +52,7 @@ const names = (context: DwarfContext, address: number | bigint) =>
 for (const version of [2, 3, 4, 5]) {
   for (const le of [true, false]) {
     for (const [offsetSize, addressSize] of [[4, 8], [8, 8], [4, 4]] as const) {
-      Deno.test(`DWARF ${version}, offsets ${offsetSize}, addresses ${addressSize}, le ${le}`, () => {
+      Deno.test(`DwarfContext: nested inlined calls in DWARF ${version}, offsets ${offsetSize}, addresses ${addressSize}, little-endian ${le}`, () => {
         const context = DwarfContext.open(nested({ version, le, offsetSize, addressSize }));
         assertEquals(names(context, 0xfff), []);
         assertEquals(names(context, 0x1000), ["_Z5outerv:0:0"]);
@@ -67,7 +71,7 @@ for (const version of [2, 3, 4, 5]) {
   }
 }
 
-Deno.test("findAll gives what find gives, in the order of the addresses", () => {
+Deno.test("DwarfContext.findAll: unsorted addresses have the frames of find(), in the given order", () => {
   const context = DwarfContext.open(nested({ version: 5 }));
   const addresses = Float64Array.of(0x1105, 0x1024, 0x9999, 0x1000, 0x1024);
   for (const keep of [true, false]) {
@@ -90,7 +94,7 @@ Deno.test("findAll gives what find gives, in the order of the addresses", () => 
   }
 });
 
-Deno.test("names that a batch leaves for later are read when they are asked for", () => {
+Deno.test("DwarfContext.findAll: names that were deferred are read when they are used", () => {
   const address = 0x1024;
   const named = DwarfContext.open(nested({ version: 5 })).find(address)
     .map(({ function: name, linkageName }) => ({ function: name, linkageName }));
@@ -112,14 +116,14 @@ Deno.test("names that a batch leaves for later are read when they are asked for"
   }
 });
 
-Deno.test("a cache of no size gives the same", () => {
+Deno.test("DwarfContext: with a cache of 0 bytes frames are the same", () => {
   const context = DwarfContext.open(nested({ version: 4 }), { cacheBytes: 0 });
   assertEquals(names(context, 0x1024).length, 3);
   assertEquals(names(context, 0x1100).length, 1);
   assertEquals(names(context, 0x1024).length, 3);
 });
 
-Deno.test("sections are read in parts where they can be", () => {
+Deno.test("DwarfContext: sections of a source are read in parts", () => {
   const whole = nested({ version: 5 });
   const context = DwarfContext.open({
     littleEndian: true,
@@ -138,7 +142,7 @@ Deno.test("sections are read in parts where they can be", () => {
   assertEquals(names(context, 0x1024).length, 3);
 });
 
-Deno.test("kernel addresses are exact", () => {
+Deno.test("DwarfContext: kernel addresses are exact", () => {
   const shape = { version: 4 };
   const body = new Bytes().uleb(CU).uint(8, 0xffffffff81000000n).uint(4, 0x200).text("/src");
   body.uleb(PLAIN).text("start_kernel").uint(8, 0xffffffff81000001n).uint(4, 1).u8(0);
@@ -151,7 +155,7 @@ Deno.test("kernel addresses are exact", () => {
   assertEquals(names(context, 0xffffffff81000002n), []);
 });
 
-Deno.test("range lists of DWARF 4: base addresses, dropped and empty entries", () => {
+Deno.test("DwarfContext: DWARF 4 range lists with base addresses, dropped and empty entries are read", () => {
   const ranges = new Bytes();
   for (
     const [low, high] of [
@@ -178,7 +182,7 @@ Deno.test("range lists of DWARF 4: base addresses, dropped and empty entries", (
   );
 });
 
-Deno.test("range lists of DWARF 5: every kind of entry", () => {
+Deno.test("DwarfContext: DWARF 5 range lists with every kind of entry are read", () => {
   const lists = new Bytes();
   lists.u8(4).uleb(0x10, 0x20); // offset_pair from the base of the unit
   lists.u8(5).uint(8, 0x5000).u8(4).uleb(1, 2); // base_address
@@ -187,13 +191,13 @@ Deno.test("range lists of DWARF 5: every kind of entry", () => {
   lists.u8(1).uleb(0).u8(4).uleb(0, 1); // base_addressx: 0x100
   lists.u8(2).uleb(1, 2); // startx_endx: 0x200 … 0x210
   lists.u8(3).uleb(3).uleb(4); // startx_length: 0x300
-  lists.u8(5).uint(8, -1n).u8(4).uleb(0, 0x900); // code that the linker has dropped
+  lists.u8(5).uint(8, -1n).u8(4).uleb(0, 0x900); // Dropped by the linker
   lists.u8(0);
   const addr = new Bytes().uint(4, 36).uint(2, 5).u8(8, 0);
   for (const address of [0x100, 0x200, 0x210, 0x300]) addr.uint(8, address);
   const body = new Bytes().uleb(CU).uint(8, 0x1000).uint(4, 0).text("/src");
   body.uleb(SPLIT_FUNCTION).text("f").uint(4, 0).u8(0);
-  // The unit itself has the same list, so that all of it is looked at.
+  // The unit has the same list, so that all entries are in its range.
   const abbrev = new Bytes()
     .uleb(CU, 0x11).u8(1).uleb(0x11, 1, 0x55, 0x17, 0x1b, 8, 0, 0)
     .uleb(SPLIT_FUNCTION, 0x2e).u8(0).uleb(3, 8, 0x55, 0x17, 0, 0).u8(0);
@@ -209,7 +213,7 @@ Deno.test("range lists of DWARF 5: every kind of entry", () => {
   for (const address of outside) assertEquals(names(context, address), [], `${address}`);
 });
 
-/** A file of one function at 0x1000 whose entry is written by `entry`, of abbreviation 3. */
+/** A file of one function at 0x1000. `entry` writes its entry, with abbreviation 3. */
 function one(abbrev: Bytes, entry: (body: Bytes, at: number) => void): DwarfSections {
   const body = new Bytes().uleb(CU).uint(8, 0x1000).uint(4, 0x100).text("/src");
   entry(body, headerSize({ version: 4 }) + body.length);
@@ -284,11 +288,11 @@ const hostile: [string, DwarfSections, RegExp][] = [
   ],
 ];
 for (const [what, sections, message] of hostile) {
-  Deno.test(`hostile: ${what}`, () => {
+  Deno.test(`DwarfContext, hostile file: ${what}`, () => {
     const strict = DwarfContext.open(sections);
     const error = assertThrows(() => strict.find(0x1000), DwarfError);
     assert(error instanceof DwarfError && message.test(error.message), `${error}`);
-    // With diagnostics the fault is reported, and the rest of the file can be read.
+    // With diagnostics the fault is reported, and the rest of the file is readable.
     const reported: string[] = [];
     const tolerant = DwarfContext.open(sections, { diagnostics: (e) => reported.push(e.message) });
     tolerant.find(0x1000);
@@ -297,7 +301,7 @@ for (const [what, sections, message] of hostile) {
   });
 }
 
-Deno.test("hostile: every function reads the longest range list", () => {
+Deno.test("DwarfContext, hostile file: all functions refer to the longest range list", () => {
   const ranges = new Bytes();
   for (let i = 0; i < 4000; i++) ranges.uint(8, 1 + i * 16).uint(8, 9 + i * 16);
   const body = new Bytes().uleb(CU).uint(8, 0).uint(4, 0x7fffffff).text("");
@@ -310,7 +314,7 @@ Deno.test("hostile: every function reads the longest range list", () => {
   assertThrows(() => context.find(1), DwarfError, "again and again");
 });
 
-Deno.test("hostile: calls inlined into each other without end", () => {
+Deno.test("DwarfContext, hostile file: endlessly nested inlined calls", () => {
   const body = new Bytes().uleb(CU).uint(8, 0).uint(4, 100).text("");
   const origin = headerSize({ version: 4 }) + body.length;
   body.uleb(ABSTRACT).text("f").text("f");
@@ -327,7 +331,7 @@ Deno.test("hostile: calls inlined into each other without end", () => {
   assertThrows(() => context.find(1), DwarfError, "inlined calls in each other");
 });
 
-Deno.test("hostile: inlined calls of many addresses have a budget, which is reported once", () => {
+Deno.test("DwarfContext, hostile file: the budget of inlined calls is reported once", () => {
   const [depth, addresses] = [200, 2000];
   const body = new Bytes().uleb(CU).uint(8, 0).uint(4, addresses).text("");
   const origin = headerSize({ version: 4 }) + body.length;
@@ -348,7 +352,7 @@ Deno.test("hostile: inlined calls of many addresses have a budget, which is repo
   let frames = 0;
   for (let at = 0; at < addresses; at++) {
     const { length } = context.find(at);
-    // The first addresses have all of their frames; every one has its function.
+    // The first addresses have all of their frames; every address has its function.
     if (at < 300) assertEquals(length, depth + 1);
     assert(length >= 1);
     frames += length;
@@ -357,7 +361,7 @@ Deno.test("hostile: inlined calls of many addresses have a budget, which is repo
   assertEquals(reported.filter((message) => message.includes("inlined calls")).length, 1);
 });
 
-Deno.test("flipped, cut and doubled bytes end in DwarfError, and never in an endless loop", () => {
+Deno.test("DwarfContext: flipped, cut and doubled bytes give a DwarfError, never an endless loop", () => {
   const shapes = [2, 4, 5].map((version) => nested({ version }));
   fc.assert(
     fc.property(

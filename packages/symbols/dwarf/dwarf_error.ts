@@ -1,9 +1,9 @@
 import { SymbolsError } from "../errors.ts";
 
 /**
- * DWARF cannot be read: what was being read, what was found, and where.
+ * Unreadable DWARF.
  *
- * The message begins with the section and the offset in it, `.debug_info: 0x1a40: …`.
+ * The message begins with section and offset: `.debug_info: 0x1a40: …`.
  *
  * @example
  * ```ts
@@ -17,10 +17,14 @@ import { SymbolsError } from "../errors.ts";
 export class DwarfError extends SymbolsError {
   /** The name of the class. */
   override name = "DwarfError";
-  /** Name of the section, such as `.debug_info`; `offset` is in it, after decompression. */
+  /** Name of the section, such as `.debug_info`; `offset` counts in its decompressed bytes. */
   readonly section: string;
 
-  /** `section` and `offset` say where, `what` says what was found and what was expected. */
+  /**
+   * Creates an error at an offset of a section.
+   *
+   * @param what what was found, and what was expected
+   */
   constructor(section: string, offset: number, what: string) {
     super(offset, `${section}: 0x${offset.toString(16)}: ${what}`);
     this.section = section;

@@ -8,7 +8,7 @@ import type { DwarfSections } from "./sections.ts";
 import type { Unit } from "./unit.ts";
 import { UnitList } from "./unit_list.ts";
 
-/** Sections of a split unit in a package, if they are only part of a section. */
+/** A split unit's parts of the sections in a package. */
 export type Contributions = ReadonlyMap<string, { readonly offset: number; readonly size: number }>;
 
 const KEPT_TABLES = 16;
@@ -29,18 +29,21 @@ export class DwarfFile {
   #supplementary: DwarfFile | undefined;
   #supplementaryOpened = false;
   #units: UnitList | undefined;
-  /** By the offset of an entry: one more than the number of the function that it names, or 0. */
+  /**
+   * One more than the number of the function that an entry names, by the entry's offset; 0 if not
+   * determined.
+   */
   readonly functionIds: NumberMap = new NumberMap();
-  /** By the offset of an entry: one more than the line that declares its function. */
+  /** One more than the line that declares the function, by the entry's offset. */
   readonly declLines: NumberMap = new NumberMap();
 
   constructor(sections: DwarfSections, options: {
-    /** The sections are named `.debug_info.dwo` and so on. */
+    /** Sections have the names `.debug_info.dwo` and so on. */
     readonly split?: boolean;
     readonly contributions?: Contributions | undefined;
-    /** Whole sections by name, for all units of a package together. */
+    /** Whole sections by name, shared by all units of a package. */
     readonly shared?: Map<string, Section>;
-    /** Receives what is wrong with part of the file; throws to stop there. */
+    /** Receives errors that affect part of the file; may throw to stop. */
     readonly report: (error: DwarfError) => void;
     readonly supplementary?: (() => DwarfSections | undefined) | undefined;
   }) {
@@ -108,7 +111,7 @@ export class DwarfFile {
     return this.#open(".debug_loclists");
   }
 
-  /** The supplementary file (`.gnu_debugaltlink`, `.debug_sup`), or `undefined`. */
+  /** The supplementary file (`.gnu_debugaltlink`, `.debug_sup`); `undefined` if there is none. */
   get supplementary(): DwarfFile | undefined {
     if (!this.#supplementaryOpened) {
       this.#supplementaryOpened = true;
@@ -120,19 +123,19 @@ export class DwarfFile {
     return this.#supplementary;
   }
 
-  /** The address of `size` bytes at `offset` of a section. */
+  /** Reads an address of `size` bytes at `offset` of a section. */
   address(section: Section, offset: number, size: number): number {
     if (size !== 8) return section.uint(offset, size);
     const i = section.at(offset, 8);
     return i64(section.bytes, i, section.le);
   }
 
-  /** All units, in the order of the section. Only headers are read. */
+  /** All units, in section order. Only headers are read. */
   get units(): UnitList {
     return this.#units ??= new UnitList(this, this.#report);
   }
 
-  /** The unit that holds `offset` of `.debug_info`. */
+  /** The unit that contains `offset` of `.debug_info`. */
   unitAt(offset: number): Unit {
     const { units } = this;
     const number = units.before(offset);
@@ -155,7 +158,7 @@ export class DwarfFile {
       section.at(0, section.size);
       const bytes = section.bytes;
       table = new AbbrevTable(bytes, section.name, unit.abbrevOffset, section.le, unit);
-      // Units of one link-time optimisation share a table; others have their own.
+      // Units of one link-time optimization share a table; others have their own.
       if (this.#tables.size >= KEPT_TABLES) {
         for (const oldest of this.#tables.keys()) {
           this.#tables.delete(oldest);
@@ -167,7 +170,7 @@ export class DwarfFile {
     return table;
   }
 
-  /** An abbreviation table that reaches as far as `code`, for the entry of the unit itself. */
+  /** An abbreviation table parsed up to `code`, for a unit's root entry. */
   rootAbbrev(unit: Unit, code: number): AbbrevTable {
     const key = `${tableKey(unit)} ${code}`;
     let table = this.#rootTables.get(key);
@@ -177,7 +180,7 @@ export class DwarfFile {
       const bytes = section.bytes;
       table = new AbbrevTable(bytes, section.name, unit.abbrevOffset, section.le, unit, code);
       this.#rootWork += table.tag.length;
-      // Every unit could point at a table of its own that overlaps all the others.
+      // In a hostile file each unit refers to a table of its own, which overlaps the others.
       if (this.#rootWork > 64 * this.units.length + 16 * section.size) {
         throw new DwarfError(section.name, unit.abbrevOffset, "overlapping abbreviation tables");
       }
@@ -186,14 +189,14 @@ export class DwarfFile {
     return table;
   }
 
-  /** The compilation unit of a split file with that id. */
+  /** The compilation unit with that id in a split file. */
   splitUnit(id: bigint | undefined): Unit | undefined {
     const { units } = this;
     for (let i = 0; i < units.length; i++) {
       const unit = units.unit(i);
       if (unit.type !== DW_UT.split_compile && unit.type !== DW_UT.compile) continue;
       if (id === undefined || unit.root.dwoId === id) return unit;
-      // Before DWARF 5 the id can be missing in the split file.
+      // Before DWARF 5 the id may be missing in the split file.
       if (unit.version < 5 && !unit.rootDie().has(SLOT.DWO_ID)) return unit;
     }
     return undefined;

@@ -1,8 +1,8 @@
 import type { DwarfSections } from "./sections.ts";
 
-// For tests: writes DWARF by hand, a number at a time.
+// For tests: writes DWARF number by number.
 
-/** Bytes that are appended to, in either byte order. */
+/** A growing buffer in either byte order. */
 export class Bytes {
   readonly le: boolean;
   #bytes: number[] = [];
@@ -55,7 +55,7 @@ export class Bytes {
     return this;
   }
 
-  /** `body` after its length, in the 32-bit or the 64-bit form. */
+  /** Appends the length of `body`, in the 32-bit or 64-bit form, then `body`. */
   sized(offsetSize: 4 | 8, body: Bytes): this {
     if (offsetSize === 8) this.uint(4, 0xffffffff);
     return this.uint(offsetSize, body.length).append(body);
@@ -80,7 +80,7 @@ export function sectionsOf(
   };
 }
 
-/** How {@linkcode unit} writes. */
+/** Format of a unit that {@linkcode unit} writes. */
 export interface UnitShape {
   readonly le?: boolean;
   readonly version: number;
@@ -88,7 +88,7 @@ export interface UnitShape {
   readonly addressSize?: 4 | 8;
 }
 
-/** A unit of `.debug_info` with `body` after its header; its abbreviations are at 0. */
+/** A unit of `.debug_info` with `body` after its header. Its abbreviation table is at offset 0. */
 export function unit(shape: UnitShape, body: Bytes): Bytes {
   const { le = true, version, offsetSize = 4, addressSize = 8 } = shape;
   const content = new Bytes(le).uint(2, version);

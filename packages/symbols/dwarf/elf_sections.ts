@@ -4,8 +4,8 @@ import { relocatedSectionData } from "../elf/relocate.ts";
 import type { DwarfSections } from "./sections.ts";
 
 /**
- * The debug sections of an ELF file for a {@linkcode DwarfContext}: read in parts, or as a whole if
- * they are compressed or have to be relocated (a kernel module).
+ * The debug sections of an ELF file, for a {@linkcode DwarfContext}. Compressed or relocatable
+ * sections (of a kernel module) are read whole, others in parts.
  *
  * @example
  * ```ts

@@ -9,31 +9,31 @@ import { type Declared, Scopes } from "./scopes.ts";
 import type { Section } from "./section.ts";
 import type { Unit } from "./unit.ts";
 
-/** Position of the string of an attribute; `unit` is `undefined` if the attribute is missing. */
+/** Location of an attribute's string; `unit` is `undefined` if the attribute is missing. */
 export interface StringPlace {
   unit: Unit | undefined;
   form: number;
   value: number;
 }
 
-/** A function as DWARF names it. */
+/** The names of a function in DWARF. */
 export interface FunctionName {
   /** `DW_AT_name`: `push_back`, without scopes. */
   readonly function: string | undefined;
   /** `DW_AT_linkage_name`: the mangled name, if there is one. */
   readonly linkageName: string | undefined;
   /**
-   * What is around it, `shop::(anonymous namespace)`, where it has no linkage name, which would say
-   * so: namespaces, classes, and functions that classes are in.
+   * Namespaces, classes and functions around it, such as `shop::(anonymous namespace)`. Missing if
+   * the function has a linkage name, which contains them.
    */
   readonly scope?: string;
 }
 
-/** The names of a function as they are found: where they are, and the entry that declares it. */
+/** Locations of a function's names, and the entry that declares it. */
 export interface FoundName {
   readonly name: StringPlace;
   readonly linkageName: StringPlace;
-  /** The unit of that entry, and its position there. */
+  /** Unit and position of the declaring entry. */
   unit: Unit | undefined;
   at: number;
   /** {@link Declared.external}. */
@@ -43,33 +43,33 @@ export interface FoundName {
 }
 
 /**
- * Gives each name of a function a number. Linkers merge equal strings, so the offset of a name
- * says whether it has been met; the strings are read afterwards, in the order of the file.
+ * Numbers functions by their names. Linkers merge equal strings, so an offset identifies a name,
+ * and the strings are read later in file order.
  */
 export class FunctionNames {
   readonly #strings = new Strings();
-  /** Of each function, the numbers of its two strings, -1 if there is none. */
+  /** For each function, the numbers of its two strings; -1 if there is none. */
   #name = new Int32Array(256);
   #linkageName = new Int32Array(256);
   #count = 0;
-  /** Offsets of names that are not among `#strings` yet, and whose they are, section by section. */
+  /** Names not yet in `#strings`, by section: offsets and function numbers. */
   readonly #later = new Map<Section, { offsets: number[]; functions: number[] }>();
   readonly #byLinkageName = new Map<Section, NumberMap>();
   readonly #byName = new Map<Section, NumberMap>();
   readonly #byText = new Map<string, number>();
-  /** Functions that only their scope tells apart, by the entry that declares them. */
+  /** Functions that differ only in their scope, by declaring entry. */
   readonly #byEntry = new Map<DwarfFile, NumberMap>();
   readonly #scopes = new Scopes();
   readonly #scope = new Map<number, string>();
-  /** Functions whose scope has not been looked for. */
+  /** Functions whose scope was not determined yet. */
   #unscoped: { functions: number[]; declared: Declared[] } = { functions: [], declared: [] };
 
-  /** How many functions there are. */
+  /** Number of functions. */
   get count(): number {
     return this.#count;
   }
 
-  /** Number of the function of these names, or -1 if it has none. */
+  /** Number of the function with these names; -1 without a name. */
   number(found: FoundName): number {
     const { name, linkageName, unit, at, external, artificial } = found;
     const number = linkageName.unit === undefined ? -1 : this.#number(name, linkageName);
@@ -88,7 +88,7 @@ export class FunctionNames {
   }
 
   #number(name: StringPlace, linkageName: StringPlace): number {
-    // Functions of one linkage name have one name.
+    // A linkage name determines the plain name.
     const deciding = linkageName.unit === undefined ? name : linkageName;
     const { unit, form, value } = deciding;
     if (unit === undefined) return -1;
@@ -141,8 +141,8 @@ export class FunctionNames {
   }
 
   /**
-   * Reads the strings that have been met; where not `all` are wanted, without the names of functions
-   * that have a linkage name, and without scopes. Calls `report` with what is wrong with one of them.
+   * Reads the collected strings. Unless `all`, skips scopes, and the plain names of functions with
+   * a linkage name. Errors are passed to `report`.
    */
   read(report: (error: DwarfError) => void, all: boolean): void {
     const errors: DwarfError[] = [];
@@ -165,7 +165,7 @@ export class FunctionNames {
     errors.forEach(report);
   }
 
-  /** The names of function `n`, which is one of them. Calls `report` as {@link read} does. */
+  /** The names of function `n`. Errors are passed to `report`, as in {@link read}. */
   get(n: number, report: (error: DwarfError) => void): FunctionName {
     if (this.#name[n] === LATER) this.read(report, true);
     const decoded = (string: number): string | undefined => {
@@ -180,13 +180,13 @@ export class FunctionNames {
     };
   }
 
-  /** The linkage name of function `n` as it is stored, in UTF-8. */
+  /** The linkage name of function `n` in UTF-8. */
   linkageName(n: number): Uint8Array | undefined {
     return this.#strings.get(n < 0 ? -1 : intAt(this.#linkageName, n));
   }
 }
 
-/** Strings of a section that are not read yet. */
+/** Strings of a section that were not read yet. */
 interface Pending {
   offsets: Float64Array;
   numbers: Int32Array;
@@ -195,30 +195,32 @@ interface Pending {
   readonly met: NumberMap;
 }
 
-/** Bytes that are read at once where many strings are wanted, and between two of them at most. */
+/**
+ * Size of a block that is read for many strings, and limit of the gap between two strings in it.
+ */
 const BLOCK = 1 << 19;
 const GAP = 1 << 14;
-/** Strings fewer than that are read one by one. */
+/** Fewer strings than this are read one by one. */
 const FEW = 32;
 
-/** Memory that is taken at once for the bytes of strings, at least and at most. */
+/** Smallest and largest allocation for the bytes of strings. */
 const LEAST = 1 << 12, MOST = 1 << 20;
 
-/** Strings by number, their bytes one after another in pieces of memory that never move. */
+/** Strings by number. Their bytes are stored in pieces of memory that never move. */
 class Strings {
   #bytes = new Uint8Array(LEAST);
   readonly #pieces: Uint8Array[] = [this.#bytes];
   #used = 0;
-  /** Of each string, its piece and where it begins there. */
+  /** Piece and offset of each string. */
   #piece = new Int32Array(256);
   #from = new Int32Array(256);
-  /** -1 for strings that are not read yet, or cannot be read. */
+  /** Length; -1 for strings that were not read, or are unreadable. */
   #length = new Int32Array(256);
   #count = 0;
   readonly #pending = new Map<Section, Pending>();
   #block = new Uint8Array(0);
 
-  /** Number of the string at that place, or -1 if there is none. */
+  /** Number of the string at a place; -1 if there is none. */
   number(place: StringPlace): number {
     const { unit, form, value } = place;
     if (unit === undefined) return -1;
@@ -236,7 +238,7 @@ class Strings {
     return this.numberAt(section, this.offset(section, place));
   }
 
-  /** Offset in its section of the string at that place. */
+  /** Section offset of the string at a place. */
   offset(section: Section, { unit, form, value }: StringPlace): number {
     const offset = unit === undefined ? NaN : unit.stringOffset(form, value);
     if (!(offset < section.size)) {
@@ -245,7 +247,7 @@ class Strings {
     return offset;
   }
 
-  /** Number of the string at `offset` of `section`, which is within it. */
+  /** Number of the string at `offset` of `section`. The caller has checked the offset. */
   numberAt(section: Section, offset: number): number {
     let pending = this.#pending.get(section);
     if (pending === undefined) {
@@ -287,7 +289,7 @@ class Strings {
       pending.count = 0;
       const order = orderOf(offsets, 0, count);
       for (let i = 0; i < count;) {
-        // As many as lie close together, and fit in a block.
+        // Strings that lie close together and fit into one block.
         const start = floatAt(offsets, uintAt(order, i));
         let j = i + 1, last = start;
         while (j < count) {
@@ -313,7 +315,7 @@ class Strings {
         }
       }
     }
-    // To report can throw: by now all that can be read is there.
+    // Report last, since it can throw.
     errors.forEach(report);
   }
 
@@ -323,7 +325,7 @@ class Strings {
     return section.windowIn(offset, size, this.#block);
   }
 
-  /** Takes the string at `block[p]`, unless the block ends before it. */
+  /** Stores the string at `block[p]`. Returns false if the block ends before the string. */
   #take(number: number, block: Uint8Array, p: number): boolean {
     const rest = block.length - p;
     if (rest <= 0) return false;
@@ -369,7 +371,7 @@ class Strings {
   }
 }
 
-/** In the place of a name's number: it is in `#later`. */
+/** In place of a name's number: the name is in `#later`. */
 const LATER = -2;
 const NOWHERE: StringPlace = { unit: undefined, form: 0, value: 0 };
 const encoder = new TextEncoder();

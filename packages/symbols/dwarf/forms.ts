@@ -2,8 +2,8 @@ import { Cursor } from "./bytes.ts";
 import { DW_FORM } from "./dwarf_constants.ts";
 
 /**
- * How a form is read, regardless of the meaning of its value. Forms are translated when an abbreviation
- * table is parsed, so that the loops over entries switch over a few small literals.
+ * Encodings of forms' values. Forms are translated when an abbreviation table is parsed, so that
+ * loops over entries switch over a few small constants.
  */
 export const READ = {
   NOTHING: 0,
@@ -29,19 +29,19 @@ export const READ = {
 
 const FIXED = [0, 1, 2, 3, 4, 8, 8, -1, -1, -1, -1, -1, -1, -1, 0, -1, 16, -1];
 
-/** Size in bytes of what is read that way, or -1 if it varies. */
+/** Size of a value in bytes; -1 if it varies. */
 export function fixedSize(read: number): number {
   return FIXED[read] ?? -1;
 }
 
-/** The sizes that the meaning of a form depends on. */
+/** Version and sizes that determine the encoding of forms. */
 export interface UnitFormat {
   readonly version: number;
   readonly offsetSize: 4 | 8;
   readonly addressSize: number;
 }
 
-/** The `READ` of a form in units of that format, or -1 for a form that is not known. */
+/** The `READ` of a form in units of that format; -1 if the form is unknown. */
 export function readOf(form: number, format: UnitFormat): number {
   switch (form) {
     case DW_FORM.addr:
@@ -80,7 +80,7 @@ export function readOf(form: number, format: UnitFormat): number {
     case DW_FORM.GNU_strp_alt:
     case DW_FORM.GNU_ref_alt:
       return format.offsetSize === 4 ? READ.U32 : READ.U64;
-    case DW_FORM.ref_addr: // DWARF 2 gave it the size of an address
+    case DW_FORM.ref_addr: // An address in DWARF 2
       if (format.version > 2) return format.offsetSize === 4 ? READ.U32 : READ.U64;
       return format.addressSize === 8 ? READ.U64 : sized(format.addressSize);
     case DW_FORM.udata:
@@ -131,10 +131,7 @@ function sized(bytes: number): number {
   return -1;
 }
 
-/**
- * Moves `c` over a value that is read in the way `read`. `format` is for indirect forms, which name
- * their form in front of the value.
- */
+/** Skips a value. `format` is needed for indirect forms, whose form precedes the value. */
 export function skipValue(c: Cursor, read: number, format: UnitFormat): void {
   switch (read) {
     case READ.ULEB:
@@ -167,12 +164,12 @@ export function skipValue(c: Cursor, read: number, format: UnitFormat): void {
   c.take(fixedSize(read));
 }
 
-/** Reads the form that stands in front of an indirect value. */
+/** Reads the form that precedes an indirect value. */
 export function indirect(c: Cursor, format: UnitFormat): { form: number; read: number } {
   const at = c.pos;
   const form = c.uleb();
   const read = readOf(form, format);
-  // An indirect form of an indirect form would be recursion without end on a long run of 0x16.
+  // Indirect forms must not be nested: a long run of 0x16 would recurse without end.
   if (read < 0 || read === READ.INDIRECT || read === READ.IMPLICIT) {
     throw c.error(`indirect form 0x${form.toString(16)}, which is not known`, at);
   }

@@ -6,17 +6,17 @@ import { lowerBound } from "../table/sorted_numbers.ts";
 import { orderOf } from "./paint.ts";
 import type { Section } from "./section.ts";
 
-/** The properties of a unit that its line table needs. */
+/** The properties of a unit that its line table depends on. */
 export interface LineUnit {
   readonly addressSize: number;
   /** The unit's `DW_AT_comp_dir`. */
   readonly compDir: string | undefined;
-  /** The string that a form of that value means; `at` gives the bytes of an inline string. */
+  /** The string of a form with that value; `at` has the bytes of inline strings. */
   string(form: number, value: number, at: Uint8Array): string | undefined;
 }
 
-// Rows of the table that is being read. One unit is read at a time, so the arrays are shared, and
-// their pages stay warm.
+// Rows of the table that is being read. Units are read one after another, so they share the
+// buffers.
 let rowCapacity = 0;
 let rowAddress = new Float64Array(0);
 let rowLine = new Uint32Array(0);
@@ -34,7 +34,7 @@ function reserveRows(count: number): void {
   rowDiscriminator = new Uint32Array(rowCapacity);
 }
 
-/** `values[0, count)` in as few bytes as the largest value allows. */
+/** Copies `values[0, count)` to 16-bit numbers if all of them fit. */
 function narrow(values: Uint32Array, count: number): Uint16Array | Uint32Array {
   for (let i = 0; i < count; i++) {
     if ((values[i] as number) > 0xffff) return values.slice(0, count);
@@ -55,11 +55,11 @@ interface Header {
 }
 
 /**
- * The rows and files of one line number program (DWARF 5, 6.2), versions 2 to 5.
+ * Rows and files of one line number program (DWARF 5, 6.2), versions 2 to 5.
  *
- * Rows are in typed arrays, sequences in the order of their ends. Of several rows with one address
- * only the last is kept: that is the row that counts for a look-up. Where it is known beforehand
- * what will be looked up, the rows that do not matter to that are not kept either.
+ * Rows are stored in typed arrays. Sequences are sorted by their ends. Of several rows with the
+ * same address the last one is kept, since look-ups use it. If the wanted addresses are given, only
+ * rows that they need are kept.
  */
 export class LineTable {
   readonly address: Float64Array;
@@ -73,7 +73,7 @@ export class LineTable {
   readonly #end: Uint32Array;
   readonly #version: number;
   readonly #unit: LineUnit;
-  // Where the names are, form and value (a position in `#names` for inline strings).
+  // Form and value of each name (a position in `#names` for inline strings).
   readonly #names: Uint8Array;
   #namesEnd = 0;
   readonly #dirForm: number[] = [];
@@ -85,7 +85,7 @@ export class LineTable {
   /**
    * Reads the table at `offset` of `.debug_line`.
    *
-   * @param wanted the addresses that will be looked up, in ascending order; all where absent
+   * @param wanted addresses to look up, in ascending order; all rows are kept if it is missing
    */
   constructor(section: Section, offset: number, unit: LineUnit, wanted?: Float64Array) {
     this.#unit = unit;
@@ -118,7 +118,8 @@ export class LineTable {
     this.#high = Float64Array.from(order, (i) => sequences.high[i] as number);
     this.#first = Uint32Array.from(order, (i) => sequences.first[i] as number);
     this.#end = Uint32Array.from(order, (i) => sequences.end[i] as number);
-    // Names in the table are read when they are asked for; otherwise the program can be let go.
+    // Inline names are decoded on demand. Without inline names, the program's bytes can be
+    // released.
     if (!this.#fileForm.includes(DW_FORM.string) && !this.#dirForm.includes(DW_FORM.string)) {
       this.#names = new Uint8Array(0);
     } else if (section.copies) this.#names = c.bytes.slice(0, this.#namesEnd);
@@ -130,7 +131,7 @@ export class LineTable {
       this.#low.length * 24 + this.#fileForm.length * 24;
   }
 
-  /** The row that holds for `address`, or -1. */
+  /** The row of an address, or -1. */
   find(address: number): number {
     const highs = this.#high;
     let low = 0, high = highs.length;
@@ -152,19 +153,19 @@ export class LineTable {
     return low > first ? low - 1 : -1;
   }
 
-  /** Number of entries in the file table; file numbers are below, in DWARF 2 to 4 also equal. */
+  /** Number of files. File numbers are below it; in DWARF 2 to 4 they are 1 to the count. */
   get fileCount(): number {
     return this.#fileForm.length;
   }
 
-  /** The full path of file number `index`, as far as the table and the unit give it. */
+  /** Full path of file number `index`, as far as table and unit state it. */
   path(index: number): string | undefined {
     const i = this.#version >= 5 ? index : index - 1;
     if (i < 0 || i >= this.#fileForm.length) return undefined;
     const name = this.#string(this.#fileForm, this.#fileValue, i);
     if (name === undefined || name.startsWith("/")) return name;
     const dirIndex = this.#fileDir[i] as number;
-    // Up to DWARF 4 directory 0 is the directory of the compilation, and is not in the table.
+    // Up to DWARF 4 directory 0 is the compilation directory, which is not in the table.
     const dir = this.#version >= 5
       ? this.#string(this.#dirForm, this.#dirValue, dirIndex)
       : this.#string(this.#dirForm, this.#dirValue, dirIndex - 1);
@@ -196,7 +197,7 @@ export class LineTable {
     }
     const minInstLength = c.u8();
     const maxOps = version >= 4 ? c.u8() : 1;
-    c.u8(); // default_is_stmt: every row counts for a look-up
+    c.u8(); // default_is_stmt: not needed, since every row counts for look-ups
     const lineBase = (c.u8() << 24) >> 24;
     const lineRange = c.u8();
     const opcodeBase = c.u8();
@@ -231,7 +232,7 @@ export class LineTable {
     c.uleb(); // length
   }
 
-  /** A list of directories or files of DWARF 5 (6.2.4.1). */
+  /** Reads a list of directories or files (DWARF 5, 6.2.4.1). */
   #entries(
     c: Cursor,
     format: UnitFormat,
@@ -256,7 +257,7 @@ export class LineTable {
     }
     const countAt = c.pos;
     const count = c.uleb();
-    // Entries without bytes could be as many as a 64-bit number says.
+    // Entries of no bytes would allow any 64-bit count.
     const least = reads.reduce((sum, read) => sum + Math.abs(fixedSize(read)), 0);
     if (count > 0 && (least === 0 || count > (c.end - c.pos) / least)) {
       throw c.error(
@@ -284,7 +285,7 @@ export class LineTable {
     }
   }
 
-  /** Runs the program into the shared arrays. */
+  /** Runs the program. Rows go to the shared buffers. */
   #run(c: Cursor, header: Header, wanted: Float64Array | undefined): Sequences {
     const { version, minInstLength, maxOps, lineBase, lineRange, opcodeBase } = header;
     const { end, pos: p } = c;
@@ -304,16 +305,16 @@ export class LineTable {
         addressAdvance[op] = (addressAdvance[op] as number) * minInstLength;
       }
     }
-    // In short calls: an engine makes the best code for a function when it is called again.
+    // In short calls: an engine optimizes a function best when it is called again.
     while (machine.p < end) this.#some(c, header, wanted, machine);
-    // Rows after the last end_sequence have no end, and so no extent.
+    // Rows after the last end_sequence have no end, so they cover no code.
     sequences.count = machine.sequenceFirst;
     return sequences;
   }
 
   /**
-   * Runs up to `PIECE` operations: one function, since the registers of the machine are its local
-   * variables. As fields, they would be written to memory after each operation.
+   * Runs up to `PIECE` operations. One function, since the state machine's registers are its local
+   * variables: fields would be written to memory after each operation.
    */
   #some(c: Cursor, header: Header, wanted: Float64Array | undefined, machine: Machine): void {
     const { version, minInstLength, maxOps, opcodeBase } = header;
@@ -365,7 +366,7 @@ export class LineTable {
           address = c.address(length - 1);
           opIndex = 0;
           p = c.pos;
-          // A linker marks code that it has dropped with the largest address.
+          // The largest address marks code that the linker dropped.
           if (address === (length === 9 ? -1 : length === 5 ? 0xffffffff : NaN)) dead = true;
         } else if (sub === 3 && version <= 4) { // DW_LNE_define_file
           c.pos = at + 1;
@@ -446,7 +447,7 @@ export class LineTable {
             opIndex = 0;
             p += 2;
             continue;
-          default: // DW_LNS_set_isa, and what a producer has added: operands are LEB128
+          default: // DW_LNS_set_isa and producers' opcodes: operands are LEB128
             c.pos = p;
             for (let i = header.opcodeLengths[op] as number; i > 0; i--) {
               skipValue(c, READ.ULEB, NO_FORMAT);
@@ -455,13 +456,14 @@ export class LineTable {
             continue;
         }
       }
-      // A row.
+      // Add a row.
       if (n > sequenceFirst) {
         const before = A[n - 1] as number;
         if (before === address) n--;
         else if (before > address) ordered = false;
         else if (nextWanted >= address) {
-          // Nobody asks for what the row before covers. The first row is the start of a sequence.
+          // No wanted address is in the previous row. The first row is kept as the sequence's
+          // start.
           if (n > sequenceFirst + 1 && ordered) n--;
         } else if (wanted !== undefined) {
           do nextWanted = wanted[++w] ?? Infinity; while (nextWanted < address);
@@ -497,21 +499,21 @@ export class LineTable {
   }
 }
 
-/** Operations of a program that are run in one call. */
+/** Number of operations that one call runs. */
 const PIECE = 4096;
 
-/** The state machine of a line number program (DWARF 5, 6.2.2), between two calls. */
+/** State of a line number program (DWARF 5, 6.2.2) between two calls. */
 class Machine {
   /** Position of the next operation. */
   p: number;
-  /** Rows that there are. */
+  /** Number of rows. */
   n = 0;
   sequenceFirst = 0;
-  /** Whether the addresses of the sequence have ascended. */
+  /** Whether the sequence's addresses ascend. */
   ordered = true;
-  /** Whether the linker has dropped the code of the sequence. */
+  /** Whether the linker dropped the sequence's code. */
   dead = false;
-  /** `wanted[w]` is the first address that is wanted and not below the last row. */
+  /** Index of the first wanted address that is not below the last row. */
   w = 0;
   nextWanted = -Infinity;
   address = 0;
@@ -520,10 +522,10 @@ class Machine {
   line = 1;
   column = 0;
   discriminator = 0;
-  /** Whether an instruction has one operation. */
+  /** Whether an instruction is a single operation. */
   readonly scalar: boolean;
   readonly constAdd: number;
-  /** What special opcodes add, by opcode. */
+  /** Address advance of each special opcode. */
   readonly addressAdvance: Float64Array = new Float64Array(256);
   readonly lineAdvance: Int32Array = new Int32Array(256);
   readonly sequences: Sequences = new Sequences();
@@ -546,7 +548,7 @@ class Sequences {
   count = 0;
 }
 
-/** Sorts the shared rows `[from, to)` by address; compilers do not need it, broken input does. */
+/** Sorts the shared rows `[from, to)` by address. Only broken input needs it. */
 function sortRows(from: number, to: number): void {
   const order = orderOf(rowAddress, from, to);
   for (const rows of [rowAddress, rowLine, rowFile, rowColumn, rowDiscriminator]) {
@@ -566,13 +568,13 @@ function numberOf(c: Cursor, read: number, format: UnitFormat): number {
   return at;
 }
 
-/** `dir/name`, without a second slash, and without any where there is no directory. */
+/** Joins to `dir/name`, without a double slash, and without a slash if there is no directory. */
 function join(dir: string | undefined, name: string): string {
   if (dir === undefined || dir === "") return name;
   return dir.endsWith("/") ? dir + name : `${dir}/${name}`;
 }
 
-/** The inline string at `at`, for {@link LineUnit.string}. */
+/** Decodes the inline string at `at`, for {@link LineUnit.string}. */
 export function inlineString(bytes: Uint8Array, at: number): string {
   const nul = bytes.indexOf(0, at);
   return text(bytes, at, nul < 0 ? bytes.length : nul);

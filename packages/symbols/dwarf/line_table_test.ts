@@ -23,11 +23,11 @@ interface Header {
   maxOps?: number;
   lineBase?: number;
   lineRange?: number;
-  /** What stands in place of the directories and files. */
+  /** Replaces the directories and files. */
   names?: Bytes;
 }
 
-/** A line table with files `a.c` (directory of the compilation) and `include/b.h`. */
+/** A line table with the files `a.c` (in the compilation directory) and `include/b.h`. */
 function table(header: Header, program: Bytes): Bytes {
   const { version, le = true, offsetSize = 4, maxOps = 1 } = header;
   const after = new Bytes(le).u8(header.minInstLength ?? 1);
@@ -53,7 +53,7 @@ function read(bytes: Bytes): LineTable {
   return new LineTable(new Section(".debug_line", bytes.le, bytes.done()), 0, unit);
 }
 
-/** `file:line:column` of each address, with the discriminator where there is one. */
+/** `file:line:column` of each address, with the discriminator if there is one. */
 function at(lines: LineTable, ...addresses: number[]): (string | undefined)[] {
   return addresses.map((address) => {
     const row = lines.find(address);
@@ -78,8 +78,8 @@ function program(le: boolean, version: number): Bytes {
   p.u8(3).sleb(-40).u8(1); // 0x1130: b.h line 4
   p.u8(8).u8(1); // DW_LNS_const_add_pc: (255 - 13) / 12 = 20: 0x1144
   p.u8(9).uint(2, 0x100).u8(3).sleb(6).u8(1); // DW_LNS_fixed_advance_pc: 0x1244, line 10
-  p.u8(6, 7, 10, 11).u8(12).uleb(3); // negate_stmt … set_isa: nothing to see
-  p.u8(3).sleb(1).u8(1); // another row at the same address: line 11 counts
+  p.u8(6, 7, 10, 11).u8(12).uleb(3); // negate_stmt … set_isa: no effect on rows
+  p.u8(3).sleb(1).u8(1); // another row at the same address: line 11 is used
   p.u8(2).uleb(0x10).u8(0, 1, 1); // end_sequence at 0x1254
   return p;
 }
@@ -87,7 +87,7 @@ function program(le: boolean, version: number): Bytes {
 for (const version of [2, 3, 4, 5]) {
   for (const le of [true, false]) {
     for (const offsetSize of [4, 8] as const) {
-      Deno.test(`line table of version ${version}, ${offsetSize * 8}-bit, le ${le}`, () => {
+      Deno.test(`LineTable: all opcodes in version ${version}, ${offsetSize * 8}-bit, little-endian ${le}`, () => {
         const lines = read(table({ version, le, offsetSize }, program(le, version)));
         assertEquals(
           at(lines, 0xfff, 0x1000, 0x1003, 0x1004, 0x1130, 0x1144, 0x1244, 0x1253, 0x1254),
@@ -108,7 +108,7 @@ for (const version of [2, 3, 4, 5]) {
   }
 }
 
-Deno.test("line table: several operations an instruction, instructions of 4 bytes", () => {
+Deno.test("LineTable: with several operations per instruction, addresses count instructions of 4 bytes", () => {
   const p = new Bytes().u8(0, 9, 2).uint(8, 0x2000).u8(1);
   p.u8(2).uleb(2).u8(3).sleb(1).u8(1); // operation 2 of the first instruction
   p.u8(2).uleb(2).u8(3).sleb(1).u8(1); // operation 4: instruction 1, operation 1
@@ -124,7 +124,7 @@ Deno.test("line table: several operations an instruction, instructions of 4 byte
   ]);
 });
 
-Deno.test("line table: dropped code, files defined by the program, rows out of order", () => {
+Deno.test("LineTable: dropped code has no rows, DW_LNE_define_file adds a file, unsorted rows are sorted", () => {
   const p = new Bytes().u8(0, 9, 2).uint(8, -1n).u8(1).u8(2).uleb(8).u8(0, 1, 1);
   p.u8(0, 8, 3).text("c.c").uleb(1, 0, 0); // DW_LNE_define_file
   p.u8(0, 9, 2).uint(8, 0x30).u8(4).uleb(3).u8(1);
@@ -141,7 +141,7 @@ Deno.test("line table: dropped code, files defined by the program, rows out of o
   ]);
 });
 
-Deno.test("line table: a row without an end has no extent", () => {
+Deno.test("LineTable: a row without end_sequence covers no code", () => {
   const lines = read(table({ version: 4 }, new Bytes().u8(0, 9, 2).uint(8, 0x10).u8(1, 1)));
   assertEquals(at(lines, 0x10), [undefined]);
 });
@@ -180,7 +180,7 @@ const bad: [string, Bytes, string][] = [
   ["with a reserved length", new Bytes().uint(4, 0xfffffff5), "reserved unit length"],
 ];
 for (const [what, bytes, message] of bad) {
-  Deno.test(`line table ${what}`, () => {
+  Deno.test(`LineTable, damaged: ${what}`, () => {
     const error = assertThrows(() => read(bytes), DwarfError, message);
     assert(error instanceof DwarfError);
     assertEquals(error.section, ".debug_line");

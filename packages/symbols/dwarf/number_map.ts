@@ -1,9 +1,9 @@
 /**
- * A map from offsets (nonnegative integers) to numbers, in typed arrays: several times faster to fill
- * than a `Map`, and no work for the garbage collector.
+ * A map from offsets (nonnegative integers) to numbers in typed arrays. It is filled several times
+ * faster than a `Map`, and is no work for the garbage collector.
  */
 export class NumberMap {
-  // One more than the key, so that 0 is a free place.
+  // Keys plus one; 0 marks a free slot.
   #keys = new Float64Array(64);
   #values = new Int32Array(64);
   #count = 0;
@@ -18,7 +18,7 @@ export class NumberMap {
     }
   }
 
-  /** Sets the value of `key`, which has none yet. */
+  /** Sets the value of `key`, which must be new. */
   add(key: number, value: number): void {
     if (2 * ++this.#count > this.#keys.length) this.#grow();
     this.#place(key + 1, value);

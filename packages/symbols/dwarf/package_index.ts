@@ -1,7 +1,8 @@
 import { Cursor } from "./bytes.ts";
 import type { Contributions } from "./dwarf_file.ts";
 
-// Section numbers of an index: of the GNU extension to DWARF 4 (version 2), and of DWARF 5, 7.3.5.3.
+// Section numbers of an index: in the GNU extension to DWARF 4 (version 2), and in DWARF 5
+// (7.3.5.3).
 const SECTIONS_V2: readonly (string | undefined)[] = [
   undefined,
   ".debug_info",
@@ -23,7 +24,7 @@ const SECTIONS_V5: readonly (string | undefined)[] = [
   ".debug_rnglists",
 ];
 
-/** `.debug_cu_index` of a DWARF package file (`.dwp`): positions of the parts of split units. */
+/** `.debug_cu_index` of a DWARF package file (`.dwp`): locations of split units' sections. */
 export class PackageIndex {
   readonly #c: Cursor;
   readonly #columns: number;
@@ -31,10 +32,10 @@ export class PackageIndex {
   readonly #slots: number;
   readonly #names: (string | undefined)[] = [];
 
-  /** Reads the header of the section. */
+  /** Reads the section's header. */
   constructor(bytes: Uint8Array, littleEndian: boolean) {
     const c = this.#c = new Cursor(bytes, ".debug_cu_index", 0, littleEndian);
-    // Version 5 is a half-word and padding, version 2 is a word.
+    // The version is a half-word and padding in DWARF 5, a word in version 2.
     let version = c.u32();
     if (version !== 2) {
       c.pos = 0;
@@ -57,7 +58,7 @@ export class PackageIndex {
     for (let i = 0; i < columns; i++) this.#names.push(known[c.u32()]);
   }
 
-  /** The parts of the unit with that id, or `undefined`. */
+  /** The sections of the unit with that id; `undefined` if the package does not have it. */
   find(id: bigint): Contributions | undefined {
     const c = this.#c;
     if (this.#slots === 0) return undefined;

@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import { lowerBound } from "../table/sorted_numbers.ts";
 
-/** Ranges `[low, high)` with their owners, in arrays that grow. */
+/** Ranges `[low, high)` with owners, in growing arrays. */
 export class RangeList {
   low = new Float64Array(64);
   high = new Float64Array(64);
@@ -23,8 +23,8 @@ export class RangeList {
 }
 
 /**
- * Cells of an address space: cell `i` is `[start[i], start[i + 1])` and belongs to `owner[i]`, or
- * to nobody (-1). Several cell lists can stand one after another in the same arrays.
+ * Cells of an address space: cell `i` is `[start[i], start[i + 1])` and belongs to `owner[i]` (-1:
+ * no owner). Several lists of cells can be stored one after another.
  */
 export class Cells {
   start = new Float64Array(64);
@@ -42,7 +42,7 @@ export class Cells {
     this.count = n + 1;
   }
 
-  /** Owner of `address` among the cells `[from, to)`, or -1. */
+  /** Owner of `address` in the cells `[from, to)`, or -1. */
   find(address: number, from = 0, to: number = this.count): number {
     const start = this.start;
     let low = from, high = to;
@@ -54,20 +54,20 @@ export class Cells {
     return low > from ? this.owner[low - 1] as number : -1;
   }
 
-  /** Gives back the memory that was kept for growth. */
+  /** Releases spare capacity. */
   trim(): void {
     this.start = this.start.slice(0, this.count);
     this.owner = this.owner.slice(0, this.count);
   }
 
-  /** Bytes that the arrays hold. */
+  /** Size of the arrays in bytes. */
   get bytes(): number {
     return this.start.byteLength + this.owner.byteLength;
   }
 }
 
 /**
- * Paints the ranges from `from` on over each other and appends what is to be seen then to `cells`.
+ * Paints the ranges from `from` on over each other, and appends the visible cells to `cells`.
  *
  * ```text
  * ranges in order   0 |--------------|        cells, last wins
@@ -75,8 +75,8 @@ export class Cells {
  *                   2              |-----| …  |0 |1   |0 |2    |-1
  * ```
  *
- * `lastWins` is for nested functions, whose inner ranges come later. Without it the first wins.
- * Takes n log n steps however the ranges overlap.
+ * With `lastWins`, later ranges cover earlier ones, as for nested functions, whose inner ranges
+ * come later. Otherwise the first range wins. Takes n log n steps for any overlaps.
  */
 export function paint(ranges: RangeList, from: number, lastWins: boolean, cells: Cells): void {
   const { low, high, owner, count } = ranges;
@@ -120,8 +120,8 @@ function emit(cells: Cells, firstCell: number, start: number, who: number): void
 let stack = new Int32Array(256);
 
 /**
- * The ranges `order[i, j)` where each lies inside of one before it or after all of it, which is so
- * for nearly all functions: one pass with a stack. Otherwise false, and nothing is painted.
+ * Paints the ranges `order[i, j)` in one pass with a stack, if each lies inside or after earlier
+ * ones, as nearly all functions do. Otherwise returns false and paints nothing.
  */
 function nested(
   ranges: RangeList,
@@ -165,7 +165,10 @@ function nested(
   return true;
 }
 
-/** Ranges that overlap, `members` by number: each cell between end points is painted once. */
+/**
+ * Paints overlapping ranges, given by number in `members`. Each cell between end points is painted
+ * once.
+ */
 function overlapping(
   ranges: RangeList,
   members: Uint32Array,
@@ -185,7 +188,7 @@ function overlapping(
     if (points[i] !== points[cellCount]) points[++cellCount] = points[i] as number;
   }
   const painted = new Int32Array(cellCount).fill(-1);
-  // next[i] is the first unpainted cell at or after i, with path compression.
+  // next[i] is the first unpainted cell from i on, with path compression.
   const next = new Uint32Array(cellCount + 1);
   for (let i = 0; i <= cellCount; i++) next[i] = i;
   const nextOf = (cell: number) => {
@@ -221,9 +224,8 @@ let otherNumbers = new Uint32Array(1024);
 const digitCounts = new Uint32Array(2048);
 
 /**
- * Numbers `from … to - 1` in the order of `key`, equal keys in the order of their numbers: a radix
- * sort, because a comparison function over typed arrays is ten times slower. The result is
- * overwritten by the next call.
+ * Sorts the numbers `from … to - 1` by `key`; the sort is stable. A radix sort, since a comparison
+ * function over typed arrays is ten times slower. The result is overwritten by the next call.
  */
 export function orderOf(key: Float64Array, from: number, to: number): Uint32Array {
   const n = to - from;
@@ -256,7 +258,8 @@ export function orderOf(key: Float64Array, from: number, to: number): Uint32Arra
     return order;
   }
   let other = otherNumbers;
-  // Few keys take small digits: clearing and summing 2048 counts would cost more than a pass.
+  // Few keys use small digits, since clearing and summing 2048 counts would cost more than another
+  // pass.
   const radix = n < 2048 ? 256 : 2048;
   for (let scale = 1; scale <= most - least; scale *= radix) {
     digitCounts.fill(0, 0, radix);

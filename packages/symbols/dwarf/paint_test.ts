@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Cells, orderOf, paint, RangeList } from "./paint.ts";
 
-/** Owner of every address, painted one address at a time. */
+/** The owner of every address, painted one address at a time. */
 function slowly(ranges: readonly (readonly [number, number])[], lastWins: boolean): number[] {
   const owner = new Array<number>(64).fill(-1);
   ranges.forEach(([low, high], i) => {
@@ -21,8 +21,8 @@ const rangesOf = (most: number) =>
   );
 
 for (const lastWins of [true, false]) {
-  Deno.test(`paint: cells are what an array of addresses says, lastWins ${lastWins}`, () => {
-    // More than 48 take the radix sort.
+  Deno.test(`paint: cells equal those painted address by address, lastWins ${lastWins}`, () => {
+    // More than 48 ranges use the radix sort.
     fc.assert(fc.property(rangesOf(12), check));
     fc.assert(fc.property(rangesOf(80), check), {
       numRuns: 50,
@@ -30,7 +30,7 @@ for (const lastWins of [true, false]) {
 
     function check(ranges: readonly (readonly [number, number])[]): void {
       const list = new RangeList();
-      list.push(1, 2, 99); // belongs to somebody else: `from` is 1
+      list.push(1, 2, 99); // not painted, since `from` is 1
       ranges.forEach(([low, high], i) => list.push(low, high, i));
       const cells = new Cells();
       cells.push(-5, 7);
@@ -42,7 +42,7 @@ for (const lastWins of [true, false]) {
   });
 }
 
-Deno.test("orderOf sorts as a stable sort does", () => {
+Deno.test("orderOf: random keys are in the order of a stable sort", () => {
   fc.assert(fc.property(
     fc.array(fc.oneof(fc.integer({ min: -9, max: 9 }), fc.maxSafeInteger()), { maxLength: 200 }),
     (keys) => {

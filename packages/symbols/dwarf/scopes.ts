@@ -9,55 +9,55 @@ import { READ } from "./forms.ts";
 import { u32 } from "./bytes.ts";
 import type { Unit } from "./unit.ts";
 
-/** Maximum number of scopes in the name of a function: the innermost ones. */
+/** Limit of the scopes in a function's name. The innermost ones are kept. */
 const MOST_SCOPES = 32;
-/** Steps from a scope to the entry that declares it. */
+/** Limit of references from a scope to its declaration. */
 const LONGEST_CHAIN = 16;
-/** Characters of names of scopes that are read and made, of a whole file. */
+/** Limit of the characters of scope names in a file. */
 const MOST_TEXT = 1 << 26;
-/** Parents that are looked at for one function: blocks are no scopes. */
+/** Limit of the parents that are checked for one function. Blocks are no scopes. */
 const MOST_PARENTS = 256;
-/** Walks over a unit, one for each time that declarations lead to entries not met before. */
+/** Limit of walks over a unit. Another walk is needed if declarations refer to new entries. */
 const MOST_ROUNDS = 8;
 
-/** An entry whose parents are wanted, or that is a parent. */
+/** An entry whose parents are wanted, or a parent. */
 interface Entry {
   readonly unit: Unit;
   /** Position in the unit. */
   readonly at: number;
-  /** What it is in: `null` for what stands in the unit itself, `undefined` before it is known. */
+  /** The parent; `null` at the top level, `undefined` before it is known. */
   parent: Entry | null | undefined;
-  /** What it is and is called, once it has been looked at. */
+  /** Kind and name, once they were read. */
   scope: Scope | undefined;
 }
 
-/** What an entry adds to the names of what is in it. */
+/** The part that an entry adds to names within it. */
 interface Scope {
   readonly kind: "namespace" | "type" | "function" | "nothing";
-  /** `""` for a type that has no name. */
+  /** Name; `""` for an unnamed type. */
   readonly text: string;
-  /** Line and column of a type without a name: `24:9`, `""` if they are not known. */
+  /** Line and column of an unnamed type: `24:9`; `""` if unknown. */
   readonly where: string;
   readonly artificial: boolean;
-  /** The entry that declares it, whose parents count. */
+  /** The declaring entry, whose parents count. */
   readonly declaration: Entry;
 }
 
 /** A function whose scope is wanted. */
 export interface Declared {
-  /** The unit of the entry that declares it. */
+  /** The unit of the declaring entry. */
   readonly unit: Unit;
-  /** Position of that entry in the unit. */
+  /** Position of the declaring entry in the unit. */
   readonly at: number;
-  /** `DW_AT_external`: without a linkage name, outside of classes, it has the name of a C function. */
+  /** `DW_AT_external`: without a linkage name, outside of classes, the function is a C function. */
   readonly external: boolean;
-  /** `DW_AT_artificial`: what no source declares; in a class without a name, that of a lambda. */
+  /** `DW_AT_artificial`: not declared in the source; in an unnamed class, a lambda's function. */
   readonly artificial: boolean;
 }
 
 /**
- * The scopes of functions: namespaces, classes and enclosing functions. An entry of DWARF does not
- * say what it is in, so that units are walked over, once for all functions that are asked for.
+ * The scopes of functions: namespaces, classes and enclosing functions. DWARF entries do not state
+ * their parents, so units are walked once for all wanted functions.
  */
 export class Scopes {
   readonly #entries = new Map<Unit, Map<number, Entry>>();
@@ -67,7 +67,7 @@ export class Scopes {
   readonly #textsOfLambdas = new Map<Entry, string>();
   #room = MOST_TEXT;
 
-  /** The scope of each function, `""` if it has none; says where a part cannot be read. */
+  /** Returns the scope of each function; `""` if it has none. Reports unreadable parts. */
   of(declared: readonly Declared[], report: (error: DwarfError) => void): string[] {
     const wanted = declared.map(({ unit, at }) => this.#entry(unit, at));
     for (let round = 0; round < MOST_ROUNDS && this.#unknown.length > 0; round++) {
@@ -78,7 +78,7 @@ export class Scopes {
       for (const [unit, entries] of byUnit) {
         entries.sort((a, b) => a.at - b.at);
         attempt(() => this.#findParents(unit, entries, met), report);
-        // Where the unit is damaged, nothing is known of what comes after.
+        // After damage in a unit, its remaining entries have unknown parents.
         for (const entry of entries) entry.parent ??= null;
       }
       for (const entry of met) {
@@ -94,7 +94,7 @@ export class Scopes {
     });
   }
 
-  /** The name of a scope with those around it; what it is the scope of can be `artificial`. */
+  /** The qualified name of a scope. `artificial` describes the function in it. */
   #textOf(scope: Entry, artificial: boolean): string {
     const texts = artificial ? this.#textsOfLambdas : this.#texts;
     let text = texts.get(scope);
@@ -106,7 +106,7 @@ export class Scopes {
     return text;
   }
 
-  /** The entry at a position; where it is new, its parents are wanted. */
+  /** Returns the entry at a position. The parents of a new entry are found later. */
   #entry(unit: Unit, at: number): Entry {
     const known = this.#known(unit).get(at);
     if (known !== undefined) return known;
@@ -122,7 +122,7 @@ export class Scopes {
     return known;
   }
 
-  /** Walks over a unit up to the last of some entries, and adds their parents to `met`. */
+  /** Walks over a unit up to the last of the entries, and adds their parents to `met`. */
   #findParents(unit: Unit, entries: readonly Entry[], met: Entry[]): void {
     unit.borrow();
     try {
@@ -131,7 +131,7 @@ export class Scopes {
       const { size: sizes, hasChildren, kind: kinds, jump: jumps } = table;
       const b = unit.bytes, le = unit.file.info.le;
       const c = unit.cursor(0);
-      // Where what surrounds the present position begins, and its entry where that was made.
+      // Positions of the enclosing entries, with their objects if they were created.
       const around: number[] = [], made: (Entry | undefined)[] = [];
       let next = 0, p = unit.headerSize;
       while (p < b.length && next < entries.length) {
@@ -152,7 +152,7 @@ export class Scopes {
         if (a < 0) throw unit.error(`abbreviation ${code} is not in the table`, at);
         if (wanted.at === at) {
           let inner: Entry | undefined;
-          // The unit's own entry, at depth 0, is no scope.
+          // The unit's root entry, at depth 0, is no scope.
           for (let depth = around.length - 1; depth > 0; depth--) {
             let outer = made[depth];
             const isNew = outer === undefined;
@@ -173,7 +173,7 @@ export class Scopes {
           const last = inner ?? wanted;
           if (last.parent === undefined) last.parent = null;
         }
-        // What ends before the next entry that is wanted is jumped over.
+        // Skip an entry that ends before the next wanted entry.
         const jump = numberAt(jumps, a);
         if (jump >= 0 && p + jump + 4 <= b.length) {
           const to = u32(b, p + jump, le);
@@ -187,7 +187,7 @@ export class Scopes {
         else {
           p = stepOver(b, p, table, a, c, unit);
           if (kinds[a] === KIND.SKIPPED) {
-            // Nothing in it holds functions, and what follows its DW_AT_sibling is not listed.
+            // The entry holds no functions, and the attributes after DW_AT_sibling are not listed.
             c.pos = Math.min(p, b.length);
             const to = siblingOf(c, numberAt(table.sibling, a));
             if (!(to > p && to <= b.length)) throw unit.error("DW_AT_sibling leads nowhere", at);
@@ -205,14 +205,14 @@ export class Scopes {
     }
   }
 
-  /** What an entry, a parent of others, is called. */
+  /** Reads the kind and name of a parent. */
   #describe(entry: Entry): Scope {
     const tag = entry.unit.abbrevs.tag[read(entry.unit, entry.at)];
     let name: string | undefined;
     let where = "", artificial = false;
     let { unit, at } = entry;
     for (let steps = 0; steps < LONGEST_CHAIN; steps++) {
-      // Once there is no room left, no scope is shown.
+      // When the limit is reached, no further scope is shown.
       if (name === undefined && this.#room >= 0) {
         name = unit.attributeString(die, SLOT.NAME);
         this.#room -= name?.length ?? 0;
@@ -232,7 +232,7 @@ export class Scopes {
   }
 }
 
-/** What adds to the names of functions that are in it, and its name if it has none. */
+/** Tags of scopes, with the text for an unnamed one. */
 const KIND_OF = new Map<number, { readonly kind: Scope["kind"]; readonly unnamed: string }>([
   [DW_TAG.namespace, { kind: "namespace", unnamed: "(anonymous namespace)" }],
   [DW_TAG.subprogram, { kind: "function", unnamed: "{unnamed function}" }],
@@ -245,7 +245,7 @@ const KIND_OF = new Map<number, { readonly kind: Scope["kind"]; readonly unnamed
 
 const die = new Die();
 
-/** Reads the entry at a position into `die`, and gives its abbreviation. */
+/** Reads the entry at a position into `die`. Returns its abbreviation. */
 function read(unit: Unit, at: number): number {
   const c = unit.entryCursor(at);
   const table = unit.abbrevs;
@@ -255,7 +255,7 @@ function read(unit: Unit, at: number): number {
   return a;
 }
 
-/** Where the entry in `die`, of `unit`, leads to with its origin or specification. */
+/** The target of the origin or specification of the entry in `die`. */
 function declaredAt(unit: Unit): { unit: Unit; at: number } | undefined {
   const slot = die.has(SLOT.ABSTRACT_ORIGIN) ? SLOT.ABSTRACT_ORIGIN : SLOT.SPECIFICATION;
   if (!die.has(slot)) return undefined;
@@ -271,18 +271,18 @@ function declaredAt(unit: Unit): { unit: Unit; at: number } | undefined {
 }
 
 /**
- * A type's name. Those without one say where they are declared, since a function can have several;
- * demanglers count them instead, but what is not used is not in DWARF.
+ * A type's name. An unnamed type has the position of its declaration, since a function can have
+ * several. Demanglers number them instead, but unused ones are not in DWARF.
  */
 function typeName({ text, where }: Scope, ofLambda: boolean): string {
-  // Older versions of GCC name the class of a lambda.
+  // Older GCC versions name a lambda's class.
   if (text !== "" && !/^<lambda\(.*\)>$/s.test(text)) return text;
   return text !== "" || ofLambda ? `{lambda${where}}` : `{unnamed type${where}}`;
 }
 
 /**
- * A scope and those around it, outermost first, with `::` between them. Enclosing functions count
- * where a class is between: what is nested otherwise, as in C, has a name of its own.
+ * A scope and its enclosing scopes, outermost first, joined with `::`. An enclosing function counts
+ * only if a class is in between: functions nested otherwise, as in C, have a name of their own.
  */
 function scopeText(innermost: Entry, artificial: boolean): string {
   const parts: string[] = [];

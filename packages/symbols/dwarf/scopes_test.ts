@@ -3,8 +3,8 @@ import { DwarfContext } from "./dwarf_context.ts";
 import type { DwarfError } from "./dwarf_error.ts";
 import { Bytes, headerSize, sectionsOf, unit } from "./dwarf_testing.ts";
 
-// Tags and attributes by their numbers in the standard. Forms: 1 addr, 5 data2, 6 data4, 8 string,
-// b data1, e strp, 13 ref4, 19 flag_present.
+// Codes of abbreviations. Tags and attributes are numbers of the standard. Forms: 1 addr, 5 data2,
+// 6 data4, 8 string, b data1, e strp, 13 ref4, 19 flag_present.
 const CU = 1, NAMESPACE = 2, UNNAMED_NAMESPACE = 3, CLASS = 4, CLASS_OF = 5, CLOSURE = 6;
 const DECLARATION = 7,
   EXTERNAL = 8,
@@ -35,7 +35,7 @@ const ABBREVIATIONS = new Bytes()
 
 const CPP_14 = 0x21, C11 = 0x1d;
 
-/** Builds a unit; `origins` are inlined one after another, 16 bytes each, from 0x1000 on. */
+/** Builds a unit; `origins` are inlined one after another from 0x1000 on, 16 bytes each. */
 class Program {
   readonly body = new Bytes();
   readonly origins: number[] = [];
@@ -45,7 +45,7 @@ class Program {
     this.body.uleb(CU).uint(8, 0x1000).uint(4, 0x1000).uint(2, language);
   }
 
-  /** Opens an entry, and gives its position. */
+  /** Opens an entry. Returns its position. */
   open(code: number): number {
     const at = this.#base + this.body.length;
     this.body.uleb(code);
@@ -66,7 +66,7 @@ class Program {
     });
   }
 
-  /** Scope and name of what is inlined where, looked up in each of the ways there are. */
+  /** Scope and name of each inlined function, looked up with each method. */
   inlined(report?: (error: DwarfError) => void): string[] {
     const sections = this.sections();
     const open = () =>
@@ -90,7 +90,7 @@ class Program {
   }
 }
 
-Deno.test("functions without a linkage name have the scopes that their declaration is in", () => {
+Deno.test("DwarfContext: functions without linkage name get the scopes of their declaration", () => {
   const p = new Program(CPP_14), b = p.body;
   const shop = p.open(NAMESPACE);
   b.text("shop");
@@ -110,7 +110,7 @@ Deno.test("functions without a linkage name have the scopes that their declarati
   const cFunction = p.open(EXTERNAL);
   b.text("c_function");
   b.u8(0); // shop
-  // Defined elsewhere: what they are declared in counts.
+  // Defined outside: the scope of the declaration counts.
   const mixBody = p.open(ABSTRACT_OF);
   b.uint(4, mix).u8(1).u8(0);
   const runBody = p.open(ABSTRACT_OF);
@@ -131,7 +131,7 @@ Deno.test("functions without a linkage name have the scopes that their declarati
   const later = p.open(DECLARATION);
   b.text("mix");
   b.u8(0);
-  // In a function, but not in a class of it.
+  // In a function, without a class between.
   p.open(ABSTRACT);
   b.text("outer").u8(1);
   const local = p.open(DECLARATION);
@@ -151,7 +151,7 @@ Deno.test("functions without a linkage name have the scopes that their declarati
   ]);
 });
 
-Deno.test("equal names in different scopes are different functions; in C there are no scopes", () => {
+Deno.test("DwarfContext: equal names in different scopes are two functions; C has no scopes", () => {
   for (const language of [CPP_14, C11]) {
     const p = new Program(language), b = p.body;
     for (const scope of ["a", "b"]) {
@@ -164,8 +164,8 @@ Deno.test("equal names in different scopes are different functions; in C there a
   }
 });
 
-Deno.test("scopes that lead to each other, or without end, are bounded", () => {
-  // A class that is declared within itself.
+Deno.test("DwarfContext: cyclic and endless scopes are bounded", () => {
+  // A class declared within itself.
   const circle = new Program(CPP_14), b = circle.body;
   const at = circle.open(CLASS_OF);
   b.uint(4, at + 5);
@@ -189,7 +189,7 @@ Deno.test("scopes that lead to each other, or without end, are bounded", () => {
   assertEquals(found[2], "n0::n1::n2::f");
   assert(found[199]?.startsWith("…::n168::") && found[199].endsWith("::n199::f"), found[199]);
 
-  // Names of a megabyte that thousands of scopes share would be gigabytes of text.
+  // Names of a megabyte in thousands of scopes would add up to gigabytes.
   const long = new Program(CPP_14);
   for (let i = 0; i < 200; i++) {
     long.open(LONG_NAMESPACE);

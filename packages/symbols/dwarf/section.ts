@@ -8,16 +8,16 @@ const CHUNK = 0x10000;
 const NOTHING = new Uint8Array(0);
 
 /**
- * One section: whole in memory, or read in parts from a {@link BinarySource}.
+ * One section, either in memory or read in parts from a {@link BinarySource}.
  *
- * Small reads at random offsets (`at` and its callers) go through a window of 64 KiB. After a sixteenth
- * of the section has been read that way, the whole section is loaded, which is then cheaper.
+ * Small reads at random offsets (`at` and its callers) use a window of 64 KiB. After a sixteenth of
+ * the section was read like this, the whole section is loaded, which is then cheaper.
  */
 export class Section {
   readonly name: string;
   readonly size: number;
   readonly le: boolean;
-  /** What is in memory; `bytes[0]` is at offset `base` of the section. */
+  /** Loaded bytes; `bytes[0]` is at offset `base` of the section. */
   bytes: Uint8Array;
   base = 0;
   readonly #source: BinarySource | undefined;
@@ -38,13 +38,13 @@ export class Section {
     }
   }
 
-  /** The section of that name, of length 0 where there is none. */
+  /** Opens the section with that name. A missing section has length 0. */
   static open(sections: DwarfSections, name: string): Section {
     const content = sections.open?.(name) ?? sections.get(name) ?? NOTHING;
     return new Section(name, sections.littleEndian, content);
   }
 
-  /** The part `[offset, offset + size)` as a section of its own (a contribution in a `.dwp`). */
+  /** The part `[offset, offset + size)` as a section (a contribution in a `.dwp`). */
   part(offset: number, size: number): Section {
     this.#check(offset, size);
     const source = this.#source;
@@ -57,7 +57,7 @@ export class Section {
     );
   }
 
-  /** Exactly the bytes `[offset, offset + length)`. */
+  /** Returns the bytes `[offset, offset + length)`. */
   window(offset: number, length: number): Uint8Array {
     this.#check(offset, length);
     if (this.#source === undefined) return this.bytes.subarray(offset, offset + length);
@@ -67,8 +67,8 @@ export class Section {
   }
 
   /**
-   * {@link window}, in memory that the next call overwrites, where the source can do so: fresh
-   * pages cost several times the reading.
+   * {@link window} in memory that the next call overwrites, if the source supports it: fresh pages
+   * cost several times the read.
    */
   borrow(offset: number, length: number): Uint8Array {
     const source = this.#source;
@@ -80,7 +80,7 @@ export class Section {
     return bytes;
   }
 
-  /** {@link window}, in the memory of `into` where the source can read to there. */
+  /** {@link window} in the memory of `into`, if the source can read there. */
   windowIn(offset: number, length: number, into: Uint8Array): Uint8Array {
     const source = this.#source;
     if (source?.readInto === undefined || this.bytes.length === this.size) {
@@ -92,7 +92,7 @@ export class Section {
     return bytes;
   }
 
-  /** True if windows are copies that cost memory. */
+  /** Whether windows are copies that use memory. */
   get copies(): boolean {
     return this.#source !== undefined;
   }
@@ -107,14 +107,14 @@ export class Section {
     }
   }
 
-  /** A cursor over `[offset, offset + length)`. */
+  /** Creates a cursor over `[offset, offset + length)`. */
   cursor(offset: number, length: number): Cursor {
     return new Cursor(this.window(offset, length), this.name, offset, this.le);
   }
 
   /**
-   * A cursor at `offset` over what is in memory from there on: `want` bytes or more. The next call
-   * gives the same one: short lists are read by the hundred thousand.
+   * Returns a cursor at `offset` over at least `want` loaded bytes. The object is reused, since
+   * short lists are read very often.
    */
   cursorAt(offset: number, want: number): Cursor {
     const i = this.at(offset, want);
@@ -126,7 +126,7 @@ export class Section {
     return c;
   }
 
-  /** Index in `bytes` of the byte at `offset`, with `want` bytes after it. */
+  /** Index in `bytes` of the byte at `offset`, after loading `want` bytes. */
   at(offset: number, want: number): number {
     const i = offset - this.base;
     return i >= 0 && i + want <= this.bytes.length ? i : this.#load(offset, want);
@@ -140,7 +140,7 @@ export class Section {
       this.base = 0;
       this.bytes = source.read(0, this.size);
     } else {
-      // From 128 bytes before, because lists and strings are often read backwards in small steps.
+      // Load 128 bytes before, because lists and strings are often read backwards in small steps.
       const start = Math.max(0, offset - 128);
       const length = Math.min(this.size - start, Math.max(CHUNK, offset + want - start));
       this.bytes = source.read(start, length);
@@ -155,7 +155,7 @@ export class Section {
     return byteAt(this.bytes, i);
   }
 
-  /** An unsigned number of 1, 2, 3, 4 or 8 bytes. */
+  /** Reads an unsigned number of 1, 2, 3, 4 or 8 bytes. */
   uint(offset: number, size: number): number {
     const i = this.at(offset, size);
     switch (size) {
@@ -172,13 +172,13 @@ export class Section {
     }
   }
 
-  /** The NUL-terminated string at `offset`. */
+  /** Reads the NUL-terminated string at `offset`. */
   string(offset: number): string {
     const bytes = this.stringBytes(offset);
     return text(bytes, 0, bytes.length);
   }
 
-  /** The bytes of the string at `offset`, without the NUL. */
+  /** Reads the bytes of the string at `offset`, without the NUL. */
   stringBytes(offset: number): Uint8Array {
     let i = this.at(offset, 1);
     let nul = this.bytes.indexOf(0, i);

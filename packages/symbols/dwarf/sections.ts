@@ -1,9 +1,9 @@
 import type { BinarySource } from "../files/binary_source.ts";
 
 /**
- * Source of DWARF: the decompressed sections of one file, by name.
+ * The decompressed debug sections of one file, by name.
  *
- * {@linkcode elfDwarfSections} makes it from an ELF file.
+ * {@linkcode elfDwarfSections} makes them from an ELF file.
  *
  * @example
  * ```ts
@@ -18,8 +18,11 @@ import type { BinarySource } from "../files/binary_source.ts";
 export interface DwarfSections {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
-  /** The whole section, decompressed (and relocated, in a relocatable file), or `undefined`. */
+  /**
+   * The whole section, decompressed (in a relocatable file, relocated); `undefined` if it is
+   * missing.
+   */
   get(name: string): Uint8Array | undefined;
-  /** The section for reading in parts, or `undefined` if only `get` can give it. */
+  /** The section for reading in parts; `undefined` if only `get` supports it. */
   open?(name: string): BinarySource | undefined;
 }

@@ -9,8 +9,8 @@ import { elfDwarfSections } from "./elf_sections.ts";
 import type { DwarfSections } from "./sections.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
-// Split units (.dwo) and packages of them (.dwp) of compilers, damaged: the index of a package, the
-// sections that it cuts into parts, and the skeletons that say which unit is wanted.
+// Compilers' split units (.dwo) and packages (.dwp), damaged: the index of a package, its sections,
+// and the skeletons that refer to the units.
 
 const SOURCES = {
   "a.c": `
@@ -41,7 +41,7 @@ function build(folder: string, compiler: string, flags: readonly string[]): Spli
     return object;
   });
   run(compiler, ...objects, "-o", `${folder}program`);
-  // llvm-dwp 14 does not come to an end on the DWARF 5 of GCC.
+  // llvm-dwp 14 does not terminate on GCC's DWARF 5.
   const packs = compiler !== "gcc" || !flags.includes("-gdwarf-5");
   if (packs) run("llvm-dwp", "-e", `${folder}program`, "-o", `${folder}program.dwp`);
   const open = (name: string) => ElfFile.open(bytesSource(Deno.readFileSync(folder + name)));
@@ -89,18 +89,18 @@ function damaged(sections: DwarfSections, name: string, damage: Damage): DwarfSe
   };
 }
 
-/** The first error that is reported is the one that is thrown, and nothing else is thrown. */
+/** The error thrown must be the first that is reported. Returns the number of frames. */
 function lookup({ addresses, main }: Split, options: DwarfOptions): number {
   const reported: Error[] = [];
   const tolerant = DwarfContext.open(main, {
     ...options,
-    // A split unit that is elsewhere is worth a word, and no damage.
+    // A missing split unit is reported, but is not damage.
     diagnostics: (error) => {
       if (!/was not found$/.test(error.message)) reported.push(error);
     },
   });
   const frames = tolerant.findAll(addresses).line.length;
-  // What is looked up one by one needs more of a unit than a batch, so more can be wrong.
+  // A single look-up reads more of a unit than a batch, so it can find more damage.
   const single = DwarfContext.open(main, { ...options, diagnostics: () => {} });
   for (const address of addresses.subarray(0, 3)) single.find(address);
   try {
@@ -171,7 +171,7 @@ for (const [compiler, ...flags] of COMMANDS) {
           { numRuns: 300 },
         );
 
-        // A file in the place of another, and of itself.
+        // A file in place of another, and of itself.
         for (const wrong of [main, first, { littleEndian: false, get: first.get }]) {
           lookup(split, { dwp: () => wrong });
           lookup(split, { dwo: () => wrong });
@@ -183,13 +183,13 @@ for (const [compiler, ...flags] of COMMANDS) {
         fc.assert(
           fc.property(fc.constantFrom(...present(dwp)), damages, (name, damage) => {
             lookup(split, { dwp: () => damaged(dwp, name, damage) });
-            // What the package does not have is looked for next to it.
+            // Units missing in the package are searched beside it.
             lookup(split, { dwp: () => damaged(dwp, name, damage), dwo: find });
           }),
           { numRuns: 300 },
         );
-        // Each word of the index: counts that are too large, offsets and sizes that lead out of
-        // their sections, rows that are not there, a table without a free slot.
+        // Each word of the index: too large counts, offsets and sizes outside of sections, missing
+        // rows, a table without a free slot.
         const index = dwp.get(".debug_cu_index");
         assert(index !== undefined);
         for (let at = 0; at + 4 <= index.length; at += 4) {

@@ -9,10 +9,10 @@ import type { Unit } from "./unit.ts";
 
 const die = new Die();
 
-/** Attributes of a call for {@link walkCalls}, which are ignored. */
+/** Returned to {@link walkCalls} by a visitor that ignores a call. */
 export const UNWANTED = -2;
 
-/** Position that the `DW_AT_sibling` at `p`, of the entry at `at`, leads to. */
+/** Target of the `DW_AT_sibling` at `p`, for the entry at `at`. */
 function siblingAt(unit: Unit, p: number, read: number, at: number): number {
   const b = unit.bytes, le = unit.file.info.le;
   let to = -1;
@@ -30,18 +30,18 @@ function checkSibling(unit: Unit, p: number, to: number, at: number): number {
   return to;
 }
 
-/** Entries of a unit that are stepped over in one call. */
+/** Number of entries that one call skips. */
 const PIECE = 1024;
 
 /**
- * Walks over the entries of a unit, from one function that can have code to the next.
+ * Walks over a unit's entries, from one function that can have code to the next.
  *
- * Inlined calls are most of the entries. In C++ there is no function with code in them: that of a
- * lambda or a local class is where the class is, in the abstract instance of the function around it
- * (DWARF 5, 3.3.8). With languages that have nested functions that is not certain (3.3.8.4).
+ * Most entries are inlined calls. In C++ they contain no functions with code: that of a lambda or
+ * local class is in the abstract instance of the enclosing function (DWARF 5, 3.3.8). For languages
+ * with nested functions this is not certain (3.3.8.4).
  */
 export class FunctionWalk {
-  /** What was read of the function's entry; the next one overwrites it. */
+  /** The function's attributes; overwritten by the next call. */
   readonly die: Die = die;
   readonly #unit: Unit;
   readonly #c: Cursor;
@@ -59,7 +59,7 @@ export class FunctionWalk {
   next(): number {
     const end = this.#unit.bytes.length;
     while (this.#p < end) {
-      // In short calls: an engine makes the best code for a function when it is called again.
+      // In short calls: an engine optimizes a function best when it is called again.
       const at = this.#some();
       if (at >= 0) return at;
     }
@@ -113,11 +113,11 @@ export class FunctionWalk {
 }
 
 /**
- * Walks over the entries of the function at `entry` and calls `visit` with each call that was
- * inlined there, not with those of functions inside: the position of its entry, what was read of
- * it, which the next one overwrites, and the call that it is in, -1 for the function itself.
+ * Walks over the entries of the function at `entry`, and calls `visit` with each inlined call,
+ * except those of nested functions. Arguments are the position of the entry, its attributes
+ * (overwritten later), and the enclosing call (-1: the function itself).
  *
- * `visit` gives the number of the call, or `UNWANTED`: what is inside is skipped then.
+ * `visit` returns the number of the call, or `UNWANTED` to skip its contents.
  */
 export function walkCalls(
   unit: Unit,
@@ -129,10 +129,10 @@ export function walkCalls(
   const le = unit.file.info.le;
   const b = unit.bytes;
   const end = b.length;
-  // within[depth] is the inlined call that entries of that depth are in.
+  // within[depth] is the inlined call around entries of that depth.
   const within: number[] = [-1];
   let depth = 0;
-  // Entries from that depth on belong to a nested function, or to a call that does not matter.
+  // Entries from that depth on are of a nested function, or of an ignored call.
   let hidden = Infinity;
   let p = entry;
   const c = unit.cursor(p);
@@ -194,7 +194,7 @@ export function walkCalls(
   if (p > end) throw unit.error("the last entry runs past the end of the unit");
 }
 
-/** Inlined calls, of all functions of a unit that were asked for, in arrays that grow together. */
+/** Inlined calls of a unit's functions, in arrays of equal length. */
 export class Calls {
   origin = new Float64Array(64);
   parent = new Int32Array(64);
@@ -202,11 +202,11 @@ export class Calls {
   line = new Uint32Array(64);
   column = new Uint32Array(64);
   discriminator = new Uint32Array(64);
-  /** Room for the number of each call's function: -2 until it is filled in. */
+  /** Number of each call's function; -2 until it is determined. */
   function = new Int32Array(64);
   count = 0;
 
-  /** Adds a call, inside the call `parent`, that was read from the entry at `at` of `unit`. */
+  /** Adds a call inside the call `parent`, read from the entry at `at` of `unit`. */
   add(unit: Unit, at: number, die: Die, parent: number): number {
     const n = this.count;
     if (n === this.parent.length) {
@@ -235,16 +235,13 @@ export class Calls {
   }
 }
 
-/**
- * The functions of a unit that have code, and, read function by function when an address asks for
- * it, the calls that were inlined into them.
- */
+/** The functions of a unit that have code. Inlined calls of a function are read on first use. */
 export class FunctionTable {
   readonly #unit: Unit;
   readonly #cells = new Cells();
   /** Position in the unit of each function's entry. */
   readonly #entry: number[] = [];
-  /** Of each function, where its cells are in `#callCells`; -1 before they are read. */
+  /** Start of each function's cells in `#callCells`; -1 before they are read. */
   readonly #cellStart: number[] = [];
   readonly #cellEnd: number[] = [];
   readonly #callCells = new Cells();
@@ -269,7 +266,7 @@ export class FunctionTable {
     this.#cells.trim();
   }
 
-  /** Bytes that the table holds in memory. */
+  /** Size of the table in bytes. */
   get memory(): number {
     return this.#cells.bytes + this.#callCells.bytes + this.#calls.parent.length * 32 +
       this.#entry.length * 24;
@@ -285,7 +282,7 @@ export class FunctionTable {
     return this.#unit.offset + numberAt(this.#entry, f);
   }
 
-  /** True if the inlined calls of function `f` have been read. */
+  /** Whether the inlined calls of function `f` were read. */
   hasCalls(f: number): boolean {
     return numberAt(this.#cellStart, f) >= 0;
   }
@@ -295,14 +292,14 @@ export class FunctionTable {
     return this.#callCells.find(address, this.#cellStart[f], this.#cellEnd[f]);
   }
 
-  /** The inlined calls, by number. `parent` is -1 for a call from the function itself. */
+  /** The inlined calls, by number. `parent` is -1 for a call of the function itself. */
   get calls(): Readonly<Calls> {
     return this.#calls;
   }
 
   /** Reads the inlined calls of function `f`, before the first `findCall` for it. */
   readCalls(f: number): void {
-    // Nothing, should the rest of this fail: the error is reported once.
+    // Empty in case the rest fails, so that the error is reported once.
     this.#cellStart[f] = this.#cellEnd[f] = this.#callCells.count;
     const unit = this.#unit;
     const ranges = callRanges;
@@ -319,5 +316,5 @@ export class FunctionTable {
   }
 }
 
-// Ranges of the function that is being read; one at a time.
+// Ranges of the function that is being read; only one at a time.
 const callRanges = new RangeList();

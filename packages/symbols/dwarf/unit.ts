@@ -16,7 +16,7 @@ import { inlineString, type LineUnit } from "./line_table.ts";
 import type { RangeList } from "./paint.ts";
 import type { Section } from "./section.ts";
 
-/** Attributes of a unit's own entry. Offsets and bases are -1 where the attribute is absent. */
+/** Attributes of a unit's root entry. Offsets and bases are -1 if the attribute is missing. */
 interface Root {
   readonly stmtList: number;
   readonly compDir: string | undefined;
@@ -33,8 +33,8 @@ interface Root {
 const ROOT_WINDOW = 512;
 
 /**
- * A unit of `.debug_info`: its header, and what is read of it when it is asked for. The bases, the
- * `.dwo` part and the form of addresses that its attributes depend on are all here, and nowhere else.
+ * A unit of `.debug_info`: its header, and parts that are read on demand. Bases, `.dwo` part and
+ * address form, which its attributes depend on, are handled only here.
  */
 export class Unit implements UnitFormat, LineUnit {
   readonly file: DwarfFile;
@@ -49,7 +49,7 @@ export class Unit implements UnitFormat, LineUnit {
   /** One of `DW_UT`; before DWARF 5 always `compile`. */
   readonly type: number;
   readonly abbrevOffset: number;
-  /** The unit in the main file that a split unit belongs to. */
+  /** The skeleton in the main file that a split unit belongs to. */
   skeleton: Unit | undefined;
   #headerDwoId: bigint | undefined;
   #root: Root | undefined;
@@ -61,7 +61,7 @@ export class Unit implements UnitFormat, LineUnit {
   #rangeBudget = NaN;
   #rangeBase: number | undefined;
 
-  /** Reads the header at `c.pos`, with `sectionSize` bytes in the whole section. */
+  /** Reads the header at `c.pos`. `sectionSize` is the size of the whole section. */
   constructor(file: DwarfFile, c: Cursor, sectionSize: number) {
     const start = c.pos;
     this.file = file;
@@ -114,18 +114,18 @@ export class Unit implements UnitFormat, LineUnit {
     if (this.headerSize > this.size) throw c.error("the unit ends in its header", start);
   }
 
-  /** True for units that can hold code: not those of types, not those imported by others. */
+  /** Whether the unit can contain code. Type units and partial units do not. */
   get hasCode(): boolean {
     return this.type === DW_UT.compile || this.type === DW_UT.skeleton ||
       this.type === DW_UT.split_compile;
   }
 
-  /** True if the unit says that its source is C++. */
+  /** Whether the unit's language is C++. */
   get isCPlusPlus(): boolean {
     return DW_LANG_C_PLUS_PLUS.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
 
-  /** False if the unit says that its source is of a language without scopes. */
+  /** Whether the unit's language has scopes. */
   get hasScopes(): boolean {
     return !DW_LANG_UNSCOPED.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
@@ -135,7 +135,7 @@ export class Unit implements UnitFormat, LineUnit {
     return new DwarfError(this.file.info.name, this.offset + at, what);
   }
 
-  /** The bytes of the whole unit, from its header on. */
+  /** The bytes of the whole unit, beginning with the header. */
   get bytes(): Uint8Array {
     if (this.#bytes !== undefined) return this.#bytes;
     const { info } = this.file;
@@ -145,8 +145,8 @@ export class Unit implements UnitFormat, LineUnit {
   }
 
   /**
-   * From now on until {@link giveBack} the bytes, unless they are there already, are in memory that
-   * other units will use. One unit of a file can borrow at a time.
+   * Until {@link giveBack}, the unit's bytes are in memory that other units reuse, unless they are
+   * loaded already. Only one unit of a file can borrow at a time.
    */
   borrow(): void {
     this.#borrowing = this.#bytes === undefined && this.file.info.copies;
@@ -165,19 +165,19 @@ export class Unit implements UnitFormat, LineUnit {
     return this.#abbrevs ??= this.file.abbrevTable(this);
   }
 
-  /** A new cursor over the unit's bytes, at position `pos`. */
+  /** Creates a cursor over the unit's bytes, at position `pos`. */
   cursor(pos: number): Cursor {
     return new Cursor(this.bytes, this.file.info.name, this.offset, this.file.info.le, pos);
   }
 
-  /** One cursor over the unit's bytes that is used again and again, at position `pos`. */
+  /** Returns the unit's reusable cursor, at position `pos`. */
   entryCursor(pos: number): Cursor {
     const c = this.#entries ??= this.cursor(pos);
     c.pos = pos;
     return c;
   }
 
-  /** Memory that {@link release} gives back. */
+  /** Size in bytes that {@link release} frees. */
   get memory(): number {
     const own = this.#bytes !== undefined && this.file.info.copies && !this.#borrowing;
     return (own ? this.size : 0) +
@@ -186,17 +186,17 @@ export class Unit implements UnitFormat, LineUnit {
         : (this.#abbrevs.plan.length + this.#abbrevs.tag.length) * 12);
   }
 
-  /** Lets go what can be read again. */
+  /** Frees everything that can be read again. */
   release(): void {
     this.#bytes = undefined;
     this.#entries = undefined;
     this.#abbrevs = undefined;
   }
 
-  /** The unit's own entry, unresolved. */
+  /** The unit's root entry, with raw values. */
   rootDie(): Die {
     if (this.#rootDie !== undefined) return this.#rootDie;
-    // A small window first, so that a look at every unit does not load all of the section.
+    // A small window first, so that reading all roots does not load the whole section.
     let die: Die | undefined;
     if (this.#bytes === undefined && this.size > ROOT_WINDOW && this.file.info.copies) {
       try {
@@ -218,16 +218,16 @@ export class Unit implements UnitFormat, LineUnit {
     const a = table.index(code);
     if (a < 0) throw c.error(`abbreviation ${code} is not in the table`, this.headerSize);
     die.read(c, table, a, this);
-    // Inline strings are positions in the unit; they are short, so they are found again in `bytes`.
+    // Inline strings are positions in the unit, so they are read from `bytes` later.
     return die;
   }
 
-  /** The unit's own entry. */
+  /** The unit's root entry. */
   get root(): Root {
     if (this.#root !== undefined) return this.#root;
     const die = this.rootDie();
     const offset = (slot: number) => die.has(slot) ? floatAt(die.value, slot) : -1;
-    // Bases first: strings and addresses of this very entry depend on them.
+    // Bases first: this entry's strings and addresses depend on them.
     const bases = {
       stmtList: offset(SLOT.STMT_LIST),
       strOffsetsBase: offset(SLOT.STR_OFFSETS_BASE),
@@ -257,12 +257,12 @@ export class Unit implements UnitFormat, LineUnit {
     };
   }
 
-  /** Directory of the compilation; a split unit's is that of its skeleton where it has none. */
+  /** Directory of the compilation; a split unit without one has that of its skeleton. */
   get compDir(): string | undefined {
     return this.root.compDir ?? this.skeleton?.root.compDir;
   }
 
-  /** String of an attribute, or `undefined` if it is absent. */
+  /** String of an attribute; `undefined` if it is missing. */
   attributeString(die: Die, slot: number): string | undefined {
     if (!die.has(slot)) return undefined;
     const form = intAt(die.form, slot), value = floatAt(die.value, slot);
@@ -270,15 +270,15 @@ export class Unit implements UnitFormat, LineUnit {
   }
 
   /**
-   * The string of a form and its value, `undefined` if its file is missing; `at` holds inline
-   * strings where they are not in the unit.
+   * The string of a form and value; `undefined` if its file is missing. `at` holds inline strings
+   * that are not in the unit.
    */
   string(form: number, value: number, at?: Uint8Array): string | undefined {
     if (form === DW_FORM.string) return inlineString(at ?? this.bytes, value);
     return this.stringSection(form)?.string(this.stringOffset(form, value));
   }
 
-  /** The section that has the strings of that form, `undefined` for those in the entry itself. */
+  /** The section with the strings of a form; `undefined` for inline strings. */
   stringSection(form: number): Section | undefined {
     const file = this.file;
     switch (form) {
@@ -299,7 +299,7 @@ export class Unit implements UnitFormat, LineUnit {
     return undefined;
   }
 
-  /** Offset of a string in its section. */
+  /** Section offset of a string. */
   stringOffset(form: number, value: number): number {
     switch (form) {
       case DW_FORM.strx:
@@ -309,7 +309,8 @@ export class Unit implements UnitFormat, LineUnit {
       case DW_FORM.strx4:
       case DW_FORM.GNU_str_index: {
         let base = this.root.strOffsetsBase;
-        // Without the attribute: after the header of the only contribution (DWARF 5, 7.26).
+        // Without the attribute, the base is after the header of the only contribution (DWARF 5,
+        // 7.26).
         if (base < 0) base = this.version < 5 ? 0 : this.offsetSize === 4 ? 8 : 16;
         return this.file.strOffsets.uint(base + value * this.offsetSize, this.offsetSize);
       }
@@ -317,7 +318,7 @@ export class Unit implements UnitFormat, LineUnit {
     return value;
   }
 
-  /** The address of a form and its value. */
+  /** The address of a form and value. */
   address(form: number, value: number): number {
     switch (form) {
       case DW_FORM.addrx:
@@ -335,7 +336,7 @@ export class Unit implements UnitFormat, LineUnit {
     return value;
   }
 
-  /** Address number `index` of this unit's part of `.debug_addr`. */
+  /** Address number `index` in the unit's part of `.debug_addr`. */
   indexedAddress(index: number): number {
     const owner = this.skeleton ?? this;
     let base = owner.root.addrBase;
@@ -344,8 +345,8 @@ export class Unit implements UnitFormat, LineUnit {
   }
 
   /**
-   * Where a reference leads: an offset in `.debug_info` of the same file; for the supplementary
-   * file, `-1 - offset`; `NaN` where a name cannot come from it.
+   * Target of a reference: an offset in `.debug_info` of the same file; `-1 - offset` in the
+   * supplementary file; `NaN` for a target without a name.
    */
   reference(form: number, value: number): number {
     switch (form) {
@@ -365,7 +366,7 @@ export class Unit implements UnitFormat, LineUnit {
     return NaN;
   }
 
-  /** True if no code is: the value that a linker writes for code that it has dropped. */
+  /** Whether an address is a linker's mark for dropped code. */
   #dropped(low: number): boolean {
     return this.addressSize === 8
       ? low === -1 || low === -2
@@ -388,7 +389,7 @@ export class Unit implements UnitFormat, LineUnit {
     else this.#rangeList4(value, list, owner);
   }
 
-  /** What range lists and location lists count from, unless they say otherwise. */
+  /** The base of range and location lists, unless an entry changes it. */
   get baseAddress(): number {
     return this.#rangeBase ??= this.rootDie().has(SLOT.LOW_PC) || this.skeleton === undefined
       ? this.root.lowPc
@@ -396,8 +397,8 @@ export class Unit implements UnitFormat, LineUnit {
   }
 
   /**
-   * Counts an entry of a range list. Lists are not shared, so that all of a unit have fewer entries
-   * than the section has bytes; a hostile file could have every function read the longest list.
+   * Counts an entry of a range list. Lists are not shared, so a unit's lists have fewer entries
+   * than the section has bytes. In a hostile file every function could refer to the longest list.
    */
   #countRange(section: { name: string; size: number }, at: number): void {
     if (Number.isNaN(this.#rangeBudget)) this.#rangeBudget = 4096 + 2 * section.size;
@@ -406,7 +407,7 @@ export class Unit implements UnitFormat, LineUnit {
     }
   }
 
-  /** Begins to count the entries of range lists anew, before all of a unit's are read. */
+  /** Restarts the count of range list entries, before all lists of a unit are read. */
   resetRangeBudget(): void {
     this.#rangeBudget = NaN;
   }
@@ -491,7 +492,7 @@ export class Unit implements UnitFormat, LineUnit {
   }
 }
 
-/** Bytes of the longest range list entry: its kind and two numbers of at most 10 bytes. */
+/** Size of the longest range list entry: its kind and two numbers of up to 10 bytes. */
 const LONGEST_ENTRY = 21;
 
 function isAddress(form: number): boolean {

@@ -6,8 +6,8 @@ import type { DwarfFile } from "./dwarf_file.ts";
 import { Cells, paint, RangeList } from "./paint.ts";
 
 /**
- * Finds the unit of an address: by `.debug_aranges`, and for units missing there, by the ranges of the
- * unit's own entry. If several units claim an address, the first counts.
+ * Builds the index from addresses to units: from `.debug_aranges`, and for units missing there,
+ * from the ranges of their root entry. If several units claim an address, the first one wins.
  */
 export function unitIndex(file: DwarfFile, report: (error: DwarfError) => void): Cells {
   const { units } = file;
@@ -17,7 +17,7 @@ export function unitIndex(file: DwarfFile, report: (error: DwarfError) => void):
     readAranges(file, covered, ranges);
   } catch (error) {
     if (!(error instanceof DwarfError)) throw error;
-    // What is missing then comes from the units themselves.
+    // Read the ranges of the units' root entries instead.
     report(error);
     ranges.count = 0;
     covered.fill(0);
@@ -37,8 +37,7 @@ export function unitIndex(file: DwarfFile, report: (error: DwarfError) => void):
       report(error);
     }
   }
-  // The paint gives preference by number of range; the first unit is to win, wherever its ranges
-  // came from.
+  // Sort by unit, since paint prefers the first range, and the first unit is to win.
   const cells = new Cells();
   paint(byOwner(ranges), 0, false, cells);
   cells.trim();
@@ -87,7 +86,7 @@ function readAranges(
     if (addressSize !== 8 && addressSize !== 4 && addressSize !== 2) {
       throw c.error(`addresses of ${addressSize} bytes; 2, 4 or 8 expected`, c.pos - 2);
     }
-    // The first entry begins at a multiple of its size, counted from the set.
+    // The first entry begins at a multiple of its size, relative to the set.
     c.pos = start + Math.ceil((c.pos - start) / entry) * entry;
     while (c.pos + entry <= end) {
       const low = c.address(addressSize);

@@ -4,19 +4,19 @@ import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";
 import { Unit } from "./unit.ts";
 
-/** Maximum number of units of a file. The largest programs have some hundred thousand. */
+/** Limit of the units of a file. The largest programs have some hundred thousand. */
 const MOST_UNITS = 1 << 20;
-/** So many units that have fewer bytes than these each describe no program: a header has 11. */
+/** More units than this must have a mean size of at least `SMALL` bytes; a header has 11. */
 const MANY_UNITS = 1 << 15, SMALL = 32;
 
 /**
- * The units of a file, in the order of `.debug_info`: where each begins. A unit itself is made when it
- * is asked for, since a damaged file may have millions.
+ * The units of a file, in the order of `.debug_info`. Only offsets are stored, and units are
+ * created on demand, since a damaged file may have millions.
  */
 export class UnitList {
   /** Number of units. */
   length = 0;
-  /** Offset of the header of each. */
+  /** Offset of each unit's header. */
   offset: Float64Array<ArrayBuffer> = new Float64Array(64);
   readonly #file: DwarfFile;
   readonly #kept = new Map<number, Unit>();
@@ -24,9 +24,9 @@ export class UnitList {
   /**
    * Reads the lengths of all units.
    *
-   * A unit of length zero ends the list: what comes after it is padding, or damage.
+   * A unit of length zero ends the list: padding or damage follows.
    *
-   * @param report Receives what is wrong with a unit: those after it cannot be found.
+   * @param report Receives the error in a unit. The units after it cannot be found.
    */
   constructor(file: DwarfFile, report: (error: DwarfError) => void) {
     this.#file = file;
@@ -53,7 +53,7 @@ export class UnitList {
         size = unit.size;
       } catch (error) {
         if (!(error instanceof DwarfError)) throw error;
-        // Without a length it is not known where the next unit begins.
+        // The length is unknown, and with it the start of the next unit.
         report(error);
         break;
       }
@@ -64,7 +64,7 @@ export class UnitList {
     }
   }
 
-  /** Reads the header at an offset; `undefined` if its length is zero. */
+  /** Reads the header at an offset; `undefined` if the length is zero. */
   #at(offset: number): Unit | undefined {
     const { info } = this.#file;
     const c = info.cursor(offset, Math.min(48, info.size - offset));
@@ -73,19 +73,19 @@ export class UnitList {
     return new Unit(this.#file, c, info.size);
   }
 
-  /** Unit number `i`, to be looked at once. */
+  /** Unit number `i`, without caching it. */
   peek(i: number): Unit {
     return this.#kept.get(i) ?? this.#at(floatAt(this.offset, i)) as Unit;
   }
 
-  /** Unit number `i`: the same one each time. */
+  /** Unit number `i`. The same object is returned each time. */
   unit(i: number): Unit {
     let unit = this.#kept.get(i);
     if (unit === undefined) this.#kept.set(i, unit = this.peek(i));
     return unit;
   }
 
-  /** The number of the unit whose header is at or before an offset; -1 if there is none. */
+  /** Number of the last unit whose header is at or before an offset; -1 if there is none. */
   before(offset: number): number {
     let low = 0, high = this.length;
     while (low < high) {
@@ -96,7 +96,7 @@ export class UnitList {
     return low - 1;
   }
 
-  /** The number of the unit whose header is at an offset; -1 if there is none. */
+  /** Number of the unit whose header is at an offset; -1 if there is none. */
   exactly(offset: number): number {
     const number = this.before(offset);
     return number >= 0 && this.offset[number] === offset ? number : -1;

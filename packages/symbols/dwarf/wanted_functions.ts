@@ -6,25 +6,25 @@ import { RangeList } from "./paint.ts";
 import type { Unit } from "./unit.ts";
 
 /**
- * The functions and inlined calls at addresses that are known beforehand. Entries that cover none of
- * them are skipped, nothing is sorted and little is kept. This is several times faster than a {@link
- * FunctionTable}, which can be queried later.
+ * Functions and inlined calls at addresses that are known in advance. Entries that cover none of
+ * them are skipped, nothing is sorted, and little is stored. This is several times faster than a
+ * {@link FunctionTable}, which can be queried later.
  */
 export class WantedFunctions {
   readonly #unit: Unit;
-  /** Of each address, its function, or -1. */
+  /** Function of each address, or -1. */
   readonly #functionAt: Int32Array;
-  /** Of each address, the innermost call inlined there, or -1. */
+  /** Innermost inlined call at each address, or -1. */
   readonly #callAt: Int32Array;
   /** Position in the unit of each function's entry. */
   readonly #entry: number[] = [];
   readonly #calls = new Calls();
 
   /**
-   * Walks over the entries of the unit.
+   * Walks over the unit's entries.
    *
    * @param addresses in ascending order
-   * @param attempt calls the function that it is given; where that throws, it reports or throws
+   * @param attempt calls its argument, and reports or rethrows its error
    */
   constructor(unit: Unit, addresses: Float64Array, attempt: (read: () => void) => void) {
     this.#unit = unit;
@@ -37,7 +37,7 @@ export class WantedFunctions {
       if (hits.add(walk.die, addresses, n, this.#entry.length)) this.#entry.push(at);
     }
     hits.paint(functionAt, n);
-    // The addresses of each function one after another: those of a function can surround others.
+    // Group the addresses by function. The addresses of one function can enclose those of another.
     const functions = this.#entry.length;
     const next = new Uint32Array(functions + 1);
     for (let i = 0; i < n; i++) {
@@ -76,12 +76,12 @@ export class WantedFunctions {
     return this.#unit.offset + numberAt(this.#entry, f);
   }
 
-  /** The inlined calls, by number. `parent` is -1 for a call from the function itself. */
+  /** The inlined calls, by number. `parent` is -1 for a call of the function itself. */
   get calls(): Readonly<Calls> {
     return this.#calls;
   }
 
-  /** Reads the calls of function `f`, whose addresses are those of number `order[from, to)`. */
+  /** Reads the calls of function `f` at the addresses with the numbers `order[from, to)`. */
   #readCalls(
     f: number,
     addresses: Float64Array,
@@ -107,29 +107,31 @@ export class WantedFunctions {
   }
 }
 
-// The addresses of the function that is being read, and their calls; one function at a time.
+// Addresses of the function that is being read, with their calls; only one function at a time.
 let own = new Float64Array(64);
 let ownCall = new Int32Array(64);
 
-/** Which addresses, by number, ranges cover. */
+/** The numbers of the addresses that ranges cover. */
 class Hits {
   #from = new Int32Array(256);
   #to = new Int32Array(256);
   #owner = new Int32Array(256);
   #count = 0;
-  /** `#next[i]` is the first unpainted address at or after number `i`, with path compression. */
+  /** `#next[i]` is the first unpainted address from number `i` on, with path compression. */
   #next = new Int32Array(256);
   readonly #ranges = new RangeList();
   #unit: Unit | undefined;
 
-  /** Starts over, for entries of `unit`. */
+  /** Starts over for entries of `unit`. */
   begin(unit: Unit): void {
     this.#unit = unit;
     this.#count = 0;
     unit.resetRangeBudget();
   }
 
-  /** Adds what the entry covers of `addresses[0, n)`; false if that is nothing. */
+  /**
+   * Adds the addresses of `addresses[0, n)` that the entry covers. Returns false if it covers none.
+   */
   add(die: Die, addresses: Float64Array, n: number, owner: number): boolean {
     const ranges = this.#ranges;
     ranges.count = 0;
@@ -164,7 +166,7 @@ class Hits {
     this.#count = n + 1;
   }
 
-  /** Writes to `painted[0, n)` the owner of each address that is covered: of several, the last. */
+  /** Writes the owner of each covered address to `painted[0, n)`; the last owner wins. */
   paint(painted: Int32Array, n: number): void {
     if (this.#next.length <= n) this.#next = new Int32Array(2 * n);
     const next = this.#next;

@@ -6,7 +6,7 @@ import { DwarfContext, type FrameBatch } from "./dwarf_context.ts";
 import { elfDwarfSections } from "./elf_sections.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
-// A lambda and a local class put functions into functions, -O2 puts calls into calls.
+// A lambda and a local class nest functions; -O2 nests calls.
 const SOURCE = `
 #include <algorithm>
 #include <map>
@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
 }
 `;
 
-// Functions in functions, a GNU extension of C, of which some are inlined with what is around them.
+// Nested functions, a GNU extension of C. Some are inlined together with their enclosing function.
 const NESTED_SOURCE = `
 #include <stdlib.h>
 void __attribute__((noinline)) each(int n, int (*f)(int)) { for (int i = 0; i < n; i++) n += f(i) & 1; }
@@ -73,7 +73,7 @@ for (const [compiler, ...flags] of COMMANDS) {
         assertEquals(framesOf(context.findAll(all)), expected);
         assertEquals(framesOf(context.findAll(all)), expected);
         assertEquals(framesOf(context.findAll(all, { keep: false })), expected);
-        // Few of them, in no order, some twice.
+        // Few addresses, unsorted, some repeated.
         for (const step of [7, 101, text.size - 1]) {
           const few = Array.from({ length: 300 }, (_, i) => (i * step) % text.size);
           const batch = DwarfContext.open(sections)

@@ -7,8 +7,8 @@ const table = new Uint32Array(256).map((_, byte) => {
 });
 
 /**
- * The CRC-32 (ISO-HDLC, polynomial `0xedb88320` reflected) of a whole source, as `.gnu_debuglink`
- * states it for the debug file.
+ * CRC-32 (ISO-HDLC, polynomial `0xedb88320` reflected) of a whole source, as `.gnu_debuglink` has
+ * of the debug file.
  *
  * @example
  * ```ts

@@ -1,13 +1,13 @@
 /**
- * Synchronous decompression of one whole stream into `size` bytes.
+ * Decompresses one whole stream into `size` bytes, synchronously.
  *
  * An implementation may throw any error; callers report it as an `ElfError`.
  */
 export type Decompress = (compressed: Uint8Array, size: number) => Uint8Array;
 
 /**
- * The decompressors an {@linkcode ElfFile} uses. The defaults are plain JavaScript and run
- * anywhere; on Deno or Node, `inflateSync` and `zstdDecompressSync` of `node:zlib` are faster.
+ * The decompressors of an {@linkcode ElfFile}. The defaults are plain JavaScript. On Deno or Node,
+ * `inflateSync` and `zstdDecompressSync` of `node:zlib` are faster.
  */
 export interface Decompressors {
   /** RFC 1950 zlib: `ELFCOMPRESS_ZLIB` and `.zdebug_*` sections. */
@@ -17,8 +17,8 @@ export interface Decompressors {
 }
 
 /**
- * The decompressors used when the caller brings none: those of `plain_decompressors.ts` once that is
- * loaded, as by `mod.ts`. A tool that brings its own starts faster without them.
+ * The decompressors that are used if the caller passes none. Loading `plain_decompressors.ts`, as
+ * `mod.ts` does, sets them. A tool with its own decompressors starts faster without that module.
  */
 export const defaultDecompressors: Decompressors = { zlib: notLoaded, zstd: notLoaded };
 

@@ -1,7 +1,7 @@
 /** `e_type` of the ELF header (elf.h). */
 export const ET = { NONE: 0, REL: 1, EXEC: 2, DYN: 3, CORE: 4 } as const;
 
-/** `e_machine` of the ELF header, those that this package treats specially (elf.h). */
+/** `e_machine` of the ELF header: the machines that this package distinguishes (elf.h). */
 export const EM = {
   SPARC: 2,
   I386: 3,

@@ -1,7 +1,6 @@
 /**
- * Minimum size of an ELF file, from its first 64 bytes: the end of its tables of sections and segments.
- * `undefined` if it is not an ELF file. The number is meant for comparison with a limit: above 2⁵³ it
- * is rounded.
+ * Minimum size of an ELF file, from its first 64 bytes: the end of its section and program headers;
+ * `undefined` if it is not an ELF file. Compare it with a limit: above 2⁵³ it is rounded.
  *
  * @example
  * ```ts

@@ -7,7 +7,7 @@ import { ElfError } from "./elf_error.ts";
 import { buildIdOfNotes } from "./notes.ts";
 import { decodeName } from "./strings.ts";
 
-/** One section header (`Elf32_Shdr` / `Elf64_Shdr` of elf.h), its name looked up. */
+/** A section header (`Elf32_Shdr` / `Elf64_Shdr` of elf.h), with its name. */
 export interface ElfSection {
   /** Index in the section header table. */
   readonly index: number;
@@ -21,7 +21,7 @@ export interface ElfSection {
   readonly addr: Address;
   /** Byte offset in the file. */
   readonly offset: number;
-  /** Size in bytes, as stored in the file (compressed, where it is). */
+  /** Size in the file in bytes; for a compressed section, its compressed size. */
   readonly size: number;
   /** `sh_link`. */
   readonly link: number;
@@ -51,7 +51,7 @@ export interface ElfSegment {
   readonly align: number;
 }
 
-/** Contents of the `.gnu_debuglink` section: the file with the separate debug information. */
+/** Contents of `.gnu_debuglink`: the separate debug file. */
 export interface DebugLink {
   /** File name without directory. */
   readonly name: string;
@@ -59,9 +59,9 @@ export interface DebugLink {
   readonly crc32: number;
 }
 
-/** Contents of the `.gnu_debugaltlink` section: the supplementary file written by `dwz`. */
+/** Contents of `.gnu_debugaltlink`: the supplementary file written by `dwz`. */
 export interface DebugAltLink {
-  /** Path, relative to the file that holds the link, or absolute. */
+  /** Path: absolute, or relative to the file that has the link. */
   readonly name: string;
   /** Build id of the supplementary file, lower-case hex. */
   readonly buildId: string;
@@ -69,9 +69,9 @@ export interface DebugAltLink {
 
 /** Options of {@linkcode ElfFile.open}. */
 export interface ElfOpenOptions {
-  /** Faster decompressors than the plain JavaScript ones. */
+  /** Decompressors to use instead of the plain JavaScript ones. */
   decompressors?: Partial<Decompressors>;
-  /** Refuse a compressed section that says it expands to more bytes than this; default 2³¹. */
+  /** Limit of the decompressed size that a section may declare; default 2³¹. */
   maxDecompressedSize?: number;
 }
 
@@ -86,16 +86,17 @@ interface Layout {
 const LAYOUT_32: Layout = { ehdrSize: 52, shdrSize: 40, phdrSize: 32, chdrSize: 12 };
 const LAYOUT_64: Layout = { ehdrSize: 64, shdrSize: 64, phdrSize: 56, chdrSize: 24 };
 
-/** Longer section names, which only a hostile file holds, are cut. */
+/** Longer section names, as in hostile files, are truncated. */
 const MAX_SECTION_NAME = 4096;
 /**
- * What all sections of a file may expand to together, unless the caller says otherwise: so many bytes, and
- * so many for each byte of the file. Debug information is compressed to a third, or a tenth.
+ * Limit of the decompressed size of all sections of a file, unless the caller sets another: a
+ * constant, plus a multiple of the file's size. Debug information is compressed to a third or a
+ * tenth.
  */
 const FREE_BYTES = 2 ** 26;
 const MOST_RATIO = 24;
 
-/** What the sections of a file of this many bytes may expand to together. */
+/** Limit of the decompressed size of all sections, for a file of this many bytes. */
 export function sectionBudget(size: number): number {
   return Math.min(2 ** 31, FREE_BYTES + MOST_RATIO * size);
 }
@@ -105,8 +106,8 @@ function view(bytes: Uint8Array): DataView {
 }
 
 /**
- * An ELF file of either class and byte order, read lazily: opening it reads the file header, the
- * section headers with their names, and the program headers; the rest when asked for.
+ * An ELF file of either class and byte order. Opening it reads the file header, the section headers
+ * with their names, and the program headers. Other parts are read on demand.
  *
  * Layouts are those of the System V gABI, chapters 4 and 5, and elf.h.
  *
@@ -121,9 +122,9 @@ function view(bytes: Uint8Array): DataView {
  * assertEquals(elf.section(".text")?.name, ".text");
  * ```
  */
-// One file: sections, segments, notes and links are all read through the same headers and byte order.
+// One file: sections, segments, notes and links share headers and byte order.
 export class ElfFile {
-  /** Where the bytes come from. */
+  /** The source of the bytes. */
   readonly source: BinarySource;
   /** `true` for `ELFCLASS64`. */
   readonly is64: boolean;
@@ -133,7 +134,7 @@ export class ElfFile {
   readonly type: number;
   /** `e_machine`: see `EM`. */
   readonly machine: number;
-  /** `e_flags`, which hold the ABI version on some machines. */
+  /** `e_flags`, which contain the ABI version on some machines. */
   readonly flags: number;
   /** `e_entry`. */
   readonly entry: Address;
@@ -145,7 +146,7 @@ export class ElfFile {
   readonly #layout: Layout;
   readonly #decompressors: Decompressors;
   readonly #maxDecompressedSize: number;
-  /** Bytes that sections were expanded to. */
+  /** Total size of decompressed sections. */
   #decompressed = 0;
   readonly #expanded = new Map<number, Uint8Array>();
   readonly #byName = new Map<string, ElfSection>();
@@ -196,7 +197,7 @@ export class ElfFile {
     const shstrndx = header.getUint16(at + 14, le);
 
     const raw = this.#readSectionHeaders(shoff, shentsize, shnum);
-    // Extended numbering: what does not fit 16 bits stands in section header 0.
+    // Extended numbering: values above 16 bits are in section header 0.
     const first = raw[0];
     const names = first !== undefined && shstrndx === SHN.XINDEX ? first.link : shstrndx;
     this.sections = this.#nameSections(raw, names);
@@ -210,7 +211,7 @@ export class ElfFile {
   /**
    * Reads the headers of an ELF file.
    *
-   * @throws {ElfError} if it is not an ELF file, or its headers point outside of it
+   * @throws {ElfError} If it is not an ELF file, or its headers refer outside of it.
    */
   static open(source: BinarySource, options: ElfOpenOptions = {}): ElfFile {
     return new ElfFile(source, options);
@@ -221,18 +222,18 @@ export class ElfFile {
     return this.is64 ? 8 : 4;
   }
 
-  /** The first section of that name. */
+  /** The first section with that name. */
   section(name: string): ElfSection | undefined {
     return this.#byName.get(name);
   }
 
   /**
-   * The bytes of a section, decompressed if the section is (`SHF_COMPRESSED`, or the older
-   * `.zdebug_*` form). `SHT_NOBITS` sections, which have no bytes in the file, give none.
+   * The bytes of a section, decompressed if it is compressed (`SHF_COMPRESSED`, or the older
+   * `.zdebug_*` form). `SHT_NOBITS` sections are empty.
    *
-   * Decompressed bytes are kept for the next call; others are read again.
+   * Decompressed bytes are cached; others are read again.
    *
-   * @throws {ElfError} if the section lies outside the file or cannot be decompressed
+   * @throws {ElfError} If the section is outside of the file or cannot be decompressed.
    */
   sectionData(section: ElfSection): Uint8Array {
     if (section.type === SHT.NOBITS) return new Uint8Array(0);
@@ -248,8 +249,8 @@ export class ElfFile {
   }
 
   /**
-   * The bytes of a section as a source, so that a large section can be read in parts. A compressed
-   * section is decompressed whole.
+   * A section as a source, so that a large section can be read in parts. A compressed section is
+   * decompressed whole.
    *
    * @throws {ElfError} as {@linkcode ElfFile.sectionData}
    */
@@ -268,8 +269,8 @@ export class ElfFile {
   }
 
   /**
-   * A debug section by its standard name (`.debug_info`): also found as `.zdebug_info`. A section
-   * without bytes in this file (`SHT_NOBITS`, in a file that was split) does not count.
+   * A debug section by its standard name (`.debug_info`), also found as `.zdebug_info`. Sections
+   * without bytes (`SHT_NOBITS`, in a stripped binary) are ignored.
    */
   debugSection(name: string): ElfSection | undefined {
     const plain = this.section(name);
@@ -279,10 +280,10 @@ export class ElfFile {
   }
 
   /**
-   * The build id (note `NT_GNU_BUILD_ID` of owner `GNU`) in lower-case hex, from the sections
-   * first, as `perf` and `readelf` do, then from the `PT_NOTE` segments.
+   * The build id (note `NT_GNU_BUILD_ID` of owner `GNU`) in lower-case hex. Sections are searched
+   * first, as in `perf` and `readelf`, then `PT_NOTE` segments.
    *
-   * @throws {ElfError} if a note section lies outside the file
+   * @throws {ElfError} If a note section is outside of the file.
    */
   buildId(): string | undefined {
     for (const name of [".note.gnu.build-id", ".notes", ".note"]) {
@@ -297,8 +298,8 @@ export class ElfFile {
       const id = buildIdOfNotes(this.sectionData(section), this.littleEndian, align);
       if (id !== undefined) return id;
     }
-    // A file of split-off debug information keeps the program headers of the original, which
-    // need not lie inside it: such a segment is no error, it just has no notes to give.
+    // A debug file has the original's program headers, so segments may be outside of it. That is no
+    // error; they just have no notes.
     for (const segment of this.segments) {
       if (segment.type !== PT.NOTE) continue;
       if (segment.offset + segment.filesz > this.source.size) continue;
@@ -310,9 +311,9 @@ export class ElfFile {
   }
 
   /**
-   * The contents of `.gnu_debuglink`, if the file has one.
+   * Reads `.gnu_debuglink`; `undefined` if the file has none.
    *
-   * @throws {ElfError} if it is malformed
+   * @throws {ElfError} If it is malformed.
    */
   debugLink(): DebugLink | undefined {
     const section = this.section(".gnu_debuglink");
@@ -333,9 +334,9 @@ export class ElfFile {
   }
 
   /**
-   * The contents of `.gnu_debugaltlink`, if the file has one.
+   * Reads `.gnu_debugaltlink`; `undefined` if the file has none.
    *
-   * @throws {ElfError} if it is malformed
+   * @throws {ElfError} If it is malformed.
    */
   debugAltLink(): DebugAltLink | undefined {
     const section = this.section(".gnu_debugaltlink");
@@ -368,14 +369,14 @@ export class ElfFile {
     }
   }
 
-  /** A class-sized address: sign-extended from 64 bits, zero-extended from 32. */
+  /** Reads an address: sign-extended from 64 bits, zero-extended from 32. */
   #addr(data: DataView, at: number): Address {
     const le = this.littleEndian;
     if (!this.is64) return data.getUint32(at, le);
     return data.getInt32(le ? at + 4 : at, le) * 4294967296 + data.getUint32(le ? at : at + 4, le);
   }
 
-  /** A class-sized offset or size. Beyond 2⁵³ it is rounded, but so large that no read accepts it. */
+  /** Reads an offset or size. Beyond 2⁵³ it is rounded, but then no read accepts it. */
   #offset(data: DataView, at: number): number {
     const le = this.littleEndian;
     if (!this.is64) return data.getUint32(at, le);
@@ -447,7 +448,7 @@ export class ElfFile {
       const header = raw[index];
       if (header === undefined) continue;
       const { nameOffset, ...rest } = header;
-      // The limit keeps overlapping names without an end, in a hostile file, linear in its size.
+      // The limit bounds the work for overlapping names without NUL in a hostile file.
       const limit = Math.min(strings.length, nameOffset + MAX_SECTION_NAME);
       const length = strings.subarray(nameOffset, limit).indexOf(0);
       const end = length < 0 ? limit : nameOffset + length;
@@ -536,7 +537,7 @@ export class ElfFile {
           `${this.#maxDecompressedSize}`,
       );
     }
-    // Deflate cannot expand more than 1032-fold; zstd has no such bound worth checking.
+    // Deflate expands at most 1032-fold. zstd has no useful bound.
     if (algorithm === "zlib" && size > payload.length * 1032 + 64) {
       return fail(`${payload.length} bytes of zlib cannot expand to ${size}`);
     }
@@ -557,7 +558,7 @@ export class ElfFile {
   }
 }
 
-/** A section header before its name is looked up. */
+/** A section header without its name. */
 interface RawSection extends Omit<ElfSection, "index" | "name"> {
   readonly nameOffset: number;
 }

@@ -10,7 +10,7 @@ import { rawSymbolName, readRawSymbols } from "./raw_symbols.ts";
 import { SHT } from "./elf_constants.ts";
 import { ignored, notInstalled, skipped } from "../../../tests/support/ignored.ts";
 
-/** Rows of `readelf -WS`: name, type number is left out, address, offset, size, entsize, link, info. */
+/** Rows of `readelf -WS` without the type: name, address, offset, size, entsize, link, info. */
 function readelfSections(path: string): string[] {
   return run("readelf", "-WS", path).split("\n").flatMap((line) => {
     const row =
@@ -62,7 +62,7 @@ function ourSegments(elf: ElfFile): string[] {
 
 const noReadelf = notInstalled("readelf", "g++");
 Deno.test({
-  name: "sections, segments and build id are those of readelf in every flavour",
+  name: "ElfFile: sections, segments and build id equal those of readelf for every flavour",
   ...ignored(noReadelf),
   fn: () =>
     inFolder((folder) => {
@@ -79,7 +79,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a build id is found through the program headers alone",
+  name: "ElfFile.buildId: without section headers it is found in the program headers",
   ...ignored(noReadelf ?? notInstalled("gcc")),
   fn: () =>
     inFolder((folder) => {
@@ -99,7 +99,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "compressed sections are those that objcopy decompresses",
+  name: "ElfFile.sectionData: compressed sections equal those that objcopy decompresses",
   ...ignored(noReadelf ?? notInstalled("objcopy")),
   fn: (t) =>
     inFolder(async (folder) => {
@@ -137,7 +137,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a debug link names the file and its checksum",
+  name: "ElfFile.debugLink: it has the debug file's name and checksum",
   ...ignored(noReadelf ?? notInstalled("objcopy")),
   fn: () =>
     inFolder((folder) => {
@@ -154,7 +154,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "more sections than fit 16 bits",
+  name: "ElfFile: more than 65,279 sections use extended numbering",
   ...ignored(notInstalled("as", "readelf")),
   fn: () =>
     inFolder((folder) => {
@@ -211,7 +211,7 @@ for (const is64 of [false, true]) {
       ],
     });
 
-    Deno.test(`${name}: every header field`, () => {
+    Deno.test(`ElfFile: a written ${name} file has every header field`, () => {
       const elf = ElfFile.open(bytesSource(bytes));
       assertEquals(elf.is64, is64);
       assertEquals(elf.littleEndian, littleEndian);
@@ -251,7 +251,7 @@ for (const is64 of [false, true]) {
     });
 
     Deno.test({
-      name: `${name}: readelf reads the same from the written file`,
+      name: `ElfFile: readelf reads the same headers from a written ${name} file`,
       ...ignored(notInstalled("readelf")),
       fn: () =>
         inFolder((folder) => {
@@ -264,7 +264,7 @@ for (const is64 of [false, true]) {
   }
 }
 
-Deno.test("errors state the offset and what was expected", () => {
+Deno.test("ElfFile.open: errors name the offset and the expectation", () => {
   const open = (bytes: number[]): () => unknown => () =>
     ElfFile.open(bytesSource(Uint8Array.from(bytes)));
   const magic = [0x7f, 0x45, 0x4c, 0x46];
@@ -277,7 +277,7 @@ Deno.test("errors state the offset and what was expected", () => {
   assertEquals(at([...magic, 2, 1, ...new Array(20).fill(0)], "the ELF header"), 0);
 });
 
-Deno.test("only the ranges asked for are read", () => {
+Deno.test("ElfFile: only the needed ranges are read", () => {
   const path = Deno.execPath();
   const file = Deno.readFileSync(path);
   let read = 0;

@@ -12,42 +12,41 @@ import { sectionAddress } from "./section_address.ts";
 
 /** Options of {@linkcode readElfSymbols}. */
 export interface ElfSymbolsOptions {
-  /**
-   * The file that was mapped, if `elf` is one of split-off debug information: the `.dynsym`,
-   * `.opd` and PLT stubs are taken from there.
-   */
+  /** The mapped file, if `elf` is a debug file. Its `.dynsym`, `.opd` and PLT stubs are used. */
   runtime?: ElfFile;
   /** The file in `.gnu_debugdata` (see `readMiniDebugInfo`), whose `.symtab` is added. */
   miniDebugInfo?: ElfFile;
-  /** How names will be shown; `perf` chooses among aliases by that (see `SymbolTableBuilder`). */
+  /**
+   * Demangles names for display. The choice among aliases depends on it (see `SymbolTableBuilder`).
+   */
   demangle?: (name: string) => string;
   /**
-   * The only addresses that will be looked up, sorted. The table then has the symbols that decide
-   * what is found there, and a look-up finds the same as in the table of all symbols. To leave out
-   * the others saves most of the time, the comparison of aliases above all.
+   * The addresses that will be looked up, sorted. The table then has only the symbols that they
+   * need, and gives the same results for them as a full table. Skipping the others saves most of
+   * the time, above all the comparison of aliases.
    */
   addresses?: Float64Array;
 }
 
-/** What {@linkcode readElfSymbols} made. */
+/** Result of {@linkcode readElfSymbols}. */
 export interface ElfSymbols {
-  /** Symbols by the address they have in the file (`st_value`; see `sectionAddress`). */
+  /** Symbols by virtual address (`st_value`; see `sectionAddress`). */
   readonly table: SymbolTable;
-  /** Symbols that name no section of the file, or lie outside of their string table. */
+  /** Number of symbols with an invalid section index or name offset. */
   readonly malformed: number;
 }
 
 /**
- * Reads the symbols of an ELF file that code and data addresses are attributed to: functions,
- * IFUNCs, objects, and visible labels in text and data sections, of `.symtab` and `.dynsym`, and
- * the stubs of the PLT as `name@plt`.
+ * Reads the symbols of an ELF file that code and data addresses belong to: functions, IFUNCs,
+ * objects, and visible labels in text and data sections, of `.symtab` and `.dynsym`, and PLT stubs
+ * as `name@plt`.
  *
- * Which symbols count, the ranges of those without a size, and the choice among several of one
- * address are those of `perf` (`dso__load_sym_internal` in tools/perf/util/symbol-elf.c), which
- * holds the symbols by file offset: the address minus `p_vaddr` plus `p_offset` of its segment.
- * Where `perf` 6.1 misplaces PLT stubs (`.plt.sec`, IFUNCs, static programs) they are right here.
+ * The selection of symbols, the ranges of those without a size, and the choice among aliases follow
+ * `perf` (`dso__load_sym_internal` in tools/perf/util/symbol-elf.c). `perf` stores symbols by file
+ * offset: the address minus `p_vaddr` plus `p_offset` of its segment. PLT stubs that `perf` 6.1
+ * misplaces (`.plt.sec`, IFUNCs, static programs) are correct here.
  *
- * @throws {ElfError} if a symbol table is malformed
+ * @throws {ElfError} If a symbol table is malformed.
  *
  * @example
  * ```ts
@@ -85,18 +84,18 @@ export function readElfSymbols(elf: ElfFile, options: ElfSymbolsOptions = {}): E
   return { table: builder.build(), malformed };
 }
 
-/** The symbols of a section, and which of them count. */
+/** The symbols of a section, with marks of those that are used. */
 interface Candidates {
   readonly elf: ElfFile;
   readonly symbols: RawSymbols;
-  /** Addresses; NaN if a symbol does not count. */
+  /** Addresses; NaN for symbols that are not used. */
   readonly starts: Float64Array;
   readonly malformed: number;
 }
 
 /**
- * Linkers let a name end another one and files repeat a few; a table whose names share more than
- * this is an attack on the time it takes to measure them.
+ * Limit of the mean sharing of name bytes. Linkers let names share suffixes; more sharing than this
+ * is an attack on the time for measuring names.
  */
 const MAX_NAME_SHARING = 64;
 
@@ -145,7 +144,7 @@ function candidates(
   return { elf, symbols, starts, malformed };
 }
 
-/** Adds symbols, or those of them that start at certain addresses. */
+/** Adds symbols, or only those that start at the wanted addresses. */
 function addSymbols(
   builder: SymbolTableBuilder,
   { elf, symbols, starts }: Candidates,
@@ -175,20 +174,20 @@ function addSymbols(
 }
 
 /**
- * The starts of all symbols that have a say in what is found at some addresses, sorted.
+ * The sorted starts of all symbols that determine the results at some addresses.
  *
- * A symbol with a size has one if it covers an address, whatever else starts there is compared with
- * it. One without reaches to the next: it is the last before an address, and its neighbour shows
- * where it ends. Which symbols come last, and next, is found out for each section by itself, since
- * ends are made up section by section.
+ * A symbol with a size matters if it covers an address, together with its aliases. A symbol without
+ * a size extends to the next one: it matters if it is the last before an address, and its
+ * successor, which ends it, matters too. Sections are handled separately, since such ends are
+ * computed by section.
  */
 function decidingStarts(sections: readonly Candidates[], addresses: Float64Array): Float64Array {
   const covering: number[] = [];
   for (const { symbols, starts } of sections) {
     const { size } = symbols;
-    // Of the symbols between an address and the one before it, the last.
+    // The last symbol between an address and the previous address.
     const last = new Float64Array(addresses.length).fill(-Infinity);
-    // The last in the upper half of the address space is given an end that is not a symbol's start.
+    // The last symbol in the upper half of the address space has a computed end.
     let lastOfHalf = -Infinity;
     for (let i = 1; i < symbols.count; i++) {
       const start = floatAt(starts, i);
@@ -227,7 +226,7 @@ function distinct(numbers: readonly number[]): Float64Array {
   return sorted.subarray(0, count);
 }
 
-/** Whether an address lies where stubs of the procedure linkage table may be. */
+/** Whether an address may be in a PLT stub. */
 function reachesPlt(elf: ElfFile, addresses: Float64Array): boolean {
   return [".plt", ".plt.sec", ".plt.got"].some((name) => {
     const section = elf.section(name);
@@ -238,7 +237,10 @@ function reachesPlt(elf: ElfFile, addresses: Float64Array): boolean {
   });
 }
 
-/** `$a`, `$d`, `$t`, `$x`, also with a suffix `.…`: marks of the assembler (ARM ELF ABI). */
+/**
+ * Whether a name is an assembler's mapping symbol: `$a`, `$d`, `$t`, `$x`, optionally with a suffix
+ * `.…` (ARM ELF ABI).
+ */
 function isMappingSymbol(strings: Uint8Array, at: number): boolean {
   if (strings[at] !== 0x24) return false;
   const kind = strings[at + 1];
@@ -246,7 +248,10 @@ function isMappingSymbol(strings: Uint8Array, at: number): boolean {
   return strings[at + 2] === 0 || strings[at + 2] === 0x2e;
 }
 
-/** Function descriptors of 64-bit PowerPC (ELFv1): a symbol there points to the code address. */
+/**
+ * Function descriptors of 64-bit PowerPC (ELFv1): symbols refer to a descriptor, which has the code
+ * address.
+ */
 function descriptors(
   elf: ElfFile,
 ): { section: ElfSection; entry: (address: number) => number | undefined } | undefined {
@@ -273,7 +278,7 @@ function addPlt(
 ): void {
   const named = dynsym === undefined ? 0 : builder.addStrings(dynsym.strings, "@plt");
   const stubs = readPlt(elf);
-  // As objdump names the stub of a local IFUNC: there is only the address of its resolver.
+  // Name the stub of a local IFUNC as objdump does, by the address of its resolver.
   const unnamed = stubs.filter((stub) => stub.symbol === 0);
   const names = unnamed.map((stub) => `*ABS*+${addressToHex(stub.addend)}@plt`);
   const resolvers = builder.addStrings(new TextEncoder().encode(names.join("")));

@@ -19,7 +19,7 @@ import { ignored, notInstalled, skipped } from "../../../tests/support/ignored.t
 const withoutParams = (name: string): string => demangle(name, { params: false });
 
 Deno.test({
-  name: "symbol tables are those of readelf in every flavour",
+  name: "readRawSymbols: symbol tables equal those of readelf for every flavour",
   ...ignored(notInstalled("readelf", "g++")),
   fn: () =>
     inFolder((folder) => {
@@ -28,7 +28,7 @@ Deno.test({
       for (const flavour of usableFlavours()) {
         const path = build(folder, flavour);
         const elf = readElf(path);
-        // In a file that does not say it is for GNU, type and binding 10 are not named.
+        // Without the GNU OS ABI, readelf does not name type and binding 10.
         const text = run("readelf", "-Ws", path).replaceAll(
           /<OS specific>: 10(\s+)(LOCAL|GLOBAL|WEAK)/g,
           "IFUNC$1$2",
@@ -55,7 +55,7 @@ Deno.test({
           }
         }
         assert(ours.length > 50);
-        // readelf shows versions with the names of .dynsym; some linkers put them into .symtab.
+        // readelf adds versions to names of .dynsym; some linkers put them into .symtab.
         const bare = (row: string): string => row.replace(/@.*$/, "");
         assertEquals(ours.map(bare).join("\n"), expected.map(bare).join("\n"), flavour.name);
       }
@@ -63,12 +63,12 @@ Deno.test({
 });
 
 Deno.test({
-  name: "PLT stubs are those that objdump labels, in every flavour",
+  name: "readElfSymbols: PLT stubs equal objdump's labels for every flavour",
   ...ignored(notInstalled("objdump", "g++")),
   fn: () =>
     inFolder((folder) => {
       let compared = 0;
-      // The C library has stubs of IFUNCs among others: their relocations are at the end.
+      // The C library has IFUNC stubs among others, with their relocations at the end.
       const libc = run("g++", "-print-file-name=libc.so.6").trim();
       const files = [
         ...usableFlavours().map((flavour) => ({
@@ -88,7 +88,7 @@ Deno.test({
         for (const entry of readPlt(elf)) {
           const name = table.name(table.lookup(entry.address));
           const label = expected.get(entry.address);
-          // Of the two stubs of a function under branch tracking, objdump labels the called one.
+          // A function with branch tracking has two stubs; objdump labels the called one.
           if (label === undefined) continue;
           assertEquals(name, label, `${file} at ${addressToHex(entry.address)}`);
           assertEquals(table.name(table.lookup(entry.address + entry.size - 1)), name);
@@ -102,7 +102,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "samples get the symbols and offsets that perf gives them, in every flavour",
+  name: "readElfSymbols: samples get the symbols and offsets of perf for every flavour",
   ...ignored(notInstalled("perf", "g++")),
   fn: (t) =>
     inFolder(async (folder) => {
@@ -154,9 +154,9 @@ Deno.test({
             (address - table.start(index)).toString(16)
           }`;
           const expected = `${sample[2]}+0x${sample[3]}`;
-          // perf misplaces stubs in .plt.sec and .plt.got, and has none of static programs.
+          // perf misplaces stubs in .plt.sec and .plt.got, and finds none in static programs.
           if (shown.includes("@plt")) continue;
-          // perf takes the names of a library from its separate debug file, where there is one.
+          // perf reads a library's names from its debug file, if one is installed.
           if (sample[4] !== path) continue;
           assertEquals(shown, expected, `${flavour.name}: ${addressToHex(ip)} in ${mapping.file}`);
           compared++;
@@ -179,7 +179,7 @@ function tableOf(elf: ElfFile): ReturnType<typeof readElfSymbols> {
 }
 
 Deno.test({
-  name: "one name of each address is kept, and symbols without a size reach the next",
+  name: "readElfSymbols: one alias is kept per address, and unsized symbols extend to the next",
   ...ignored(notInstalled("g++")),
   fn: () =>
     inFolder((folder) => {
@@ -189,7 +189,7 @@ Deno.test({
       const { table } = readElfSymbols(elf, { demangle: withoutParams });
       const nameAt = (symbol: string): string =>
         table.name(table.lookup(findElfSymbol(elf, symbol) ?? NaN));
-      // Strong over weak, fewer underscores, the longer name.
+      // Preferences: strong over weak, fewer underscores, longer name.
       for (
         const alias of [
           "alias_target",
@@ -208,7 +208,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the symbols of a split debug file, and of MiniDebugInfo, are those of the whole file",
+  name: "readElfSymbols: a debug file or MiniDebugInfo gives the symbols of the whole file",
   ...ignored(notInstalled("g++", "objcopy", "strip", "xz", "nm")),
   fn: () =>
     inFolder(async (folder) => {
@@ -239,7 +239,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "debug sections of a relocatable file are relocated as readelf relocates them",
+  name: "relocatedSectionData: debug sections equal those that readelf relocates",
   ...ignored(notInstalled("gcc", "readelf")),
   fn: () =>
     inFolder((folder) => {
@@ -268,7 +268,7 @@ Deno.test({
     }),
 });
 
-Deno.test("kernel addresses, function descriptors, mapping symbols and Thumb bits", () => {
+Deno.test("readElfSymbols: kernel addresses, function descriptors, mapping symbols and Thumb bits are handled", () => {
   const text = { name: ".text", type: 1, flags: 6, bytes: new Uint8Array(0x100) };
   const make = (
     machine: number,
@@ -320,7 +320,7 @@ Deno.test("kernel addresses, function descriptors, mapping symbols and Thumb bit
   assertEquals(arm.get(0), { name: "thumb", start: 0x8000, end: 0x8010 });
 });
 
-Deno.test("names that overlap to take quadratic time are an error, bad indexes are counted", () => {
+Deno.test("readElfSymbols: names that overlap quadratically are an error, bad indexes are counted", () => {
   const file = { is64: true, littleEndian: true };
   const strings = new Uint8Array(200_000).fill(0x61);
   const symtab = new Bytes(true, true);
@@ -338,14 +338,14 @@ Deno.test("names that overlap to take quadratic time are an error, bad indexes a
     })));
   assertThrows(() => readElfSymbols(write(strings)), ElfError, "overlap");
   const { table, malformed } = readElfSymbols(write(new Uint8Array(4)));
-  // Names at 2 … 2000 (the first entry does not count) in a string table of 4 bytes.
+  // Names at 2 … 2000 in a string table of 4 bytes. The first entry is skipped.
   assertEquals(malformed, 1997);
   assertEquals(table.size, 2);
 });
 
-Deno.test("what is read for some addresses finds there what the whole table finds", () => {
+Deno.test("readElfSymbols: with `addresses`, look-ups of them equal those in a full table", () => {
   const file = { is64: true, littleEndian: true };
-  // Close together, so that they nest, overlap, share addresses and have no size.
+  // Small values, so that symbols nest, overlap, share addresses and lack sizes.
   const symbol = fc.record({
     name: fc.constantFrom("a", "_b", "__c", "long_name", "_Z1dv", "SyS_e", "x", "yy"),
     value: fc.integer({ min: -40, max: 60 }),
@@ -393,7 +393,7 @@ Deno.test("what is read for some addresses finds there what the whole table find
 });
 
 Deno.test({
-  name: "of real binaries, too, what is read for some addresses is what the whole table has there",
+  name: "readElfSymbols: with `addresses`, look-ups in real binaries equal those in a full table",
   ...ignored(notInstalled("g++")),
   fn: () =>
     inFolder((folder) => {

@@ -5,14 +5,14 @@ import { ElfError } from "./elf_error.ts";
 import { ElfFile } from "./elf_file.ts";
 
 /**
- * Reads the MiniDebugInfo of a stripped binary: the section `.gnu_debugdata`, a whole ELF file
- * compressed with xz, which holds a `.symtab` of the functions that `.dynsym` does not name.
+ * Reads the MiniDebugInfo of a stripped binary: the section `.gnu_debugdata`, an xz-compressed ELF
+ * file whose `.symtab` has the functions that `.dynsym` lacks.
  *
- * This is the one asynchronous reader of the package: the xz decompressor is a WebAssembly module.
+ * This is the package's only asynchronous reader: the xz decompressor is a WebAssembly module.
  *
  * @param elf the stripped binary
- * @param maxSize maximum size of the decompressed section; by default 16 MB and 24 times its size
- * @returns the ELF file inside, or `undefined` if the binary has none
+ * @param maxSize limit of the decompressed size; by default 16 MB plus 24 times the section's size
+ * @returns the inner ELF file; `undefined` if the binary has none
  * @throws {ElfError} if the section is not valid xz, expands to more, or holds no ELF file
  *
  * @example

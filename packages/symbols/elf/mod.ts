@@ -1,5 +1,5 @@
 /**
- * Readers of the parts of an ELF file: symbols, notes, extents, mini debug info.
+ * Readers for parts of an ELF file: symbols, notes, extents, MiniDebugInfo.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 import { NT_GNU_BUILD_ID } from "./elf_constants.ts";
 
-/** Maximum length of a build id; usually it is a SHA-1 of 20 bytes. */
+/** Limit of a build id's length. Usually it is a SHA-1 of 20 bytes. */
 const MAX_BUILD_ID = 64;
 
 /**
@@ -9,8 +9,8 @@ const MAX_BUILD_ID = 64;
  *
  * @param notes the bytes of a note section or a `PT_NOTE` segment
  * @param littleEndian byte order of the file
- * @param align padding of owner and descriptor: 4, or 8 if the segment is aligned so
- * @returns lower-case hex, or `undefined` if no complete build id note is there
+ * @param align padding of owner and descriptor: 4, or 8 if the segment has that alignment
+ * @returns lower-case hex; `undefined` if there is no complete build id note
  *
  * @example
  * ```ts

@@ -3,15 +3,15 @@ import { EM, SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
 
-/** One stub of the procedure linkage table. */
+/** A stub of the procedure linkage table. */
 export interface PltEntry {
   /** Address of the stub. */
   readonly address: Address;
-  /** Its size in bytes. */
+  /** Size in bytes. */
   readonly size: number;
-  /** Index in `.dynsym` of the function it calls; 0 for an IFUNC resolved by address. */
+  /** Index in `.dynsym` of the called function; 0 for an IFUNC that is resolved by address. */
   readonly symbol: number;
-  /** The relocation's addend: of an IFUNC, the address of its resolver. */
+  /** The relocation's addend: for an IFUNC, the address of its resolver. */
   readonly addend: Address;
 }
 
@@ -21,7 +21,7 @@ interface Relocation {
   readonly addend: Address;
 }
 
-/** Bytes before the first stub, and of each stub, where the machine fixes them. */
+/** Sizes of the header before the first stub, and of a stub, on machines where they are fixed. */
 const PLT_SHAPE: Readonly<Record<number, { header: number; entry: number }>> = {
   [EM.I386]: { header: 16, entry: 16 },
   [EM.X86_64]: { header: 16, entry: 16 },
@@ -34,15 +34,14 @@ const PLT_SHAPE: Readonly<Record<number, { header: number; entry: number }>> = {
 };
 
 /**
- * Finds the stubs of the procedure linkage table, which have no symbols of their own, and the
- * functions they call.
+ * Finds PLT stubs, which have no symbols, and the functions that they call.
  *
- * On x86, a stub belongs to the relocation of the GOT slot that it jumps through. This holds for
- * `.plt`, `.plt.sec` (with indirect branch tracking, the ones that are called) and `.plt.got`. Stubs
- * of `.plt` without such a jump, and those of other machines, are in the order of the slots. That is
- * not always the order of `.rela.plt` (`.rel.plt`): linkers put relocations of IFUNCs at its end.
+ * On x86, a stub belongs to the relocation of the GOT slot through which it jumps. This holds for
+ * `.plt`, `.plt.sec` (the called stubs with indirect branch tracking) and `.plt.got`. Stubs of
+ * `.plt` without such a jump, and stubs of other machines, are in the order of the slots. The order
+ * of `.rela.plt` (`.rel.plt`) can differ: linkers put relocations of IFUNCs at its end.
  *
- * @throws {ElfError} if one of the sections lies outside the file
+ * @throws {ElfError} If a section is outside of the file.
  */
 export function readPlt(elf: ElfFile): PltEntry[] {
   const entries: PltEntry[] = [];
@@ -73,7 +72,7 @@ export function readPlt(elf: ElfFile): PltEntry[] {
     const stubs = [elf.section(".plt.sec"), got].flatMap((section) =>
       section === undefined || section.type === SHT.NOBITS ? [] : readJumps(elf, section)
     );
-    // Most relocations there are of data.
+    // Most other relocations are of data.
     if (got !== undefined && dynamic !== undefined && stubs.length > 0) {
       const others = new Set(stubs.map(({ slot }) => slot).filter((slot) => !bySlot.has(slot)));
       for (const relocation of readRelocations(elf, dynamic, others)) {
@@ -96,7 +95,7 @@ function pltShape(
 ): { header: number; entry: number } {
   const known = PLT_SHAPE[elf.machine];
   if (known === undefined) return { header: plt.entsize, entry: plt.entsize };
-  // A static program has stubs for IFUNCs only, and nothing to resolve lazily: no header.
+  // A static program has only IFUNC stubs and no lazy binding, so no header.
   if (plt.size === known.entry * count) return { header: 0, entry: known.entry };
   // Branch protection on AArch64 makes the stubs longer.
   const spread = (plt.size - known.header) / count;
@@ -106,7 +105,7 @@ function pltShape(
   return { header: known.header, entry };
 }
 
-/** The relocations of a section, or those of them that are of some slots. */
+/** Reads the relocations of a section, or only those of some slots. */
 function readRelocations(
   elf: ElfFile,
   section: ElfSection,
@@ -149,7 +148,7 @@ function readRelocations(
   return relocations;
 }
 
-/** The stubs of `.plt.sec` and `.plt.got`: `[endbr] [bnd] jmp *slot`, of 8 or 16 bytes each. */
+/** Reads the stubs of `.plt.sec` and `.plt.got`: `[endbr] [bnd] jmp *slot`, of 8 or 16 bytes. */
 function readJumps(
   elf: ElfFile,
   section: ElfSection,
@@ -157,7 +156,7 @@ function readJumps(
   const code = elf.sectionData(section);
   const data = new DataView(code.buffer, code.byteOffset, code.byteLength);
   const gotPlt = elf.section(".got.plt") ?? elf.section(".got");
-  // Stubs begin with endbr64/endbr32 where indirect branch tracking is on, and are 16 bytes then.
+  // With indirect branch tracking, stubs begin with endbr64/endbr32 and have 16 bytes.
   const size = section.entsize === 8 || section.entsize === 16
     ? section.entsize
     : code[0] === 0xf3 || section.size % 16 === 0

@@ -5,7 +5,7 @@ import type { ElfFile, ElfSection } from "./elf_file.ts";
 import { decodeName } from "./strings.ts";
 
 /**
- * The entries of a symbol table section, an array for each field, in file order (`Elf32_Sym` /
+ * The entries of a symbol table section, one array per field, in file order (`Elf32_Sym` /
  * `Elf64_Sym` of elf.h). Entry 0 is the null symbol.
  */
 export interface RawSymbols {
@@ -21,7 +21,7 @@ export interface RawSymbols {
   readonly info: Uint8Array;
   /** `st_other`: visibility in the low two bits. */
   readonly other: Uint8Array;
-  /** `st_shndx`, with `SHN_XINDEX` replaced by what `SHT_SYMTAB_SHNDX` says. */
+  /** `st_shndx`; `SHN_XINDEX` is replaced by the value in `SHT_SYMTAB_SHNDX`. */
   readonly shndx: Uint32Array;
   /** The string table. */
   readonly strings: Uint8Array;
@@ -30,7 +30,7 @@ export interface RawSymbols {
 /**
  * Reads a section of type `SHT_SYMTAB` or `SHT_DYNSYM` with its string table.
  *
- * @throws {ElfError} if it, or the string table that it links to, lies outside the file
+ * @throws {ElfError} If the section or its string table is outside of the file.
  *
  * @example
  * ```ts
@@ -119,7 +119,7 @@ function resolveExtendedIndexes(elf: ElfFile, section: ElfSection, symbols: RawS
   }
 }
 
-/** Length in bytes of the name of a symbol. */
+/** Length of a symbol's name in bytes. */
 export function rawSymbolNameLength(symbols: RawSymbols, index: number): number {
   const { strings } = symbols;
   const start = symbols.name[index] ?? 0;
@@ -128,16 +128,16 @@ export function rawSymbolNameLength(symbols: RawSymbols, index: number): number 
   return end - start;
 }
 
-/** The name of a symbol as stored, not demangled. */
+/** The mangled name of a symbol. */
 export function rawSymbolName(symbols: RawSymbols, index: number): string {
   const start = symbols.name[index] ?? 0;
   return decodeName(symbols.strings, start, start + rawSymbolNameLength(symbols, index));
 }
 
 /**
- * Finds a symbol by its name, in `.symtab` and then in `.dynsym`.
+ * Finds a symbol by its name, first in `.symtab`, then in `.dynsym`.
  *
- * @returns its `st_value`, or `undefined` if no defined symbol has that name
+ * @returns its `st_value`; `undefined` if no defined symbol has that name
  * @throws {ElfError} if a symbol table is malformed
  */
 export function findElfSymbol(elf: ElfFile, name: string): Address | undefined {

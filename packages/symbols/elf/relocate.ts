@@ -4,7 +4,7 @@ import type { ElfFile, ElfSection } from "./elf_file.ts";
 import { readRawSymbols } from "./raw_symbols.ts";
 import { sectionAddress } from "./section_address.ts";
 
-/** Relocation types that put symbol + addend into a field of 4 or 8 bytes, by machine (psABIs). */
+/** Relocation types that store symbol + addend in a field of 4 or 8 bytes, by machine (psABIs). */
 const ABSOLUTE: Readonly<Record<number, { word: readonly number[]; xword: readonly number[] }>> = {
   [EM.X86_64]: { word: [10, 11], xword: [1] }, // R_X86_64_32, _32S; _64
   [EM.I386]: { word: [1], xword: [] }, // R_386_32
@@ -17,13 +17,13 @@ const ABSOLUTE: Readonly<Record<number, { word: readonly number[]; xword: readon
 };
 
 /**
- * The bytes of a section of a relocatable file (`ET_REL`: a `.o`, a kernel module) with its
- * absolute relocations applied, as its debug sections need before they can be read. Addresses come
- * out in the layout of {@linkcode sectionAddress}. Of other files, the bytes as they are.
+ * The bytes of a section with its absolute relocations applied, as debug sections of a relocatable
+ * file (`ET_REL`: a `.o`, a kernel module) need. Addresses have the layout of {@linkcode sectionAddress}.
+ * Sections of other files are returned unchanged.
  *
- * Relocations of other kinds (differences of labels, on RISC-V and LoongArch) are left alone.
+ * Other kinds of relocations (differences of labels, on RISC-V and LoongArch) are not applied.
  *
- * @throws {ElfError} if the relocations or the symbol table are malformed
+ * @throws {ElfError} If the relocations or the symbol table are malformed.
  */
 export function relocatedSectionData(elf: ElfFile, section: ElfSection): Uint8Array {
   const original = elf.sectionData(section);

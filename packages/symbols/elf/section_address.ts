@@ -7,13 +7,12 @@ const layouts = new WeakMap<ElfFile, readonly Address[]>();
 /**
  * The address of a section, as used in this package.
  *
- * For a linked file that is `sh_addr`. A relocatable file (`ET_REL`: a kernel module, a `.o`) has
- * all sections at 0; there the sections that are loaded are laid out one after the other as the
- * kernel's module loader does (`layout_sections` in kernel/module/main.c): executable ones from
- * address 0 in file order, then read-only ones, then the rest; `.init*` sections, which the loader
- * keeps elsewhere and frees, after all of them. An address in a module minus the address that
- * /proc/modules or the kernel's mmap record gives for it is then an address of that layout, for
- * executable sections.
+ * In a linked file it is `sh_addr`. In a relocatable file (`ET_REL`: a kernel module, a `.o`) all
+ * sections are at 0, so loaded sections are laid out one after another as the kernel's module
+ * loader does (`layout_sections` in kernel/module/main.c): executable ones from address 0 in file
+ * order, then read-only ones, then the rest, and at the end `.init*` sections, which the loader
+ * stores elsewhere and frees. For executable sections, an address in a module minus the module's
+ * address in /proc/modules or the kernel's mmap record is an address in this layout.
  *
  * Symbols and relocated debug information use the same layout.
  */

@@ -1,9 +1,8 @@
 const utf8 = new TextDecoder();
 
 /**
- * Decodes `bytes[start … end]`: names are nearly always ASCII, for which short strings are made
- * faster by hand than by `TextDecoder`; anything else is read as UTF-8, where a bad byte becomes
- * U+FFFD.
+ * Decodes `bytes[start … end]`. Names are nearly always ASCII, and short ones are decoded faster by
+ * hand than by `TextDecoder`. Other names are decoded as UTF-8; invalid bytes become U+FFFD.
  */
 export function decodeName(bytes: Uint8Array, start: number, end: number): string {
   if (end - start > 24) return utf8.decode(bytes.subarray(start, end));

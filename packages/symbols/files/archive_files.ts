@@ -10,24 +10,25 @@ import { bytesSource, sliceSource } from "./binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 import type { ClosableSource, FolderEntry, SymbolFiles } from "./symbol_files.ts";
 
-/** Maximum number of bytes in memory for a compressed archive; others are not held. */
+/** Limit of the memory for the files of a compressed archive. */
 const MOST_BYTES = 2 ** 30;
-/** Bytes by which a tar archive is known. */
+/** Size of the header by which a tar archive is recognized. */
 const HEADER = 512;
 
-/** How {@linkcode archiveFiles} opens. */
+/** Options of {@linkcode archiveFiles}. */
 export interface ArchiveOptions {
-  /** The most bytes of files that are held of a compressed archive: 1 GB by default. */
+  /** Limit of the bytes of files stored from a compressed archive: 1 GB by default. */
   readonly mostBytes?: number;
 }
 
 /**
- * The files of a tar archive, such as `perf archive` packs, by the path of the archive and their own:
- * `perf.data.tar.bz2/usr/bin/a`. It may be compressed by gzip, bzip2, xz or zstd; its ELF files and copies of
- * kallsyms are then held in memory. All other paths are those of `files`.
+ * The files of a tar archive, such as `perf archive` makes. A file's path is the path of the
+ * archive and its own: `perf.data.tar.bz2/usr/bin/a`. If the archive is compressed (gzip, bzip2, xz
+ * or zstd), its ELF files and copies of kallsyms are stored in memory. Other paths are passed on to
+ * `files`.
  *
- * @returns `undefined` if there is no such file, or it is not an archive.
- * @throws {SymbolsError} If it is damaged, or expands to too much.
+ * @returns `undefined` if there is no such file, or it is not an archive
+ * @throws {SymbolsError} If the archive is damaged, or expands beyond the limit.
  *
  * @example
  * ```ts
@@ -94,7 +95,7 @@ function isElf(start: Uint8Array): boolean {
   return fileKind(start) === "elf";
 }
 
-/** A file as a stream whose parts can be left out. */
+/** A file as a stream with a cheap skip. */
 function sequential(source: ClosableSource): SkippableSource {
   let at = 0;
   return {
@@ -110,7 +111,7 @@ function sequential(source: ClosableSource): SkippableSource {
   };
 }
 
-/** The regular files of an archive, with names that lead nowhere else. */
+/** The regular files of an archive. Names that lead out of it are skipped. */
 async function* membersOf(reader: TarReader): AsyncGenerator<TarMember, void, void> {
   for (let member = await reader.next(); member !== undefined; member = await reader.next()) {
     const parts = member.name.split("/").filter((part) => part !== "" && part !== ".");
@@ -166,7 +167,7 @@ class ArchiveFiles implements SymbolFiles {
       : [...this.#folders.get(name)?.values() ?? []];
   }
 
-  /** The name in the archive; `undefined` of what is elsewhere. */
+  /** The name within the archive; `undefined` for paths outside of it. */
   #inside(path: string): string | undefined {
     if (!path.startsWith(this.#prefix)) return undefined;
     return path.slice(this.#prefix.length).replace(/^\/+|(?<!\/)\/+$/g, "");

@@ -5,7 +5,10 @@ import { bytesSource } from "./binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 import type { SymbolFiles } from "./symbol_files.ts";
 
-/** A member as POSIX lays it out: name, size and sum in octal digits, "ustar", contents in blocks of 512. */
+/**
+ * A member in POSIX format: name, size and checksum in octal digits, "ustar", contents in blocks of
+ * 512.
+ */
 function member(name: string, contents: string, type = "0", size = contents.length): Uint8Array {
   const bytes = new Uint8Array(512 + Math.ceil(contents.length / 512) * 512);
   const put = (text: string, at: number) => bytes.set(new TextEncoder().encode(text), at);
@@ -43,7 +46,7 @@ const MEMBERS = archive(
   member("[kernel.kallsyms]/ab/kallsyms", "0000 T f\n"),
 );
 
-Deno.test("members are files by their names, those that lead out of the archive are not", async () => {
+Deno.test("archiveFiles: members are found by name, names that lead out of the archive are not", async () => {
   let compared = 0;
   for (const bytes of [MEMBERS, new Uint8Array(gzipSync(MEMBERS))]) {
     const files = await archiveFiles("a.tar", holding(bytes));
@@ -75,7 +78,7 @@ Deno.test("members are files by their names, those that lead out of the archive 
   assertEquals(compared, 2);
 });
 
-Deno.test("what claims more than there is, or than is held, is refused", async () => {
+Deno.test("archiveFiles: a member that exceeds the archive or the limit is refused", async () => {
   const claims = archive(member("a", ELF, "0", 2 ** 32));
   for (const bytes of [claims, new Uint8Array(gzipSync(claims))]) {
     await assertRejects(() => archiveFiles("a.tar", holding(bytes)), SymbolsError, "a.tar: ");

@@ -1,23 +1,23 @@
-// Uses Deno's file API; everything else in this package except local_files.ts runs in any JavaScript runtime.
+// Uses Deno's file API. Apart from this module and local_files.ts, the package runs in any
+// JavaScript runtime.
 
 import { type BinarySource, windowedSource } from "./binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 
-/** A {@linkcode BinarySource} over an open file; close it when no reader needs it any more. */
+/** A {@linkcode BinarySource} over an open file. The caller closes it. */
 export interface BinaryFile extends BinarySource, Disposable {
   /** The path the file was opened by. */
   readonly path: string;
-  /** Closes the file; reads fail from then on. */
+  /** Closes the file. Later reads fail. */
   close(): void;
 }
 
 /**
- * Opens a file as a {@linkcode BinarySource} that reads only what is asked for.
+ * Opens a file as a {@linkcode BinarySource}.
  *
- * Reads of less than 16 KiB go through one cached window of 64 KiB, larger ones get memory of
- * their own.
+ * Reads of less than 16 KiB use a cached window of 64 KiB; larger ones allocate.
  *
- * @throws {Deno.errors.NotFound} and the other errors of `Deno.openSync`
+ * @throws {Deno.errors.NotFound} and other errors of `Deno.openSync`
  * @throws {SymbolsError} if `path` is not a regular file
  *
  * @example
@@ -30,7 +30,7 @@ export interface BinaryFile extends BinarySource, Disposable {
  * ```
  */
 export function openBinaryFile(path: string): BinaryFile {
-  // Looked at before it is opened: a pipe that nobody writes to would wait for ever.
+  // Check before opening: opening a pipe without a writer would block.
   if (!Deno.statSync(path).isFile) throw new SymbolsError(0, `${path}: not a regular file`);
   const file = Deno.openSync(path);
   const { size } = file.statSync();

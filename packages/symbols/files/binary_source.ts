@@ -1,34 +1,34 @@
 import { SymbolsError } from "../errors.ts";
 
 /**
- * Synchronous random access to the bytes of a file: the only way in which this package reads files.
+ * Synchronous random access to the bytes of a file. This package reads files only in this way.
  *
- * A reader requests only the ranges that it needs: opening a binary of a gigabyte reads a few
+ * Readers request only the ranges that they need: opening a binary of a gigabyte reads a few
  * kilobytes.
  */
 export interface BinarySource {
   /** Length in bytes. */
   readonly size: number;
   /**
-   * The bytes `offset … offset + length`. The result may be a view on memory shared with other
-   * reads and must not be written to.
+   * Returns the bytes `offset … offset + length`. They may share memory with other reads, so do not
+   * change them.
    *
-   * @throws {SymbolsError} if the range is not wholly inside the source
+   * @throws {SymbolsError} If the range is not inside of the source.
    */
   read(offset: number, length: number): Uint8Array;
   /**
-   * Fills `target` with the bytes from `offset` on: for large reads into memory that is used again
-   * and again, since fresh memory costs more than the reading.
+   * Fills `target` with the bytes from `offset` on, for large reads into reused memory: fresh
+   * memory costs more than the read.
    *
-   * @throws {SymbolsError} if the range is not wholly inside the source
+   * @throws {SymbolsError} If the range is not inside of the source.
    */
   readInto?(offset: number, target: Uint8Array): void;
 }
 
 /**
- * Throws unless `offset … offset + length` lies inside a source of `size` bytes.
+ * Checks that `offset … offset + length` is inside of a source of `size` bytes.
  *
- * @throws {SymbolsError} if it does not
+ * @throws {SymbolsError} If it is not.
  */
 export function checkRange(size: number, offset: number, length: number): void {
   if (!(offset >= 0 && length >= 0 && offset + length <= size)) {
@@ -40,7 +40,7 @@ export function checkRange(size: number, offset: number, length: number): void {
 }
 
 /**
- * A {@linkcode BinarySource} over bytes already in memory; reads are views, nothing is copied.
+ * A {@linkcode BinarySource} over bytes in memory. Reads are views; nothing is copied.
  *
  * @example
  * ```ts
@@ -62,9 +62,9 @@ export function bytesSource(bytes: Uint8Array): BinarySource {
 }
 
 /**
- * A {@linkcode BinarySource} over a part of another.
+ * A {@linkcode BinarySource} over a part of another source.
  *
- * @throws {SymbolsError} if the part is not wholly inside `source`
+ * @throws {SymbolsError} If the part is not inside of `source`.
  *
  * @example
  * ```ts
@@ -95,16 +95,17 @@ export function sliceSource(source: BinarySource, offset: number, size: number):
   };
 }
 
-/** Small reads are served from a window of this many bytes. */
+/** Size of the cached window for small reads. */
 const WINDOW = 64 * 1024;
 
 /**
- * A {@linkcode BinarySource} over an open file. Reads of less than 16 KiB go through one window of 64 KiB,
- * which is held; larger ones get memory of their own.
+ * A {@linkcode BinarySource} over an open file. Reads of less than 16 KiB use a cached window of 64
+ * KiB; larger ones allocate.
  *
- * @param path What messages call it.
- * @param size Its size.
- * @param readAt Fills memory from a place on, and says with how many bytes: fewer at the end of the file only.
+ * @param path Name for messages.
+ * @param size Size of the file.
+ * @param readAt Reads into memory from an offset, and returns the number of bytes: fewer than
+ * requested only at the end of the file.
  *
  * @example
  * ```ts

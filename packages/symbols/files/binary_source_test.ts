@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { windowedSource } from "./binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 
-/** A file of a size, its bytes a function of their place; ends `early` bytes before it should. */
+/** A file whose bytes depend on their offset. It ends `early` bytes before `size`. */
 function source(size: number, early = 0) {
   const bytes = Uint8Array.from({ length: size }, (_, i) => i * 31 >> 4);
   const there = bytes.subarray(0, size - early);
@@ -15,7 +15,7 @@ function source(size: number, early = 0) {
   return { bytes, windowed: windowedSource("file", size, readAt) };
 }
 
-Deno.test("reads through a window are the bytes of the file, in whatever order they come", () => {
+Deno.test("windowedSource: reads in any order return the file's bytes", () => {
   const { bytes, windowed } = source(200_000);
   const at = fc.nat(bytes.length);
   const length = fc.oneof(fc.nat(64), fc.nat(40_000));
@@ -36,7 +36,7 @@ Deno.test("reads through a window are the bytes of the file, in whatever order t
   assertEquals(compared > 100, true);
 });
 
-Deno.test("a file that was cut since it was opened, and one that cannot be read, are errors", () => {
+Deno.test("windowedSource: a file that was truncated after opening, or is unreadable, is an error", () => {
   const { windowed } = source(100_000, 10);
   assertThrows(() => windowed.read(99_995, 2), SymbolsError, "of file: the file was cut short");
   assertThrows(() => windowed.read(80_000, 20_000), SymbolsError, "cut short");

@@ -3,15 +3,15 @@ import { ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import type { SymbolFiles } from "./symbol_files.ts";
 
-/** Maximum depth of folders that are searched. */
+/** Limit of the depth of searched folders. */
 const MOST_DEEP = 32;
-/** Files that are looked at, at most: somebody may name the root of a disk. */
+/** Limit of the checked files: a user may name the root folder. */
 const MOST_FILES = 200_000;
 
 /**
- * The ELF files of a folder by their build ids, whatever they are called: a folder of binaries that were
- * collected, the cache of perf, what `perf archive` packs. The folder is looked through once, when the first
- * build id is asked for.
+ * The ELF files of a folder by build id, whatever their names: a folder of collected binaries,
+ * perf's build-id cache, or the content of `perf archive`. The folder is scanned at the first
+ * look-up.
  *
  * @example
  * ```ts
@@ -35,19 +35,19 @@ export class BuildIdFolder {
   #paths: Map<string, string[]> | undefined;
   #left = MOST_FILES;
 
-  /** Looks at nothing yet. */
+  /** Creates the index. The folder is not read yet. */
   constructor(files: SymbolFiles, folder: string) {
     this.#files = files;
     this.#folder = folder.replace(/(.)\/$/, "$1");
   }
 
-  /** How many build ids there are. */
+  /** Number of build ids. */
   get count(): number {
     return this.#paths?.size ?? 0;
   }
 
   /**
-   * The files with a build id, in the order of their paths.
+   * The paths of the files with a build id, sorted.
    *
    * @param buildId In hex; may be padded with zeros, as in recordings.
    */
@@ -74,7 +74,7 @@ export class BuildIdFolder {
     let source;
     try {
       source = this.#files.open(path);
-      // A program of 52 bytes has no more than its header.
+      // An ELF file is larger than its 52-byte header.
       if (source === undefined || source.size < 52) return;
       if (fileKind(source.read(0, 4)) !== "elf") return;
       const buildId = ElfFile.open(source).buildId();
@@ -83,7 +83,7 @@ export class BuildIdFolder {
       const paths = this.#paths?.get(key) ?? [];
       this.#paths?.set(key, [...paths, path]);
     } catch (error) {
-      // What cannot be read is none of those that are looked for.
+      // Skip unreadable files.
       if (!(error instanceof SymbolsError)) throw error;
     } finally {
       source?.close?.();

@@ -5,24 +5,22 @@ import { SymbolsError } from "../errors.ts";
 
 export { type FileCompression, fileCompression } from "@perfdata/format/compressed-source";
 
-/**
- * Default limit for the size of an inflated file: this many bytes, plus this many for each compressed
- * byte.
- */
+/** Default limit of a decompressed file: a constant, plus a multiple of the compressed size. */
 const FREE_BYTES = 2 ** 24;
 const MOST_RATIO = 24;
-/** Output is kept in blocks of at least this many bytes: an array that doubles would take three times its size. */
+/** Minimum size of an output block. Doubling one array would need three times its size. */
 const BLOCK = 1 << 18;
-/** Bytes of a header of ELF, of the larger class. */
+/** Size of an ELF header of the larger class. */
 const ELF_HEADER = 64;
 
 /**
- * Expands a file that is compressed as a whole.
+ * Decompresses a file.
  *
- * @param compressed the file
- * @param compression how it is compressed
- * @param maxSize the most bytes that it may expand to; 16 MB and 24 times its size by default, at most 512 MB
- * @throws {SymbolsError} if it is damaged or expands to more
+ * @param compressed the compressed file
+ * @param compression compression format
+ * @param maxSize limit of the decompressed size; by default 16 MB plus 24 times the compressed
+ * size, at most 512 MB
+ * @throws {SymbolsError} if the file is damaged or expands beyond the limit
  *
  * @example
  * ```ts
@@ -45,16 +43,17 @@ export async function expandFile(
 }
 
 /**
- * Expands an ELF file that is compressed as a whole, as kernel modules are (`ext4.ko.xz`).
+ * Decompresses an ELF file that is compressed as a whole, like a kernel module (`ext4.ko.xz`).
  *
- * Such a file is one stream, whose section headers are at its end: all of it is expanded or nothing. Its
- * first bytes say whether it is ELF and how far its tables are, and so what is not, or is too large, ends
- * there.
+ * Such a file is one stream with the section headers at its end, so it has to be decompressed
+ * completely. Its first bytes show whether it is ELF and how large it is at least: other files, and
+ * too large ones, are refused at once.
  *
- * @param compressed the file, of which no more is read than is expanded
- * @param compression how it is compressed
- * @param maxSize the most bytes that it may expand to; 16 MB and 24 times its size by default, at most 512 MB
- * @throws {SymbolsError} if it is damaged, is no ELF file, or expands to more
+ * @param compressed the compressed file, read only as far as it is decompressed
+ * @param compression compression format
+ * @param maxSize limit of the decompressed size; by default 16 MB plus 24 times the compressed
+ * size, at most 512 MB
+ * @throws {SymbolsError} if the file is damaged, not ELF, or expands beyond the limit
  *
  * @example
  * ```ts
@@ -95,7 +94,7 @@ function tooLarge(compression: FileCompression, limit: number): SymbolsError {
   );
 }
 
-/** Expands all; `look` is called after each part, and may throw. */
+/** Decompresses everything. `look` is called after each block, and may throw. */
 async function expand(
   compressed: BinarySource,
   compression: FileCompression,
@@ -129,7 +128,7 @@ async function expand(
   }
 }
 
-/** Output in blocks, one after another; all but the last are full. */
+/** Output in consecutive blocks; all but the last one are full. */
 class Parts implements BinarySource {
   readonly #blocks: Uint8Array[] = [];
   size = 0;

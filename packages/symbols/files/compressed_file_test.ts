@@ -6,7 +6,7 @@ import { type BinarySource, bytesSource, SymbolResolver, SymbolsError } from "..
 import { expandElf, expandFile } from "./compressed_file.ts";
 import { fileCompression } from "@perfdata/format/compressed-source";
 
-/** Something to compress: neither all alike nor all different. */
+/** Test data that compresses moderately. */
 const PLAIN = Uint8Array.from({ length: 200_000 }, (_, i) => (i * i >> 7) & (i >> 9));
 
 async function xz(bytes: Uint8Array): Promise<Uint8Array | undefined> {
@@ -32,7 +32,7 @@ const compressed = [
 
 for (const [name, bytes] of compressed) {
   Deno.test({
-    name: `${name}: what was compressed, and no more than is allowed`,
+    name: `expandFile: ${name} data is decompressed, but not beyond the limit`,
     ignore: bytes === undefined,
     async fn() {
       const all = bytes ?? new Uint8Array();
@@ -48,7 +48,7 @@ for (const [name, bytes] of compressed) {
   });
 
   Deno.test({
-    name: `${name}: what is damaged or cut is an error, or expands within the limit`,
+    name: `expandFile: damaged or truncated ${name} data is an error, or expands within the limit`,
     ignore: bytes === undefined,
     async fn() {
       const all = bytes ?? new Uint8Array();
@@ -89,7 +89,7 @@ async function packed(bytes: Uint8Array): Promise<(readonly [Kind, Uint8Array])[
   ];
 }
 
-/** A kernel module with one function, and so many bytes of data. */
+/** A kernel module with one function and this many bytes of data. */
 function module(size: number): Uint8Array {
   const file = { is64: true, littleEndian: true };
   const { symtab, strtab } = symbolTable(file, [
@@ -109,7 +109,7 @@ function module(size: number): Uint8Array {
   });
 }
 
-/** A source that counts what is read of it. */
+/** A source that counts the bytes read. */
 function counted(bytes: Uint8Array): { source: BinarySource; taken(): number } {
   let taken = 0;
   const whole = bytesSource(bytes);
@@ -123,7 +123,7 @@ function counted(bytes: Uint8Array): { source: BinarySource; taken(): number } {
   return { source, taken: () => taken };
 }
 
-Deno.test("an ELF file that is compressed as a whole is the same, whatever is read of it", async () => {
+Deno.test("expandElf: a compressed ELF file has the bytes of the plain one", async () => {
   const plain = module(700_000);
   let compared = 0;
   for (const [kind, bytes] of await packed(plain)) {
@@ -144,10 +144,10 @@ Deno.test("an ELF file that is compressed as a whole is the same, whatever is re
   assert(compared >= 2, `${compared}`);
 });
 
-Deno.test("of what is no ELF file, or says that it is too large, no more than the first bytes is expanded", async () => {
+Deno.test("expandElf: a file that is not ELF or claims to be too large is refused after its first bytes", async () => {
   const zeros = new Uint8Array(2 ** 26);
   const far = module(2 ** 20);
-  // Section headers at 2^40, and random bytes, so that the compressed file is long.
+  // Section headers at 2^40, and random bytes, which make the compressed file long.
   new DataView(far.buffer).setBigUint64(40, 2n ** 40n, true);
   let seed = 1;
   for (let i = 64; i < far.length; i++) far[i] = (seed = (seed * 48271) % 0x7fffffff) >> 8;
@@ -156,7 +156,7 @@ Deno.test("of what is no ELF file, or says that it is too large, no more than th
     for (const [kind, compressed] of await packed(bytes)) {
       const { source, taken } = counted(compressed);
       await assertRejects(() => expandElf(source, kind), SymbolsError, message);
-      // A block of zstd has up to 128 KB; the others read a few pieces of 8 KB.
+      // zstd reads a block of up to 128 KB, other formats a few chunks of 8 KB.
       assert(taken() <= 3 << 16, `${kind}: ${taken()} of ${compressed.length} bytes`);
       compared++;
     }
@@ -164,7 +164,7 @@ Deno.test("of what is no ELF file, or says that it is too large, no more than th
   assert(compared >= 4, `${compared}`);
 });
 
-Deno.test("a compressed module that expands to more than its budget is too large, not missing", async () => {
+Deno.test("SymbolResolver: a compressed module beyond its budget is reported as too large, not as missing", async () => {
   const bomb = new Uint8Array(2 ** 25);
   bomb.set(module(0).subarray(0, 64));
   let compared = 0;
@@ -184,7 +184,8 @@ Deno.test("a compressed module that expands to more than its budget is too large
 });
 
 Deno.test({
-  name: "compressed modules in a process of their own: memory stays near that of an empty one",
+  name:
+    "localResolver: opening compressed modules uses little more memory than opening an empty one",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const folder = Deno.makeTempDirSync();
@@ -198,7 +199,7 @@ Deno.test({
         for (const [kind, compressed] of await packed(plain)) {
           Deno.writeFileSync(`${folder}/${what}.${kind}`, compressed);
           const more = await peak(folder, `${what}.${kind}`) - empty;
-          // 4 and 16 MB are kept; the rest is what streams have in hand.
+          // 4 and 16 MB of data; the rest are the streams' buffers.
           assert(more < 100 * 2 ** 20, `${what}.${kind}: ${more} bytes`);
           compared++;
         }
@@ -210,7 +211,7 @@ Deno.test({
   },
 });
 
-/** The most memory of a process that opens one module. */
+/** Peak memory of a process that opens one module. */
 async function peak(folder: string, name: string): Promise<number> {
   const script = `
     import { localResolver } from "@perfdata/symbols/local-resolver";

@@ -7,37 +7,37 @@ import type { DebugLink, ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import { mapKind } from "./map_name.ts";
 
-/** Object of a search. */
+/** The file to search for. */
 export interface WantedFile {
-  /** Name of the mapping: a path, or `[vdso]`. */
+  /** Name of the mapping: a path or `[vdso]`. */
   readonly path: string;
   /** Build id from the recording, hex; may be padded with zeros to 20 bytes. */
   readonly buildId?: string;
-  /** Architecture of the recorded machine, as `uname -m` names it. */
+  /** Architecture of the recorded machine (`uname -m`). */
   readonly arch?: string;
-  /** Whether debug information is looked for, where the file with the symbols has none. */
+  /** Whether to search for debug information if the file with the symbols has none. */
   readonly wantsDebug?: boolean;
 }
 
-/** Where to look. Folders that are left out are not searched. */
+/** Places to search. Missing places are skipped. */
 export interface SearchPlaces {
-  /** `--symfs`: put before the paths of files and of `/usr/lib/debug`. */
+  /** `--symfs`: prefix of the paths of binaries and of `/usr/lib/debug`. */
   readonly symfs?: string;
-  /** The build-id cache of `perf`, usually `~/.debug`. */
+  /** The build-id cache of `perf`, by convention `~/.debug`. */
   readonly buildIdCache?: string;
-  /** Separate debug files, usually `/usr/lib/debug`, which is the default. */
+  /** Folder of separate debug files; default `/usr/lib/debug`. */
   readonly debugRoot?: string;
-  /** What debuginfod clients have downloaded, usually `~/.cache/debuginfod_client`. */
+  /** Cache of debuginfod clients, by convention `~/.cache/debuginfod_client`. */
   readonly debuginfodCache?: string;
-  /** Files of a folder by build id, whatever they are called: the last to be tried. */
+  /** Files of a folder by build id. They are tried last. */
   readonly byBuildId?: Pick<BuildIdFolder, "find">;
 }
 
 /**
- * The places where `perf` and clients of debuginfod look by default, by the environment: `HOME`,
+ * The default places of `perf` and debuginfod clients, from the environment: `HOME`,
  * `PERF_BUILDID_DIR`, `DEBUGINFOD_CACHE_PATH`, `XDG_CACHE_HOME`.
  *
- * @param environment A variable, `undefined` if it is not set or may not be read.
+ * @param environment Returns a variable; `undefined` if it is unset or access is denied.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export function searchPlaces(environment: (name: string) => string | undefined):
   };
 }
 
-/** Which rule led to a candidate. */
+/** The rule that gave a candidate. */
 export type CandidateOrigin =
   | "path"
   | "debuglink"
@@ -79,13 +79,13 @@ export type CandidateOrigin =
 
 /** A file to try. */
 export interface FileCandidate {
-  /** Its path. */
+  /** Path of the file. */
   readonly path: string;
-  /** The rule that led to it. */
+  /** The rule that gave it. */
   readonly origin: CandidateOrigin;
 }
 
-/** A candidate that is there, opened. */
+/** An opened candidate. */
 export interface OpenedCandidate {
   /** Its bytes. */
   readonly source: BinarySource;
@@ -93,15 +93,15 @@ export interface OpenedCandidate {
   readonly elf: ElfFile;
 }
 
-/** A file that was found. */
+/** A file that the search chose. */
 export interface FoundFile extends FileCandidate {
   /** Its headers. */
   readonly elf: ElfFile;
 }
 
-/** A file that was there and was not used. */
+/** An existing file that was not used. */
 export interface RefusedFile extends FileCandidate {
-  /** Why not. */
+  /** Reason for the refusal. */
   readonly reason:
     | "build id differs"
     | "no build id"
@@ -110,33 +110,33 @@ export interface RefusedFile extends FileCandidate {
     | "another kernel"
     | "of another user"
     | "not readable";
-  /** The build id it has. */
+  /** Build id of the file. */
   readonly buildId?: string;
 }
 
 /** Result of a search. */
 export interface SearchResult {
-  /** The file with the best symbol table; debug information is usually there, too. */
+  /** The file with the best symbol table, which usually has debug information, too. */
   readonly symbols?: FoundFile;
-  /** A file of the same build with debug information, where the others have none, and that is wanted. */
+  /** A file of the same build with debug information, if it is wanted and other files have none. */
   readonly debug?: FoundFile;
-  /** The file that was mapped, or one with its dynamic symbols and code. */
+  /** The mapped file, or one with its dynamic symbols and code. */
   readonly runtime?: FoundFile;
-  /** The build id that files had to have. */
+  /** The build id that was required. */
   readonly buildId?: string;
-  /** Files that were there but are from another build, or cannot be read. */
+  /** Files that exist but are from another build, or unreadable. */
   readonly refused: readonly RefusedFile[];
 }
 
 /**
- * Searches for the files that hold the symbols of a mapping, without touching a file system: it
- * yields a path, and is given the opened file (`next(opened)`), or `undefined` if there is none, or
- * a {@linkcode SymbolsError} if it is there but not readable as ELF.
+ * Searches the files with the symbols of a mapping, without access to a file system: the generator
+ * yields a path and receives (`next(opened)`) the opened file, `undefined` if it does not exist, or
+ * a {@linkcode SymbolsError} if it is not readable as ELF.
  *
- * The order is that of `perf` (`binary_type_symtab` of tools/perf/util/symbol.c), then the cache of
- * debuginfod and a folder of files by build id, and can be read here from top to bottom; the search ends when a `.symtab` and a `.dynsym` are found. A file whose build id is
- * not the wanted one, or that is of an architecture that the recorded machine does not run, is
- * refused and reported, never used.
+ * The order follows `perf` (`binary_type_symtab` of tools/perf/util/symbol.c), then debuginfod's
+ * cache and a folder of files by build id; the code below lists it from top to bottom. The search
+ * ends when a `.symtab` and a `.dynsym` are found. A file with another build id, or of an
+ * architecture that the recorded machine cannot run, is reported and never used.
  *
  * @example
  * ```ts
@@ -163,17 +163,16 @@ export function searchSymbolFiles(
   return new FileSearch(wanted, places).search();
 }
 
-/** A part of a search: it yields files to open, and returns what became of them. */
+/** A part of a search, which yields files to open. */
 type Steps<T> = Generator<FileCandidate, T, OpenedCandidate | SymbolsError | undefined>;
 
-/** One search: what it has found so far, and the steps that lead to the rest. */
+/** State and steps of one search. */
 class FileSearch {
   readonly #wanted: WantedFile;
   readonly #places: SearchPlaces;
   readonly #symfs: string;
   readonly #debugRoot: string;
   readonly #isVdso: boolean;
-  /** The mapped file itself. */
   readonly #itself: FileCandidate;
   readonly #refused: RefusedFile[] = [];
   #symbols: FoundFile | undefined;
@@ -191,8 +190,8 @@ class FileSearch {
   }
 
   *search(): Steps<SearchResult> {
-    // The mapped file itself comes late in the order, but it says where its debug file is, and
-    // which build id that must have if the recording does not.
+    // The mapped file comes late in the order, but it names its debug file, and has the build id if
+    // the recording lacks it.
     const mapped = yield* this.#openItself();
     const link = mapped === undefined ? undefined : this.#linkOf(mapped);
     const isFound = link !== undefined && (yield* this.#followLink(link));
@@ -207,7 +206,7 @@ class FileSearch {
     };
   }
 
-  /** The mapped file, whatever its build id. */
+  /** Opens the mapped file, whatever its build id. */
   *#openItself(): Steps<ElfFile | undefined> {
     if (this.#isVdso || !this.#wanted.path.startsWith("/")) return undefined;
     const opened = yield this.#itself;
@@ -217,19 +216,22 @@ class FileSearch {
     return this.#refuse(this.#itself, "another architecture");
   }
 
-  /** Where the mapped file says that its debug file is; its build id is wanted if no other is. */
+  /**
+   * The mapped file's debug link. Its build id becomes the required one, unless the recording has
+   * one.
+   */
   #linkOf(mapped: ElfFile): DebugLink | undefined {
     try {
       this.#buildId ??= mapped.buildId();
       return mapped.debugLink();
     } catch (error) {
-      // A file with broken notes or links may still have symbols.
+      // A file with malformed notes or links may still have symbols.
       if (!(error instanceof SymbolsError)) throw error;
       return undefined;
     }
   }
 
-  /** Tries the files that a debug link can mean; whether all is found. */
+  /** Tries the files that a debug link can refer to. Returns whether the search is complete. */
   *#followLink(link: DebugLink): Steps<boolean> {
     const { path: itself } = this.#itself;
     const folder = itself.slice(0, itself.lastIndexOf("/"));
@@ -252,7 +254,7 @@ class FileSearch {
     return false;
   }
 
-  /** Tries all other files, until all is found. */
+  /** Tries all other files until the search is complete. */
   *#tryOthers(mapped: ElfFile | undefined): Steps<void> {
     for (const candidate of this.#others()) {
       if (candidate === "itself") {
@@ -269,7 +271,7 @@ class FileSearch {
 
   *#others(): Generator<FileCandidate | "itself"> {
     yield* this.#inPlaces();
-    // That looks through a folder, where what came before does not suffice.
+    // This scans a folder, so it comes last.
     if (this.#buildId === undefined) return;
     for (const path of this.#places.byBuildId?.find(this.#buildId) ?? []) {
       yield { path, origin: "folder, build id" };
@@ -287,7 +289,7 @@ class FileSearch {
     if (inFolders !== undefined && buildIdCache !== undefined) {
       const entry = `${buildIdCache}/.build-id/${inFolders}`;
       found.push({ path: `${entry}/${this.#isVdso ? "vdso" : "elf"}`, origin: "build-id cache" });
-      // Older versions of perf made the entry a link to the file itself.
+      // In older perf versions the entry is a link to the file.
       found.push({ path: entry, origin: "build-id cache" });
       found.push({ path: `${entry}/debug`, origin: "build-id cache, debug" });
     }
@@ -307,7 +309,7 @@ class FileSearch {
       const slash = path.lastIndexOf("/");
       const beside = `${symfs}${path.slice(0, slash)}/.debug${path.slice(slash)}`;
       found.push({ path: beside, origin: "debug root" });
-      // Where /usr/lib and /lib are one, debug files may be filed under the other.
+      // If /lib is a link to /usr/lib, debug files may be stored under /lib.
       if (path.startsWith("/usr/lib/")) {
         found.push({ path: `${symfs}${debugRoot}${path.slice(4)}`, origin: "debug root" });
       }
@@ -320,12 +322,12 @@ class FileSearch {
     return found;
   }
 
-  /** Looks for debug information, where it is wanted and the files that were found have none. */
+  /** Searches debug information, if it is wanted and the chosen files have none. */
   *#searchDebug(): Steps<FoundFile | undefined> {
     const has = [this.#symbols, this.#runtime].some((file) =>
       file !== undefined && hasDebug(file.elf)
     );
-    // Without a build id, nothing says that another file belongs to it.
+    // Only a build id shows that another file belongs to it.
     const buildId = this.#buildId;
     if (this.#wanted.wantsDebug !== true || buildId === undefined || has) return undefined;
     for (const candidate of this.#debugCandidates(buildId)) {
@@ -338,7 +340,7 @@ class FileSearch {
     return undefined;
   }
 
-  /** Where debug information alone may be, by build id. */
+  /** Places of files with only debug information, by build id. */
   *#debugCandidates(buildId: string): Generator<FileCandidate> {
     const { buildIdCache, debuginfodCache, byBuildId } = this.#places;
     const inFolders = `${buildId.slice(0, 2)}/${buildId.slice(2)}`;
@@ -354,7 +356,7 @@ class FileSearch {
     for (const path of byBuildId?.find(buildId) ?? []) yield { path, origin: "folder, build id" };
   }
 
-  /** Whether a file is of the wanted build and architecture; refuses it otherwise. */
+  /** Checks build id and architecture, and refuses the file on a mismatch. */
   #fits(candidate: FileCandidate, elf: ElfFile): boolean {
     if (!runsOn(this.#wanted.arch, elf)) {
       this.#refuse(candidate, "another architecture");
@@ -376,7 +378,10 @@ class FileSearch {
     return false;
   }
 
-  /** Takes a file for what it is good for; whether all is found. */
+  /**
+   * Uses the file for symbols and code, if these are missing. Returns whether the search is
+   * complete.
+   */
   #take(candidate: FileCandidate, elf: ElfFile): boolean {
     if (this.#symbols === undefined && hasSymtab(elf)) this.#symbols = { ...candidate, elf };
     if (this.#runtime === undefined && isRuntime(elf)) this.#runtime = { ...candidate, elf };
@@ -401,7 +406,7 @@ function isRuntime(elf: ElfFile): boolean {
 }
 
 /**
- * Compares two build ids in hex. Records pad shorter ones with zeros to 20 bytes; that counts as
+ * Compares two build ids in hex. Recordings pad short ones with zeros to 20 bytes; such ids are
  * equal.
  *
  * @example
@@ -417,18 +422,19 @@ export function buildIdsEqual(a: string, b: string): boolean {
   return padded(a) === padded(b);
 }
 
-/** Where the symbols of a kernel may be. */
+/** A possible source of a kernel's symbols. */
 export interface KernelCandidate {
   /** Path of the file. */
   readonly path: string;
-  /** What kind of file it is. */
+  /** Format of the file. */
   readonly kind: "vmlinux" | "kallsyms";
 }
 
 /**
- * The files to try for the symbols of a kernel, in the order of `perf` (`dso__load_kernel_sym` of
- * tools/perf/util/symbol.c). A `vmlinux` must have the wanted build id. `/proc/kallsyms` is of use
- * only if that of the running kernel (`/sys/kernel/notes`) is the wanted one, and is not listed.
+ * The files to try for a kernel's symbols, in the order of `perf` (`dso__load_kernel_sym` of
+ * tools/perf/util/symbol.c). A `vmlinux` must have the wanted build id. `/proc/kallsyms` is not
+ * listed: it is usable only if the running kernel's build id (`/sys/kernel/notes`) is the wanted
+ * one.
  *
  * @param release release of the recorded kernel (`uname -r`)
  *
@@ -481,7 +487,7 @@ export function kernelCandidates(
     found.push({ path, kind: "vmlinux" });
   }
   if (buildId !== undefined && symfs !== "") {
-    // As perf archive packs the cache of build ids.
+    // The layout of perf archive's build-id cache.
     found.push({ path: `${symfs}/[kernel.kallsyms]/${buildId}/kallsyms`, kind: "kallsyms" });
     for (const path of places.byBuildId?.find(buildId) ?? []) found.push({ path, kind: "vmlinux" });
   }

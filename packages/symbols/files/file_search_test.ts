@@ -16,7 +16,7 @@ import { OpenedFiles } from "./opened_files.ts";
 import { inFolder, readElf, run } from "../testing/toolchain.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
-/** A search among the files of this machine, which are closed afterwards. */
+/** Searches the files of this machine, and closes them. */
 function search(wanted: WantedFile, places: SearchPlaces): SearchResult {
   const opened = new OpenedFiles(localFiles, { decompressors: nodeDecompressors });
   try {
@@ -28,7 +28,7 @@ function search(wanted: WantedFile, places: SearchPlaces): SearchResult {
 
 const ID = "0123456789abcdef0123456789abcdef01234567";
 
-Deno.test("the order of places is that of perf, then debuginfod's", () => {
+Deno.test("searchSymbolFiles: places are tried in perf's order, then debuginfod's", () => {
   const search = searchSymbolFiles({ path: "/usr/lib/libx.so.1", buildId: ID }, {
     symfs: "/sysroot/",
     buildIdCache: "/home/u/.debug",
@@ -54,7 +54,7 @@ Deno.test("the order of places is that of perf, then debuginfod's", () => {
   assertEquals(step.value, { buildId: ID, refused: [] });
 });
 
-Deno.test("the vdso is in the build-id cache only", () => {
+Deno.test("searchSymbolFiles: the vdso is searched only in the build-id cache", () => {
   const search = searchSymbolFiles({ path: "[vdso]", buildId: ID }, { buildIdCache: "/d" });
   assertEquals(
     search.next().value,
@@ -65,7 +65,7 @@ Deno.test("the vdso is in the build-id cache only", () => {
   );
 });
 
-Deno.test("a file that is no ELF file is reported and not used", () => {
+Deno.test("searchSymbolFiles: a file that is not ELF is reported and not used", () => {
   const search = searchSymbolFiles({ path: "/bin/script" });
   search.next();
   let step = search.next(new SymbolsError(0, "Not an ELF file"));
@@ -75,12 +75,12 @@ Deno.test("a file that is no ELF file is reported and not used", () => {
   ]);
 });
 
-Deno.test("build ids, padded or not", () => {
+Deno.test("buildIdsEqual: padding with zeros makes no difference", () => {
   assert(buildIdsEqual("ab12", "AB12" + "0".repeat(36)));
   assert(!buildIdsEqual("ab12", "ab1200" + "0".repeat(33) + "1"));
 });
 
-Deno.test("the files of a kernel", () => {
+Deno.test("kernelCandidates: kernel files are listed in perf's order", () => {
   const wanted = { buildId: ID, release: "6.1.0-9-amd64" };
   const paths = kernelCandidates(wanted, { buildIdCache: "/d" }).map((c) => c.path);
   const entry = "/d/.build-id/01/23456789abcdef0123456789abcdef01234567";
@@ -97,7 +97,7 @@ Deno.test("the files of a kernel", () => {
     `/d/[kernel.kallsyms]/${ID}/kallsyms`,
     `/d/[kernel.kallsyms]/${ID}`,
   ]);
-  // With another root, the names of the release are not tried.
+  // With another root, the release's names are not tried.
   assertEquals(kernelCandidates({ release: "6.1" }, { symfs: "/r" }).map((c) => c.path), [
     "/r/vmlinux",
     "/r/boot/vmlinux",
@@ -105,7 +105,8 @@ Deno.test("the files of a kernel", () => {
 });
 
 Deno.test({
-  name: "stripped binaries find their debug files in all places; other builds are refused",
+  name:
+    "OpenedFiles.search: debug files of stripped binaries are found in all places, other builds are refused",
   ...ignored(notInstalled("gcc", "objcopy", "strip", "perf")),
   fn: () =>
     inFolder((folder) => {
@@ -142,13 +143,13 @@ Deno.test({
       };
       put(app.elf, `${root}/opt/app`);
       assertEquals(origins(app.id), { symbols: undefined, runtime: "path", refused: [] });
-      // The file is of another build than the recording says.
+      // The recording has another build id than the file.
       assertEquals(origins(other.id), {
         symbols: undefined,
         runtime: undefined,
         refused: ["path: build id differs"],
       });
-      // Of two debug files, the first is of another build.
+      // The first of two debug files is of another build.
       put(other.debug, `${root}/usr/lib/debug/opt/app.debug`);
       put(app.debug, `${root}/opt/.debug/app`);
       assertEquals(origins(), {
@@ -162,7 +163,7 @@ Deno.test({
       assertEquals(origins(app.id).symbols, "debug root, build id");
       Deno.removeSync(`${root}/usr/lib`, { recursive: true });
 
-      // A debug link, by name next to the file.
+      // A debug link to a file in the same folder.
       run("objcopy", `--add-gnu-debuglink=${app.debug}`, `${root}/opt/app`);
       put(app.debug, `${root}/opt/app.debug`);
       assertEquals(origins().symbols, "debuglink");
@@ -170,7 +171,7 @@ Deno.test({
       assertEquals(origins().refused, ["debuglink: build id differs"]);
       Deno.removeSync(`${root}/opt/app.debug`);
 
-      // The cache that perf itself fills.
+      // A cache that perf fills.
       const cache = `${folder}/cache`;
       run("perf", "--buildid-dir", cache, "buildid-cache", "--add", `${app.elf}.full`);
       assertEquals(origins(app.id, { buildIdCache: cache }), {
@@ -185,7 +186,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "without build ids, the checksum of a debug link decides",
+  name: "OpenedFiles.search: without build ids, the debug link's checksum is compared",
   ...ignored(notInstalled("gcc", "objcopy", "strip")),
   fn: () =>
     inFolder((folder) => {
@@ -207,7 +208,7 @@ Deno.test({
     }),
 });
 
-Deno.test("an opened file that lacks a build id is refused when one is wanted", () => {
+Deno.test("searchSymbolFiles: an opened file without build id is refused if one is required", () => {
   const elf = ElfFile.open(bytesSource(Deno.readFileSync(Deno.execPath())));
   const wanted = searchSymbolFiles({ path: "/x", buildId: ID });
   wanted.next();

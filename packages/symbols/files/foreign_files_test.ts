@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { localResolver } from "../resolver/local_resolver.ts";
 
 Deno.test({
-  name: "a perf map of another user is not read, one of root's or one's own is",
-  // Only root can give files to others.
+  name: "localResolver: another user's perf map is refused, root's and one's own are read",
+  // Only root can change a file's owner.
   ignore: Deno.build.os !== "linux" || Deno.uid() !== 0,
   async fn() {
     const path = Deno.makeTempFileSync({ prefix: "perf-", suffix: ".map" });

@@ -1,4 +1,4 @@
-// Uses Deno's file system API and environment: the files of this machine, and perf's places for them.
+// Uses Deno's file system API and environment: this machine's files, and perf's places.
 
 import { SymbolsError } from "../errors.ts";
 import { type SearchPlaces, searchPlaces } from "./file_search.ts";
@@ -9,8 +9,8 @@ import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 export const localFiles: SymbolFiles = {
   open: (path) =>
     tolerant(path, (): ClosableSource | undefined => {
-      // A directory stands for no file there: so is the cache of build ids laid out. A pipe or a device,
-      // which would block or never end, is refused.
+      // Directories are ignored, since the build-id cache has some in place of files. A pipe or
+      // device, which could block or never end, is refused.
       return Deno.statSync(path).isDirectory ? undefined : openBinaryFile(path);
     }),
   read: (path, limit = Infinity) =>
@@ -22,7 +22,7 @@ export const localFiles: SymbolFiles = {
         if (!isFile) throw new SymbolsError(0, `${path}: not a regular file`);
         checkLimit(path, size, limit);
         const bytes = Deno.readFileSync(path);
-        // Files of the kernel have no size before they are read.
+        // The size of a kernel file is known only after reading.
         checkLimit(path, bytes.length, limit);
         return bytes;
       },
@@ -43,7 +43,7 @@ export const localFiles: SymbolFiles = {
   },
 };
 
-/** Who reads: the user of this process, or where that may not be asked, the owner of the home directory. */
+/** User id of this process; if access to it is denied, the owner of the home directory. */
 function readerId(): number | null {
   if (Deno.permissions.querySync({ name: "sys", kind: "uid" }).state === "granted") {
     return Deno.uid();
@@ -61,7 +61,7 @@ function checkLimit(path: string, size: number, limit: number): void {
   throw new SymbolsError(0, `${path} has ${size} bytes, more than the ${limit} that are read`);
 }
 
-/** Reads a file of the kernel, whose size is the kernel's choice, not that of a recording. */
+/** Reads a kernel file with `cat`. Its size does not depend on the recording. */
 function readWithCat(path: string): Uint8Array | undefined {
   if (Deno.permissions.querySync({ name: "run", command: "cat" }).state !== "granted") {
     return undefined;
@@ -76,7 +76,7 @@ function tolerant<T>(
   read: () => T,
   otherwise: () => T | undefined = () => undefined,
 ): T | undefined {
-  // Neither names a file, and Deno has errors of their own for them.
+  // Deno throws errors of other types for these invalid names.
   if (path === "" || path.includes("\0")) return undefined;
   try {
     return read();
@@ -84,19 +84,22 @@ function tolerant<T>(
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
       return undefined;
     }
-    // Deno opens what is there only with all permissions; `cat` may be allowed.
+    // Deno needs all permissions for these files; `cat` may be allowed.
     const special = /^\/(?:proc|sys)\//.test(path);
     if (error instanceof Deno.errors.NotCapable && special) return otherwise();
-    // What is in there is no file of code.
+    // /dev has no files with code.
     if (error instanceof Deno.errors.NotCapable && path.startsWith("/dev/")) return undefined;
     if (!(error instanceof Error) || error instanceof SymbolsError) throw error;
-    // Whatever the operating system has against a name that a recording made up, such as one that
-    // is too long: that object has no symbols, and the others are not affected.
+    // Convert any error of the operating system, such as for a name that is too long: only this
+    // object then has no symbols.
     throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
   }
 }
 
-/** Where `perf` and clients of debuginfod look, by the environment; what may not be read counts as not set. */
+/**
+ * The default places of `perf` and debuginfod clients, from the environment. Variables without
+ * permission count as unset.
+ */
 export function defaultPlaces(): SearchPlaces {
   return searchPlaces(environment);
 }

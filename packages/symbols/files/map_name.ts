@@ -1,4 +1,4 @@
-/** The kind of object, from the recorded name of a mapping. */
+/** The kind of a mapped object. */
 export type MapKind =
   /** A file. */
   | "file"
@@ -6,19 +6,20 @@ export type MapKind =
   | "vdso"
   /** `[vsyscall]`. */
   | "vsyscall"
-  /** The kernel: `[kernel.kallsyms]`, with the name of the reference symbol after it. */
+  /** The kernel: `[kernel.kallsyms]`, followed by the name of the reference symbol. */
   | "kernel"
   /** The kernel of a guest. */
   | "guest-kernel"
-  /** A kernel module: `[name]` or a file `….ko`, also compressed. */
+  /** A kernel module: `[name]`, or a file `….ko`, which may be compressed. */
   | "module"
   /** A BPF program, trampoline or dispatcher. */
   | "bpf"
-  /** Memory without a file; code in it is a JIT compiler's (`perf-PID.map`). */
+  /** Memory without a file. Its code is JIT-compiled (`perf-PID.map`). */
   | "anonymous";
 
 /**
- * The process of a mapping or file `/tmp/perf-PID.map`, which names code of a JIT compiler; `undefined` for other names.
+ * The process id in the name `/tmp/perf-PID.map`, a map of JIT-compiled code; `undefined` for other
+ * names.
  *
  * @example
  * ```ts
@@ -35,8 +36,8 @@ export function perfMapPid(name: string): number | undefined {
 }
 
 /**
- * What the name of a mapping stands for, by the rules of `perf` (tools/perf/util/map.c,
- * vdso.c, machine.c and bpf-event.c).
+ * The kind of a mapping, by its name and perf's rules (tools/perf/util/map.c, vdso.c, machine.c and
+ * bpf-event.c).
  *
  * @example
  * ```ts

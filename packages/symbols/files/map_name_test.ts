@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { type MapKind, mapKind } from "./map_name.ts";
 
-Deno.test("the names of mappings", () => {
+Deno.test("mapKind: recorded names of mappings give their kinds", () => {
   const cases: Record<string, MapKind> = {
     "/usr/lib/libc.so.6": "file",
     "/memfd:doublemapper (deleted)": "file",

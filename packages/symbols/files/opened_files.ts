@@ -11,35 +11,36 @@ import {
 import type { ClosableSource, SymbolFiles } from "./symbol_files.ts";
 
 /**
- * Maximum number of faults that are kept; others are counted. A damaged file may have one every four
- * bytes.
+ * Limit of stored errors; others are only counted. A damaged file may have one every four bytes.
  */
 const FAULTS_KEPT = 5;
-/** The most bytes of a perf map or a copy of kallsyms. A symbol takes about six times its line. */
+/**
+ * Limit of the size of a perf map or a copy of kallsyms. A symbol takes about six times its line.
+ */
 export const TEXT_LIMIT = 2 ** 27;
 
-/** The files that are opened for one object, what is wrong with them, and their closing. */
+/** The files opened for one object, and their errors. */
 export class OpenedFiles {
-  /** Files that were there but are from another build, or cannot be read. */
+  /** Files that exist but are from another build, or unreadable. */
   readonly refused: RefusedFile[] = [];
-  /** Paths of ELF files that were looked for, in that order, whether they were there or not. */
+  /** Paths of the ELF files that were tried, in that order, whether they exist or not. */
   readonly looked: Set<string> = new Set();
-  /** The first few parts of files that cannot be read. */
+  /** The first few errors of unreadable parts. */
   readonly faults: SymbolsError[] = [];
-  /** How many such parts there are. */
+  /** Number of unreadable parts. */
   faultCount = 0;
   readonly #files: SymbolFiles;
   readonly #options: ElfOpenOptions;
   readonly #elves = new Map<ElfFile, { readonly path: string; readonly source: ClosableSource }>();
   readonly #sources: ClosableSource[] = [];
 
-  /** Opens nothing yet. */
+  /** Creates an empty list. */
   constructor(files: SymbolFiles, options: ElfOpenOptions) {
     this.#files = files;
     this.#options = options;
   }
 
-  /** Opens an ELF file: `undefined` if it is not there, the error if it cannot be read. */
+  /** Opens an ELF file: `undefined` if it does not exist, an error if it is unreadable. */
   candidate(path: string): OpenedCandidate | SymbolsError | undefined {
     let source: ClosableSource | undefined;
     this.looked.add(path);
@@ -64,7 +65,7 @@ export class OpenedFiles {
       const compression = fileCompression(source.read(0, Math.min(6, source.size)));
       if (compression === undefined) return this.candidate(path);
       const expanded = await expandElf(source, compression);
-      // What is compressed within it counts to the same budget, which is that of the file as it lies there.
+      // Sections inflated from this file share its budget, which depends on the size on disk.
       const left = sectionBudget(source.size) - expanded.size;
       const { maxDecompressedSize = Infinity } = this.#options;
       return this.#open(path, expanded, {
@@ -85,13 +86,16 @@ export class OpenedFiles {
     return { source, elf };
   }
 
-  /** An ELF file that belongs to another; `undefined` if it is not there or cannot be read. */
+  /**
+   * Opens an ELF file that another one refers to; `undefined` if it does not exist or is
+   * unreadable.
+   */
   elf(path: string): ElfFile | undefined {
     const opened = this.candidate(path);
     return opened instanceof SymbolsError ? undefined : opened?.elf;
   }
 
-  /** Opens the files of {@linkcode searchSymbolFiles}; what it refuses is kept. */
+  /** Runs {@linkcode searchSymbolFiles}, and stores the refused files. */
   search(wanted: WantedFile, places: SearchPlaces): SearchResult {
     const search = searchSymbolFiles(wanted, places);
     let step = search.next();
@@ -119,13 +123,13 @@ export class OpenedFiles {
     return result;
   }
 
-  /** The first of the ELF files opened so far that passes a test. */
+  /** The first of the opened ELF files that passes a test. */
   find(test: (elf: ElfFile) => boolean): { path: string; elf: ElfFile } | undefined {
     for (const [elf, { path }] of this.#elves) if (test(elf)) return { path, elf };
     return undefined;
   }
 
-  /** Opens any file; one that cannot be read is refused. */
+  /** Opens any file. An unreadable one is refused. */
   source(path: string): ClosableSource | undefined {
     return this.attempt({ path, origin: "path" }, () => {
       const source = this.#files.open(path);
@@ -134,14 +138,14 @@ export class OpenedFiles {
     });
   }
 
-  /** Whether a file is of another user, and so not to be read: it is refused then. */
+  /** Whether a file belongs to another user. Such a file is refused. */
   refusesForeign(path: string): boolean {
     if (this.#files.isForeign?.(path) !== true) return false;
     this.refused.push({ path, origin: "path", reason: "of another user" });
     return true;
   }
 
-  /** Reads a whole file; one that cannot be read is refused. */
+  /** Reads a whole file. An unreadable one is refused. */
   read(path: string): Uint8Array | undefined {
     return this.attempt({ path, origin: "path" }, () => {
       const bytes = this.#files.read(path, TEXT_LIMIT);
@@ -150,7 +154,7 @@ export class OpenedFiles {
     });
   }
 
-  /** The result of `read`; `undefined` if the file cannot be read, which is then reported. */
+  /** Returns `read()`; if it fails, refuses the file and returns `undefined`. */
   attempt<T>(file: Pick<RefusedFile, "path" | "origin">, read: () => T): T | undefined {
     try {
       return read();
@@ -160,7 +164,7 @@ export class OpenedFiles {
     }
   }
 
-  /** {@linkcode OpenedFiles.attempt} for what takes time. */
+  /** {@linkcode OpenedFiles.attempt} for an asynchronous `read`. */
   async tolerant<T>(
     file: Pick<RefusedFile, "path" | "origin">,
     read: () => Promise<T>,
@@ -179,14 +183,14 @@ export class OpenedFiles {
     this.fault(error);
   }
 
-  /** Counts a part that cannot be read. */
+  /** Counts an unreadable part. */
   fault(error: SymbolsError): void {
     if (this.faultCount++ < FAULTS_KEPT) this.faults.push(error);
-    // That a file is too large explains all others.
+    // Store this error, since a too large file explains the others.
     else if (isTooLarge(error)) this.faults[FAULTS_KEPT - 1] = error;
   }
 
-  /** Closes the ELF files that a search has opened in vain. */
+  /** Closes the other ELF files that a search opened. */
   keepOnly(wanted: readonly (ElfFile | undefined)[]): void {
     for (const [elf, { source }] of this.#elves) {
       if (wanted.includes(elf)) continue;
@@ -202,12 +206,12 @@ export class OpenedFiles {
   }
 }
 
-/** Whether a file was given up since it is too large, and not since it is damaged. */
+/** Whether a file was refused for its size, not for damage. */
 function isTooLarge(error: SymbolsError): boolean {
   return error.message.includes("too large");
 }
 
-/** The build id of a file; `undefined` as well where its notes cannot be read. */
+/** The build id of a file; `undefined` if it has none, or its notes are malformed. */
 export function readableBuildId(elf: ElfFile): string | undefined {
   try {
     return elf.buildId();

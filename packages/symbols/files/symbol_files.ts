@@ -1,43 +1,43 @@
 import type { BinarySource } from "./binary_source.ts";
 
-/** A file opened by a {@linkcode SymbolFiles}, which the caller may close. */
+/** A file opened by {@linkcode SymbolFiles}. */
 export interface ClosableSource extends BinarySource {
-  /** Closes it; where there is nothing to close, it may be missing. */
+  /** Closes the file. Missing if there is nothing to close. */
   close?(): void;
 }
 
-/** What is in a folder: a file, or a folder. */
+/** An entry of a folder. */
 export interface FolderEntry {
-  /** Its name, without a path. */
+  /** Name without a path. */
   readonly name: string;
-  /** Whether it is a folder. */
+  /** Whether the entry is a folder. */
   readonly isFolder: boolean;
 }
 
-/** The files that a `SymbolResolver` can see. */
+/** The files that a `SymbolResolver` can access. */
 export interface SymbolFiles {
   /**
    * Opens a file.
    *
-   * @returns `undefined` if there is none of that name
-   * @throws {SymbolsError} if it is there and cannot be read
+   * @returns `undefined` if it does not exist
+   * @throws {SymbolsError} If it is unreadable.
    */
   open(path: string): ClosableSource | undefined;
   /**
-   * The whole of a file whose size may not be known beforehand; otherwise as `open`.
+   * Reads a whole file, whose size may be unknown in advance.
    *
-   * @param limit the most bytes it may have
-   * @throws {SymbolsError} if it cannot be read or has more
+   * @param limit limit of its size
+   * @throws {SymbolsError} if it is unreadable or exceeds the limit
    */
   read(path: string, limit?: number): Uint8Array | undefined;
   /**
-   * What is in a folder, without what is linked from elsewhere; nothing if it is none, or cannot be read.
-   * Without this, files are found by their paths alone.
+   * The entries of a folder, without links; empty if it is not a folder, or unreadable. Without
+   * this method, files are found only by path.
    */
   list?(folder: string): readonly FolderEntry[];
   /**
-   * Whether a file belongs to another user, who is not root: anybody can write a file that goes by the
-   * number of a process. Where it is missing, or that is not known, none does.
+   * Whether a file belongs to another user than this one and root. Any user can write a file for
+   * another user's process id. If this method is missing, or the owner unknown, no file is foreign.
    */
   isForeign?(path: string): boolean;
 }

@@ -1,36 +1,34 @@
 import { enlarge } from "@perfdata/format/enlarge";
 import type { JitCodeLoad, JitCodeUnwindingInfo, JitdumpHeader, JitLine } from "./jitdump.ts";
 
-/** Code of a JIT compiler with its description. */
+/** JIT-compiled code with its description. */
 export interface JitElfInput {
-  /** The header of the jitdump file: machine and byte order. */
+  /** The jitdump header: machine and byte order. */
   readonly header: Pick<JitdumpHeader, "machine" | "littleEndian">;
-  /** The record of the code. */
+  /** The `JIT_CODE_LOAD` record. */
   readonly load: Pick<JitCodeLoad, "name" | "codeAddr" | "codeSize">;
-  /** Its bytes. */
+  /** The machine code. */
   readonly code: Uint8Array;
-  /** Its lines, if there are any. */
+  /** The line table, if there is one. */
   readonly lines?: readonly JitLine[] | undefined;
-  /** Its unwind tables, where there are any. */
+  /** The unwind tables, if there are any. */
   readonly unwinding?: Pick<JitCodeUnwindingInfo, "ehFrameHdrSize" | "unwindingData"> | undefined;
 }
 
-/** An ELF file of the code of one JIT_CODE_LOAD. */
+/** An ELF file made from one `JIT_CODE_LOAD`. */
 export interface JitElf {
   /** The file. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Offset of the code in it, which is also its address there. */
+  /** Offset of the code in the file, which is also its virtual address. */
   readonly textOffset: number;
-  /** Its build id, in hexadecimal. */
+  /** Build id in hex. */
   readonly buildId: string;
 }
 
 /** Machines whose code is 32-bit: EM_386, EM_MIPS, EM_PPC, EM_ARM. */
 const MACHINES_32: ReadonlySet<number> = new Set([3, 8, 20, 40]);
 
-/**
- * Grows: numbers of a width as bytes of an order. Section contents and tables are made with it.
- */
+/** A growing buffer for section contents and tables, in one byte order. */
 class Bytes {
   readonly #le: boolean;
   #bytes = new Uint8Array(256);
@@ -62,7 +60,7 @@ class Bytes {
     return this.put(new TextEncoder().encode(text)).u(1, 0);
   }
 
-  /** An unsigned or signed LEB128 number (DWARF, "Variable Length Data"). */
+  /** Appends an unsigned or signed LEB128 number (DWARF, "Variable Length Data"). */
   leb(value: number, signed = false): this {
     for (;;) {
       const low = ((value % 128) + 128) % 128;
@@ -94,9 +92,9 @@ class Bytes {
 const ABBREVIATIONS = [1, 0x11, 0, 0x10, 0x06, 0x11, 0x01, 0x12, 0x01, 0, 0, 0];
 
 /**
- * A line table as `.debug_line`, version 2 (DWARF 4, section 6.2), for code at an address of the file.
+ * A `.debug_line` table, version 2 (DWARF 4, section 6.2), for code at an address of the file.
  *
- * Files are defined within the program, as the lines name them.
+ * The program itself defines the files, in the order of the lines.
  */
 function debugLine(
   lines: readonly JitLine[],
@@ -131,8 +129,8 @@ function debugLine(
   if (size > pc) program.u(1, 2).leb(size - pc);
   // DW_LNE_end_sequence
   program.u(1, 0, 1, 1);
-  // minimum_instruction_length, default_is_stmt, line_base, line_range, opcode_base, and no
-  // operands of opcodes beyond the standard; no directories, no files.
+  // minimum_instruction_length, default_is_stmt, line_base, line_range, opcode_base, operand counts
+  // of the standard opcodes; no directories, no files.
   const head = new Bytes(le).u(1, 1, 1, 0xfb, 14, 13).u(1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)
     .u(1, 0, 0);
   return new Bytes(le).u(4, 2 + 4 + head.size + program.size).u(2, 2).u(4, head.size)
@@ -155,8 +153,8 @@ const [PROGBITS, SYMTAB, STRTAB, NOTE] = [1, 2, 3, 7];
 const [ALLOC, EXECUTE] = [2, 4];
 
 /**
- * Makes an ELF file of the code of one JIT_CODE_LOAD, with its symbol, lines and unwind tables, as
- * `perf inject --jit` does: code at its own file offset, unwind tables right after it.
+ * Makes an ELF file from the code of one JIT_CODE_LOAD, with its symbol, lines and unwind tables.
+ * As in `perf inject --jit`, the code is at its own file offset, and the unwind tables follow it.
  *
  * @example
  * ```ts
@@ -197,7 +195,7 @@ export async function jitElf(input: JitElfInput): Promise<JitElf> {
     const common = { type: PROGBITS, flags: ALLOC };
     sections.push(
       { name: ".eh_frame", ...common, align: 8, bytes: data.subarray(0, at) },
-      // Right after it: its contents count on that.
+      // It must follow .eh_frame directly, since its contents rely on that.
       { name: ".eh_frame_hdr", ...common, align: 1, bytes: data.subarray(at) },
     );
   }
@@ -238,7 +236,10 @@ export async function jitElf(input: JitElfInput): Promise<JitElf> {
   return { bytes: elfFile(sections, segment, textOffset, machine, wide, le), textOffset, buildId };
 }
 
-/** Lays out a shared object: headers, one segment of the first sections, all sections, their table. */
+/**
+ * Lays out a shared object: headers, one segment of the first `inSegment` sections, all sections,
+ * and their table.
+ */
 function elfFile(
   sections: readonly Section[],
   inSegment: number,

@@ -6,17 +6,17 @@ import { readPerfMap } from "./perf_map.ts";
 import { JitSymbols } from "./jit_symbols.ts";
 import { type JitdumpHeader, openJitdump } from "./jitdump.ts";
 
-/** A jitdump file that was read. */
+/** A parsed jitdump file. */
 export interface JitFile {
   /** Its header. */
   readonly header: JitdumpHeader;
-  /** Its functions by address and version. */
+  /** Functions by address and version. */
   readonly symbols: JitSymbols;
 }
 
 /**
- * The jitdump files and perf maps of a recording. Each is read once: all versions of the code of a process
- * share it.
+ * The jitdump files and perf maps of a recording. Each file is read once, and shared by all
+ * versions of a process's code.
  */
 export class JitFiles {
   readonly #files: SymbolFiles;
@@ -25,24 +25,25 @@ export class JitFiles {
   readonly #read = new Map<string, JitFile | SymbolsError | undefined>();
 
   /**
-   * Has read none.
+   * Creates an empty cache.
    *
-   * @param symfs the folder that all paths are below; none by default
+   * @param symfs prefix of all paths; empty by default
    */
   constructor(files: SymbolFiles, symfs: string = "") {
     this.#files = files;
     this.#symfs = symfs.replace(/\/$/, "");
   }
 
-  /** The path under which a recorded file is looked for. */
+  /** The path at which a recorded file is searched. */
   pathOf(recorded: string): string {
     return `${this.#symfs}${recorded}`;
   }
 
   /**
-   * The jitdump file of a recorded path; `undefined` if there is none, or it belongs to another user.
+   * The jitdump file with a recorded path; `undefined` if it does not exist or belongs to another
+   * user.
    *
-   * @throws {SymbolsError} if it cannot be read
+   * @throws {SymbolsError} If it is unreadable.
    */
   open(recorded: string): JitFile | undefined {
     if (!this.#read.has(recorded)) this.#read.set(recorded, this.#open(this.pathOf(recorded)));
@@ -51,7 +52,7 @@ export class JitFiles {
     return file;
   }
 
-  /** The same, and `undefined` if it cannot be read. */
+  /** As `open`, but `undefined` if the file is unreadable. */
   readable(recorded: string): JitFile | undefined {
     try {
       return this.open(recorded);
@@ -62,10 +63,10 @@ export class JitFiles {
   }
 
   /**
-   * The symbols of the perf map of a recorded path; `undefined` if there is none, or it belongs to another
-   * user.
+   * The symbols of the perf map with a recorded path; `undefined` if it does not exist or belongs
+   * to another user.
    *
-   * @throws {SymbolsError} if it cannot be read
+   * @throws {SymbolsError} If it is unreadable.
    */
   perfMap(recorded: string): SymbolTable | undefined {
     if (!this.#maps.has(recorded)) this.#maps.set(recorded, this.#map(this.pathOf(recorded)));
@@ -88,7 +89,7 @@ export class JitFiles {
   }
 
   #open(path: string): JitFile | SymbolsError | undefined {
-    // As perf does: in /tmp, anybody may have written it.
+    // As in perf, since any user can write to /tmp.
     if (this.#files.isForeign?.(path) === true) return undefined;
     let source: ClosableSource | undefined;
     try {

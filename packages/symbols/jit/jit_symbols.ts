@@ -1,45 +1,45 @@
 import type { Address } from "../resolver/address.ts";
 import type { JitCodeUnwindingInfo, JitLine, JitRecord } from "./jitdump.ts";
 
-/** How stacks are unwound through a piece of code. */
+/** Call frame information of JIT-compiled code. */
 export interface JitUnwinding {
-  /** `.eh_frame`, then `.eh_frame_hdr`. */
+  /** `.eh_frame` followed by `.eh_frame_hdr`. */
   readonly bytes: Uint8Array;
-  /** Bytes of the latter. */
+  /** Size of `.eh_frame_hdr` in bytes. */
   readonly hdrSize: number;
-  /** Bytes of the code as it was compiled. */
+  /** Size of the code in bytes when it was compiled. */
   readonly codeSize: number;
 }
 
-/** Code of a JIT compiler at an address, from a time on. */
+/** JIT-compiled code at an address, from a time on. */
 export interface JitCode {
   /** First address. */
   readonly start: Address;
-  /** First address after it. */
+  /** First address after the code. */
   readonly end: Address;
-  /** When it came there, in the clock of the file. */
+  /** Load time, in the file's clock. */
   readonly since: number;
   /** Name of the function. */
   readonly name: string;
-  /** Number of the code in its file. */
+  /** Number of the code in the file. */
   readonly codeIndex: bigint;
-  /** Address at which it was compiled, which its lines refer to. */
+  /** Address at compile time, which its lines refer to. */
   readonly compiledAt: Address;
-  /** Where its bytes begin in the file. */
+  /** Offset of the machine code in the file. */
   readonly codeOffset: number;
-  /** How stacks are unwound through it; `undefined` if the compiler did not say it. */
+  /** Call frame information; `undefined` if the compiler wrote none. */
   readonly unwinding: JitUnwinding | undefined;
-  /** Line table, sorted by address; empty if the compiler gave none. */
+  /** Line table, sorted by address; empty if the compiler wrote none. */
   readonly lines: readonly JitLine[];
 }
 
 const NO_CODE: readonly JitCode[] = [];
-/** Of code that lies in one place after the other, this many are remembered. */
+/** Limit of the codes stored for one address. */
 const MAX_VERSIONS = 64;
 
 /**
- * The functions of a jitdump file by address and time: a JIT compiler uses memory again, so that
- * one address belongs to different functions at different times.
+ * The functions of a jitdump file by address and time. A JIT compiler reuses memory, so an address
+ * can belong to different functions at different times.
  *
  * @example
  * ```ts
@@ -58,14 +58,14 @@ const MAX_VERSIONS = 64;
  * ```
  */
 export class JitSymbols {
-  /** All pieces of code, in the order of the records. */
+  /** All codes, in the order of the records. */
   readonly codes: readonly JitCode[];
   readonly #boundaries: Float64Array;
-  /** Of each segment between two boundaries: the codes that were there, oldest first. */
+  /** The codes at each segment between two boundaries, oldest first. */
   readonly #versions: readonly (readonly JitCode[])[];
 
   /**
-   * Takes the records of one file.
+   * Collects the records of one file.
    *
    * @param records in the order of the file
    */
@@ -76,7 +76,7 @@ export class JitSymbols {
     this.#versions = versions;
   }
 
-  /** Whether memory was used again: some address belonged to several pieces of code. */
+  /** Whether memory was reused: some address belonged to several codes. */
   get isReused(): boolean {
     return this.#versions.some(({ length }) => length > 1);
   }
@@ -84,18 +84,18 @@ export class JitSymbols {
   /**
    * The code at an address.
    *
-   * @param time nanoseconds of the recording's clock; the newest code if left out. Beyond 2⁵³ ns
-   * (104 days of uptime) the nearest `number` will do
+   * @param time nanoseconds of the recording's clock; by default the newest code is returned.
+   * Beyond 2⁵³ ns (104 days of uptime) the nearest `number` is good enough
    */
   lookup(address: Address, time = Infinity): JitCode | undefined {
     return this.#at(address)[this.version(address, time) - 1];
   }
 
   /**
-   * Which of the pieces of code that an address belonged to was there at a time: 1 for the first, 0 if
-   * that came later, -1 if the address never belonged to any.
+   * The number of the code that was at an address at a time: 1 for the first code, 0 if the first
+   * code was loaded later, -1 if there never was code.
    *
-   * @param time in the clock of the file; the newest code if left out
+   * @param time in the file's clock; by default the newest code counts
    */
   version(address: Address, time = Infinity): number {
     const versions = this.#at(address);
@@ -105,18 +105,18 @@ export class JitSymbols {
     return version;
   }
 
-  /** The code that {@linkcode JitSymbols.version} numbered; the newest if no version is given. */
+  /** The code with a number returned by {@linkcode JitSymbols.version}; by default the newest. */
   ofVersion(address: Address, version?: number): JitCode | undefined {
     const versions = this.#at(address);
     return versions[(version ?? versions.length) - 1];
   }
 
-  /** Whether an address belonged to several pieces of code, one after the other. */
+  /** Whether an address belonged to several codes over time. */
   isReusedAt(address: Address): boolean {
     return this.#at(address).length > 1;
   }
 
-  /** The codes that an address belonged to, oldest first. */
+  /** The codes at an address, oldest first. */
   #at(address: Address): readonly JitCode[] {
     const boundaries = this.#boundaries;
     let low = 0;
@@ -129,7 +129,7 @@ export class JitSymbols {
     return this.#versions[low - 1] ?? NO_CODE;
   }
 
-  /** The source line of an address in `code`, or `undefined` if the compiler gave none. */
+  /** The source line of an address in `code`; `undefined` if the compiler wrote none. */
   line(code: JitCode, address: Address): JitLine | undefined {
     const wanted = address - code.start + code.compiledAt;
     let low = 0;
@@ -202,7 +202,7 @@ function cut(
   const ends = order.toSorted((a, b) => (codes[a]?.end ?? 0) - (codes[b]?.end ?? 0));
   const boundaries: number[] = [];
   const versions: (readonly JitCode[])[] = [];
-  /** Ranks of the codes that cover the current address, sorted. */
+  /** Sorted ranks of the codes that cover the current address. */
   const active: number[] = [];
   const place = (wanted: number): number => {
     let low = 0;
@@ -223,7 +223,7 @@ function cut(
     for (; e < ends.length && (codes[ends[e] ?? 0]?.end ?? 0) <= at; e++) {
       const i = ends[e] ?? 0;
       const code = codes[i];
-      // An empty piece of code ends where it starts, and never became active.
+      // Empty code never became active.
       if (code !== undefined && code.end > code.start) active.splice(place(rankOf(i)), 1);
     }
     for (; s < starts.length && (codes[starts[s] ?? 0]?.start ?? 0) <= at; s++) {

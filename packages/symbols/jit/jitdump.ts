@@ -17,13 +17,13 @@ export interface JitdumpHeader {
   readonly version: number;
   /** Size of the header in bytes. */
   readonly totalSize: number;
-  /** ELF machine of the code: one of `EM`. CPython 3.13.0 leaves it 0: that of the recording. */
+  /** ELF machine of the code (`EM`). CPython 3.13.0 writes 0: assume the recording's machine. */
   readonly machine: number;
-  /** Process that wrote the file. */
+  /** Id of the process that wrote the file. */
   readonly pid: number;
-  /** When it was started, nanoseconds. */
+  /** Start time of the process in nanoseconds. */
   readonly timestamp: bigint;
-  /** Bit 0: timestamps are of the architecture's counter (TSC), not of `CLOCK_MONOTONIC`. */
+  /** Bit 0: timestamps use the architecture's counter (TSC), not `CLOCK_MONOTONIC`. */
   readonly flags: bigint;
 }
 
@@ -33,7 +33,7 @@ export interface JitRecordPrefix {
   readonly offset: number;
   /** Size of the record in bytes. */
   readonly totalSize: number;
-  /** When it was written, in the clock of the header's flags. */
+  /** Time of the record, in the clock that the header's flags state. */
   readonly timestamp: bigint;
 }
 
@@ -43,7 +43,7 @@ export interface JitCodeLoad extends JitRecordPrefix {
   readonly id: 0;
   /** Process of the code. */
   readonly pid: number;
-  /** Thread that compiled it. */
+  /** Id of the thread that compiled it. */
   readonly tid: number;
   /** Virtual address of the code, usually equal to `codeAddr`. */
   readonly vma: Address;
@@ -51,7 +51,7 @@ export interface JitCodeLoad extends JitRecordPrefix {
   readonly codeAddr: Address;
   /** Size of the code in bytes. */
   readonly codeSize: number;
-  /** Number of the code, unique in the file; 64 bits. */
+  /** Number of the code, unique in the file (64 bits). */
   readonly codeIndex: bigint;
   /** Name of the function. */
   readonly name: string;
@@ -65,39 +65,39 @@ export interface JitCodeMove extends JitRecordPrefix {
   readonly id: 1;
   /** Process of the code. */
   readonly pid: number;
-  /** Thread that moved it. */
+  /** Id of the thread that moved it. */
   readonly tid: number;
   /** Virtual address of the code. */
   readonly vma: Address;
-  /** Address it was at. */
+  /** Old address. */
   readonly oldCodeAddr: Address;
-  /** Address it is at now. */
+  /** New address. */
   readonly newCodeAddr: Address;
   /** Size of the code in bytes. */
   readonly codeSize: number;
-  /** Number given by the `JIT_CODE_LOAD`. */
+  /** Number from the `JIT_CODE_LOAD`. */
   readonly codeIndex: bigint;
 }
 
 /** One row of a line table: `struct debug_entry`. */
 export interface JitLine {
-  /** First address the row is about. */
+  /** First address of the row. */
   readonly address: Address;
   /** Line number, from 1. */
   readonly line: number;
-  /** Column or discriminator; 0 by default. */
+  /** Column or discriminator; usually 0. */
   readonly discriminator: number;
   /** Source file. */
   readonly file: string;
 }
 
-/** `JIT_CODE_DEBUG_INFO`: the lines of code whose `JIT_CODE_LOAD` follows. */
+/** `JIT_CODE_DEBUG_INFO`: the lines of the code whose `JIT_CODE_LOAD` follows. */
 export interface JitCodeDebugInfo extends JitRecordPrefix {
   /** `JIT_CODE_DEBUG_INFO`. */
   readonly id: 2;
   /** Address of the code. */
   readonly codeAddr: Address;
-  /** Rows, in the order of the file. */
+  /** Rows in file order. */
   readonly lines: readonly JitLine[];
 }
 
@@ -107,23 +107,23 @@ export interface JitCodeClose extends JitRecordPrefix {
   readonly id: 3;
 }
 
-/** `JIT_CODE_UNWINDING_INFO`: unwind tables of code whose `JIT_CODE_LOAD` follows. */
+/** `JIT_CODE_UNWINDING_INFO`: the unwind tables of the code whose `JIT_CODE_LOAD` follows. */
 export interface JitCodeUnwindingInfo extends JitRecordPrefix {
   /** `JIT_CODE_UNWINDING_INFO`. */
   readonly id: 4;
   /** Size of `.eh_frame_hdr` in bytes. */
   readonly ehFrameHdrSize: number;
-  /** Bytes that are mapped at run time. */
+  /** Size of the part that is mapped at run time. */
   readonly mappedSize: number;
-  /** `.eh_frame` and `.eh_frame_hdr`. */
+  /** `.eh_frame` followed by `.eh_frame_hdr`. */
   readonly unwindingData: Uint8Array;
 }
 
-/** A record of a type that is not known. */
+/** A record of an unknown type. */
 export interface JitUnknownRecord extends JitRecordPrefix {
   /** Always −1; the type is in `type`. */
   readonly id: -1;
-  /** The type found. */
+  /** The unknown type. */
   readonly type: number;
 }
 
@@ -141,10 +141,10 @@ export interface Jitdump {
   /** The file header. */
   readonly header: JitdumpHeader;
   /**
-   * Reads the records from the first on. The machine code itself is not read.
+   * Reads all records, without the machine code.
    *
-   * @throws {JitdumpError} at a malformed record. A last record that is cut short ends the file,
-   * as it does while the process still writes; `onCut` receives its offset
+   * @throws {JitdumpError} At a malformed record. A truncated last record only ends the iteration,
+   * since the process may still be writing; `onCut` receives its offset
    */
   records(onCut?: (offset: number) => void): Generator<JitRecord>;
 }
@@ -152,15 +152,15 @@ export interface Jitdump {
 const MAGIC = 0x4a695444;
 const HEADER_SIZE = 40;
 const PREFIX_SIZE = 16;
-/** Larger debug or unwind records than this are not from a compiler. */
+/** Limit of the size of debug and unwinding records. */
 const MAX_RECORD = 1 << 28;
 
 /**
- * Opens a jitdump file (`jit-PID.dump`), of either byte order.
+ * Opens a jitdump file (`jit-PID.dump`) of either byte order.
  *
  * The format is tools/perf/Documentation/jitdump-specification.txt.
  *
- * @throws {JitdumpError} if it is none
+ * @throws {JitdumpError} If it is not a jitdump file.
  *
  * @example
  * ```ts
@@ -244,7 +244,6 @@ function* readRecords(
   }
 }
 
-/** Reads a record: a case for each type. */
 function readRecord(
   source: BinarySource,
   le: boolean,
@@ -353,7 +352,7 @@ function readLines(bytes: Uint8Array, offset: number, le: boolean): JitLine[] {
         `JIT_CODE_DEBUG_INFO with ${count} entries ends in entry ${i}`,
       );
     }
-    // 0xff alone: the file of the entry before.
+    // 0xff alone means the previous entry's file.
     const same = end === at + 17 && bytes[at + 16] === 0xff;
     if (!same) file = decodeName(bytes, at + 16, end);
     lines.push({

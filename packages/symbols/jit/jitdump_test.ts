@@ -6,7 +6,7 @@ import { Bytes } from "../testing/elf_writer.ts";
 
 const text = new TextEncoder();
 
-/** A record: type, timestamp, then what follows the prefix. */
+/** A record: type, timestamp, then the fields after the prefix. */
 function record(le: boolean, type: number, timestamp: number, body: Bytes): Uint8Array {
   const out = new Bytes(le, true).u32(type).u32(16 + body.length).u64(timestamp);
   return out.raw(body.done()).done();
@@ -14,7 +14,7 @@ function record(le: boolean, type: number, timestamp: number, body: Bytes): Uint
 
 function file(le: boolean, ...records: Uint8Array[]): Uint8Array {
   const out = new Bytes(le, true).u32(0x4a695444).u32(1).u32(48).u32(62).u32(0).u32(4711).u64(123)
-    .u64(1).u64(0); // eight bytes more than the header has today
+    .u64(1).u64(0); // eight bytes more than today's header
   for (const bytes of records) out.raw(bytes);
   return out.done();
 }
@@ -43,7 +43,7 @@ function debug(le: boolean, time: number, at: number) {
 }
 
 for (const le of [true, false]) {
-  Deno.test(`every record type, ${le ? "little" : "big"}-endian`, () => {
+  Deno.test(`openJitdump: every record type is read, ${le ? "little" : "big"}-endian`, () => {
     const unwinding = new Bytes(le, true).u64(4).u64(2).u64(4).raw([1, 2, 3, 4, 0, 0, 0, 0]);
     const jitdump = openJitdump(bytesSource(file(
       le,
@@ -93,7 +93,7 @@ for (const le of [true, false]) {
   });
 }
 
-Deno.test("an address belongs to different functions at different times", () => {
+Deno.test("JitSymbols: a reused address belongs to different functions at different times", () => {
   const le = true;
   const jitdump = openJitdump(bytesSource(file(
     le,
@@ -123,7 +123,7 @@ Deno.test("an address belongs to different functions at different times", () => 
   assertEquals(symbols.line(moved, 0x5000)?.file, "a.js");
 });
 
-Deno.test("a last record cut short is reported, a malformed one is an error with its offset", () => {
+Deno.test("openJitdump: a truncated last record is reported, a malformed record is an error with its offset", () => {
   const whole = file(true, load(true, 1, 0x1000, 16, 0, "a"), load(true, 2, 0x2000, 16, 1, "b"));
   const cuts: number[] = [];
   const ids = (bytes: Uint8Array): JitRecord[] => [

@@ -1,5 +1,5 @@
 /**
- * Code that was made at run time: jitdump files, their symbols, and ELF files made from them.
+ * Code made at run time: jitdump files, their symbols, and ELF files made from them.
  *
  * @module
  */

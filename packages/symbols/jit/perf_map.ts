@@ -3,11 +3,11 @@ import type { SymbolTable } from "../table/symbol_table.ts";
 import { SymbolTableBuilder } from "../table/symbol_table_builder.ts";
 import { HexField } from "../table/text_lines.ts";
 
-/** The symbols of a process whose JIT compiler writes a perf map. */
+/** Symbols of a process whose JIT compiler writes a perf map. */
 export interface PerfMap {
-  /** Symbols; where ranges overlap, the line further down counts: its code came later. */
+  /** The symbols. If ranges overlap, the later line wins, since its code is newer. */
   readonly table: SymbolTable;
-  /** Lines that are not `start size name`. */
+  /** Number of lines that are not `start size name`. */
   readonly malformed: number;
 }
 

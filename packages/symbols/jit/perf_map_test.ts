@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { readPerfMap } from "./perf_map.ts";
 
-Deno.test("names with spaces, 0x, carriage returns; later lines replace earlier ones", () => {
+Deno.test("readPerfMap: names with spaces, 0x and CRs are read, later lines replace earlier ones", () => {
   const { table, malformed } = readPerfMap(new TextEncoder().encode(
     "7f0000001000 100 LazyCompile:~main /app/a b.js:1\n" +
       "0x7f0000002000 0x40 stub\r\n" +
@@ -31,12 +31,12 @@ Deno.test("names with spaces, 0x, carriage returns; later lines replace earlier 
   ]);
 });
 
-Deno.test("readPerfMap: an address is contested if lines of different names have it, in any order", () => {
+Deno.test("readPerfMap: an address is contested if lines with different names cover it, in any order", () => {
   const contested = (...names: string[]): boolean =>
     readPerfMap(new TextEncoder().encode(names.map((name) => `1000 10 ${name}\n`).join(""))).table
       .isContested(0x1008);
   assertEquals(contested("a"), false);
-  // Compiled again, the same function.
+  // The same function, compiled again.
   assertEquals(contested("a", "a"), false);
   assertEquals(contested("a", "b"), true);
   assertEquals([contested("a", "b", "a"), contested("a", "a", "b"), contested("b", "a", "a")], [

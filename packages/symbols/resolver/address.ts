@@ -2,12 +2,12 @@
  * An address as a `number`: the 64-bit value read as a **signed** integer.
  *
  * A kernel address such as `0xffffffff81000000` has no exact unsigned `number` (the spacing of f64
- * there is 2048), but as a signed value it is `-0x7f000000`, which is exact. So is every canonical
- * 48-bit address of either half, and every address of a 32-bit process. Order among the addresses
- * of one half is kept; kernel addresses sort before user addresses.
+ * there is 2048), but the signed value `-0x7f000000` is exact. The same holds for every canonical
+ * 48-bit address of either half, and every address of a 32-bit process. The order within each half
+ * is kept; kernel addresses sort before user addresses.
  *
- * Exact for −2⁵³ … 2⁵³; a user address at or above 2⁵³ (only with 5-level page tables and an
- * explicit `mmap` hint) would be rounded.
+ * Exact for −2⁵³ … 2⁵³. A user address from 2⁵³ on (only with 5-level page tables and an explicit
+ * `mmap` hint) would be rounded.
  */
 export type Address = number;
 
@@ -49,7 +49,7 @@ export function addressFromBigInt(value: bigint): Address {
 }
 
 /**
- * Converts an {@linkcode Address} to the unsigned 64-bit value it stands for.
+ * Converts an {@linkcode Address} to its unsigned 64-bit value.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export function addressToBigInt(address: Address): bigint {
 }
 
 /**
- * Prints an {@linkcode Address} as `0x…`, unsigned.
+ * Formats an {@linkcode Address} as `0x…`, unsigned.
  *
  * @example
  * ```ts

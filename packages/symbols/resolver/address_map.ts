@@ -3,27 +3,27 @@ import { PF, PT } from "../elf/elf_constants.ts";
 import type { ElfFile } from "../elf/elf_file.ts";
 import { findElfSymbol } from "../elf/raw_symbols.ts";
 
-/** A loaded part of an ELF file, from its `PT_LOAD` program header. */
+/** A loaded part of an ELF file (a `PT_LOAD` program header). */
 export interface LoadSegment {
   /** Byte offset in the file. */
   readonly offset: number;
-  /** Bytes in the file. */
+  /** Size in the file in bytes. */
   readonly size: number;
-  /** The address of its first byte, as symbols count. */
+  /** Virtual address of the first byte. */
   readonly address: Address;
 }
 
-/** Linkers align segments to pages of this size at least; mappings begin and end with pages. */
+/** Smallest page size to which linkers align segments. Mappings begin and end at pages. */
 const PAGE = 4096;
 
 /**
- * Converts offsets in an ELF file to the addresses that its symbols and debug information use, by its
- * program headers:
+ * Converts offsets in an ELF file to virtual addresses, which symbols and debug information use, by
+ * the program headers:
  *
  *     address in the process ──(start, pgoff)──▶ offset in the file ──(p_offset, p_vaddr)──▶ address
  *
- * The two differ by one number for the whole file with older linkers; with lld and mold, and with
- * `-z separate-code`, each segment has another.
+ * With older linkers, offset and address differ by one constant for the whole file. With lld, mold
+ * and `-z separate-code`, each segment has its own constant.
  *
  * @example
  * ```ts
@@ -40,10 +40,10 @@ const PAGE = 4096;
  * ```
  */
 export class FileAddresses {
-  /** Of each PT_LOAD segment, the executable ones first: offset, end, vaddr. */
+  /** Offset, end and vaddr of each PT_LOAD segment, executable ones first. */
   readonly #segments: Float64Array;
 
-  /** Takes the program headers of a file. */
+  /** Reads the program headers of a file. */
   constructor(elf: Pick<ElfFile, "segments">) {
     const loads = elf.segments.filter((s) => s.type === PT.LOAD && s.filesz > 0);
     const executable = loads.filter((s) => (s.flags & PF.X) !== 0);
@@ -54,7 +54,7 @@ export class FileAddresses {
     );
   }
 
-  /** The parts of the file that are loaded, the executable ones first. */
+  /** The loaded parts of the file, executable ones first. */
   get segments(): LoadSegment[] {
     const found: LoadSegment[] = [];
     for (let i = 0; i < this.#segments.length; i += 3) {
@@ -65,9 +65,9 @@ export class FileAddresses {
   }
 
   /**
-   * The address in the file of an offset in it.
+   * The virtual address of a file offset.
    *
-   * @returns `undefined` if no segment is loaded from there
+   * @returns `undefined` if the offset is not loaded
    */
   fromOffset(offset: number): Address | undefined {
     const segments = this.#segments;
@@ -77,7 +77,7 @@ export class FileAddresses {
         return offset - start + (segments[i + 2] ?? 0);
       }
     }
-    // A mapping also holds what shares the first and the last page with the segment.
+    // A mapping also contains the rest of the segment's first and last page.
     for (let i = 0; i < segments.length; i += 3) {
       const start = segments[i] ?? 0;
       const end = Math.ceil((segments[i + 1] ?? 0) / PAGE) * PAGE;
@@ -89,22 +89,22 @@ export class FileAddresses {
   }
 }
 
-/** A kernel symbol whose address at run time is known. */
+/** A kernel symbol with a known run-time address. */
 export interface KernelReference {
   /** `_text` or `_stext`. */
   readonly name: string;
-  /** Its address in the running kernel. */
+  /** Address in the running kernel. */
   readonly address: Address;
 }
 
 /**
- * The reference symbol in the mmap record of the kernel: the record's name is
- * `[kernel.kallsyms]_text`, its `pgoff` the address of `_text`
- * (`perf_event__synthesize_kernel_mmap` of tools/perf/util/synthetic-events.c).
+ * The reference symbol in the kernel's mmap record: the record's name is `[kernel.kallsyms]_text`,
+ * and its `pgoff` is the address of `_text` (`perf_event__synthesize_kernel_mmap` of
+ * tools/perf/util/synthetic-events.c).
  *
  * @param filename name in the record
  * @param pgoff `pgoff` in the record
- * @returns `undefined` if the name is not of that form
+ * @returns `undefined` if the name does not have that form
  *
  * @example
  * ```ts
@@ -122,11 +122,11 @@ export function kernelReference(filename: string, pgoff: Address): KernelReferen
 }
 
 /**
- * By how much a running kernel was moved (KASLR) against its `vmlinux`: an address in the kernel
- * minus this is one in the file.
+ * The distance by which KASLR moved a running kernel from the addresses of its `vmlinux`. A
+ * run-time address minus this distance is an address in the file.
  *
- * @returns `undefined` if the file has no symbol of that name
- * @throws {ElfError} if its symbol table is malformed
+ * @returns `undefined` if the file does not have the reference symbol
+ * @throws {ElfError} if the symbol table is malformed
  */
 export function kernelRelocation(vmlinux: ElfFile, reference: KernelReference): number | undefined {
   const linked = findElfSymbol(vmlinux, reference.name);

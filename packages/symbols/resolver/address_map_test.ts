@@ -8,7 +8,7 @@ import { build, inFolder, readElf, run, usableFlavours } from "../testing/toolch
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
 Deno.test({
-  name: "an offset in a file is at the address where objdump shows its bytes",
+  name: "FileAddresses: an offset has the address at which objdump shows its bytes",
   ...ignored(notInstalled("g++", "objdump")),
   fn: () =>
     inFolder((folder) => {
@@ -16,7 +16,7 @@ Deno.test({
         const path = build(folder, flavour);
         const elf = readElf(path);
         const addresses = new FileAddresses(elf);
-        // "  401000:	f3 0f 1e fa ..." of the code; -F shows the file offset of each function.
+        // -F shows each function's file offset.
         const dump = run("objdump", "-dF", "--no-show-raw-insn", path);
         let compared = 0;
         for (const m of dump.matchAll(/^([0-9a-f]+) <[^>]+> \(File Offset: 0x([0-9a-f]+)\):/gm)) {
@@ -32,7 +32,7 @@ Deno.test({
 });
 
 for (const is64 of [true, false]) {
-  Deno.test(`a relocated kernel of ${is64 ? 64 : 32} bits is recognised by _text`, () => {
+  Deno.test(`kernelRelocation: _text gives the shift of a relocated ${is64 ? 64 : 32}-bit kernel`, () => {
     const linked = is64 ? 0xffffffff81000000n : 0xc1000000n;
     const running = linked + 0x1a200000n;
     const file = { is64, littleEndian: true };
@@ -57,7 +57,7 @@ for (const is64 of [true, false]) {
   });
 }
 
-Deno.test("only the record of the kernel itself has a reference symbol", () => {
+Deno.test("kernelReference: only the kernel's own record has a reference symbol", () => {
   assertEquals(kernelReference("[guest.kernel.kallsyms.12]_stext", 5), {
     name: "_stext",
     address: 5,

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { addressFromBigInt, addressFromHalves, addressToBigInt, addressToHex } from "./address.ts";
 
-Deno.test("canonical addresses of both halves survive every conversion", () => {
+Deno.test("addressFromBigInt, addressToBigInt: canonical addresses of both halves round-trip", () => {
   const canonical = fc.bigInt({ min: 0n, max: (1n << 47n) - 1n }).chain((low) =>
     fc.constantFrom(low, BigInt.asUintN(64, low - (1n << 47n)))
   );

@@ -7,11 +7,11 @@ import { buildIdsEqual } from "../files/file_search.ts";
 import { type OpenedFiles, readableBuildId } from "../files/opened_files.ts";
 
 /**
- * The debug information of a file and its companions: `FILE.dwp`, the `.dwo` files (where the compiler
- * left them or next to the file), and the supplementary file of `dwz`.
+ * Opens the debug information of a file with its companions: `FILE.dwp`, the `.dwo` files (at the
+ * compiler's output path or beside the file), and dwz's supplementary file.
  *
- * @param file the file that has the debug information
- * @param runtimePath path of the file that was mapped
+ * @param file the file with the debug information
+ * @param runtimePath path of the mapped file
  * @param opened opens and closes the companions, and lists the refused ones
  * @param diagnostics receives read errors; without it, look-ups throw
  */
@@ -44,14 +44,14 @@ function supplementary(elf: ElfFile, folder: string, opened: OpenedFiles): ElfFi
   const paths = [
     name.startsWith("/") ? name : `${folder}/${name}`,
     `/usr/lib/debug/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}.debug`,
-    // As debuginfod's clients lay out what they have downloaded.
+    // The layout of debuginfod clients' cache.
     `${folder}/../${buildId}/debuginfo`,
   ];
   for (const path of paths) {
     const candidate = opened.elf(path);
     if (candidate === undefined) continue;
     const found = readableBuildId(candidate);
-    // Offsets into a file of another build would give names of anything.
+    // With another build, offsets would give arbitrary names.
     if (found !== undefined && buildIdsEqual(found, buildId)) return candidate;
     opened.refused.push({
       path,

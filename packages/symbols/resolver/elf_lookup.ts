@@ -20,7 +20,7 @@ import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lo
 import type { ObjectData } from "./object_data.ts";
 import { FEW_LOOK_UPS, SymbolResolutions } from "./table_lookup.ts";
 
-/** The symbols of an executable, a library or the vdso. */
+/** Opens the symbols of an executable, a library or the vdso. */
 export async function elfLookup(
   object: SymbolObject,
   context: ResolverContext,
@@ -61,7 +61,9 @@ export async function elfLookup(
   };
 }
 
-/** The symbols of a module's file, which may be compressed; `undefined` if there are none. */
+/**
+ * Opens the symbols of a kernel module's file, which may be compressed; `undefined` if it has none.
+ */
 export async function moduleFileLookup(
   object: SymbolObject,
   context: ResolverContext,
@@ -99,7 +101,7 @@ function wantedFile(object: SymbolObject, { options }: ResolverContext): WantedF
   return arch === undefined ? object : { ...object, arch };
 }
 
-/** Whether a file of the right build was there, whatever it is good for. */
+/** Whether a file of the right build exists, with or without symbols. */
 function isPresent(
   { buildId }: SymbolObject,
   { options }: ResolverContext,
@@ -125,7 +127,7 @@ async function miniDebugInfoOf(
   });
 }
 
-/** The debug information of a file; `undefined` if it is not asked for. */
+/** Opens a file's debug information; `undefined` if the options turn it off. */
 export async function debugInformation(
   file: FoundFile,
   runtimePath: string,
@@ -137,7 +139,10 @@ export async function debugInformation(
   return openCompanionDwarf(file, runtimePath, opened, (error) => opened.fault(error));
 }
 
-/** Opens what the debug information of an object says of data: with it comes what unwinds, when it is asked for. */
+/**
+ * Opens the look-up of variables and types in an object's debug information. Call frame information
+ * is read on first use.
+ */
 export function dataOf(
   dwarf: DwarfContext | undefined,
   toFile: (address: Address) => Address | undefined,
@@ -152,7 +157,6 @@ export function dataOf(
     );
 }
 
-/** The symbol tables of a file. */
 class ElfTables {
   readonly #file: FoundFile;
   readonly #opened: OpenedFiles;
@@ -167,7 +171,9 @@ class ElfTables {
     this.#options = options;
   }
 
-  /** A table for the look-up of some addresses; `undefined` if it cannot be read. */
+  /**
+   * Returns the symbol table for the look-up of some addresses; `undefined` if it is unreadable.
+   */
   readonly for = (addresses: Float64Array): SymbolTable | undefined => {
     if (this.#all !== undefined) return this.#all;
     if (this.#failed) return undefined;
@@ -186,10 +192,11 @@ class ElfTables {
 const NAMELESS: FunctionName = { function: undefined, linkageName: undefined };
 
 /**
- * Looks up in a symbol table and debug information.
+ * Looks up addresses in a symbol table and in debug information.
  *
- * @param toFile from an object's address to the file's; `undefined` if it is not in the file
- * @param tableFor the symbol table to use for some addresses of the file
+ * @param toFile converts an object's address to a virtual address; `undefined` if it is not in the
+ * file
+ * @param tableFor returns the symbol table for some virtual addresses
  */
 export function findInElf(
   addresses: Float64Array,
@@ -199,7 +206,7 @@ export function findInElf(
   show: (name: string) => string,
 ): Resolution[] {
   const nothing = unresolved("no symbols");
-  // No unit covers the highest address: it stands for what is not in the file.
+  // No unit covers the highest address, so -1 marks addresses that are not in the file.
   const inFile = addresses.map((address) => toFile(address) ?? -1);
   const table = tableFor(inFile);
   const known = table === undefined ? undefined : new SymbolResolutions(table, show);

@@ -3,7 +3,7 @@ import type { ResolverContext } from "./lookup.ts";
 import type { SymbolOptions } from "./options.ts";
 import type { SymbolObject } from "./resolution.ts";
 
-/** The folder in which the root of a guest is mounted: `--guestmount` has one for each process id. */
+/** The folder with a guest's mounted root: `--guestmount` has one for each process id. */
 export function guestRoot(
   { guestMount }: Pick<SymbolOptions, "guestMount">,
   guest: number,
@@ -12,8 +12,8 @@ export function guestRoot(
 }
 
 /**
- * Whether a file found by its path may be the one that was recorded. Without the guest's files, the files of this
- * machine have the same paths and are other files.
+ * Whether the file at an object's path can be the recorded one. A guest's paths exist on the host
+ * too, but name other files.
  */
 export function isPathKnown(
   { guest, buildId }: SymbolObject,
@@ -23,8 +23,8 @@ export function isPathKnown(
 }
 
 /**
- * The context for the machine of an object: for a guest, the guest's files in place of those of the host. Files that
- * are known by their build ids alone stay.
+ * The context for an object's machine: for a guest, the guest's files replace the host's, except
+ * for files found by build id.
  */
 export function contextFor({ guest }: SymbolObject, context: ResolverContext): ResolverContext {
   if (guest === undefined) return context;
@@ -45,7 +45,7 @@ export function contextFor({ guest }: SymbolObject, context: ResolverContext): R
   };
 }
 
-/** The places in which the files of a guest are searched. */
+/** The places to search for a guest's files. */
 export function guestPlaces(places: SearchPlaces, root: string | undefined): SearchPlaces {
   const { symfs: _, byBuildId: __, ...common } = places;
   return root === undefined ? common : { ...common, symfs: root };

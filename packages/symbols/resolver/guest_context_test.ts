@@ -31,7 +31,7 @@ async function nameOf(
 
 const MAPPED = { reference: "_text", referenceAddress: -0x7f00_0000 };
 
-Deno.test("SymbolResolver: the kernel of a guest has the names of the guest's files, never of this machine's", async () => {
+Deno.test("SymbolResolver: a guest's kernel has the names in the guest's files, never the host's", async () => {
   const guest = { ...MAPPED, guest: 500 };
   assertEquals(await nameOf(MAPPED, 0x1010, {}), "host_here");
   assertEquals(await nameOf(guest, 0x1010, {}), "file missing");
@@ -45,10 +45,10 @@ Deno.test("SymbolResolver: the kernel of a guest has the names of the guest's fi
   );
 });
 
-Deno.test("SymbolResolver: addresses of a guest whose kernel was not mapped are looked up as they are, with modules", async () => {
+Deno.test("SymbolResolver: without a mapping of the guest's kernel, its addresses are looked up unchanged, with modules", async () => {
   const options = { guestKallsyms: "/copy" };
   assertEquals(await nameOf({ guest: 500 }, -0x7eff_eff0, options), "of_copy");
   assertEquals(await nameOf({ guest: 500 }, -0x3fff_fff0, options), "of_module");
-  // Of a kernel that was mapped, a module is no part.
+  // Modules are not in the range of a mapped kernel.
   assertEquals(await nameOf({ ...MAPPED, guest: 500 }, 0x3f00_0010, options), "no symbols");
 });

@@ -15,7 +15,7 @@ import { Bytes } from "../testing/elf_writer.ts";
 import { inFolder, run } from "../testing/toolchain.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
-/** Reads all that there is to read; only a SymbolsError may end that. */
+/** Reads everything. Only a SymbolsError may be thrown. */
 function readAll(bytes: Uint8Array): void {
   try {
     const elf = ElfFile.open(bytesSource(bytes), { maxDecompressedSize: 1 << 22 });
@@ -49,7 +49,7 @@ function check(error: unknown, _size: number): void {
 }
 
 Deno.test({
-  name: "ELF files that are cut or changed end in an error with an offset, or are read",
+  name: "ElfFile: truncated or changed files are read, or give an error with an offset",
   ...ignored(notInstalled("gcc", "objcopy")),
   fn: () =>
     inFolder((folder) => {
@@ -64,7 +64,7 @@ Deno.test({
         for (let cut = 0; cut < seed.length; cut += cut < 1100 ? 1 : 257) {
           readAll(seed.subarray(0, cut));
         }
-        // Every byte of the headers, with the values that break most.
+        // Every byte of the headers, with extreme values.
         const shoff = Number(new DataView(seed.buffer).getBigUint64(40, true));
         const places = [
           ...Array.from({ length: 64 + 56 * 4 }, (_, i) => i),
@@ -95,7 +95,7 @@ Deno.test({
     }),
 });
 
-Deno.test("random bytes after the magic end in an error with an offset, or are read", () => {
+Deno.test("ElfFile: random bytes after the magic are read, or give an error with an offset", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), fc.nat(3), (tail, kind) => {
       const head = [0x7f, 0x45, 0x4c, 0x46, 1 + (kind & 1), 1 + (kind >> 1), 1];
@@ -106,7 +106,7 @@ Deno.test("random bytes after the magic end in an error with an offset, or are r
 });
 
 Deno.test({
-  name: "damaged xz data are an error",
+  name: "readMiniDebugInfo: damaged xz data gives an error",
   ...ignored(notInstalled("gcc", "objcopy", "xz")),
   fn: () =>
     inFolder(async (folder) => {
@@ -137,7 +137,7 @@ Deno.test({
     }),
 });
 
-Deno.test("text files of any bytes are read", () => {
+Deno.test("readKallsyms, readPerfMap: any bytes are read", () => {
   fc.assert(fc.property(
     fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
@@ -158,7 +158,7 @@ Deno.test("text files of any bytes are read", () => {
   ));
 });
 
-Deno.test("jitdump files that are changed end in an error with an offset, or are read", () => {
+Deno.test("openJitdump: changed files are read, or give an error with an offset", () => {
   const out = new Bytes(true, true).u32(0x4a695444).u32(1).u32(40).u32(62).u32(0).u32(1).u64(0).u64(
     0,
   );
@@ -188,7 +188,7 @@ Deno.test("jitdump files that are changed end in an error with an offset, or are
   );
 });
 
-Deno.test("names from a file do not act in messages", () => {
+Deno.test("SymbolsError: control characters in a file's name are made visible in messages", () => {
   const { message, offset } = new SymbolsError(
     7,
     "Cannot read section \n\x1b[2J (0 bytes at 3823)",

@@ -8,7 +8,7 @@ import type { SymbolInfo, SymbolTable } from "../table/symbol_table.ts";
 import { CONTESTED_MAP } from "./trust_report.ts";
 import { type Lookup, noSymbols, type ResolverContext } from "./lookup.ts";
 
-/** The symbols of JIT-compiled code: from its jitdump file, then from its perf map. */
+/** Opens the symbols of JIT-compiled code: its jitdump file, then its perf map. */
 export function jitLookup(
   object: SymbolObject,
   { show, jit }: ResolverContext,
@@ -17,14 +17,15 @@ export function jitLookup(
   const { jitdump, version } = object;
   const dump = jitdump === undefined ? undefined : openDump(jitdump, jit, opened);
   const path = jit.pathOf(object.path);
-  // As perf does: in /tmp, anybody may have written it.
+  // As in perf, since any user can write to /tmp.
   const map = opened.refusesForeign(path)
     ? undefined
     : opened.attempt({ path, origin: "path" }, () => jit.perfMap(object.path));
   if (dump === undefined && map === undefined) return noSymbols("JIT");
   let isSaid = false;
   const inMap = (address: number): Resolution => {
-    // A line a map: parts of a recording are looked up in several threads, whose lines are joined.
+    // One report for a map: several threads look up parts of a recording, and their reports are
+    // merged.
     if (map?.isContested(address) === true && !isSaid) {
       isSaid = true;
       opened.fault(
@@ -40,7 +41,7 @@ export function jitLookup(
   const origin = dump !== undefined && jitdump !== undefined ? jit.pathOf(jitdump) : path;
   return {
     origin,
-    // Generated code has no build id: the number of the process identifies its map.
+    // JIT-compiled code has no build id; the process id identifies its map.
     verified: true,
     find: (addresses, times) =>
       Array.from(addresses, (address, i) => {
@@ -94,7 +95,7 @@ function findInMap(
   return symbol === undefined ? unresolved("JIT") : resolution(symbol, [], show);
 }
 
-/** The symbol of a BPF program: its name, which the recording has. */
+/** The symbol of a BPF program, whose name is in the recording. */
 export function bpfLookup(object: SymbolObject, { show }: ResolverContext): Lookup {
   const symbol: SymbolInfo = { name: object.path, start: 0, end: object.size ?? 0 };
   const answer = resolution(symbol, [], show);

@@ -12,16 +12,16 @@ import type { SymbolObject } from "./resolution.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 import { FEW_LOOK_UPS } from "./table_lookup.ts";
 
-/** The file with the symbols of the running kernel. */
+/** The file with the running kernel's symbols. */
 export const RUNNING_KALLSYMS = "/proc/kallsyms";
 
-/** The copies of kallsyms that a resolver has read: each is read once. */
+/** A resolver's copies of kallsyms. Each one is read once. */
 export class KallsymsTexts {
   readonly #texts = new Map<string, KallsymsText | undefined>();
-  /** Why a copy cannot be read: each object that asks for it is told. */
+  /** Refusals of unreadable copies, repeated for each object that uses them. */
   readonly #refused = new Map<string, readonly RefusedFile[]>();
 
-  /** The copy of that path; `undefined` if there is none or it is empty. */
+  /** The copy at that path; `undefined` if it does not exist or is empty. */
   read(path: string, opened: OpenedFiles): KallsymsText | undefined {
     if (!this.#texts.has(path)) {
       const before = opened.refused.length;
@@ -34,35 +34,35 @@ export class KallsymsTexts {
   }
 }
 
-/** A copy of kallsyms. */
 class KallsymsText {
-  /** Its bytes. */
   readonly bytes: Uint8Array;
-  /** Whether all of its addresses read as 0. */
+  /** Whether all of its addresses are 0. */
   readonly restricted: boolean;
   #lookUps = 0;
   #read: Kallsyms | undefined;
 
-  /** Reads only whether it is restricted. */
+  /** Checks only whether the copy is restricted. */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.restricted = isKallsymsRestricted(bytes);
   }
 
-  /** All of it. */
+  /** All symbols. */
   get read(): Kallsyms {
     return this.#read ??= readKallsyms(this.bytes);
   }
 
-  /** A table for the look-up of some addresses plus `base` among the kernel's own symbols. */
+  /**
+   * A symbol table for the look-up of some addresses plus `base` among the kernel's own symbols.
+   */
   tableFor(addresses: Float64Array, base: Address): SymbolTable {
     if (this.#read !== undefined || this.#lookUps++ >= FEW_LOOK_UPS) return this.read.table;
     return readKallsymsAt(this.bytes, addresses.map((address) => address + base).sort());
   }
 
   /**
-   * The address from which addresses of a kernel count; `undefined` if it is that of another kernel,
-   * without the symbol by which the recording says where its kernel was.
+   * The base of a kernel's addresses; `undefined` if the copy lacks the recorded reference symbol,
+   * so that it is of another kernel.
    */
   base({ reference }: SymbolObject): Address | undefined {
     return reference === undefined ? 0 : findKallsym(this.bytes, reference);

@@ -17,12 +17,12 @@ import { RUNNING_KALLSYMS } from "./kallsyms_text.ts";
 import { type Lookup, noSymbols, nothingFound, type ResolverContext } from "./lookup.ts";
 import { findInTable } from "./table_lookup.ts";
 
-/** The group of the kernel's own symbols in a copy of kallsyms. */
+/** Group of the kernel's own symbols in a copy of kallsyms. */
 const KERNEL_GROUP = 0;
 const RUNNING_NOTES = "/sys/kernel/notes";
 const RUNNING_RELEASE = "/proc/sys/kernel/osrelease";
 
-/** The symbols of a kernel: of a `vmlinux` or a copy of kallsyms, the first that is its own. */
+/** Opens a kernel's symbols: the first `vmlinux` or copy of kallsyms that belongs to it. */
 export async function kernelLookup(
   object: SymbolObject,
   context: ResolverContext,
@@ -55,7 +55,7 @@ export async function kernelLookup(
       opened.refused.push({ path, origin: "path", reason: "another kernel" });
       continue;
     }
-    // Without the map of a guest's kernel, where its modules were is not known either.
+    // Without a mapping of the guest's kernel, its modules' addresses are unknown, too.
     const group = object.guest !== undefined && object.reference === undefined
       ? undefined
       : KERNEL_GROUP;
@@ -133,7 +133,7 @@ async function vmlinuxLookup(
   };
 }
 
-/** The symbols of a module: of its file, or of the running kernel's list. */
+/** Opens a module's symbols: its file, or the running kernel's kallsyms. */
 export async function moduleLookup(
   object: SymbolObject,
   context: ResolverContext,
@@ -143,7 +143,7 @@ export async function moduleLookup(
     const lookup = await moduleFileLookup(object, context, opened);
     if (lookup !== undefined) return lookup;
   }
-  // Where a module lies is known from a copy of kallsyms of the very boot that was recorded.
+  // Module addresses are known only from kallsyms of the recorded boot.
   const { loadAddress, reference, referenceAddress } = object;
   const path = context.options.kallsyms ??
     (object.guest === undefined ? RUNNING_KALLSYMS : undefined);
@@ -167,15 +167,15 @@ export async function moduleLookup(
   return nothingFound(opened);
 }
 
-/** The name of a module as `/proc/kallsyms` has it: `[my-mod]` and `…/my-mod.ko.xz` are `my_mod`. */
+/** A module's name in `/proc/kallsyms`: `[my-mod]` and `…/my-mod.ko.xz` are `my_mod`. */
 function moduleName(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return name.replace(/^\[(.*)\]$/, "$1").replace(/\.ko(\.\w+)?$/, "").replaceAll("-", "_");
 }
 
 /**
- * Whether the recorded kernel is the one that runs here: by its build id, or where the recording
- * has none, by its release and the address that it was moved to when it was booted.
+ * Whether the recorded kernel is the running one: by build id. Without a build id, release and boot
+ * address must be equal.
  */
 function isRunning(kernel: SymbolObject, context: ResolverContext, opened: OpenedFiles): boolean {
   const { buildId, reference, referenceAddress } = kernel;

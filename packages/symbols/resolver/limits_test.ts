@@ -1,4 +1,4 @@
-/** What damage and files of others may not do: exhaust memory, end the work, name what they do not know. */
+/** Damage and foreign files must not exhaust memory, end the work, or give wrong names. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { constants, createDeflateRaw, deflateSync } from "node:zlib";
 import { Buffer } from "node:buffer";
@@ -13,7 +13,7 @@ import { localFiles } from "../files/local_files.ts";
 import { inFolder, run } from "../testing/toolchain.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
-/** An executable of x86-64 with the function `work` at 0x1000, and whatever else. */
+/** An x86-64 executable with the function `work` at 0x1000, and further sections. */
 function executable(machine: number, ...more: WrittenSection[]): Uint8Array {
   const file = { is64: true, littleEndian: true };
   const { symtab, strtab } = symbolTable(file, [
@@ -36,7 +36,7 @@ function executable(machine: number, ...more: WrittenSection[]): Uint8Array {
   });
 }
 
-/** `GNU`, type 3, with a build id of four bytes. */
+/** A `GNU` note of type 3 with a build id of four bytes. */
 function buildIdNote(id: readonly number[]): WrittenSection {
   const bytes = Uint8Array.of(4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 0x47, 0x4e, 0x55, 0, ...id);
   return { name: ".note.gnu.build-id", type: 7, flags: 2, bytes, addralign: 4 };
@@ -60,7 +60,7 @@ async function look(
 const X86_64 = 62;
 const PROGRAM: SymbolObject = { path: "/usr/bin/program", kind: "elf" };
 
-/** A program with debug information. */
+/** A program with this `.debug_info`. */
 function withInfo(info: Uint8Array): Uint8Array {
   return executable(
     X86_64,
@@ -69,15 +69,15 @@ function withInfo(info: Uint8Array): Uint8Array {
   );
 }
 
-Deno.test("a debug section of zeros has no units", async () => {
+Deno.test("SymbolResolver: a debug section of zeros has no units and no fault", async () => {
   const { symbols, name } = await look(withInfo(new Uint8Array(1 << 25)), PROGRAM);
   assertEquals(name, "work");
   assertEquals(symbols.faultCount, 1);
   assert(symbols.faults[0]?.message.includes("length 0"));
 });
 
-Deno.test("many damaged units: their faults are counted, and few of them kept", async () => {
-  // Of length 2: a version that there is not.
+Deno.test("SymbolResolver: the faults of many damaged units are counted, and few are stored", async () => {
+  // Units of length 2, with an invalid version.
   const info = new Uint8Array(6 * 1000);
   for (let at = 0; at < info.length; at += 6) info[at] = 2;
   const { symbols, name } = await look(withInfo(info), PROGRAM);
@@ -86,7 +86,7 @@ Deno.test("many damaged units: their faults are counted, and few of them kept", 
   assert(symbols.faults.length <= 5, `${symbols.faults.length} kept`);
 });
 
-Deno.test("millions of units are too large, and that is said", async () => {
+Deno.test("SymbolResolver: millions of units are reported as too large", async () => {
   const unit = Uint8Array.of(7, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8);
   const info = new Uint8Array(unit.length * 1_100_000);
   for (let at = 0; at < info.length; at += unit.length) info.set(unit, at);
@@ -95,8 +95,8 @@ Deno.test("millions of units are too large, and that is said", async () => {
   assertEquals(symbols.faults.map(({ message }) => /too large: .* units/.test(message)), [true]);
 });
 
-Deno.test("tens of thousands of units without content are too large, and that is said after other faults", async () => {
-  // Versions 4 and, as a fault each, 9.
+Deno.test("SymbolResolver: tens of thousands of empty units are reported as too large, after other faults", async () => {
+  // Version 4, and the invalid version 9, which is a fault in each unit.
   for (const version of [4, 9]) {
     const unit = Uint8Array.of(7, 0, 0, 0, version, 0, 0, 0, 0, 0, 8);
     const info = new Uint8Array(unit.length * 100_000);
@@ -104,12 +104,12 @@ Deno.test("tens of thousands of units without content are too large, and that is
     const { symbols, name } = await look(withInfo(info), PROGRAM);
     assertEquals(name, "work");
     assertEquals(symbols.faults.some(({ message }) => /too large: .* units/.test(message)), true);
-    // Each unit is met twice.
+    // Each unit is read twice.
     assert(symbols.faultCount < 100_000, `${symbols.faultCount} faults`);
   }
 });
 
-Deno.test("sections that expand to more than a file of its size has are not expanded", async () => {
+Deno.test("SymbolResolver: sections that exceed the budget of the file's size are not decompressed", async () => {
   const size = 2 ** 28;
   const zeros = deflateSync(new Uint8Array(size));
   const head = new Uint8Array(24);
@@ -130,7 +130,7 @@ Deno.test("sections that expand to more than a file of its size has are not expa
   assert(symbols.faults.some(({ message }) => message.includes("too large")));
 });
 
-Deno.test("a file with a damaged byte in its headers never ends the look-ups of others", async () => {
+Deno.test("SymbolResolver: a damaged header byte in one file never breaks look-ups in others", async () => {
   const file = withInfo(Uint8Array.of(7, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8));
   const view = new DataView(file.buffer, file.byteOffset);
   const headers = Number(view.getBigUint64(40, true));
@@ -147,7 +147,7 @@ Deno.test("a file with a damaged byte in its headers never ends the look-ups of 
       assert(name !== undefined);
       if (name !== "work") unnamed++;
       else continue;
-      // Why is said: by its cause, and where the file cannot be read, by what is wrong with it.
+      // The cause is reported; for an unreadable file also the error.
       assert(
         name !== "not readable" || symbols.faultCount > 0 || symbols.refused.length > 0,
         `byte ${offset}: ${name}`,
@@ -157,7 +157,7 @@ Deno.test("a file with a damaged byte in its headers never ends the look-ups of 
   assert(unnamed > 20, `${unnamed} of ${3 * offsets.length}`);
 });
 
-Deno.test("a name that no file can have leaves its object without symbols, no more", async () => {
+Deno.test("SymbolResolver: an invalid file name only leaves its object without symbols", async () => {
   const resolver = localResolver({ places: { buildIdCache: "/no/such/folder" } });
   const paths = [
     "",
@@ -179,7 +179,7 @@ Deno.test("a name that no file can have leaves its object without symbols, no mo
   }
 });
 
-Deno.test("a file of another architecture is never used", async () => {
+Deno.test("SymbolResolver: a file of another architecture is never used", async () => {
   const id = [1, 2, 3, 4];
   const file = executable(X86_64, buildIdNote(id));
   const known = { ...PROGRAM, buildId: "01020304" };
@@ -198,7 +198,7 @@ Deno.test("a file of another architecture is never used", async () => {
   assertEquals(runsOn("ppc64le", { machine: 21, littleEndian: false }), false);
 });
 
-Deno.test("names are verified by a build id, and not without one", async () => {
+Deno.test("SymbolResolver: names are verified only if a build id matches", async () => {
   const file = executable(X86_64, buildIdNote([1, 2, 3, 4]));
   const known = await look(file, { ...PROGRAM, buildId: "01020304" });
   assertEquals([known.name, known.symbols.verified], ["work", true]);
@@ -208,13 +208,13 @@ Deno.test("names are verified by a build id, and not without one", async () => {
   assertEquals([other.name, other.symbols.verified], ["build id differs", false]);
 });
 
-/** A gzip file of `times` MB of zeros, without the end that makes it whole. */
+/** A truncated gzip file of `times` MB of zeros. */
 async function gzipBomb(times: number): Promise<Uint8Array> {
   const deflate = createDeflateRaw({ level: 9 });
   const chunks: Buffer[] = [];
   deflate.on("data", (chunk: Buffer) => chunks.push(chunk));
   deflate.write(new Uint8Array(1 << 20));
-  // What was flushed so does not refer to what came before: it can be repeated.
+  // After a full flush, the block has no back references, so it can be repeated.
   await new Promise<void>((done) => deflate.flush(constants.Z_FULL_FLUSH, () => done()));
   const block = new Uint8Array(Buffer.concat(chunks));
   const head = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255);
@@ -224,7 +224,7 @@ async function gzipBomb(times: number): Promise<Uint8Array> {
   return all;
 }
 
-Deno.test("a compressed module is expanded up to the limit, not beyond", async () => {
+Deno.test("SymbolResolver: a compressed module is decompressed only up to the limit", async () => {
   const bomb = await gzipBomb(1500);
   const before = Deno.memoryUsage().rss;
   await assertRejects(() => expandFile(bomb, "gzip", 1 << 24), SymbolsError, "more than 16777216");
@@ -232,10 +232,10 @@ Deno.test("a compressed module is expanded up to the limit, not beyond", async (
   assert(grown < 400 << 20, `${grown >> 20} MB more for a file that expands to 1500 MB`);
 });
 
-Deno.test("a perf map or copy of kallsyms that is too long is refused", async () => {
+Deno.test("SymbolResolver: a too long perf map or copy of kallsyms is refused", async () => {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-limits-" });
   try {
-    // Of no size on the disk.
+    // A sparse file.
     const path = `${folder}/long`;
     using file = await Deno.open(path, { create: true, write: true });
     await file.truncate(2 ** 27 + 1);
@@ -253,7 +253,7 @@ Deno.test("a perf map or copy of kallsyms that is too long is refused", async ()
 });
 
 Deno.test({
-  name: "a pipe in place of a file is not readable, not missing; a directory is no file",
+  name: "SymbolResolver: a pipe is reported as not readable, a directory as missing",
   ...ignored(notInstalled("mkfifo")),
   fn: () =>
     inFolder(async (folder) => {

@@ -1,4 +1,4 @@
-// Uses Deno's file system API and node:zlib: a SymbolResolver on the files of this machine.
+// Uses Deno's file system API and node:zlib: a SymbolResolver on this machine's files.
 
 import type { SymbolBundle } from "../bundle/bundle.ts";
 import type { SearchPlaces } from "../files/file_search.ts";
@@ -10,19 +10,19 @@ import { SymbolResolver } from "./symbol_resolver.ts";
 
 /** Options of {@linkcode localResolver}. */
 export interface LocalResolverOptions extends SymbolOptions {
-  /** A bundle, which is asked before any file is. */
+  /** A bundle, which is searched before files. */
   readonly bundle?: SymbolBundle;
-  /** Where files are looked for; that of `perf` by default. */
+  /** Places to search; by default those of `perf`. */
   readonly places?: SearchPlaces;
-  /** The files that it sees: those of this machine by default. */
+  /** Access to files; by default this machine's. */
   readonly files?: SymbolFiles;
   /** The recorded machine, read whenever an object is opened. */
   readonly machine?: RecordedMachine;
 }
 
 /**
- * Makes a {@linkcode SymbolResolver} that sees the files of this machine: `openResolver` without
- * what reads bundles, which takes longer to load than a short recording to count.
+ * Creates a {@linkcode SymbolResolver} on this machine's files. Unlike `openResolver`, this module
+ * does not load the reader of bundles, which takes longer than counting a short recording.
  *
  * @example
  * ```ts

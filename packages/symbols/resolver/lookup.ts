@@ -8,43 +8,46 @@ import type { UnresolvedCause } from "./trust_report.ts";
 import type { KallsymsTexts } from "./kallsyms_text.ts";
 import type { ResolverOptions } from "./options.ts";
 
-/** Shared by the look-ups of all objects of a `SymbolResolver`. */
+/** State shared by all look-ups of a `SymbolResolver`. */
 export interface ResolverContext {
-  /** Its options. */
+  /** Options of the resolver. */
   readonly options: ResolverOptions;
-  /** Where files are looked for. */
+  /** Places to search. */
   readonly places: SearchPlaces;
-  /** A name as it is to be shown. */
+  /** Demangles a name for display. */
   readonly show: (name: string) => string;
-  /** How `perf` shows names, by which it chooses among aliases; `undefined` if names stay as is. */
+  /**
+   * Demangles a name as `perf` does, for the choice among aliases; `undefined` if names stay
+   * mangled.
+   */
   readonly shownByPerf: ((name: string) => string) | undefined;
-  /** The copies of kallsyms that were read. */
+  /** Copies of kallsyms. */
   readonly kallsyms: KallsymsTexts;
-  /** The jitdump files. */
+  /** Jitdump files. */
   readonly jit: JitFiles;
 }
 
-/** The symbols of an object as files have them, not a bundle. */
+/** An object's symbols in files, as opposed to a bundle. */
 export interface Lookup {
-  /** The file that they come from. */
+  /** Path of the file with the symbols. */
   readonly origin?: string;
-  /** What of an ELF file is loaded from where. */
+  /** Load segments of an ELF file. */
   readonly segments?: readonly LoadSegment[];
-  /** Whether they are known to be those of what was recorded. */
+  /** Whether the symbols are known to belong to the recorded object. */
   readonly verified: boolean;
-  /** What debug information says of variables and types; `undefined` if there is none. */
+  /** Variables and types in the debug information; `undefined` if there is none. */
   readonly data?: (() => Promise<ObjectData>) | undefined;
-  /** Looks addresses up, see `ObjectSymbols`. */
+  /** Looks up addresses, see `ObjectSymbols`. */
   find(addresses: Float64Array, times: Float64Array | undefined): Resolution[];
 }
 
-/** No symbols: every look-up says why. */
+/** A lookup without symbols: every result has this cause. */
 export function noSymbols(cause: UnresolvedCause): Lookup {
   const answer = unresolved(cause);
   return { verified: false, find: (addresses) => Array.from(addresses, () => answer) };
 }
 
-/** No symbols, after a search of which it is known what was refused. */
+/** A lookup without symbols. The cause depends on the files that the search refused. */
 export function nothingFound({ refused }: OpenedFiles): Lookup {
   const was = (why: string) => refused.some(({ reason }) => reason === why);
   return noSymbols(

@@ -5,11 +5,11 @@ import type { DwarfContext } from "../dwarf/dwarf_context.ts";
 import type { VariableFinder } from "../dwarf/data/variables.ts";
 import type { ElfFile } from "../elf/elf_file.ts";
 
-/** Variables of an object and their types, from debug information. */
+/** Variables and types of an object, from debug information. */
 export class ObjectData {
-  /** Variables and types, by addresses of the file. */
+  /** Look-up by virtual address. */
   readonly finder: VariableFinder;
-  /** From an address as the object's kind counts to that of the file. */
+  /** Converts an object's address to a virtual address. */
   readonly toFile: (address: number) => number | undefined;
   readonly #runtime: ElfFile;
   readonly #debug: ElfFile;
@@ -17,9 +17,9 @@ export class ObjectData {
   #noCfi = false;
 
   /**
-   * The data of a file.
+   * Creates the look-up.
    *
-   * @param runtime The file that was mapped.
+   * @param runtime The mapped file.
    * @param debug The file with the debug information.
    */
   constructor(
@@ -34,7 +34,7 @@ export class ObjectData {
     this.#debug = debug;
   }
 
-  /** From which register the canonical frame address is counted at an address of the file. */
+  /** Register and offset of the canonical frame address at a virtual address. */
   frameAddress(
     address: number,
   ): { readonly register: number; readonly offset: number } | undefined {

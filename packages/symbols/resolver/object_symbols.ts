@@ -17,46 +17,50 @@ import type { Lookup, ResolverContext } from "./lookup.ts";
 
 /** The symbols of one object. */
 export interface ObjectSymbols {
-  /** The object. */
+  /** The object with these symbols. */
   readonly object: SymbolObject;
-  /** The file that its symbols come from; `undefined` if there is none. */
+  /** Path of the file with the symbols; `undefined` if there is none. */
   readonly origin: string | undefined;
-  /** Whether they come from a bundle only. */
+  /** Whether all symbols come from a bundle. */
   readonly bundled: boolean;
   /**
-   * Whether they are known to be those of what was recorded: by its build id, or of a kernel, by
-   * where it was. `false` as well if there are none.
+   * Whether the symbols are known to belong to the recorded object: by build id, for a kernel by
+   * its address. `false` if there are no symbols.
    */
   readonly verified: boolean;
-  /** What of an ELF file is loaded from where; empty for others. */
+  /** Load segments of an ELF file; empty for other objects. */
   readonly segments: readonly LoadSegment[];
-  /** Files that were there but are from another build, or cannot be read. */
+  /** Files that exist but are from another build, or unreadable. */
   readonly refused: readonly RefusedFile[];
-  /** Paths of ELF files that were looked for, whether they were there or not. */
+  /** Paths of the ELF files that were tried, whether they exist or not. */
   readonly looked: readonly string[];
-  /** Parts of the symbols and debug information that cannot be read or that contradict each other: the first few. */
+  /**
+   * The first few errors: parts of symbols or debug information that are unreadable or
+   * contradictory.
+   */
   readonly faults: readonly SymbolsError[];
-  /** How many such parts there are. */
+  /** Number of such errors. */
   readonly faultCount: number;
-  /** What debug information says of variables and types; `undefined` if there is none. */
+  /** Variables and types in the debug information; `undefined` if there is none. */
   data(): Promise<ObjectData | undefined>;
   /**
-   * Looks addresses up.
+   * Looks up addresses.
    *
-   * @param addresses as the object's kind counts them
-   * @param times of each, nanoseconds in the recording's clock; only code of a JIT compiler needs
-   * them, the newest is taken without
+   * @param addresses addresses in the object, as its kind defines
+   * @param times time of each address, nanoseconds in the recording's clock. Only JIT-compiled code
+   * needs them; without them the newest code is found
    */
   find(addresses: Float64Array, times?: Float64Array): Promise<Resolution[]>;
   /** Closes the files. */
   close(): void;
 }
 
-/** Addresses that are looked up between two turns of the event loop. */
+/** Addresses that are looked up in one turn of the event loop. */
 const LOOK_UPS_A_TURN = 1024;
 
-/** The symbols of an object in files. */
+/** An object's symbols in files. */
 export class FileSymbols implements ObjectSymbols {
+  /** The object with these symbols. */
   readonly object: SymbolObject;
   readonly bundled: boolean = false;
   readonly #opened: OpenedFiles;
@@ -64,10 +68,10 @@ export class FileSymbols implements ObjectSymbols {
   readonly #turn: ResolverOptions["turn"];
 
   /**
-   * Symbols that `lookup` finds.
+   * Symbols of a lookup.
    *
    * @param opened the files that it reads
-   * @param turn called between pieces of a long look-up
+   * @param turn called between parts of a long look-up
    */
   constructor(
     object: SymbolObject,
@@ -134,7 +138,7 @@ export class FileSymbols implements ObjectSymbols {
   }
 }
 
-/** Entry of a bundle for an address of an object; `undefined` if it has none. */
+/** The bundle's entry for an object's address; `undefined` if it has none. */
 export function bundledResolution(
   bundled: BundleObject | undefined,
   address: number,
@@ -144,7 +148,7 @@ export function bundledResolution(
   const entry = bundled?.find(address);
   if (entry === undefined) return undefined;
   if (entry.cause !== undefined) return unresolved(entry.cause);
-  // Where there is no symbol, the name is that of the frames.
+  // Without a symbol, the frames give the name.
   return resolution(
     entry.symbol,
     withLines || entry.symbol === undefined ? entry.frames : [],
@@ -153,10 +157,11 @@ export function bundledResolution(
 }
 
 /**
- * The symbols of an object in a bundle, and in files what the bundle does not know. It usually knows
- * everything that is asked; files are only opened if it does not.
+ * An object's symbols in a bundle. Files are opened only if the bundle lacks an address, which is
+ * rare.
  */
 export class BundledSymbols implements ObjectSymbols {
+  /** The object with these symbols. */
   readonly object: SymbolObject;
   readonly #bundled: BundleObject;
   readonly #context: ResolverContext;
@@ -165,7 +170,7 @@ export class BundledSymbols implements ObjectSymbols {
   #lookup: Lookup | undefined;
 
   /**
-   * Symbols of a bundle, with those of files if it has none.
+   * Symbols in a bundle, with those in files as a fallback.
    *
    * @param inFiles opens the files
    */
@@ -192,7 +197,7 @@ export class BundledSymbols implements ObjectSymbols {
   }
 
   get verified(): boolean {
-    // What a bundle was made for is found by its build id where there is one.
+    // The bundle's entry was found by build id, if the object has one.
     return (this.#lookup?.verified ?? true) &&
       (this.object.buildId !== undefined || !canHaveBuildId(this.object));
   }
@@ -240,7 +245,7 @@ export class BundledSymbols implements ObjectSymbols {
     missing.forEach((i, k) => {
       const answer = answers[k];
       const known = this.#bundled.find(floatAt(addresses, i));
-      // The bundle's reason is about the machine that had the binaries: it says more.
+      // The bundle's cause says more than this machine's: its machine had the binaries.
       if (answer !== undefined && (answer.cause === undefined || known === undefined)) {
         found[i] = answer;
       }

@@ -1,4 +1,4 @@
-// Uses Deno's file system API and node:zlib: opens a binary together with its debug information.
+// Uses Deno's file system API and node:zlib: opens a binary with its debug information.
 
 import { openCompanionDwarf } from "./companion_dwarf.ts";
 import type { DwarfContext } from "../dwarf/dwarf_context.ts";
@@ -12,17 +12,17 @@ import { nodeDecompressors } from "../files/node_decompressors.ts";
 import { OpenedFiles } from "../files/opened_files.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 
-/** A binary, and where its debug information is. */
+/** A binary with its debug information. */
 export interface OpenedDwarf extends Disposable {
-  /** The file that was asked for. */
+  /** The binary. */
   readonly elf: ElfFile;
-  /** The file that has the symbol table and the debug information: `elf`, or a separate one. */
+  /** The file with the symbol table and the debug information: `elf` or a separate one. */
   readonly debug: ElfFile;
   /** Path of `debug`. */
   readonly debugPath: string;
-  /** Its DWARF. */
+  /** DWARF of `debug`. */
   readonly dwarf: DwarfContext;
-  /** Its symbols, with those of `elf`. Reads them. */
+  /** Reads the symbols of `debug` and `elf`. */
   readSymbols(): SymbolTable;
   /** Closes all files. */
   close(): void;
@@ -30,18 +30,18 @@ export interface OpenedDwarf extends Disposable {
 
 /** Options of {@linkcode openDwarf}. */
 export interface OpenDwarfOptions {
-  /** Where separate files of debug information are looked for; the default is `/usr/lib/debug`. */
+  /** Places to search for separate debug files; default `/usr/lib/debug`. */
   readonly places?: SearchPlaces;
-  /** Receives what cannot be read; without it, look-ups throw. */
+  /** Receives read errors; without it, look-ups throw. */
   readonly diagnostics?: (error: DwarfError) => void;
 }
 
 /**
- * Opens a binary and what belongs to it: the separate file of debug information
- * (`.gnu_debuglink`, build id), the supplementary file of `dwz`, `FILE.dwp`, and `.dwo` files where
- * the compiler has left them, or next to the binary.
+ * Opens a binary and its debug files: the separate debug file (`.gnu_debuglink`, build id), dwz's
+ * supplementary file, `FILE.dwp`, and `.dwo` files at the compiler's output path or beside the
+ * binary.
  *
- * @throws {SymbolsError} if the file is not ELF
+ * @throws {SymbolsError} If the file is not ELF.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-// Uses Deno's file system API: a SymbolResolver on the files of this machine, and on a bundle.
+// Uses Deno's file system API: a SymbolResolver on this machine's files, and on a bundle.
 
 import { BundleError, SymbolBundle } from "../bundle/bundle.ts";
 import { localResolver, type LocalResolverOptions } from "./local_resolver.ts";
@@ -13,10 +13,10 @@ export interface OpenResolverOptions extends Omit<LocalResolverOptions, "bundle"
 }
 
 /**
- * Makes a {@linkcode SymbolResolver} that sees the files of this machine.
+ * Creates a {@linkcode SymbolResolver} on this machine's files.
  *
- * @throws {BundleError} if the bundle is malformed; its message begins with the path
- * @throws {Deno.errors.NotFound} and the like if the bundle cannot be opened
+ * @throws {BundleError} If the bundle is malformed; the message begins with the path.
+ * @throws {Deno.errors.NotFound} and similar errors if the bundle cannot be opened.
  *
  * @example
  * ```ts
@@ -40,8 +40,8 @@ export function openResolver(options: OpenResolverOptions = {}): SymbolResolver 
 /**
  * Reads a symbol bundle from a file.
  *
- * @throws {BundleError} if it is malformed; its message begins with the path
- * @throws {Deno.errors.NotFound} and the like if it cannot be opened
+ * @throws {BundleError} If it is malformed; the message begins with the path.
+ * @throws {Deno.errors.NotFound} and similar errors if it cannot be opened.
  */
 export function openBundle(path: string): SymbolBundle {
   const bytes = Deno.readFileSync(path);

@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { BundleError } from "../bundle/bundle.ts";
 import { openBundle, openResolver } from "./open_resolver.ts";
 
-Deno.test("what is no regular file, or may not be read, is skipped", async () => {
+Deno.test("openResolver: directories and unreadable files are skipped", async () => {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
   try {
     await Deno.mkdir(`${folder}/folder`);
@@ -27,7 +27,7 @@ Deno.test("what is no regular file, or may not be read, is skipped", async () =>
 });
 
 Deno.test({
-  name: "without all permissions, device files are skipped",
+  name: "openResolver: without full permissions, device files are skipped",
   permissions: { read: true, env: true },
   async fn() {
     for (const path of ["/dev/ashmem/dalvik-jit-code-cache", "/proc/1/exe"]) {
@@ -39,7 +39,7 @@ Deno.test({
   },
 });
 
-Deno.test("a bundle that cannot be read is named", async () => {
+Deno.test("openBundle: the error of an unreadable bundle has its path", async () => {
   const path = await Deno.makeTempFile({ prefix: "perfdata-bundle-" });
   try {
     assertThrows(() => openBundle(path), BundleError, `${path}: 0: no symbol bundle`);

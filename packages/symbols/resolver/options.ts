@@ -5,11 +5,11 @@ import type { SearchPlaces } from "../files/file_search.ts";
 import type { SymbolObject } from "./resolution.ts";
 import type { SymbolInfo } from "../table/symbol_table.ts";
 
-/** Where symbols are taken from and how they are shown: what all tools have in common. */
+/** Options for finding and showing symbols, common to all tools. */
 export interface SymbolOptions {
-  /** `--symfs`: a directory in which the files of the recorded machine lie. */
+  /** `--symfs`: directory with the recorded machine's files. */
   readonly symfs?: string;
-  /** `--vmlinux`: the kernel's ELF file. Where it or `kallsyms` is given, no other is looked for. */
+  /** `--vmlinux`: the kernel's ELF file. With this or `kallsyms`, no other file is searched. */
   readonly vmlinux?: string;
   /** `--kallsyms`: a copy of `/proc/kallsyms`. */
   readonly kallsyms?: string;
@@ -17,46 +17,49 @@ export interface SymbolOptions {
   readonly guestVmlinux?: string;
   /** `--guest-kallsyms`: a copy of the guests' `/proc/kallsyms`. */
   readonly guestKallsyms?: string;
-  /** `--guestmount`: a folder with the root of each guest, by the process id of its hypervisor. */
+  /** `--guestmount`: folder with each guest's root, named by its hypervisor's process id. */
   readonly guestMount?: string;
-  /** `--no-demangle` makes it `false`: names as the files have them. */
+  /** `false` (`--no-demangle`) shows mangled names. */
   readonly demangle?: boolean;
-  /** `false` shows C++ functions without their parameters and return types, as `perf` does. */
+  /** `false` shows C++ functions without parameters and return types, as `perf` does. */
   readonly parameters?: boolean;
-  /** `false` leaves debug information alone: functions by symbol only, no lines, nothing inlined. */
+  /** `false` skips debug information: no lines, no inlined functions. */
   readonly debugInformation?: boolean;
 }
 
-/** Known properties of the recorded machine. */
+/** Properties of the recorded machine. */
 export interface RecordedMachine {
-  /** Release of its kernel (`uname -r`). */
+  /** Release of the kernel (`uname -r`). */
   readonly release?: string | undefined;
-  /** Its architecture (`uname -m`). */
+  /** Architecture (`uname -m`). */
   readonly arch?: string | undefined;
-  /** The symbols of an object that the recording has itself, as simpleperf and hiperf write them. */
+  /** An object's symbols in the recording, as simpleperf and hiperf write them. */
   readonly symbolsOf?: (object: SymbolObject) => Promise<RecordedSymbolsOf | undefined>;
 }
 
-/** The symbols of one object that a recording has itself. */
+/** The symbols of one object in a recording. */
 export interface RecordedSymbolsOf {
-  /** The symbol at an address of the object. */
+  /** The symbol at an address in the object. */
   find(address: Address): SymbolInfo | undefined;
 }
 
 /** Options of `SymbolResolver`. */
 export interface ResolverOptions extends SymbolOptions {
-  /** `--symbols`: a bundle, which is asked before any file is. */
+  /** `--symbols`: a bundle, which is searched before files. */
   readonly bundle?: SymbolBundle;
-  /** Where files are looked for; `symfs` is added. */
+  /** Places to search; `symfs` is added. */
   readonly places?: SearchPlaces;
   /**
-   * The recorded machine: its release says where a `vmlinux` may be, and files of another
-   * architecture are refused. It is read whenever an object is opened: what arrives in a pipe says
-   * it after the first stacks have to be unwound.
+   * The recorded machine: its release gives places of `vmlinux`, and files of another architecture
+   * are refused. It is read whenever an object is opened, since a pipe may state it after the first
+   * stacks are unwound.
    */
   readonly machine?: RecordedMachine;
-  /** How ELF files are opened. */
+  /** Options for opening ELF files. */
   readonly elf?: ElfOpenOptions;
-  /** Called between pieces of work, and awaited if it returns a promise: a turn of the event loop. */
+  /**
+   * Called between parts of the work, and awaited if it returns a promise: a turn of the event
+   * loop.
+   */
   readonly turn?: () => Promise<void> | undefined;
 }

@@ -4,8 +4,8 @@ import type { RecordedSymbolsOf } from "./options.ts";
 import type { Lookup } from "./lookup.ts";
 
 /**
- * Looks up in files and in what the recording has itself. Files that are known to be the recorded ones
- * say more, and go first; of others, the recording knows better.
+ * Combines symbols in files with those in the recording. Verified files come first, since they have
+ * more; the recording comes before other files.
  */
 export function withRecorded(
   files: Lookup,

@@ -3,104 +3,109 @@ import type { Frame } from "../dwarf/dwarf_context.ts";
 import type { SymbolInfo } from "../table/symbol_table.ts";
 import type { UnresolvedCause } from "./trust_report.ts";
 
-/** Kind of an object, which determines the source of its symbols and the base of its addresses. */
+/** Kind of an object. It determines the source of the symbols and the base of the addresses. */
 export type ObjectKind =
-  /** An executable or a library. Addresses are byte offsets in the file. */
+  /** An executable or a library. Addresses are file offsets. */
   | "elf"
   /** The kernel. Addresses are distances from its reference symbol. */
   | "kernel"
-  /** A kernel module. Addresses are distances from where it was loaded. */
+  /** A kernel module. Addresses are distances from its load address. */
   | "module"
-  /** The virtual dynamic shared object. Addresses are byte offsets in it. */
+  /** The virtual dynamic shared object. Addresses are offsets in it. */
   | "vdso"
-  /** What the JIT compiler of a process made. Addresses are those of the process. */
+  /** JIT-compiled code of a process. Addresses are those of the process. */
   | "jit"
-  /** One BPF program, trampoline or the like. Addresses are distances from its start. */
+  /** A BPF program, trampoline or dispatcher. Addresses are distances from its start. */
   | "bpf";
 
 /**
- * A program, library, kernel or other piece of code, and how to find its symbols.
+ * A program, library, kernel or other piece of code.
  *
- * Addresses in it count as its {@linkcode ObjectKind} says: so that they are the same wherever it
- * was loaded, and can be computed without having it.
+ * Addresses in it depend on its {@linkcode ObjectKind}, not on the load address, and can be
+ * computed without its file.
  */
 export interface SymbolObject {
-  /** Path, or the name in brackets; of a BPF program, its name; `/tmp/perf-PID.map` of a JIT. */
+  /**
+   * Path, or name in brackets; for a BPF program, its name; for JIT-compiled code,
+   * `/tmp/perf-PID.map`.
+   */
   readonly path: string;
-  /** What it is. */
+  /** Kind of the object. */
   readonly kind: ObjectKind;
-  /** Its build id in lower-case hex, if it is known. */
+  /** Build id in lower-case hex, if known. */
   readonly buildId?: string;
-  /** Name of the kernel's reference symbol: `_text`. Without one, addresses are those at run time. */
+  /**
+   * Name of the kernel's reference symbol: `_text`. Without it, addresses are run-time addresses.
+   */
   readonly reference?: string;
-  /** Where the reference symbol was while the recording was made. */
+  /** Address of the reference symbol during the recording. */
   readonly referenceAddress?: Address;
-  /** Where a module was loaded then. */
+  /** A module's load address during the recording. */
   readonly loadAddress?: Address;
-  /** Size of a BPF program in bytes. */
+  /** A BPF program's size in bytes. */
   readonly size?: number;
-  /** Process id of the guest whose code it is, 0 for the default guest; none for the host. */
+  /** Process id of the guest with the code; 0 for the default guest. Missing for the host. */
   readonly guest?: number;
-  /** The jitdump file of a JIT's process. */
+  /** Path of the jitdump file of JIT-compiled code. */
   readonly jitdump?: string;
   /**
-   * Of a JIT compiler's code, which of the pieces that an address belonged to one after the other: 1 for
-   * the first, 0 before that came. Left out: the newest.
+   * Number of the JIT-compiled code at an address: 1 for the first, 0 if it was loaded later.
+   * Missing: the newest.
    */
   readonly version?: number;
 }
 
 /**
- * Whether names of an object can be verified at all. Generated code and BPF programs have no build id: their
- * names come from the map or dump of the process by its number, or from the recording itself.
+ * Whether an object's names can be verified. JIT-compiled code and BPF programs have no build id:
+ * their names come from the process's map or dump, or from the recording.
  */
 export function canHaveBuildId({ kind }: Pick<SymbolObject, "kind">): boolean {
   return kind !== "jit" && kind !== "bpf";
 }
 
-/** A function at an address, and where in its source. */
+/** A function and source line at an address, with its display name. */
 export interface ResolvedFrame extends Frame {
-  /** The function as it is to be shown; `"??"` where nothing names it. */
+  /** Display name of the function; `"??"` without a name. */
   readonly name: string;
 }
 
-/** Result of looking up an address. */
+/** Result of a look-up. */
 export interface Resolution {
-  /** The symbol table's entry; `start` and `end` count as the addresses of the object do. */
+  /** The symbol table's entry; `start` and `end` are addresses in the object. */
   readonly symbol: SymbolInfo | undefined;
   /**
-   * The function at the address and what it was inlined into, innermost first. The last one is
-   * there without debug information as well, if a symbol names it. Empty if nothing is known.
+   * The function at the address and its callers by inlining, innermost first. The outermost frame
+   * exists without debug information too, if there is a symbol. Empty if nothing is known.
    */
   readonly frames: readonly ResolvedFrame[];
-  /** Why nothing is known; `undefined` where something is. */
+  /** Reason for an unknown address; `undefined` if the address is known. */
   readonly cause: UnresolvedCause | undefined;
   /**
-   * Whether other JIT code had been at the address before this code, and no time says which of them is meant.
+   * Whether other JIT-compiled code was at the address earlier, and no time selects one of them.
    */
   readonly isNewest?: boolean;
 }
 
-/** The function as the source calls it, with its scope where only that tells which one it is. */
+/** The function's name in the source, with its scope if there is no linkage name. */
 function sourceName({ function: name, scope }: Frame): string | undefined {
   return name === undefined || scope === undefined ? name : `${scope}::${name}`;
 }
 
-/** The name in a frame that is to be demangled and shown. */
+/** A frame's name, to be demangled for display. */
 function mangledName(frame: Frame, symbol: SymbolInfo | undefined): string {
   if (frame.linkageName !== undefined) return frame.linkageName;
-  // Producers leave the linkage name of static and local functions out; the symbol table has it.
+  // Producers omit linkage names of static and local functions; the symbol table has them.
   const useSymbol = !frame.inlined && symbol !== undefined &&
     (frame.function === undefined || /^_[ZR]/.test(symbol.name));
   return useSymbol ? symbol.name : frame.function ?? "??";
 }
 
 /**
- * Joins what the symbol table and what the debug information say of an address.
+ * Combines an address's entries in the symbol table and the debug information.
  *
  * @param symbol entry of the symbol table
- * @param frames from the debug information; may be empty
- * @param show makes names readable
+ * @param frames frames from the debug information; may be empty
+ * @param show demangles names
  *
  * @example
  * ```ts
@@ -121,7 +126,7 @@ export function resolution(
     symbol,
     frames: frames.length > 0
       ? frames.map(({ scope, ...frame }) => {
-        // A symbol that is not mangled has no scope, and names the function everywhere.
+        // An unmangled symbol names the function without scope.
         const name = frame.inlined || symbol === undefined
           ? sourceName({ ...frame, scope })
           : frame.function;
@@ -133,7 +138,7 @@ export function resolution(
   };
 }
 
-/** The frame of a symbol alone: its name is made readable on demand. */
+/** A frame made from a symbol. Its name is demangled on demand. */
 function symbolFrame(
   symbol: SymbolInfo | undefined,
   show: (name: string) => string,
@@ -158,7 +163,7 @@ const NO_DEBUG_INFORMATION: Frame = {
 };
 
 /**
- * The answer for an address of which nothing is known.
+ * The result for an unknown address.
  *
  * @example
  * ```ts

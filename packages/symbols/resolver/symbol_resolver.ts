@@ -16,9 +16,8 @@ import type { ResolverOptions } from "./options.ts";
 import type { SymbolFiles } from "../files/symbol_files.ts";
 
 /**
- * Finds the symbols of objects: in a bundle, in ELF files with their DWARF, in kallsyms, perf maps
- * and jitdump files, in the order in which `perf` looks for them. What is from another build is
- * refused and reported.
+ * Finds the symbols of objects: in a bundle, in ELF files with DWARF, in kallsyms, perf maps and
+ * jitdump files, in perf's order. Files of another build are refused and reported.
  *
  * @example
  * ```ts
@@ -39,7 +38,7 @@ export class SymbolResolver {
   readonly #files: SymbolFiles;
   readonly #context: ResolverContext;
 
-  /** Takes the files that it can see. */
+  /** Creates a resolver with access to these files. */
   constructor(files: SymbolFiles, options: ResolverOptions = {}) {
     this.#files = files;
     const { symfs } = options;
@@ -55,15 +54,15 @@ export class SymbolResolver {
     };
   }
 
-  /** A name as it is to be shown. */
+  /** Demangles a name for display. */
   get show(): (name: string) => string {
     return this.#context.show;
   }
 
   /**
-   * Opens the symbols of an object. If there are none, look-ups say why.
+   * Opens the symbols of an object. Without symbols, each look-up has a cause.
    *
-   * Nothing is thrown for a file that cannot be read: it is in `refused`.
+   * Unreadable files are not thrown; they are listed in `refused`.
    */
   async open(object: SymbolObject): Promise<ObjectSymbols> {
     const { bundle, elf = {}, turn } = this.#context.options;
@@ -91,7 +90,7 @@ export class SymbolResolver {
   }
 
   /**
-   * Where the code of objects is looked for when stacks are unwound: as their symbols are.
+   * Search places of code for unwinding, equal to those of symbols.
    *
    * @ignore for `openObjectCode`
    */
@@ -100,7 +99,7 @@ export class SymbolResolver {
     return { files: this.#files, jit, places, arch: machine?.arch, bundle, elf };
   }
 
-  /** Where the symbols of an object are. What cannot be read of one object does not affect others. */
+  /** Opens the lookup of an object. An unreadable file does not affect other objects. */
   async #lookup(object: SymbolObject, opened: OpenedFiles): Promise<Lookup> {
     const context = contextFor(object, this.#context);
     const { options: { machine }, show } = context;
@@ -140,7 +139,7 @@ export class SymbolResolver {
   }
 }
 
-/** A lookup whose look-ups say that what they ask for is not readable, where it is not. */
+/** A lookup whose errors become results with the cause "not readable". */
 function guarded(lookup: Lookup, opened: OpenedFiles): Lookup {
   return {
     ...lookup,
@@ -156,7 +155,7 @@ function guarded(lookup: Lookup, opened: OpenedFiles): Lookup {
   };
 }
 
-/** How names are shown, and how `perf` would show them. */
+/** The functions that demangle names for display and as `perf` does. */
 function names(
   { demangle, parameters }: ResolverOptions,
 ): Pick<ResolverContext, "show" | "shownByPerf"> {

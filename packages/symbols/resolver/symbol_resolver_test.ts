@@ -12,7 +12,7 @@ import { type ObjectSymbols } from "./object_symbols.ts";
 import { type ResolverOptions } from "./options.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";
 
-/** Files that are in memory, or on disk under another name. */
+/** Files in memory, or on disk under another name. */
 function filesOf(files: Readonly<Record<string, Uint8Array | string | SymbolsError>>): SymbolFiles {
   const read = (path: string): Uint8Array | undefined => {
     const file = files[path];
@@ -56,7 +56,7 @@ const KERNEL: SymbolObject = {
   referenceAddress: TEXT,
 };
 const COPY = "/cache/[kernel.kallsyms]/c0ffee/kallsyms";
-/** The kernel as another boot has placed it. */
+/** The kernel after another boot. */
 const KALLSYMS = `ffffffff81000000 T _text
 ffffffff81000100 T do_work
 ffffffff81000180 t do_more
@@ -66,7 +66,7 @@ ffffffffc0010000 t other_work\t[other]
 `;
 const CACHE = { places: { buildIdCache: "/cache" } };
 
-Deno.test("a kernel is looked up in a copy of kallsyms, wherever it was booted to", async () => {
+Deno.test("SymbolResolver: a kernel is looked up in a copy of kallsyms at any boot address", async () => {
   const { found, symbols } = await look(
     filesOf({ [COPY]: KALLSYMS }),
     KERNEL,
@@ -86,12 +86,12 @@ Deno.test("a kernel is looked up in a copy of kallsyms, wherever it was booted t
   assertEquals(names(absolute.found), ["do_work"]);
 });
 
-Deno.test("a kernel without symbols says why", async () => {
+Deno.test("SymbolResolver: a kernel without symbols has a cause", async () => {
   const hidden = KALLSYMS.replace(/^\w+/gm, "0000000000000000");
   const cases: [Record<string, string>, string][] = [
     [{}, "file missing"],
     [{ [COPY]: hidden }, "kallsyms restricted"],
-    // Not the running kernel, as far as its build id can be known.
+    // The running kernel's build id is unknown.
     [{ "/proc/kallsyms": KALLSYMS }, "file missing"],
   ];
   for (const [files, cause] of cases) {
@@ -99,7 +99,7 @@ Deno.test("a kernel without symbols says why", async () => {
   }
 });
 
-Deno.test("the running kernel counts if it is the recorded one", async () => {
+Deno.test("SymbolResolver: the running kernel is used if it is the recorded one", async () => {
   const note = Uint8Array.of(
     4,
     0,
@@ -126,7 +126,7 @@ Deno.test("the running kernel counts if it is the recorded one", async () => {
   assertEquals(names((await look(files, KERNEL, [0x100])).found), ["do_work"]);
   const other = { ...KERNEL, buildId: "c0ffef" };
   assertEquals(names((await look(files, other, [0x100])).found), ["file missing"]);
-  // Without a build id, it has to be of the same boot.
+  // Without a build id, the boot must be the same.
   const { buildId: _, ...unnamed } = KERNEL;
   assertEquals(names((await look(files, unnamed, [0x100])).found), ["file missing"]);
   const sameBoot = { ...unnamed, referenceAddress: addressFromBigInt(0xffffffff81000000n) };
@@ -141,7 +141,7 @@ Deno.test("the running kernel counts if it is the recorded one", async () => {
   assertEquals(await causes("6.1.0-test"), ["do_work"]);
   assertEquals(await causes("6.2.0"), ["file missing"]);
   assertEquals(await causes(), ["file missing"]);
-  // The release may become known after the resolver was made.
+  // The release may become known after the resolver was created.
   const machine: { release?: string } = {};
   const resolver = new SymbolResolver(running, { machine });
   machine.release = "6.1.0-test";
@@ -150,7 +150,7 @@ Deno.test("the running kernel counts if it is the recorded one", async () => {
   late.close();
 });
 
-Deno.test("a module is looked up in kallsyms of the same boot, and only there", async () => {
+Deno.test("SymbolResolver: a module is looked up only in kallsyms of the same boot", async () => {
   const module: SymbolObject = {
     path: "[my-mod]",
     kind: "module",
@@ -161,14 +161,14 @@ Deno.test("a module is looked up in kallsyms of the same boot, and only there", 
   const files = filesOf({ "/k": KALLSYMS });
   const options = { kallsyms: "/k" };
   const { found } = await look(files, module, [0x41, 0x10001], options);
-  // The second one lies in another module.
+  // The second address is in another module.
   assertEquals(names(found), ["mod_work", "no symbols"]);
   assertEquals(found[0]?.symbol?.start, 0x40);
   const otherBoot = { ...module, referenceAddress: TEXT };
   assertEquals(names((await look(files, otherBoot, [0x41], options)).found), ["file missing"]);
 });
 
-Deno.test("code of a JIT compiler is looked up in its perf map", async () => {
+Deno.test("SymbolResolver: JIT-compiled code is looked up in its perf map", async () => {
   const files = filesOf({ "/tmp/perf-7.map": "1000 40 first\n1020 10 second\n" });
   const object: SymbolObject = { path: "/tmp/perf-7.map", kind: "jit" };
   const { found } = await look(files, object, [0x1000, 0x1025, 0x1040]);
@@ -178,7 +178,7 @@ Deno.test("code of a JIT compiler is looked up in its perf map", async () => {
   assertEquals(names((await look(there, object, [0x1000], { symfs: "/root/" })).found), ["first"]);
 });
 
-/** Two functions that were compiled to one place, the second one later: a jitdump file. */
+/** A jitdump file of two functions at one address, the second one later. */
 function jitdump(): Uint8Array {
   const bytes: number[] = [];
   const put = (value: number | bigint, size: number) => {
@@ -204,7 +204,7 @@ function jitdump(): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-Deno.test("jitdump knows what was where at which time", async () => {
+Deno.test("SymbolResolver: a jitdump file gives the code at each time", async () => {
   const files = filesOf({ "/home/u/jit-7.dump": jitdump(), "/tmp/perf-7.map": "3000 10 mapped\n" });
   const object: SymbolObject = {
     path: "/tmp/perf-7.map",
@@ -220,13 +220,13 @@ Deno.test("jitdump knows what was where at which time", async () => {
   assertEquals(names(found), ["early", "late", "JIT", "mapped"]);
 });
 
-Deno.test("a BPF program is its own symbol", async () => {
+Deno.test("SymbolResolver: a BPF program is its own symbol", async () => {
   const object: SymbolObject = { path: "bpf_prog_6deef7357e7b4530_drop", kind: "bpf", size: 128 };
   const { found } = await look(filesOf({}), object, [0x10]);
   assertEquals(found[0]?.symbol, { name: object.path, start: 0, end: 128 });
 });
 
-Deno.test("a file that cannot be read is reported", async () => {
+Deno.test("SymbolResolver: an unreadable file is reported", async () => {
   const object: SymbolObject = { path: "/usr/bin/x", kind: "elf" };
   const cases = [new SymbolsError(0, "permission denied"), "not ELF"];
   for (const file of cases) {
@@ -255,7 +255,7 @@ int more(int n) { return n * work(n); }
 `;
 
 Deno.test({
-  name: "a vmlinux and a module give the lines that addr2line gives",
+  name: "SymbolResolver: a vmlinux and a module give the lines of addr2line",
   ...ignored(notInstalled("gcc", "addr2line")),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
@@ -290,7 +290,7 @@ Deno.test({
         found.map(({ frames }) =>
           frames.map(({ name, file, line }) => `${name} ${file}:${line}`).join(" ")
         );
-      /** Those in a function: what lies after is padding. */
+      /** The lines inside of functions; padding follows them. */
       const inside = (lines: readonly string[], found: readonly Resolution[]) =>
         lines.filter((_, i) => found[i]?.symbol !== undefined);
 
@@ -322,7 +322,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a compressed module has the symbols and lines of what it expands to",
+  name: "SymbolResolver: a compressed module has the symbols and lines of the plain one",
   ...ignored(notInstalled("gcc", "xz", "zstd", "gzip")),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "perfdata-resolver-" });
@@ -346,7 +346,7 @@ Deno.test({
         const { found, symbols } = await lookUp(path, bytes);
         assertEquals(found, plain.found, program);
         assertEquals(symbols.origin, path);
-        // What is cut short, or damaged, is reported and not used.
+        // Truncated or damaged files are reported and not used.
         for (const damaged of [bytes.slice(0, bytes.length >> 1), bytes.slice(0, 6)]) {
           const broken = await lookUp(path, damaged);
           assertEquals(names(broken.found)[0], "not readable", program);

@@ -3,14 +3,14 @@ import { STT } from "../elf/elf_constants.ts";
 import { type Resolution, resolution, unresolved } from "./resolution.ts";
 import type { SymbolInfo, SymbolTable } from "../table/symbol_table.ts";
 
-/** Look-ups for which only the symbols that they need are read; for more, all are. */
+/** Number of look-ups that read only the needed symbols. Later ones read all. */
 export const FEW_LOOK_UPS = 2;
 
 /**
- * Looks up in a symbol table.
+ * Looks up addresses in a symbol table.
  *
- * @param base what is added to an object's addresses to get those of the table
- * @param group symbols of other groups count as none; `undefined` means any group
+ * @param base added to an object's addresses to get those of the table
+ * @param group only symbols of this group are found; `undefined`: of any group
  */
 export function findInTable(
   addresses: Float64Array,
@@ -28,23 +28,23 @@ export function findInTable(
   });
 }
 
-/** Resolutions from a symbol table alone: the same object for all addresses of a symbol. */
+/** Resolutions from a symbol table. All addresses of a symbol share one object. */
 export class SymbolResolutions {
   readonly #table: SymbolTable;
   readonly #show: (name: string) => string;
   readonly #known = new Map<number, Resolution>();
 
-  /** @param show a name as it is to be shown */
+  /** @param show demangles a name for display */
   constructor(table: SymbolTable, show: (name: string) => string) {
     this.#table = table;
     this.#show = show;
   }
 
-  /** @param by what is added to the addresses of the table */
+  /** @param by added to the table's addresses */
   of(index: number, by: number): Resolution {
     let known = this.#known.get(index);
     const { start } = known?.symbol ?? {};
-    // A symbol may lie in two segments, in theory.
+    // A symbol could be in two segments, with another shift in each.
     if (known === undefined || start !== this.#table.start(index) + by) {
       known = resolution(moved(this.#table, index, by), [], this.#show);
       this.#known.set(index, known);

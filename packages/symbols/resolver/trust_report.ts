@@ -1,27 +1,27 @@
-/** The mark after a name that nothing verifies, the same in every text and format. */
+/** Mark after an unverified name, the same in every text and format. */
 export const UNVERIFIED_MARK = "?";
 
-/** Begins the fault of a perf map in which lines of different names have a sampled address. */
+/** Begins the fault of a perf map that has lines with different names for a sampled address. */
 export const CONTESTED_MAP = "several lines of the perf map name one sampled address";
 
-/** Why an address could not be given a symbol. */
+/** Reason for an address without a symbol. */
 export type UnresolvedCause =
-  /** The mapped file, and every file that could stand for it, is not here. */
+  /** The mapped file and its debug files do not exist. */
   | "file missing"
-  /** Only files of another build are here. */
+  /** Only files of another build exist. */
   | "build id differs"
-  /** The file is here, but has no symbol table, or none that covers the address. */
+  /** The file exists, but has no symbol at the address. */
   | "no symbols"
-  /** The file is here, but is damaged, or too large. */
+  /** The file is damaged or too large. */
   | "not readable"
-  /** The kernel's addresses were hidden from the user who recorded them. */
+  /** The recording user could not read the kernel's addresses. */
   | "kallsyms restricted"
-  /** Code of a JIT compiler that left no map or dump. */
+  /** JIT-compiled code without a map or dump. */
   | "JIT"
   /** Nothing was mapped at the address. */
   | "unmapped";
 
-/** All causes, in the order in which they are shown. */
+/** All causes, in display order. */
 export const UNRESOLVED_CAUSES: readonly UnresolvedCause[] = [
   "file missing",
   "build id differs",

@@ -7,18 +7,17 @@ import type { SymbolTable } from "./symbol_table.ts";
 import { type SymbolNameBytes, SymbolTableBuilder } from "./symbol_table_builder.ts";
 import { HEX_DIGITS, HexField } from "./text_lines.ts";
 
-/** The symbols of a running kernel. */
+/** The symbols in a list of kernel symbols. */
 export interface Kallsyms {
   /**
-   * Symbols of kernel and modules. The group of a symbol is its index in
-   * {@linkcode Kallsyms.modules}.
+   * Symbols of kernel and modules. A symbol's group is its index in {@linkcode Kallsyms.modules}.
    */
   readonly table: SymbolTable;
-  /** Names of the modules, as in `[name]`, without brackets; entry 0 is `""`, the kernel itself. */
+  /** Names of the modules without brackets; entry 0 is `""`, the kernel itself. */
   readonly modules: readonly string[];
-  /** All addresses read as 0: `kptr_restrict` hid them from the user who made the copy. */
+  /** Whether all addresses are 0: `kptr_restrict` hid them from the user who made the copy. */
   readonly restricted: boolean;
-  /** Lines that are not `address type name`. */
+  /** Number of lines that are not `address type name`. */
   readonly malformed: number;
 }
 
@@ -27,12 +26,12 @@ const TAB = 0x09;
 const NEWLINE = 0x0a;
 
 /**
- * Reads `/proc/kallsyms` or a copy of it: lines of address, type letter, name, and `[module]` after
- * a tab.
+ * Reads `/proc/kallsyms` or a copy: lines of address, type letter, name, and `[module]` after a
+ * tab.
  *
- * As in `perf` (`map__process_kallsym_symbol` of tools/perf/util/symbol.c): symbols of the types T,
- * W, D and B of either case count, a symbol reaches to the next one, and of several at one address
- * the last is kept.
+ * As in `perf` (`map__process_kallsym_symbol` of tools/perf/util/symbol.c), symbols of the types T,
+ * W, D and B in either case are used, a symbol extends to the next one, and the last of several at
+ * one address is kept.
  *
  * @param bytes the text
  *
@@ -51,7 +50,7 @@ const NEWLINE = 0x0a;
  * ```
  */
 export function readKallsyms(bytes: Uint8Array): Kallsyms {
-  // A line is an address, a letter, and a name of some 20 bytes.
+  // Lines with an address, a letter, and a name have some 32 bytes.
   const builder = new KallsymsBuilder(bytes, bytes.length >> 5);
   const line = new SymbolLine(bytes);
   let lines = 0;
@@ -71,8 +70,7 @@ export function readKallsyms(bytes: Uint8Array): Kallsyms {
 }
 
 /**
- * Whether all addresses in `/proc/kallsyms` or a copy of it read as 0: what
- * {@linkcode Kallsyms.restricted} says, without reading all of it where they do not.
+ * Whether all addresses are 0 ({@linkcode Kallsyms.restricted}). Stops at the first other address.
  */
 export function isKallsymsRestricted(bytes: Uint8Array): boolean {
   const line = new SymbolLine(bytes);
@@ -85,12 +83,12 @@ export function isKallsymsRestricted(bytes: Uint8Array): boolean {
 }
 
 /**
- * Reads of `/proc/kallsyms` or a copy of it the symbols that decide what is found at some addresses:
- * a look-up of one of them finds the same as in the table of {@linkcode readKallsyms}, several times
- * sooner. Groups other than 0, the kernel itself, are not numbered as there.
+ * Reads only the symbols that the look-up of some addresses needs. The results equal those in the
+ * table of {@linkcode readKallsyms}, several times sooner. Groups other than 0 (the kernel) have
+ * other numbers.
  *
  * @param bytes the text
- * @param addresses what will be looked up, sorted
+ * @param addresses the addresses that will be looked up, sorted
  *
  * @example
  * ```ts
@@ -110,13 +108,13 @@ export function readKallsymsAt(bytes: Uint8Array, addresses: Float64Array): Symb
   if (lines === undefined) return readKallsyms(bytes).table;
   const { starts, offsets, count } = lines;
   const asked = addresses.length;
-  // Between an address and the one before it: the last and the first symbol.
+  // The last and the first symbol between an address and the previous address.
   const last = new Float64Array(asked + 1).fill(-Infinity);
   const first = new Float64Array(asked + 1).fill(Infinity);
   let at = 0;
   for (let i = 0; i < count; i++) {
     const start = floatAt(starts, i);
-    // Mostly that of the line before, or the next one.
+    // Usually the position of the previous line, or the next one.
     while (at < asked && floatAt(addresses, at) < start) at++;
     if (at > 0 && floatAt(addresses, at - 1) >= start) at = lowerBound(addresses, start);
     if (start > floatAt(last, at)) last[at] = start;
@@ -145,18 +143,19 @@ export function readKallsymsAt(bytes: Uint8Array, addresses: Float64Array): Symb
     const address = floatAt(addresses, i);
     const start = floatAt(before, i);
     if (start === -Infinity || table.start(table.lookup(address)) === start) continue;
-    // The symbol before does not reach so far. Where modules begin, one before that may.
+    // The previous symbol ends earlier. At a boundary of modules, an earlier symbol may extend
+    // further.
     if (address - start < LONGEST_OVERLAP) return readKallsyms(bytes).table;
   }
   return table;
 }
 
-/** A made-up end that is not the start of the next symbol lies less than this after the start. */
+/** Largest computed size of a symbol that does not end at the next symbol. */
 const LONGEST_OVERLAP = 2 * 4096;
 
 /**
- * The starts of the symbols that count, and the offsets of their lines, in the order of the text;
- * `undefined` where a line is not as the kernel writes it.
+ * Starts and line offsets of the used symbols, in text order; `undefined` if a line does not have
+ * the kernel's format.
  */
 function plainLines(
   bytes: Uint8Array,
@@ -169,7 +168,7 @@ function plainLines(
   let offsets = new Uint32Array(starts.length);
   let count = 0;
   for (let at = 0; at < length;) {
-    // The last line of a copy may be cut.
+    // The last line of a copy may be truncated.
     if (length - at < shortest) return undefined;
     const hi = eightDigits(bytes, at);
     const lo = eightDigits(bytes, at + 8);
@@ -180,7 +179,7 @@ function plainLines(
       !(hi >= 0 && lo >= 0) || bytes[at + 16] !== SPACE || bytes[at + 18] !== SPACE ||
       upper < 0x41 || upper > 0x5a || !(name > SPACE)
     ) return undefined;
-    // T, W, D, B; not mapping symbols of ARM modules, `$`
+    // T, W, D, B; without mapping symbols (`$`) of ARM modules
     if (
       (upper === 0x54 || upper === 0x57 || upper === 0x44 || upper === 0x42) && name !== 0x24
     ) {
@@ -198,7 +197,7 @@ function plainLines(
   return { starts, offsets, count };
 }
 
-/** The number of eight hex digits; negative or NaN if there are none. */
+/** Parses eight hex digits. Returns a negative number or NaN for other characters. */
 function eightDigits(bytes: Uint8Array, at: number): number {
   const a = HEX_DIGITS[byteAt(bytes, at)] as number;
   const b = HEX_DIGITS[byteAt(bytes, at + 1)] as number;
@@ -208,12 +207,12 @@ function eightDigits(bytes: Uint8Array, at: number): number {
   const f = HEX_DIGITS[byteAt(bytes, at + 5)] as number;
   const g = HEX_DIGITS[byteAt(bytes, at + 6)] as number;
   const h = HEX_DIGITS[byteAt(bytes, at + 7)] as number;
-  // What is no digit is negative.
+  // Other characters have the value -1.
   if ((a | b | c | d | e | f | g | h) < 0) return -1;
   return (a << 28 | b << 24 | c << 20 | d << 16 | e << 12 | f << 8 | g << 4 | h) >>> 0;
 }
 
-/** Makes a table of lines. */
+/** Collects the symbols of lines. */
 class KallsymsBuilder {
   readonly modules = [""];
   readonly #bytes: Uint8Array;
@@ -227,12 +226,12 @@ class KallsymsBuilder {
     this.#name = { strings: this.#builder.addStrings(bytes), offset: 0, length: 0 };
   }
 
-  /** Adds the symbol of a line, if its type counts. */
+  /** Adds a line's symbol, if its type is used. */
   add({ address, type, nameStart, nameEnd, lineEnd }: SymbolLine): void {
     const upper = type & ~0x20;
     // T, W, D, B
     if (upper !== 0x54 && upper !== 0x57 && upper !== 0x44 && upper !== 0x42) return;
-    if (this.#bytes[nameStart] === 0x24) return; // `$`: mapping symbols of ARM modules
+    if (this.#bytes[nameStart] === 0x24) return; // a mapping symbol of an ARM module
     const group = nameEnd < lineEnd ? this.#group(nameEnd, lineEnd) : 0;
     const weak = upper === 0x57;
     const binding = weak ? STB.WEAK : type === upper ? STB.GLOBAL : STB.LOCAL;
@@ -242,7 +241,7 @@ class KallsymsBuilder {
     this.#builder.add(address, 0, this.#name, binding, kind, group);
   }
 
-  /** The number of the module in a "\t[name]". */
+  /** Group number of the module in "\t[name]". */
   #group(start: number, end: number): number {
     const name = new TextDecoder().decode(this.#bytes.subarray(start + 2, end - 1));
     let group = this.#groups.get(name) ?? 0;
@@ -261,10 +260,10 @@ class KallsymsBuilder {
 }
 
 /**
- * Finds the address of one symbol in `/proc/kallsyms` or a copy of it, of any type: `_text` or
- * `_stext`, by which a relocated kernel is recognised.
+ * Finds the address of a symbol of any type in `/proc/kallsyms` or a copy, such as `_text` or
+ * `_stext`, which identify a relocated kernel.
  *
- * @returns the address, or `undefined` if there is no symbol of that name
+ * @returns `undefined` if there is no symbol with that name
  */
 export function findKallsym(bytes: Uint8Array, name: string): Address | undefined {
   const wanted = new TextEncoder().encode(name);
@@ -279,14 +278,14 @@ export function findKallsym(bytes: Uint8Array, name: string): Address | undefine
   return undefined;
 }
 
-/** Goes through the lines, without a string for any. */
+/** Iterates over lines without creating strings. */
 class SymbolLine {
   address: Address = 0;
   type = 0;
   nameStart = 0;
   nameEnd = 0;
   lineEnd = 0;
-  /** Lines met so far that are not `address type name`. */
+  /** Number of lines so far that are not `address type name`. */
   malformed = 0;
   readonly #bytes: Uint8Array;
   readonly #field = new HexField();
@@ -296,12 +295,12 @@ class SymbolLine {
     this.#bytes = bytes;
   }
 
-  /** Goes to the line that begins at an offset. */
+  /** Moves to the line at an offset. */
   seek(offset: number): void {
     this.#at = offset;
   }
 
-  /** Reads the next line that holds a symbol; returns whether there was one. */
+  /** Reads the next line with a symbol. Returns false at the end. */
   next(): boolean {
     const bytes = this.#bytes;
     const field = this.#field;

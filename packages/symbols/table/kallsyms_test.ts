@@ -23,7 +23,7 @@ ffffffffc0001000 t b_init	[mod_b]
 ffffffffc0002000 t bpf_prog_6deef7357e7b4530	[bpf]
 `;
 
-Deno.test("kernel and module symbols, with the types and the choice of perf", () => {
+Deno.test("readKallsyms: types and aliases are chosen as in perf", () => {
   const { table, modules, restricted, malformed } = readKallsyms(bytes(TEXT));
   assertEquals(restricted, false);
   assertEquals(malformed, 0);
@@ -33,12 +33,12 @@ Deno.test("kernel and module symbols, with the types and the choice of perf", ()
     return `${table.name(i)} ${size.toString(16)} ${modules[table.group(i)]}`.trim();
   });
   assertEquals(rows, [
-    // Of symbols without a size at one address, all but the last get none: the last is kept.
+    // The last of several symbols at one address is kept.
     "_text 40",
     "local_one c0",
     "strong_one 100",
     "data_one 100",
-    "bss_one 1d00", // to the end of the page after, not up to the module
+    "bss_one 1d00", // to the end of the next page, not to the module
     "a_init f0 mod_a",
     "a_run f00 mod_a",
     "b_init 1000 mod_b",
@@ -51,7 +51,7 @@ Deno.test("kernel and module symbols, with the types and the choice of perf", ()
   assertEquals(at(0n), "");
 });
 
-Deno.test("hidden addresses are reported", () => {
+Deno.test("readKallsyms: hidden addresses are reported", () => {
   const hidden = TEXT.replaceAll(/^[0-9a-f]+/gm, "0000000000000000");
   const { table, restricted } = readKallsyms(bytes(hidden));
   assertEquals(restricted, true);
@@ -59,14 +59,14 @@ Deno.test("hidden addresses are reported", () => {
   assertEquals(readKallsyms(bytes("")).restricted, false);
 });
 
-Deno.test("one symbol by name, whatever its type", () => {
+Deno.test("findKallsym: a symbol of any type is found by name", () => {
   assertEquals(findKallsym(bytes(TEXT), "read_only"), addressFromBigInt(0xffffffff81000300n));
   assertEquals(findKallsym(bytes(TEXT), "_text"), addressFromBigInt(0xffffffff81000000n));
   assertEquals(findKallsym(bytes(TEXT), "a_run"), addressFromBigInt(0xffffffffc0000100n));
   assertEquals(findKallsym(bytes(TEXT), "a_ru"), undefined);
 });
 
-Deno.test("malformed lines are counted, 32-bit addresses and a last line without end are read", () => {
+Deno.test("readKallsyms: malformed lines are counted, 32-bit addresses and an unterminated last line are read", () => {
   const { table, malformed } = readKallsyms(
     bytes("what is this\nc1000000 T a\nffffffff810000000 T too_long\nc1000010 T\n\nc1000020 t b"),
   );
@@ -75,7 +75,7 @@ Deno.test("malformed lines are counted, 32-bit addresses and a last line without
   assertEquals(table.name(1), "b");
 });
 
-Deno.test("the running kernel's own list", async (t) => {
+Deno.test("readKallsyms: the running kernel's list is read", async (t) => {
   let text: Uint8Array;
   try {
     text = Deno.readFileSync("/proc/kallsyms");
@@ -106,8 +106,8 @@ Deno.test("the running kernel's own list", async (t) => {
   }
 });
 
-Deno.test("what is read for some addresses finds there what the whole table finds", () => {
-  // Close together and in no order, so that symbols share addresses, also with those of modules.
+Deno.test("readKallsymsAt: look-ups of the addresses equal those in a full table", () => {
+  // Few distinct addresses, unsorted, so that symbols of kernel and modules share some.
   const line = fc.record({
     address: fc.constantFrom(
       0,
@@ -152,7 +152,7 @@ Deno.test("what is read for some addresses finds there what the whole table find
   );
 });
 
-Deno.test("readKallsymsAt: a copy cut anywhere has the symbols of its lines", () => {
+Deno.test("readKallsymsAt: a copy truncated anywhere has the symbols of its lines", () => {
   const whole = bytes(TEXT.split("\n").slice(1, 5).join("\n"));
   const address = addressFromBigInt(0xffffffff81000008n);
   for (let size = 0; size <= whole.length; size++) {

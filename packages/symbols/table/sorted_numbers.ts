@@ -1,6 +1,9 @@
 import { floatAt } from "@perfdata/format/elements";
 
-/** Index of the first of the ascending `sorted[from, to)` that is not below `value`, or `to`. */
+/**
+ * Index of the first element of the ascending `sorted[from, to)` that is not below `value`, or
+ * `to`.
+ */
 export function lowerBound(
   sorted: Float64Array,
   value: number,

@@ -1,6 +1,6 @@
 import { decodeName } from "../elf/strings.ts";
 
-/** The columns of a symbol table, a row a symbol. */
+/** The columns of a symbol table, one row per symbol. */
 export interface Columns {
   readonly start: Float64Array;
   readonly end: Float64Array;
@@ -13,7 +13,7 @@ export interface Columns {
   readonly ordinal: Uint32Array;
 }
 
-/** Empty columns. */
+/** Allocates columns. */
 export function makeColumns(capacity: number): Columns {
   return {
     start: new Float64Array(capacity),
@@ -28,7 +28,7 @@ export function makeColumns(capacity: number): Columns {
   };
 }
 
-/** Copies the first `count` rows, or those that `order` names. */
+/** Copies the first `count` rows, or those in `order`. */
 export function copyColumns(
   from: Columns,
   to: Columns,
@@ -43,9 +43,9 @@ export function copyColumns(
   }
 }
 
-/** Drops all rows but those of `keep`, which is sorted. */
+/** Drops all rows that are not in the sorted `keep`. */
 export function keepRows(columns: Columns, keep: Uint32Array, count: number): void {
-  // Few rows are dropped, so that what is kept comes in long runs.
+  // Few rows are dropped, so copy long runs.
   for (let from = 0; from < count;) {
     const first = keep[from] ?? 0;
     let to = from + 1;
@@ -59,7 +59,7 @@ export function keepRows(columns: Columns, keep: Uint32Array, count: number): vo
   }
 }
 
-/** The name of a symbol, of the bytes that it points into. */
+/** Decodes a symbol's name. */
 export function nameOf(
   columns: Columns,
   blobs: readonly Uint8Array[],

@@ -1,35 +1,39 @@
 import type { Columns } from "./symbol_columns.ts";
 
-/** How {@linkcode SymbolTableBuilder.build} decides between symbols that overlap. */
+/** Rule of {@linkcode SymbolTableBuilder.build} for overlapping symbols. */
 export type OverlapRule =
-  /** The symbol that starts last, so the innermost of nested ones: for files made by a linker. */
+  /**
+   * The symbol that starts last wins, so the innermost of nested ones. For files made by a linker.
+   */
   | "innermost"
-  /** The symbol that was added last: for JIT maps, where later code replaces earlier code. */
+  /**
+   * The symbol that was added last wins. For JIT maps, in which later code replaces earlier code.
+   */
   | "newest";
 
-/** The address space, cut. */
+/** The address space, divided into segments. */
 export interface Segments {
   /** First address of each segment. */
   readonly segments: Float64Array;
-  /** The symbol that owns it, or −1. */
+  /** The symbol of each segment, or −1. */
   readonly owner: Int32Array;
   /**
-   * 1 if a symbol of another name covers the segment, too; `undefined` if there is no such segment, or the
-   * rule is "innermost".
+   * 1 for a segment that symbols of several names cover; `undefined` if there is none, or the rule
+   * is "innermost".
    */
   readonly contested: Uint8Array | undefined;
 }
 
 /**
- * Cuts the address space at the starts and ends of the symbols, which are sorted by start:
+ * Divides the address space at the starts and ends of symbols, which are sorted by start:
  *
  *     A  [────────────────)          segments:  A │ B │ A │ –
  *     B       [────)
  *
- * The symbols that cover the current address are kept in a heap, the one that wins on top; those
- * that have ended are taken off when they come up.
+ * A heap holds the symbols that cover the current address, the winner on top. Ended symbols are
+ * removed when they reach the top.
  *
- * @param nameOf the name of a symbol: it is asked where symbols overlap, to find {@linkcode Segments.contested}
+ * @param nameOf returns a symbol's name; called for overlapping symbols, to find {@linkcode Segments.contested}
  */
 export function cutIntoSegments(
   columns: Columns,
@@ -62,7 +66,7 @@ export function cutIntoSegments(
     return { segments: segments.slice(0, used), owner: owner.slice(0, used), contested: undefined };
   }
   const contested = overlap === "newest" ? new Uint8Array(count * 2) : undefined;
-  /** By name: how many symbols of the heap have it. */
+  /** Number of the heap's symbols with each name. */
   const names = new Map<string, number>();
   const heap: number[] = [];
   const rank = (symbol: number): number => overlap === "newest" ? ordinal[symbol] ?? 0 : symbol;

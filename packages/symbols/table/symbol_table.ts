@@ -4,28 +4,28 @@ import { cutIntoSegments, type OverlapRule } from "./symbol_segments.ts";
 
 /** Result of {@linkcode SymbolTable.get} for a symbol. */
 export interface SymbolInfo {
-  /** Name as stored, not demangled. */
+  /** Mangled name. */
   readonly name: string;
   /** First address. */
   readonly start: Address;
-  /** First address after it. */
+  /** First address after the symbol. */
   readonly end: Address;
-  /** Whether it is data (`STT_OBJECT`), where that is known. */
+  /** Whether the symbol is data (`STT_OBJECT`), if known. */
   readonly data?: boolean;
 }
 
-/** Bytes of address space that one entry of the index covers, where symbols lie densely. */
+/** Bytes of address space per entry of the index, in regions with dense symbols. */
 const BUCKET = 256;
-/** A gap between symbols of more than this starts a new region with an index of its own. */
+/** A larger gap between symbols starts a new region with its own index. */
 const REGION_GAP = 1 << 20;
 
 /**
- * Symbols in address order, made for fast look-up.
+ * Symbols in address order, for fast look-up.
  *
- * Overlaps are resolved when the table is made: the address space is cut into segments, each of
- * one symbol or of none. A look-up finds the segment through an index of 256-byte buckets (larger
- * ones where symbols are sparse), without allocation and without `bigint`. The index is made when
- * look-ups are so many that it pays.
+ * Overlaps are resolved in advance: the address space is divided into segments with one symbol or
+ * none. A look-up finds the segment with an index of 256-byte buckets (larger ones where symbols
+ * are sparse), without allocation and without `bigint`. The index is built once enough look-ups
+ * were made.
  *
  * Symbols are numbered 0 … `size − 1` by start address.
  */
@@ -37,18 +37,18 @@ export class SymbolTable {
   readonly #suffixes: readonly string[];
   readonly #names: (string | undefined)[];
 
-  /** Start of each segment, and the symbol that owns it or −1. */
+  /** Start of each segment. Its symbol is in `#owner`. */
   readonly #segments: Float64Array;
   readonly #owner: Int32Array;
   readonly #contested: Uint8Array | undefined;
-  /** Look-ups that go without an index: to make one takes as long as these. */
+  /** Remaining look-ups before the index is built. Building takes as long as these. */
   #unindexed: number;
-  /** First address, buckets per byte, first index entry and bucket count of each region. */
+  /** First address, buckets per byte, first index entry and number of buckets of each region. */
   #base = new Float64Array(0);
   #scale = new Float64Array(0);
   #first = new Uint32Array(0);
   #buckets = new Uint32Array(0);
-  /** Of each bucket's first address: the segment it lies in. */
+  /** The segment at each bucket's first address. */
   #index = new Uint32Array(0);
 
   /** @ignore made by {@linkcode SymbolTableBuilder.build} */
@@ -112,9 +112,9 @@ export class SymbolTable {
   }
 
   /**
-   * The symbol that an address belongs to.
+   * The symbol at an address.
    *
-   * @returns its number, or −1 if the address belongs to none
+   * @returns its number, or −1 if there is no symbol
    */
   lookup(address: Address): number {
     if (this.#unindexed > 0) return this.#search(address);
@@ -145,8 +145,8 @@ export class SymbolTable {
   }
 
   /**
-   * Whether symbols of different names cover an address, in a table with the rule "newest": then the address
-   * had several owners, one after the other.
+   * Whether symbols with different names cover an address, in a table with the rule "newest": the
+   * address had several owners over time.
    */
   isContested(address: Address): boolean {
     if (this.#contested === undefined) return false;
@@ -159,7 +159,7 @@ export class SymbolTable {
     return this.#owner[this.#segmentOf(address)] ?? -1;
   }
 
-  /** The segment of an address; -1 before the first. */
+  /** The segment of an address; -1 before the first segment. */
   #segmentOf(address: Address): number {
     const segments = this.#segments;
     let low = 0;
@@ -192,23 +192,23 @@ export class SymbolTable {
     return this.#columns.type[index] ?? 0;
   }
 
-  /** The group number given when the symbol was added. */
+  /** The group number that was passed when the symbol was added. */
   group(index: number): number {
     return this.#columns.group[index] ?? 0;
   }
 
-  /** How many symbols were added before this one. */
+  /** Number of symbols that were added before this one. */
   ordinal(index: number): number {
     return this.#columns.ordinal[index] ?? 0;
   }
 
-  /** The name of a symbol as stored, decoded on first use; `""` for −1. */
+  /** The mangled name of a symbol, decoded on first use; `""` for −1. */
   name(index: number): string {
     if (index < 0 || index >= this.size) return "";
     return this.#names[index] ??= nameOf(this.#columns, this.#blobs, this.#suffixes, index);
   }
 
-  /** Name and range of a symbol, or `undefined` for −1. */
+  /** Name and range of a symbol; `undefined` for −1. */
   get(index: number): SymbolInfo | undefined {
     if (index < 0 || index >= this.size) return undefined;
     return { name: this.name(index), start: this.start(index), end: this.end(index) };

@@ -6,24 +6,23 @@ import { SymbolTable } from "./symbol_table.ts";
 
 export type { OverlapRule } from "./symbol_segments.ts";
 
-/** The size of the pages that `perf` rounds the end of a last symbol to. */
+/** Page size to which `perf` rounds up the end of a last symbol. */
 const PAGE = 4096;
 
-/** Where the name of a symbol is. The builder copies it, so that one object does for many symbols. */
+/** Location of a symbol's name. The builder copies it, so one object can be reused. */
 export interface SymbolNameBytes {
   /** The number that {@linkcode SymbolTableBuilder.addStrings} returned for the bytes. */
   strings: number;
   /** Offset of the name in those bytes. */
   offset: number;
-  /** Its length in bytes. */
+  /** Length in bytes. */
   length: number;
 }
 
 /**
- * Collects symbols and makes a {@linkcode SymbolTable} of them.
+ * Collects symbols for a {@linkcode SymbolTable}.
  *
- * Names are not decoded here: a symbol points into one of the byte arrays given to
- * {@linkcode SymbolTableBuilder.addStrings}.
+ * Names are not decoded: a symbol refers to a byte array passed to {@linkcode SymbolTableBuilder.addStrings}.
  *
  * @example
  * ```ts
@@ -44,9 +43,9 @@ export interface SymbolNameBytes {
 export class SymbolTableBuilder {
   #columns: Columns;
   #count = 0;
-  /** Whether symbols were added in the order of their starts. */
+  /** Whether the symbols are sorted by start. */
   #inOrder = true;
-  /** Where they were not: how many of the first ones were. */
+  /** Length of the sorted prefix. */
   #sorted = 0;
   #added = 0;
   readonly #blobs: Uint8Array[] = [];
@@ -54,28 +53,27 @@ export class SymbolTableBuilder {
   readonly #demangle: ((name: string) => string) | undefined;
 
   /**
-   * Starts an empty table.
+   * Creates an empty table.
    *
-   * @param options `demangle`: how names are shown; `perf` compares the demangled names when it
-   * chooses among aliases, so pass its demangling to get its choice; `capacity`: about how
-   * many symbols there will be
+   * @param options `demangle`: demangles names; `perf` compares demangled names when it chooses
+   * among aliases, so pass its demangling for its choice; `capacity`: expected number of symbols
    */
   constructor(options: { demangle?: (name: string) => string; capacity?: number } = {}) {
     this.#demangle = options.demangle;
     this.#columns = makeColumns(Math.max(options.capacity ?? 0, 256));
   }
 
-  /** Symbols added and not removed as an alias of another. */
+  /** Number of symbols, without removed aliases. */
   get count(): number {
     return this.#count;
   }
 
   /**
-   * Registers bytes that hold names.
+   * Registers a string table.
    *
-   * @param bytes the string table; it is kept, not copied
+   * @param bytes the string table, which is kept, not copied
    * @param suffix appended to every name in it (`@plt`)
-   * @returns the number that names have as their `strings`
+   * @returns the value of `strings` for its names
    */
   addStrings(bytes: Uint8Array, suffix = ""): number {
     this.#blobs.push(bytes);
@@ -87,11 +85,12 @@ export class SymbolTableBuilder {
    * Adds a symbol.
    *
    * @param start first address
-   * @param size bytes; 0 if not known
-   * @param name where its name is
+   * @param size size in bytes; 0 if unknown
+   * @param name location of the name
    * @param binding `STB_*`
    * @param type `STT_*`
-   * @param group any number below 65536 that the caller wants back, such as that of a module
+   * @param group any number below 65536 that the caller wants to read back, such as a module's
+   * number
    * @returns the ordinal of the symbol: 0 for the first one added
    */
   add(
@@ -114,7 +113,7 @@ export class SymbolTableBuilder {
       this.#sorted = at;
     }
     c.start[at] = start;
-    // The two halves of the address space do not run into each other.
+    // A symbol must not extend from one half of the address space into the other.
     c.end[at] = start < 0 ? Math.min(start + size, 0) : start + size;
     c.nameOffset[at] = name.offset;
     c.nameLength[at] = name.length;
@@ -128,13 +127,13 @@ export class SymbolTableBuilder {
   }
 
   /**
-   * Gives symbols without a size the range up to the next symbol, then keeps one symbol of each
-   * address, as `perf` does (`symbols__fixup_end` and `symbols__fixup_duplicate` of
-   * tools/perf/util/symbol.c): sized over unsized, strong over weak, global over local, fewer
-   * leading underscores, the longer name, the one added first.
+   * Extends symbols without a size to the next symbol, then keeps one symbol per address, as `perf`
+   * does (`symbols__fixup_end` and `symbols__fixup_duplicate` of tools/perf/util/symbol.c): sized
+   * over unsized, strong over weak, global over local, fewer leading underscores, the longer name,
+   * the one added first.
    *
-   * @param options `splitGroups`: the range of an unsized symbol does not reach from the symbols of
-   * group 0 to others or back, it ends with its page (`/proc/kallsyms`: kernel and modules)
+   * @param options `splitGroups`: an unsized symbol does not extend from group 0 to other groups or
+   * back, but ends with its page (`/proc/kallsyms`: kernel and modules)
    */
   fixup(options: { splitGroups?: boolean } = {}): void {
     this.#sort();
@@ -143,9 +142,9 @@ export class SymbolTableBuilder {
   }
 
   /**
-   * Makes the table. The builder can go on to be used.
+   * Creates the table. The builder can still be used afterwards.
    *
-   * @param overlap which of several symbols an address belongs to
+   * @param overlap rule for overlapping symbols
    */
   build(overlap: OverlapRule = "innermost"): SymbolTable {
     this.#sort();
@@ -156,7 +155,7 @@ export class SymbolTableBuilder {
     return new SymbolTable(columns, [...this.#blobs], [...this.#suffixes], overlap);
   }
 
-  /** Sorts by start; of equal starts, the one added first stays first. */
+  /** Sorts by start; the sort is stable. */
   #sort(): void {
     if (this.#inOrder) return;
     this.#inOrder = true;
@@ -168,7 +167,7 @@ export class SymbolTableBuilder {
     this.#columns = sorted;
   }
 
-  /** Moves the rows from number `from` on, which are few, to their places among those before. */
+  /** Moves the few rows from number `from` on to their sorted positions. */
   #insert(from: number): void {
     const { start } = this.#columns;
     const late = Array.from({ length: this.#count - from }, (_, i) => from + i)
@@ -200,7 +199,7 @@ export class SymbolTableBuilder {
       const from = start[i] ?? 0;
       if (end[i] !== from) continue;
       const next = i + 1 < this.#count ? start[i + 1] : undefined;
-      // Kernel addresses are negative here: the one after the last of them is not a neighbour.
+      // Kernel addresses are negative, so a user address is not the next neighbour.
       if (next === undefined || (from < 0 && next >= 0)) {
         end[i] = Math.ceil(from / PAGE) * PAGE + PAGE;
       } else if (splitGroups && (group[i] === 0) !== (group[i + 1] === 0)) {
@@ -228,7 +227,7 @@ export class SymbolTableBuilder {
     this.#count = kept;
   }
 
-  /** Which of two symbols of one address `perf` keeps (`choose_best_symbol`). */
+  /** The alias that `perf` keeps (`choose_best_symbol`). */
   #better(a: number, b: number): number {
     const { start, end, binding } = this.#columns;
     const sizedA = end[a] !== start[a];
@@ -246,7 +245,7 @@ export class SymbolTableBuilder {
     const underscoresB = leadingUnderscores(nameB);
     if (underscoresA !== underscoresB) return underscoresA < underscoresB ? a : b;
     if (nameA.length !== nameB.length) return nameA.length > nameB.length ? a : b;
-    // System calls have the aliases SyS_* and compat_SyS_* that nobody looks for.
+    // Aliases of system calls, SyS_* and compat_SyS_*, lose.
     return nameA.startsWith("SyS") || nameA.startsWith("compat_SyS") ? b : a;
   }
 
@@ -263,8 +262,8 @@ function leadingUnderscores(name: string): number {
 }
 
 /**
- * The stable order of the first `count` keys, or `undefined` if they are in order already: a radix
- * sort with digits of 11 or 16 bits, as many as the range of the keys needs.
+ * The stable order of the first `count` keys; `undefined` if they are sorted. A radix sort with
+ * digits of 11 or 16 bits, as many as the keys' range needs.
  */
 function sortedOrder(keys: Float64Array, count: number): Uint32Array | undefined {
   let sorted = true;
@@ -281,7 +280,7 @@ function sortedOrder(keys: Float64Array, count: number): Uint32Array | undefined
   if (count < 4096 || max - min >= Number.MAX_SAFE_INTEGER) {
     return order.sort((a, b) => ((keys[a] ?? 0) - (keys[b] ?? 0)) || a - b);
   }
-  // To go through all digits costs more than to go through few keys.
+  // For few keys, clearing large counts would cost more than another pass.
   const radix = count < 65536 ? 2048 : 65536;
   let next = new Uint32Array(count);
   const digits = new Uint16Array(count);

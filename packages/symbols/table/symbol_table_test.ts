@@ -10,7 +10,7 @@ interface Range {
   size: number;
 }
 
-/** Which range an address belongs to, by looking at all of them. */
+/** The range at an address, found by checking all ranges. */
 function naive(ranges: readonly Range[], address: number, rule: "innermost" | "newest"): number {
   let best = -1;
   ranges.forEach(({ start, size }, i) => {
@@ -35,7 +35,7 @@ const clusters = fc.array(
 );
 
 for (const rule of ["innermost", "newest"] as const) {
-  Deno.test(`look-ups find what a search through all symbols finds (${rule})`, () => {
+  Deno.test(`SymbolTable.lookup: random symbols are found as by a full search (${rule})`, () => {
     fc.assert(fc.property(clusters, (ranges) => {
       const builder = new SymbolTableBuilder();
       const strings = builder.addStrings(none);
@@ -58,7 +58,7 @@ for (const rule of ["innermost", "newest"] as const) {
   });
 }
 
-Deno.test("a large table is sorted, and every symbol found", () => {
+Deno.test("SymbolTable: a large table is sorted, and every symbol is found", () => {
   const count = 100_000;
   const builder = new SymbolTableBuilder();
   const strings = builder.addStrings(none);
@@ -76,7 +76,7 @@ Deno.test("a large table is sorted, and every symbol found", () => {
   }
 });
 
-/** The name kept of symbols at one address, given as name, size and binding. */
+/** The alias that is kept; aliases are given as name, size and binding. */
 function kept(...symbols: [string, number, number][]): string {
   const builder = new SymbolTableBuilder();
   for (const [name, size, binding] of symbols) {
@@ -93,9 +93,9 @@ function kept(...symbols: [string, number, number][]): string {
   return table.name(0);
 }
 
-Deno.test("the choice among aliases", () => {
+Deno.test("SymbolTableBuilder.fixup: aliases are chosen by perf's criteria", () => {
   const { GLOBAL, LOCAL, WEAK } = STB;
-  // In the order of the criteria, each against one that all later criteria prefer.
+  // In the order of the criteria. Each loser would win by all later criteria.
   assertEquals(kept(["global_longer", 0, GLOBAL], ["_weak", 4, WEAK]), "_weak");
   assertEquals(kept(["_local", 4, LOCAL], ["weak_longer", 4, WEAK]), "_local");
   assertEquals(kept(["_g", 4, GLOBAL], ["local_longer", 4, LOCAL]), "_g");
@@ -105,7 +105,7 @@ Deno.test("the choice among aliases", () => {
   assertEquals(kept(["SyS_read1", 4, GLOBAL], ["sys_read12".slice(0, 9), 4, GLOBAL]), "sys_read1");
 });
 
-Deno.test("the ends of symbols without a size", () => {
+Deno.test("SymbolTableBuilder.fixup: symbols without a size end where perf ends them", () => {
   const builder = new SymbolTableBuilder();
   const strings = builder.addStrings(none);
   builder.add(-0x7f000000, 0, { strings, offset: 0, length: 0 }, STB.GLOBAL, 2, 0);
@@ -117,12 +117,13 @@ Deno.test("the ends of symbols without a size", () => {
   const table = builder.build();
   assertEquals(
     Array.from({ length: 5 }, (_, i) => table.end(i)),
-    // To the next; to the end of the page after (kernel to module); to the next; last of its half.
+    // At the next symbol; at the next page's end (kernel to module); at the next symbol; last of
+    // its half.
     [-0x7effff00, -0x7effe000, -0x3ffffe80, -0x3fffe000, 0x2000],
   );
 });
 
-Deno.test("an empty table finds nothing", () => {
+Deno.test("SymbolTable: an empty table finds no symbol", () => {
   const table = new SymbolTableBuilder().build();
   assertEquals(table.lookup(0), -1);
   assertEquals(table.lookup(NaN), -1);
@@ -130,7 +131,7 @@ Deno.test("an empty table finds nothing", () => {
   assertEquals(table.get(-1), undefined);
 });
 
-Deno.test("symbols that come late stand where they stand when all are sorted at once", () => {
+Deno.test("SymbolTableBuilder: symbols added late are sorted as if added at once", () => {
   const start = fc.integer({ min: 0, max: 0x4000 });
   fc.assert(fc.property(
     fc.array(start, { minLength: 64, maxLength: 200 }),

@@ -1,19 +1,19 @@
-/** The value of a hex digit by its character code; −1 for every other character. */
+/** Value of a hex digit by character code; −1 for other characters. */
 export const HEX_DIGITS: Int8Array = new Int8Array(256).fill(-1);
 for (let i = 0; i < 10; i++) HEX_DIGITS[0x30 + i] = i;
 for (let i = 0; i < 6; i++) HEX_DIGITS[0x41 + i] = HEX_DIGITS[0x61 + i] = 10 + i;
 
-/** Reads the hex fields of text files without making strings of them. */
+/** Parses hex fields of text without creating strings. */
 export class HexField {
-  /** The upper 32 bits of the field last read. */
+  /** Upper 32 bits of the last field. */
   hi = 0;
-  /** The lower 32 bits of it. */
+  /** Lower 32 bits of the last field. */
   lo = 0;
 
   /**
-   * Reads hex digits, with or without `0x`.
+   * Parses hex digits, with or without `0x`.
    *
-   * @returns the offset after them, or −1 if there are none or more than 16
+   * @returns the offset after them, or −1 if there are none, or more than 16
    */
   read(bytes: Uint8Array, start: number, end: number): number {
     let at = start;

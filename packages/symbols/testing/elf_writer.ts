@@ -1,6 +1,5 @@
-// Used by tests only: puts ELF files together byte by byte, of either class and byte order.
+// For tests: writes ELF files of either class and byte order.
 
-/** A section to write. */
 export interface WrittenSection {
   readonly name: string;
   readonly type: number;
@@ -13,7 +12,6 @@ export interface WrittenSection {
   readonly addralign?: number;
 }
 
-/** A symbol to write. */
 export interface WrittenSymbol {
   readonly name: string;
   readonly value: bigint;
@@ -23,7 +21,6 @@ export interface WrittenSymbol {
   readonly shndx: number;
 }
 
-/** Contents of the file. */
 export interface WrittenFile {
   readonly is64: boolean;
   readonly littleEndian: boolean;
@@ -82,7 +79,7 @@ export class Bytes {
     return this.uint(8, value);
   }
 
-  /** 4 bytes in a 32-bit file, 8 in a 64-bit one. */
+  /** Appends 4 bytes in a 32-bit file, 8 in a 64-bit one. */
   word(value: number | bigint): this {
     return this.uint(this.#is64 ? 8 : 4, value);
   }
@@ -104,7 +101,7 @@ export class Bytes {
 
 const encoder = new TextEncoder();
 
-/** The bytes of a symbol table and of its string table. */
+/** Encodes a symbol table and its string table. */
 export function symbolTable(
   file: { is64: boolean; littleEndian: boolean },
   symbols: readonly WrittenSymbol[],
@@ -123,7 +120,7 @@ export function symbolTable(
   return { symtab: symtab.done(), strtab: strtab.done() };
 }
 
-/** The bytes of an ELF file: header, program headers, sections, section headers. */
+/** Encodes an ELF file: header, program headers, sections, section headers. */
 export function writeElf(file: WrittenFile): Uint8Array {
   const { is64, littleEndian } = file;
   const make = (): Bytes => new Bytes(littleEndian, is64);

@@ -1,18 +1,18 @@
-// Used by tests only: call frame information as readelf interprets it.
+// For tests: call frame information as readelf interprets it.
 
 import { addressFromBigInt } from "../resolver/address.ts";
 
-/** One row that readelf printed: from `low` on, until the next row or the end of the FDE. */
+/** A row printed by readelf: valid from `low` to the next row or the end of the FDE. */
 export interface InterpretedRow {
   readonly low: number;
   readonly high: number;
   /** `rsp+8`, `exp`. */
   readonly cfa: string;
-  /** By the names of the columns: `c-8`, `u`, `s`, `exp`. `ra` is the return address. */
+  /** Rules by column name: `c-8`, `u`, `s`, `exp`. `ra` is the return address. */
   readonly registers: ReadonlyMap<string, string>;
 }
 
-/** One FDE that readelf printed. */
+/** An FDE printed by readelf. */
 export interface InterpretedFde {
   readonly section: string;
   readonly low: number;
@@ -20,9 +20,9 @@ export interface InterpretedFde {
   readonly rows: readonly InterpretedRow[];
 }
 
-/** Output of `readelf --debug-dump=frames-interp` for a file. */
+/** The parsed output of `readelf --debug-dump=frames-interp` for a file. */
 export function framesInterp(path: string): InterpretedFde[] {
-  // It ends with 1 where it does not find a separate file of debug information.
+  // The exit code is ignored: it is 1 if a separate debug file is missing.
   const { stdout } = new Deno.Command("readelf", {
     args: ["-W", "--debug-dump=frames-interp", path],
     env: { LC_ALL: "C" },
@@ -45,7 +45,7 @@ function parse(text: string): InterpretedFde[] {
     if (cie !== undefined) cies.set(cie, starts);
     else if (fde !== undefined) {
       const { high } = fde;
-      // An FDE without instructions has no rows here: those of its CIE.
+      // An FDE without instructions has the rows of its CIE.
       const rows = starts.length > 0
         ? starts
         : inherited.map((row) => ({ ...row, low: fde?.low ?? 0 }));
@@ -87,7 +87,7 @@ function parse(text: string): InterpretedFde[] {
     }
     const row = /^([0-9a-f]{8,16}) (exp|\S+[+-]\d+)\s*(.*)$/.exec(line);
     if (row === null || columns.length === 0 && (row[3] ?? "") !== "") continue;
-    // A register is printed by number and name: `r1 (rdx)`.
+    // A register is printed with number and name: `r1 (rdx)`.
     const values = (row[3] ?? "").replaceAll(/\s+\(\w+\)/g, "").trim().split(/\s+/);
     const registers = new Map(columns.map((column, i) => [column, values[i] ?? ""]));
     starts.push({ low: address(row[1] as string), cfa: row[2] as string, registers });

@@ -1,13 +1,13 @@
-// Used by tests only: which programs they can compare with.
+// For tests: the programs to compare with.
 
-/** How to install programs that no package of a distribution is named after. */
+/** Instructions for installing programs whose package has another name. */
 const REMEDIES: Readonly<Record<string, string>> = {
   "callgrind_annotate": "Debian: apt-get install valgrind",
   "go": "https://go.dev/dl",
   "inferno-flamegraph": "cargo install inferno",
 };
 
-/** Returns why one of these programs cannot be used, or nothing if all can. */
+/** Returns why one of these programs cannot be used; `undefined` if all can. */
 export function notInstalled(...programs: readonly string[]): string | undefined {
   for (const program of programs) {
     const reason = notUsable(program);
@@ -18,7 +18,8 @@ export function notInstalled(...programs: readonly string[]): string | undefined
 
 function notUsable(program: string): string | undefined {
   try {
-    // Any exit code will do, since some programs do not know the flag; but a proxy of rustup may have no compiler.
+    // Any exit code is accepted, since some programs do not know the flag. But a rustup proxy may
+    // have no compiler.
     const { success, stderr } = new Deno.Command(program, {
       args: ["--version"],
       stdout: "null",

@@ -1,4 +1,4 @@
-// Used by tests only: compares rows of call frame information with those that readelf interprets.
+// For tests: compares rows of call frame information with those of readelf.
 
 import { assert, assertEquals } from "@std/assert";
 import { addressToHex } from "../resolver/address.ts";
@@ -14,7 +14,7 @@ import { framesInterp, type InterpretedRow } from "./frames_interp.ts";
 
 const signed = (value: number): string => (value < 0 ? "" : "+") + value;
 
-/** A rule as readelf prints it. */
+/** A rule in readelf's format. */
 export function ruleText(rules: FrameRules, register: number): string {
   const value = rules.value[register] ?? 0;
   switch (rules.rule[register]) {
@@ -34,13 +34,13 @@ export function ruleText(rules: FrameRules, register: number): string {
   return "u";
 }
 
-/** The CFA as readelf prints it. */
+/** The CFA in readelf's format. */
 export function cfaText(rules: FrameRules, machine: CfiMachine): string {
   if (rules.cfaRegister === -1) return "exp";
   return `${machine.names[rules.cfaRegister]}${signed(rules.cfaOffset)}`;
 }
 
-/** What is compared of a row of readelf: registers that are followed. */
+/** The compared part of a readelf row: the followed registers. */
 function expected(row: InterpretedRow, machine: CfiMachine): string {
   const known = new Set([...machine.names, "ra"]);
   const columns = [...row.registers].filter(([name]) => known.has(name));
@@ -60,7 +60,7 @@ function found(rules: FrameRules, row: InterpretedRow, machine: CfiMachine): str
   ].join(" ");
 }
 
-/** The compact row must say the same as the rules of readelf, where it says anything. */
+/** Checks that the compact row equals readelf's rules. Returns whether the rules fit into a row. */
 function checkRow(rows: RowTable, row: number, rules: FrameRules, where: string): boolean {
   const { machine } = rows;
   const kind = rows.kind[row] ?? 0;
@@ -80,17 +80,15 @@ function checkRow(rows: RowTable, row: number, rules: FrameRules, where: string)
   return true;
 }
 
-/** What was compared. */
+/** Counts of compared items. */
 export interface Compared {
-  /** FDEs. */
   fdes: number;
-  /** Rows. */
   rows: number;
   /** Rows that fit into the four numbers of a `RowTable`. */
   plain: number;
 }
 
-/** Compares every row of a section of a file with what readelf says. */
+/** Compares every row of a section with readelf's. */
 export function compareWithReadelf(path: string, section = ".eh_frame"): Compared {
   const { cfi, rows } = openCfi(path);
   const { machine } = rows;

@@ -1,11 +1,11 @@
-// Used by tests only: runs the compilers and binary tools that the readers are compared with.
+// For tests: runs compilers and binary tools to compare with.
 
 import { ElfFile } from "../elf/elf_file.ts";
 import "../elf/plain_decompressors.ts";
 import { bytesSource } from "../files/binary_source.ts";
 import { notInstalled } from "./installed.ts";
 
-/** Runs a program and returns what it printed; throws if it fails. */
+/** Runs a program and returns its output. Throws if it fails. */
 export function run(program: string, ...args: string[]): string {
   const { success, stdout, stderr } = new Deno.Command(program, {
     args,
@@ -20,7 +20,7 @@ export function run(program: string, ...args: string[]): string {
   return new TextDecoder().decode(stdout);
 }
 
-/** Runs a program with text on its stdin. */
+/** Runs a program with text on its stdin. Returns its output. */
 export async function filter(program: string, args: string[], input: string): Promise<string> {
   const child = new Deno.Command(program, {
     args,
@@ -35,7 +35,7 @@ export async function filter(program: string, args: string[], input: string): Pr
   return new TextDecoder().decode((await output).stdout);
 }
 
-/** Calls back with a temporary directory, which is removed afterwards. */
+/** Calls `use` with a temporary directory, which is removed afterwards. */
 export async function inFolder(use: (folder: string) => void | Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-symbols-" });
   try {
@@ -45,12 +45,12 @@ export async function inFolder(use: (folder: string) => void | Promise<void>): P
   }
 }
 
-/** Reads a file whole and opens it as ELF. */
+/** Opens an ELF file that is read whole. */
 export function readElf(path: string): ElfFile {
   return ElfFile.open(bytesSource(Deno.readFileSync(path)));
 }
 
-/** A C++ program with aliases, weak and static functions, templates, calls through the PLT. */
+/** A C++ program with aliases, weak and static functions, templates, and calls through the PLT. */
 export const PROGRAM = `
 #include <cstdio>
 #include <cstdlib>
@@ -93,15 +93,15 @@ int main(int argc, char **argv) {
 }
 `;
 
-/** One way of building {@linkcode PROGRAM}. */
+/** A way to build {@linkcode PROGRAM}. */
 export interface Flavour {
-  /** What it is called in the test. */
+  /** Name in test messages. */
   readonly name: string;
-  /** The compiler and its flags. */
+  /** Compiler and flags. */
   readonly command: readonly [string, ...string[]];
 }
 
-/** Ways of building that lay out segments, symbols and stubs differently. */
+/** Builds with different layouts of segments, symbols and stubs. */
 export const FLAVOURS: readonly Flavour[] = [
   { name: "gcc -O0 PIE", command: ["g++", "-O0", "-fPIE", "-pie"] },
   { name: "gcc -O2 no PIE", command: ["g++", "-O2", "-no-pie"] },
@@ -118,7 +118,7 @@ export const FLAVOURS: readonly Flavour[] = [
   { name: "clang -O2 no PIE", command: ["clang++", "-O2", "-no-pie"] },
 ];
 
-/** The flavours that can be built here; the others are reported. */
+/** The flavours that can be built on this machine; the others are reported. */
 export function usableFlavours(): Flavour[] {
   return FLAVOURS.filter(({ name, command }) => {
     const linker = /-fuse-ld=(\w+)/.exec(command.join(" "))?.[1];
@@ -129,7 +129,7 @@ export function usableFlavours(): Flavour[] {
   });
 }
 
-/** Builds {@linkcode PROGRAM}; returns the path of the binary. */
+/** Builds {@linkcode PROGRAM}. Returns the path of the binary. */
 export function build(folder: string, flavour: Flavour, ...more: string[]): string {
   const source = `${folder}/program.cc`;
   Deno.writeTextFileSync(source, PROGRAM);

@@ -15,31 +15,29 @@ import type {
   VariableFinder,
 } from "./variables.ts";
 
-/** Number of cached entries of units. */
+/** Limit of cached entries of all units. */
 const KEPT_ENTRIES = 1 << 22;
-/** Bytes of `.debug_info` that are looked through for variables of other units. */
+/** Limit of the bytes of `.debug_info` that are searched for global variables. */
 const MOST_SEARCHED = 1 << 29;
-/** Scopes in each other, inlined calls among them. Compilers stop at some dozens. */
+/** Limit of nested scopes, inlined calls among them. Compilers nest some dozens. */
 const DEEPEST_SCOPE = 512;
-/** Entries of one unit that are followed to their type or origin. */
+/** Limit of a chain of references from an entry to its origin. */
 const LONGEST_ORIGIN = 16;
 
-/** What a finder reads. */
+/** Input of a {@linkcode DataFinder}. */
 export interface DataSource {
-  /** The file. */
   readonly file: DwarfFile;
-  /** The unit with the entries of the code at an address. */
+  /** The unit with the entries for the code at an address. */
   unitOf(address: number): Unit | undefined;
-  /** All units with code, as their entries are. */
+  /** All units with code, split units in place of their skeletons. */
   units(): Iterable<Unit>;
-  /** Receives what cannot be read. */
+  /** Receives errors of damaged parts. */
   report(error: DwarfError): void;
 }
 
-/** The functions and the variables of a unit. */
 interface UnitData {
   readonly entries: Entries;
-  /** Where pieces of functions begin, in ascending order. */
+  /** The address ranges of functions, by start. */
   readonly pieces: readonly {
     readonly low: number;
     readonly high: number;
@@ -49,9 +47,9 @@ interface UnitData {
 }
 
 /**
- * Finds the variables of functions, and those at addresses, with their types.
+ * Finds functions' variables, global variables and their types.
  *
- * Addresses are those of the file, as of `DwarfContext`.
+ * Addresses are virtual addresses in the file, as in `DwarfContext`.
  */
 export class DataFinder implements VariableFinder {
   readonly #source: DataSource;
@@ -86,9 +84,9 @@ export class DataFinder implements VariableFinder {
   }
 
   /**
-   * What the function that begins at an address returns.
+   * The return type of the function that begins at an address.
    *
-   * @param from An address in its unit: of others nothing is read for this.
+   * @param from Only a function in the unit of this address is looked up.
    */
   returnType(address: number, from: number): DataType | undefined {
     return this.#tolerant(() => {
@@ -104,7 +102,7 @@ export class DataFinder implements VariableFinder {
     });
   }
 
-  /** The variable outside of functions whose memory has an address. */
+  /** The global variable that contains an address. */
   globalAt(address: number): GlobalVariable | undefined {
     const all = this.#globals ??= this.#readGlobals();
     let low = 0, high = all.length;
@@ -160,7 +158,10 @@ export class DataFinder implements VariableFinder {
     };
   }
 
-  /** Adds the variables of a scope and of those in it; `within` is its code, where it has less than all. */
+  /**
+   * Adds the variables of a scope and of its nested scopes. `within` is the scope's code, if it is
+   * less than the whole function.
+   */
   #collect(
     entries: Entries,
     scope: number,
@@ -192,7 +193,7 @@ export class DataFinder implements VariableFinder {
     }
   }
 
-  /** What an entry says, or what it is an instance of. */
+  /** Reads from an entry, or else from its origin. */
   #inherited<T>(place: EntryPlace, read: (place: EntryPlace) => T | undefined): T | undefined {
     let at: EntryPlace | undefined = place;
     for (let steps = 0; at !== undefined && steps < LONGEST_ORIGIN; steps++) {
@@ -264,7 +265,7 @@ export class DataFinder implements VariableFinder {
   }
 }
 
-/** The piece of a function that has an address. */
+/** The address range of a function that contains an address. */
 function pieceAt({ pieces }: UnitData, address: number): UnitData["pieces"][number] | undefined {
   let low = 0, high = pieces.length;
   while (low < high) {
@@ -276,7 +277,7 @@ function pieceAt({ pieces }: UnitData, address: number): UnitData["pieces"][numb
   return found !== undefined && address < found.high ? found : undefined;
 }
 
-/** Locations in the code of a scope. */
+/** Restricts locations to a scope's code. */
 function limited(
   locations: readonly Location[],
   within: readonly number[] | undefined,

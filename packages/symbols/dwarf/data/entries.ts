@@ -9,14 +9,14 @@ import { SLOT } from "../abbrev.ts";
 import { RangeList } from "../paint.ts";
 import type { Unit } from "../unit.ts";
 
-/** Maximum number of entries of a unit: LLVM, linked into one unit, has some millions. */
+/** Limit of the entries of a unit. LLVM, linked into one unit, has some millions. */
 const MOST_ENTRIES = 1 << 24;
 
 /** An attribute of an entry. */
 export interface AttributeValue {
-  /** Its form. */
+  /** `DW_FORM` of the attribute. */
   readonly form: number;
-  /** The number; of strings and blocks, the position in the unit where they begin. */
+  /** The number; for strings and blocks, the position of the first byte in the unit. */
   readonly value: number;
 }
 
@@ -28,32 +28,32 @@ interface Abbrev {
   readonly forms: readonly number[];
   readonly reads: readonly number[];
   readonly constants: readonly number[];
-  /** Bytes of all of them; -1 if that varies. */
+  /** Size of all attributes in bytes; -1 if it varies. */
   readonly size: number;
 }
 
 /**
- * All entries of a unit, with any of their attributes: what says where data is, and of which type.
- * `AbbrevTable` and `Die` read the few attributes of the few entries that name code, of large files
- * in little time; here a unit is read whole, since a variable of any entry may be meant.
+ * All entries of a unit with all of their attributes, for the locations and types of variables.
+ * `AbbrevTable` and `Die` read few attributes of code entries fast. This class reads a whole unit,
+ * since any entry can be needed.
  */
 export class Entries {
   readonly unit: Unit;
   /** Number of entries. */
   readonly count: number;
-  /** Of each, its position in the unit, in ascending order. */
+  /** Position of each entry in the unit, in ascending order. */
   readonly at: Int32Array;
-  /** Of each, the entry that it is in, -1 for the unit's own. */
+  /** Parent of each entry; -1 for the root. */
   readonly parent: Int32Array;
-  /** Of each, the first entry after those in it. */
+  /** For each entry, the first entry after its descendants. */
   readonly after: Int32Array;
   readonly #abbrev: Int32Array;
   readonly #abbrevs: readonly Abbrev[];
 
   /**
-   * Reads where the entries of a unit are.
+   * Reads the positions of a unit's entries.
    *
-   * @throws {DwarfError} where it is damaged
+   * @throws {DwarfError} If the unit is damaged.
    */
   constructor(unit: Unit) {
     this.unit = unit;
@@ -95,7 +95,7 @@ export class Entries {
       count++;
       if (around < 0) break;
     }
-    // What a cut unit leaves open ends with it.
+    // Close the entries that a truncated unit leaves open.
     for (; around >= 0; around = intAt(parent, around)) after[around] = count;
     this.count = count;
     this.at = at.subarray(0, count);
@@ -104,7 +104,7 @@ export class Entries {
     this.#abbrev = abbrev.subarray(0, count);
   }
 
-  /** The entry at a position in the unit, -1 if none begins. */
+  /** The entry at a position in the unit; -1 if no entry begins there. */
   indexOf(position: number): number {
     let low = 0, high = this.count - 1;
     while (low <= high) {
@@ -117,18 +117,18 @@ export class Entries {
     return -1;
   }
 
-  /** What an entry is, one of `DW_TAG`. */
+  /** `DW_TAG` of an entry. */
   tag(entry: number): number {
     return this.#abbrevOf(entry).tag;
   }
 
-  /** The entries that are directly in one. */
+  /** The direct children of an entry. */
   *children(entry: number): Generator<number> {
     const end = intAt(this.after, entry);
     for (let i = entry + 1; i < end; i = intAt(this.after, i)) yield i;
   }
 
-  /** An attribute of an entry, `undefined` if it has none of that kind. */
+  /** An attribute of an entry; `undefined` if it is missing. */
   attribute(entry: number, wanted: number): AttributeValue | undefined {
     const abbrev = this.#abbrevOf(entry);
     const number = abbrev.attributes.indexOf(wanted);
@@ -146,19 +146,22 @@ export class Entries {
     return { form, value: readNumber(c, read, numberAt(abbrev.constants, number), this.unit) };
   }
 
-  /** A constant attribute, `undefined` if it is absent or no constant. */
+  /** A constant attribute; `undefined` if it is missing or not a constant. */
   constant(entry: number, wanted: number): number | undefined {
     const found = this.attribute(entry, wanted);
     return found === undefined || isBlock(found.form) ? undefined : found.value;
   }
 
-  /** A text, `undefined` if it is absent. */
+  /** A string attribute; `undefined` if it is missing. */
   text(entry: number, wanted: number): string | undefined {
     const found = this.attribute(entry, wanted);
     return found === undefined ? undefined : this.unit.string(found.form, found.value);
   }
 
-  /** The bytes of an attribute that is a block or an expression. */
+  /**
+   * A cursor over an attribute's block or expression; `undefined` if it is missing or has another
+   * form.
+   */
   block(entry: number, wanted: number): Cursor | undefined {
     const found = this.attribute(entry, wanted);
     if (found === undefined || !isBlock(found.form)) return undefined;
@@ -176,7 +179,7 @@ export class Entries {
     return c;
   }
 
-  /** The code of an entry, as pairs of where a range begins and ends. */
+  /** The code of an entry, as pairs of start and end. */
   ranges(entry: number): number[] {
     const die = new Die();
     for (const [slot, wanted] of RANGE_ATTRIBUTES) {
@@ -210,7 +213,7 @@ function isBlock(form: number): boolean {
     form === DW_FORM.block2 || form === DW_FORM.block4;
 }
 
-/** Reads the table of a unit; by code, the number of the abbreviation. */
+/** Reads a unit's abbreviation table. `byCode` receives the index of each code. */
 function readAbbrevs(unit: Unit, byCode: Map<number, number>): Abbrev[] {
   const section = unit.file.abbrev;
   if (unit.abbrevOffset >= section.size) {
@@ -245,7 +248,7 @@ function readAbbrevs(unit: Unit, byCode: Map<number, number>): Abbrev[] {
   }
 }
 
-/** Tags of what is a scope of variables, within a function. */
+/** Tags of scopes of variables within a function. */
 export const SCOPE_TAGS: ReadonlySet<number> = new Set([
   DW_TAG.subprogram,
   DW_TAG.inlined_subroutine,

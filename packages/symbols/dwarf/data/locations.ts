@@ -4,10 +4,10 @@ import type { Entries } from "./entries.ts";
 import type { Unit } from "../unit.ts";
 import type { Location, VariablePlace } from "./variables.ts";
 
-/** Maximum number of pieces of a variable: no compiler makes more. */
+/** Limit of the location list of a variable. */
 const MOST_PIECES = 1 << 16;
 
-/** Where the variable of an entry is: one location that holds everywhere, or those of a list. */
+/** Locations of an entry's variable: one that is always valid, or those of a list. */
 export function locationsOf(entries: Entries, entry: number): Location[] {
   const { unit } = entries;
   const block = entries.block(entry, DW_AT.location);
@@ -21,7 +21,10 @@ export function locationsOf(entries: Entries, entry: number): Location[] {
     : locationList4(unit, found.value);
 }
 
-/** DWARF 2 to 4: `.debug_loc`. Split units of that time have a form of their own, which is not read. */
+/**
+ * Reads `.debug_loc` (DWARF 2 to 4). The different form in split units of these versions is not
+ * supported.
+ */
 function locationList4(unit: Unit, offset: number): Location[] {
   if (unit.skeleton !== undefined) return [];
   const section = unit.file.loc;
@@ -49,13 +52,13 @@ function locationList4(unit: Unit, offset: number): Location[] {
   return found;
 }
 
-/** DWARF 5: `.debug_loclists`. */
+/** Reads `.debug_loclists` (DWARF 5). */
 function locationList5(entries: Entries, form: number, value: number): Location[] {
   const { unit } = entries;
   const section = unit.file.loclists;
   let at = value;
   if (form === DW_FORM.loclistx) {
-    // Without the attribute, as in split units: after the header of the only contribution.
+    // Split units do not have the attribute: the base is after the header of the only contribution.
     const base = entries.constant(0, DW_AT.loclists_base) ?? (unit.offsetSize === 4 ? 12 : 20);
     at = base + section.uint(base + value * unit.offsetSize, unit.offsetSize);
   }
@@ -112,7 +115,7 @@ function locationList5(entries: Entries, form: number, value: number): Location[
   return found;
 }
 
-/** What an expression says, where it is one of those that say where a whole variable is. */
+/** Decodes a location expression, if it is a simple location of a whole variable. */
 export function placeOf(c: Cursor, unit: Unit): VariablePlace | undefined {
   if (c.pos >= c.end) return undefined;
   const op = c.u8();

@@ -9,15 +9,15 @@ export interface EntryPlace {
   readonly entry: number;
 }
 
-/** Finds the entry that an attribute of another leads to. */
+/** Resolves an entry's reference attribute. */
 export type Follow = (from: EntryPlace, attribute: number) => EntryPlace | undefined;
 
-/** Reads, or reports why it cannot. */
+/** Calls `read`. If it fails, reports the error and returns `undefined`. */
 export type Attempt = <T>(read: () => T) => T | undefined;
 
-/** Steps from a type to what it stands for: compilers need some dozens of pointers at most. */
+/** Limit of typedefs, qualifiers and pointers on the way to a type. Compilers need some dozens. */
 const DEEPEST = 64;
-/** Fields of one structure. */
+/** Limit of the fields of a structure. */
 const MOST_FIELDS = 1 << 14;
 
 const KEYWORDS = new Map<number, string>([
@@ -42,19 +42,19 @@ const QUALIFIERS = new Set<number>([
   DW_TAG.packed_type,
 ]);
 
-/** The types of a file. What a type consists of is read when it is asked for. */
+/** The types of a file. Details of a type are read on first access. */
 export class DataTypeTable {
   readonly #follow: Follow;
   readonly #attempt: Attempt;
   readonly #known = new WeakMap<Entries, Map<number, DataType | undefined>>();
 
-  /** Types that `follow` leads to; what is read later may be damaged as well. */
+  /** Creates the table. `attempt` handles damage that is found when details are read later. */
   constructor(follow: Follow, attempt: Attempt) {
     this.#follow = follow;
     this.#attempt = attempt;
   }
 
-  /** The type that an entry (a variable, a field, a pointer) is of, `undefined` for `void`. */
+  /** The type of an entry (a variable, field or pointer); `undefined` for `void`. */
   typeOf(place: EntryPlace): DataType | undefined {
     const to = this.#follow(place, DW_AT.type);
     return to === undefined ? undefined : this.#at(to, 0);
@@ -113,7 +113,7 @@ export class DataTypeTable {
     for (const child of entries.children(entry)) {
       if (entries.tag(child) !== DW_TAG.subrange_type) continue;
       const last = entries.constant(child, DW_AT.upper_bound);
-      // A flexible array at the end of a structure has neither.
+      // A flexible array member has neither count nor upper bound.
       count *= entries.constant(child, DW_AT.count) ?? (last === undefined ? 0 : last + 1);
     }
     return {
@@ -146,7 +146,7 @@ export class DataTypeTable {
     for (const child of entries.children(entry)) {
       const tag = entries.tag(child);
       if (tag !== DW_TAG.member && tag !== DW_TAG.inheritance) continue;
-      // Static members are declared in a class, and are elsewhere.
+      // Static members are only declared in a class.
       if (entries.attribute(child, DW_AT.external) !== undefined) continue;
       if (found.length === MOST_FIELDS) break;
       const type = this.typeOf({ entries, entry: child });
@@ -157,7 +157,7 @@ export class DataTypeTable {
   }
 }
 
-/** Where a field is, a bit field in the bytes that it touches. */
+/** Offset and size of a field; for a bit field, of the bytes that it touches. */
 function bytesOf(entries: Entries, entry: number, size: number): { offset: number; size: number } {
   const bits = entries.constant(entry, DW_AT.bit_size);
   const start = entries.constant(entry, DW_AT.data_member_location) ?? 0;
@@ -165,7 +165,7 @@ function bytesOf(entries: Entries, entry: number, size: number): { offset: numbe
   const first = entries.constant(entry, DW_AT.data_bit_offset);
   let bit = first ?? 0;
   if (first === undefined) {
-    // DWARF 2 and 3 count from the most significant bit of a unit of storage.
+    // DWARF 2 and 3 count from the storage unit's most significant bit.
     const storage = 8 * (entries.constant(entry, DW_AT.byte_size) ?? size);
     const fromTop = entries.constant(entry, DW_AT.bit_offset) ?? 0;
     bit = entries.unit.file.info.le ? storage - fromTop - bits : fromTop;
@@ -174,7 +174,7 @@ function bytesOf(entries: Entries, entry: number, size: number): { offset: numbe
   return { offset, size: Math.ceil((bit % 8 + bits) / 8) };
 }
 
-/** The name of a type with the namespaces and classes that it is in. */
+/** The qualified name of a type, with its namespaces and classes. */
 function scopedName({ entries, entry }: EntryPlace): string {
   const parts = [entries.text(entry, DW_AT.name) ?? ""];
   for (let at = intAt(entries.parent, entry); at > 0; at = intAt(entries.parent, at)) {
@@ -194,7 +194,7 @@ function pointer(
   sign: string,
   size: number,
 ): DataType {
-  // A structure may have pointers to itself: what is pointed to is read later.
+  // Read the target on first access: structures may contain pointers to themselves.
   let target: DataType | undefined, isRead = false;
   const read = () => {
     if (!isRead) {

@@ -1,73 +1,73 @@
 /** A field of a structure. */
 export interface DataField {
-  /** Its name; `""` for a structure without one, and for what a class inherits. */
+  /** Name; `""` for an unnamed structure and for a base class. */
   readonly name: string;
   /** Offset in the structure, in bytes. */
   readonly offset: number;
-  /** Bytes that it touches. */
+  /** Number of bytes that the field touches. */
   readonly size: number;
-  /** Its type. */
+  /** Type of the field. */
   readonly type: DataType | undefined;
 }
 
 /** A type of data. Qualifiers (`const` and so on) are left out. */
 export interface DataType {
-  /** As perf has it: `struct list_head`, `node_t`, `long int`, `char*`, `int[]`. */
+  /** Name in perf's notation: `struct list_head`, `node_t`, `long int`, `char*`, `int[]`. */
   readonly name: string;
-  /** What it is, below the names that `typedef` gives. */
+  /** Kind of the type, after resolving `typedef`s. */
   readonly kind: "structure" | "array" | "pointer" | "scalar";
-  /** Bytes; 0 if they are not known, as of what is only declared. */
+  /** Size in bytes; 0 if it is unknown, as for a mere declaration. */
   readonly size: number;
   /** Fields of a structure, a class or a union, in the order of the source. */
   readonly fields: readonly DataField[];
-  /** What a pointer points to, and what an array is of. */
+  /** The type that a pointer points to, or an array's element type. */
   readonly target: DataType | undefined;
-  /** What it is below the names that `typedef` gives: types that are the same have the same. */
+  /** Identity of the type after resolving `typedef`s: equal types have the same object. */
   readonly meant: object;
 }
 
-/** Where a variable is. Registers have their numbers in DWARF. */
+/** Location of a variable. Registers have DWARF numbers. */
 export type VariablePlace =
-  /** Its value is that of a register, plus an offset. */
+  /** The value is register + offset. */
   | { readonly kind: "value"; readonly register: number; readonly offset: number }
-  /** It is in memory, at an offset from where a register points. */
+  /** In memory at register + offset. */
   | { readonly kind: "memory"; readonly register: number; readonly offset: number }
-  /** It is in memory, at an offset from the base of its function's frame. */
+  /** In memory at an offset from the function's frame base. */
   | { readonly kind: "frame"; readonly offset: number }
-  /** It is in memory, at an offset from the canonical frame address. */
+  /** In memory at an offset from the canonical frame address. */
   | { readonly kind: "cfa"; readonly offset: number }
-  /** It is in memory, at an address of the file. */
+  /** In memory at a virtual address in the file. */
   | { readonly kind: "address"; readonly address: number };
 
-/** Where a variable is in a piece of code. */
+/** Location of a variable in a range of code. */
 export interface Location {
   /** The first address. */
   readonly low: number;
-  /** The first address after it. */
+  /** First address after the range. */
   readonly high: number;
-  /** Where it is; `undefined` if that cannot be said in so few words. */
+  /** The location; `undefined` if it is too complex for a {@linkcode VariablePlace}. */
   readonly place: VariablePlace | undefined;
 }
 
 /** A variable or parameter of a function. */
 export interface Variable {
-  /** Its name; `""` if it has none. */
+  /** Name; `""` if there is none. */
   readonly name: string;
-  /** Its type. */
+  /** Type of the variable. */
   readonly type: DataType;
-  /** How deep its scope is in the function: the inner one hides the outer one. */
+  /** Depth of the scope within the function. A variable of an inner scope hides others. */
   readonly depth: number;
-  /** Where it is, in which code. */
+  /** Locations, each with its range of code. */
   readonly locations: readonly Location[];
 }
 
 /** A function, with the variables of all scopes in it. */
 export interface FunctionData {
-  /** Its code: where each range begins and ends. */
+  /** Code as pairs of start and end. */
   readonly ranges: readonly number[];
-  /** What variables in its frame count from. */
+  /** The frame base, from which `frame` locations count. */
   readonly frameBase: VariablePlace | undefined;
-  /** Its variables, those of outer scopes first. */
+  /** Variables, outer scopes first. */
   readonly variables: readonly Variable[];
 }
 
@@ -77,20 +77,20 @@ export interface GlobalVariable {
   readonly name: string;
   /** Its type. */
   readonly type: DataType;
-  /** Where it is in the file's memory. */
+  /** Virtual address in the file. */
   readonly address: number;
 }
 
-/** Finds variables and their types by addresses of a file. */
+/** Look-up of variables and types by virtual address. */
 export interface VariableFinder {
   /** The function whose code is at an address. */
   functionAt(address: number): FunctionData | undefined;
   /**
-   * What the function that begins at an address returns.
+   * The return type of the function that begins at an address.
    *
-   * @param from An address in its unit: of others nothing is read for this.
+   * @param from Only a function in the unit of this address is looked up.
    */
   returnType(address: number, from: number): DataType | undefined;
-  /** The variable outside of functions whose memory has an address. */
+  /** The global variable that contains an address. */
   globalAt(address: number): GlobalVariable | undefined;
 }
