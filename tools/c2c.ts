@@ -1,4 +1,5 @@
 /** Prints cache lines that CPUs contend for: `deno run c2c FILE`. */
+import { trustLines } from "@perfdata/report/trust";
 import type { RecordedObjects } from "@perfdata/session/symbols";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -9,6 +10,7 @@ import { runEngine } from "@perfdata/session/engine";
 import {
   aboutAsync,
   complain,
+  complainAll,
   Complaints,
   InputError,
   oneFile,
@@ -20,7 +22,7 @@ import { type Command, command, main } from "./shared/command.ts";
 import { COLOR_FLAG, NUMBER_FLAGS, SYMBOL_FLAGS, VERBOSE_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./shared/sample_flags.ts";
-import { reportTrust, resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
+import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
 import { whyNoAccesses, whyNothing } from "./shared/nothing.ts";
 import { parseCount, parsePercent, sampleJobs } from "./shared/record_flags.ts";
 import { writeTable } from "./shared/styled.ts";
@@ -126,7 +128,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         writeOut(`${jsonLine(cacheLineJson(line, i))}\n`);
       }
     } else writeTable(`${cacheLineText(report, by).join("\n")}\n`);
-    reportTrust("c2c", report.trust, on.verbose, "accesses");
+    complainAll("c2c", trustLines(report.trust, { verbose: on.verbose, counted: "accesses" }));
     complaints.finish();
     if (counts.leftOut > 0) {
       complain(`c2c: ${name}: ${counts.leftOut} samples left out: they are too short`);

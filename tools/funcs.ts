@@ -1,4 +1,5 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
+import { trustLines } from "@perfdata/report/trust";
 import { rulingPeriodText } from "@perfdata/session/ruling-period";
 import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
 import { openSource } from "@perfdata/format/file-source";
@@ -27,6 +28,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
   complain,
+  complainAll,
   Complaints,
   InputError,
   oneFile,
@@ -55,7 +57,7 @@ import {
   sampleFilter,
   splitEvents,
 } from "./shared/sample_flags.ts";
-import { reportTrust, resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
+import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
 import { parseWeight, reportSwitches } from "./shared/weight.ts";
 import { isTimeWeight, type ProfileWeight } from "@perfdata/profile/profile";
 import { writeTable } from "./shared/styled.ts";
@@ -355,7 +357,10 @@ async function ofTrace(question: Question): Promise<number> {
   const places = tracePlaces(trace.code);
   const table = await functionTable(places, counts, resolver, wantedOf(question, eventNames));
   await print(question, { code: places, counts, table, eventNames });
-  reportTrust("funcs", table.trust, flags.on.verbose, "ends of branches");
+  complainAll(
+    "funcs",
+    trustLines(table.trust, { verbose: flags.on.verbose, counted: "ends of branches" }),
+  );
   const status = report();
   const [{ samples } = { samples: 0 }] = counts.totals;
   if (samples === 0) throw new InputError(`${name}: no branches in its Intel PT`);
@@ -508,7 +513,13 @@ async function reportRows(
   if (sort.includes("socket") && (counts.sockets ?? []).length === 0) {
     complain(`funcs: ${name}: the recording does not say which socket a CPU is of`);
   }
-  reportTrust("funcs", table.trust, on.verbose, branches ? "ends of branches" : "samples");
+  complainAll(
+    "funcs",
+    trustLines(table.trust, {
+      verbose: on.verbose,
+      counted: branches ? "ends of branches" : "samples",
+    }),
+  );
   const stacks = counts.stacks
     ? unwoundText(engine, on.verbose) ?? noStacksText(engine)
     : undefined;

@@ -1,4 +1,5 @@
 /** Prints who waited for locks of the kernel: `deno run lock FILE`. */
+import { trustLines } from "@perfdata/report/trust";
 import type { RecordedObjects } from "@perfdata/session/symbols";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
 import { openSource } from "@perfdata/format/file-source";
@@ -11,6 +12,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
   complain,
+  complainAll,
   Complaints,
   InputError,
   oneFile,
@@ -27,7 +29,7 @@ import {
   sampleFilter,
   type SampleFlags,
 } from "./shared/sample_flags.ts";
-import { reportTrust, resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
+import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
 import { whyNothing } from "./shared/nothing.ts";
 import { parseCount } from "./shared/record_flags.ts";
 import { featuresFirst } from "./shared/spool.ts";
@@ -99,13 +101,13 @@ async function printCallers(
     for (const [stack, ns] of stacks.slice(0, limit)) {
       if (ns >= 500) writeOut(`${stack} ${Math.round(ns / 1000)}\n`);
     }
-    if (trust !== undefined) reportTrust("lock", trust, on.verbose, "frames of stacks");
+    complainAll("lock", trustLines(trust, { verbose: on.verbose, counted: "frames of stacks" }));
     return;
   }
   const { callers, trust } = await locks.callers(resolver);
   const rows = callers.slice(0, limit);
   printRows(on.json, rows, () => lockCallerLines(rows));
-  if (trust !== undefined) reportTrust("lock", trust, on.verbose, "callers");
+  complainAll("lock", trustLines(trust, { verbose: on.verbose, counted: "callers" }));
 }
 
 /** Says what is not in the times. */

@@ -1,4 +1,5 @@
 /** Writes a summary of a recording as four CSV files: `deno run readperf FILE`. */
+import { trustLines } from "@perfdata/report/trust";
 import type { RecordedObjects } from "@perfdata/session/symbols";
 import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
@@ -12,6 +13,7 @@ import {
   about,
   aboutAsync,
   complain,
+  complainAll,
   Complaints,
   oneFile,
   openOutput,
@@ -23,7 +25,7 @@ import { type Command, command, main } from "./shared/command.ts";
 import { SAMPLE_FLAGS, SYMBOL_FLAGS, TEMP_FLAG, VERBOSE_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { choosesSamples, givenFilters, nameFilters } from "./shared/sample_flags.ts";
-import { reportTrust, resolverOf } from "./shared/symbol_flags.ts";
+import { resolverOf } from "./shared/symbol_flags.ts";
 import { complainRounded } from "./shared/periods.ts";
 import { csvText } from "./shared/csv.ts";
 import { whyNothing } from "./shared/nothing.ts";
@@ -258,7 +260,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     files.commit();
 
     writeLines([...overviewLines(overview, counts.totals, engine.eventNames)]);
-    reportTrust("readperf", table.trust, on.verbose);
+    complainAll("readperf", trustLines(table.trust, { verbose: on.verbose }));
     complaints.finish();
     complainRounded("readperf", name, counts.totals);
     const leftOut = engine.leftOut + counts.leftOut;

@@ -1,4 +1,5 @@
 /** `script`: prints samples as `perf script` does. */
+import { misleadingLines, remedyText, trustLines, unverifiedLines } from "@perfdata/report/trust";
 import type { ByteSource, PerfEvent } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -14,6 +15,7 @@ import { unwoundText } from "@perfdata/session/unwind-text";
 import {
   aboutAsync,
   complain,
+  complainAll,
   Complaints,
   oneFile,
   Progress,
@@ -30,8 +32,6 @@ import {
   nameFilters,
   sampleFilter,
 } from "./shared/sample_flags.ts";
-import { reportMisleading, reportTrust, reportUnverified } from "./shared/symbol_flags.ts";
-import { remedyText } from "./shared/remedies.ts";
 import { whyNoSamples, whyNothing } from "./shared/nothing.ts";
 import { parseJobs, textJobs } from "./shared/record_flags.ts";
 import {
@@ -153,12 +153,12 @@ function reportNames(
 ): void {
   const { fields, samples: rows } = script;
   const trust = script.trust();
-  if (isVerbose) reportTrust("script", trust, true);
+  if (isVerbose) complainAll("script", trustLines(trust, { verbose: true }));
   const { all, resolved } = trust;
   const named = fields.some((own) => own.has("sym"));
   if (named && !isVerbose) {
-    reportMisleading("script", trust);
-    reportUnverified("script", trust);
+    complainAll("script", misleadingLines(trust));
+    complainAll("script", unverifiedLines(trust));
   }
   if (named && all.samples > resolved.samples) {
     const percent = (part: number) => `${(100 * part / all.samples).toFixed(2)}%`;

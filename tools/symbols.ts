@@ -1,31 +1,33 @@
 /**
  * `symbols`: bundles the symbols of a recording, shows how far they can be trusted, and downloads missing ones.
  */
+import { entryJson, entryText } from "@perfdata/symbols/bundle-text";
+import {
+  FETCH,
+  percent,
+  refusedLines,
+  trustJson,
+  trustText,
+  type TrustTextOptions,
+  unwoundStacks,
+  unwoundTable,
+} from "@perfdata/report/trust";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import {
   bundleSymbols,
-  type ObjectTrust,
   type RecordedAddresses,
   recordedAddresses,
   type SymbolTrust,
   symbolTrust,
-  type TrustCount,
 } from "@perfdata/session/symbols";
-import {
-  addressToHex,
-  Demangler,
-  type RecordedMachine,
-  type SymbolResolver,
-} from "@perfdata/symbols";
-import { type BundleEntry } from "@perfdata/symbols/bundle-object";
+import { Demangler, type RecordedMachine, type SymbolResolver } from "@perfdata/symbols";
 import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
-import { type UnwoundRow, unwoundRows, unwoundText } from "@perfdata/session/unwind-text";
-import { visible } from "@perfdata/format/visible";
 import {
   about,
   aboutAsync,
   complain,
+  complainAll,
   Complaints,
   giveUpWriting,
   InputError,
@@ -41,9 +43,8 @@ import {
 import { type Command, command, main } from "./shared/command.ts";
 import { FORCE_FLAG, SYMBOL_FLAGS, TEMP_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
-import { causesText, reportRefused, resolverOf } from "./shared/symbol_flags.ts";
+import { resolverOf } from "./shared/symbol_flags.ts";
 import { isRecording, notBundle } from "./shared/not_bundle.ts";
-import { FETCH, mapsOf, remediesOf, remedyOf } from "./shared/remedies.ts";
 
 const HELP: Help = {
   about: "bundles the symbols of a recording, and reports which are missing",
@@ -161,174 +162,10 @@ function reportMixed(file: string, { events }: RecordedAddresses): void {
   );
 }
 
-const percent = (part: number, whole: number): string =>
-  whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
-
-/** Columns, the last one not padded. */
-function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, visible(cell).length));
-  }
-  return rows.map((names) => names.map(visible)).map((row) =>
-    `${
-      row.map((cell, i) =>
-        left.has(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
-      )
-        .join("  ").trimEnd()
-    }\n`
-  ).join("");
-}
-
-/** @param hasPeriods Whether periods are of one event: those of several have no common unit. */
-function trustText(trust: SymbolTrust, file: string, hasPeriods: boolean): string {
-  const { all } = trust;
-  const share = (what: string, counted: TrustCount): string[] => [
-    what,
-    String(counted.samples),
-    percent(counted.samples, all.samples),
-    ...(hasPeriods ? [percent(counted.period, all.period)] : []),
-    String(counted.addresses),
-    percent(counted.addresses, all.addresses),
-  ];
-  const summary = columns([
-    ["", "SAMPLES", "", ...(hasPeriods ? ["PERIOD"] : []), "ADDRESSES", ""],
-    share("all", all),
-    share("with a function", trust.resolved),
-    share("with a source line", trust.lines),
-    ...(trust.unverified.addresses > 0 ? [share("not verified", trust.unverified)] : []),
-    ...[...trust.unresolved].filter(([, { addresses }]) => addresses > 0).map(([cause, counted]) =>
-      share(`without: ${cause}`, counted)
-    ),
-  ], new Set([0]));
-  const objects = columns([
-    ["SAMPLES", "RESOLVED", "ADDRESSES", "RESOLVED", "LINES", "OBJECT", "SYMBOLS FROM", "WITHOUT"],
-    ...trust.objects.map((object) => [
-      String(object.all.samples),
-      percent(object.resolved.samples, object.all.samples),
-      String(object.all.addresses),
-      percent(object.resolved.addresses, object.all.addresses),
-      percent(object.lines.addresses, object.all.addresses),
-      object.object?.path ?? "-",
-      object.origin === undefined
-        ? "-"
-        : `${object.bundled ? "bundle" : object.origin}${
-          object.unverified.addresses > 0 ? " (not verified)" : ""
-        }`,
-      causesText(object),
-    ]),
-  ], new Set([5, 6, 7]));
-  return `${summary}\n${objects}${remediesText(trust, file)}`;
-}
-
-/** Objects of which is listed where their files were looked for; `--json` has all. */
-const LISTED = 20;
-
-/** What helps, of which objects, and where was looked for those that have no file. */
-function remediesText(trust: SymbolTrust, file: string): string {
-  const share = (samples: number) => percent(samples, trust.all.samples);
-  const lines = remediesOf(trust).flatMap(({ remedy, objects, samples }) => [
-    `${share(samples)} of samples: ${
-      remedy === FETCH && file !== "-"
-        ? `${FETCH} ${/^[\w./@%+=:,-]+$/.test(file) ? file : quoted(file)}`
-        : remedy
-    }`,
-    ...objects.slice(0, LISTED).flatMap(({ object, all, resolved, origin, looked }) => {
-      if (object === undefined) return [];
-      const name = `  ${object.path} (${share(all.samples - resolved.samples)})`;
-      if (origin !== undefined) return [`${name}: symbols from ${origin}`];
-      if (looked.length === 0) return [name];
-      return [`${name}: looked for as`, ...looked.map((path) => `    ${path}`)];
-    }),
-    ...(objects.length > LISTED
-      ? [`  and ${objects.length - LISTED} more objects: --json has all`]
-      : []),
-  ]);
-  return lines.length === 0 ? "" : `\nwhat helps:\n${lines.map((l) => `${visible(l)}\n`).join("")}`;
-}
-
-const byCause = (unresolved: ObjectTrust["unresolved"]) =>
-  Object.fromEntries([...unresolved].filter(([, { addresses }]) => addresses > 0));
-
-/** How stacks were unwound. */
-interface Unwound {
-  readonly rows: readonly UnwoundRow[];
-  /** In one line; empty where there were no copies of stacks. */
-  readonly text: string;
-  readonly copied: number;
-  readonly needed: number;
-}
-
-function unwound({ engine }: RecordedAddresses): Unwound {
-  const { copied = 0, needed = 0 } = engine?.unwound ?? {};
-  return engine === undefined
-    ? { rows: [], text: "", copied, needed }
-    : { rows: unwoundRows(engine), text: unwoundText(engine, true) ?? "", copied, needed };
-}
-
-/** How stacks were unwound: in all, by process, and by object in which they ended too early. */
-function unwoundTable({ rows, text }: Unwound): string {
-  if (rows.length === 0) return "";
-  const titles = [
-    "STACKS",
-    "COMPLETE",
-    "CUT",
-    "NO CFI",
-    "NO FILE",
-    "DAMAGED",
-    "127 FRAMES",
-    "GUESSED",
-  ];
-  const table = columns([
-    [...titles, "OF"],
-    ...rows.map((row) => [
-      String(row.stacks),
-      ...[row.complete, row.cut, row.noInformation, row.missing, row.damaged, row.limited]
-        .map((count) => percent(count, row.stacks)),
-      percent(row.guessed, row.stacks),
-      row.of === "all" ? "all stacks" : row.of === "process" ? `process ${row.name}` : row.name,
-    ]),
-  ], new Set([8]));
-  return `\nstacks: ${text}\n\n${table}`;
-}
-
-function trustJson(trust: SymbolTrust, stacks: Unwound, hasPeriods: boolean): string {
-  const maps = mapsOf(trust.objects);
-  const json = {
-    all: trust.all,
-    resolved: trust.resolved,
-    lines: trust.lines,
-    unverified: trust.unverified,
-    newest: trust.newest,
-    unresolved: Object.fromEntries(trust.unresolved),
-    objects: trust.objects.map((object) => ({
-      path: object.object?.path ?? null,
-      kind: object.object?.kind ?? null,
-      build_id: object.object?.buildId ?? null,
-      origin: object.origin ?? null,
-      bundled: object.bundled,
-      all: object.all,
-      resolved: object.resolved,
-      lines: object.lines,
-      unverified: object.unverified,
-      newest: object.newest,
-      unresolved: byCause(object.unresolved),
-      refused: object.refused.map(({ path, origin, reason, buildId }) => ({
-        path,
-        origin,
-        reason,
-        build_id: buildId ?? null,
-      })),
-      looked: object.looked,
-      remedy: remedyOf(object, maps) ?? null,
-      faults: object.faultCount,
-    })),
-    ...(stacks.rows.length === 0 ? {} : {
-      stacks: { copied_bytes: stacks.copied, needed_bytes: stacks.needed, rows: stacks.rows },
-    }),
-  };
-  const isShown = (key: string) => hasPeriods || key !== "period";
-  return `${JSON.stringify(json, (key, value) => isShown(key) ? value : undefined, 2)}\n`;
+/** How trust in the names of a recording is shown. */
+function shownAs(file: string, { events }: RecordedAddresses): TrustTextOptions {
+  const word = /^[\w./@%+=:,-]+$/.test(file) ? file : quoted(file);
+  return { fetch: file === "-" ? FETCH : `${FETCH} ${word}`, hasPeriods: events < 2 };
 }
 
 /**
@@ -362,8 +199,8 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
     progress.names,
   );
   progress.finish();
-  reportRefused("symbols", trust);
-  const stacks = unwound(recorded);
+  complainAll("symbols", refusedLines(trust));
+  const stacks = unwoundStacks(recorded);
   if (target === undefined) {
     writeOut(bytes);
   } else {
@@ -373,7 +210,7 @@ async function bundle(file: string, flags: SymbolsFlags): Promise<number> {
     writeOut(
       flags.on.json
         ? trustJson(trust, stacks, recorded.events < 2)
-        : `${output}: ${bytes.length} bytes\n\n${trustText(trust, file, recorded.events < 2)}${
+        : `${output}: ${bytes.length} bytes\n\n${trustText(trust, shownAs(file, recorded))}${
           unwoundTable(stacks)
         }`,
     );
@@ -385,13 +222,13 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   giveUpWriting(flags.value.temp);
   const { recorded, resolver, damaged } = await addressesOf(file, flags);
   const found = await trustOf(recorded, resolver);
-  reportRefused("symbols", found);
+  complainAll("symbols", refusedLines(found));
   reportMixed(file, recorded);
-  const stacks = unwound(recorded);
+  const stacks = unwoundStacks(recorded);
   writeOut(
     flags.on.json
       ? trustJson(found, stacks, recorded.events < 2)
-      : trustText(found, file, recorded.events < 2) + unwoundTable(stacks),
+      : trustText(found, shownAs(file, recorded)) + unwoundTable(stacks),
   );
   return damaged ? 1 : 0;
 }
@@ -450,7 +287,7 @@ function show(file: string, flags: SymbolsFlags): number {
             path,
             kind,
             build_id: buildId ?? null,
-            ...jsonEntry(entry, shown),
+            ...entryJson(entry, shown),
           })
         }\n`
         : entryText(entry, shown);
@@ -462,55 +299,6 @@ function show(file: string, flags: SymbolsFlags): number {
     writeOut(text);
   }
   return 0;
-}
-
-function frameName(
-  { symbol }: BundleEntry,
-  frame: BundleEntry["frames"][number],
-  shown: (name: string) => string,
-): string {
-  return shown(
-    frame.linkageName ?? frame.function ?? (frame.inlined ? "??" : symbol?.name ?? "??"),
-  );
-}
-
-function entryText(entry: BundleEntry, shown: (name: string) => string): string {
-  const { start, end, symbol, frames, cause } = entry;
-  const range = addressToHex(start) + (end - start === 1 ? "" : `-${addressToHex(end - 1)}`);
-  if (cause !== undefined) return `  ${range} ?? (${cause})\n`;
-  const at = symbol === undefined
-    ? "??"
-    : `${visible(shown(symbol.name))}+0x${(start - symbol.start).toString(16)}`;
-  const lines = frames.map((frame, i) =>
-    `    ${i > 0 ? "(inlined by) " : ""}${visible(frameName(entry, frame, shown))} at ${
-      visible(frame.file ?? "??")
-    }:${frame.line}\n`
-  );
-  return `  ${range} ${at}\n${lines.join("")}`;
-}
-
-function jsonEntry(entry: BundleEntry, shown: (name: string) => string): Record<string, unknown> {
-  const { start, end, symbol, frames, cause } = entry;
-  return {
-    start: addressToHex(start),
-    size: end - start,
-    symbol: symbol === undefined ? null : {
-      name: symbol.name,
-      demangled: shown(symbol.name),
-      start: addressToHex(symbol.start),
-      size: symbol.end - symbol.start,
-    },
-    frames: frames.map((frame) => ({
-      function: frameName(entry, frame, shown),
-      linkage_name: frame.linkageName ?? null,
-      file: frame.file ?? null,
-      line: frame.line,
-      column: frame.column,
-      discriminator: frame.discriminator,
-      inlined: frame.inlined,
-    })),
-    cause,
-  };
 }
 
 /** Names frames of tables. */

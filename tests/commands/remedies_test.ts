@@ -1,59 +1,10 @@
-/** What helps where names are missing: one table, and what commands say of it. */
+/** What commands say where names are missing, and what helps. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { ObjectTrust } from "@perfdata/session/symbols";
-import { UNRESOLVED_CAUSES } from "@perfdata/symbols/trust-report";
-import { remediesOf, remedyOf } from "../../tools/shared/remedies.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { noRecording, runIn } from "../support/recorded_program.ts";
 import { denoFolder, inFolder, tool } from "../support/tool.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const count = (addresses: number, samples: number) => ({ addresses, samples, period: samples });
-
-function object(path: string, cause: string, samples: number, buildId?: string): ObjectTrust {
-  return {
-    object: { path, kind: "elf", ...(buildId === undefined ? {} : { buildId }) },
-    ...{ origin: undefined, bundled: false, refused: [], looked: [], faults: [], faultCount: 0 },
-    ...{
-      all: count(3, samples),
-      resolved: count(1, 0),
-      lines: count(0, 0),
-      unverified: count(0, 0),
-      newest: count(0, 0),
-    },
-    unresolved: new Map(UNRESOLVED_CAUSES.map((name) => [
-      name,
-      name === cause ? count(2, samples) : count(0, 0),
-    ])),
-  };
-}
-
-Deno.test("remedies: each cause has one, sorted by samples", () => {
-  for (const cause of UNRESOLVED_CAUSES) {
-    for (const id of [undefined, "ab".repeat(20)]) {
-      const remedy = remedyOf(object("/a", cause, 5, id)) ?? "";
-      assertMatch(remedy, /record|perfdata|--\w+|perf-PID|install/, cause);
-      // By build id alone can a file be asked for.
-      if (id === undefined) assert(!remedy.includes("symbols fetch"), cause);
-    }
-  }
-  assertEquals(remedyOf(object("/a", "none", 0)), undefined);
-  const id = "ab".repeat(20);
-  const all = [
-    object("/jit", "JIT", 7),
-    object("/a", "file missing", 5, id),
-    object("/b", "no symbols", 4, id),
-  ];
-  assertEquals(
-    remediesOf({ objects: all }).map(({ objects, samples, addresses }) => [
-      objects.map(({ object }) => object?.path),
-      samples,
-      addresses,
-    ]),
-    [[["/a", "/b"], 9, 4], [["/jit"], 7, 2]],
-  );
-});
-
 Deno.test("funcs, symbols trust: unresolved samples give a remedy and the folders searched", () =>
   inFolder(async (folder) => {
     const file = `${ROOT}fixtures/recorded/callchain.perf.data`;

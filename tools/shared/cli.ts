@@ -215,6 +215,11 @@ export function complain(message: string, again = false): void {
   }
 }
 
+/** {@link complain} about each of several things. */
+export function complainAll(prefix: string, lines: readonly string[]): void {
+  for (const line of lines) complain(`${prefix}: ${line}`);
+}
+
 /** A damaged file has many faults of the same kind: so many are reported one by one. */
 const MOST_REPORTED = 20;
 

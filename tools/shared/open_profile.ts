@@ -1,4 +1,5 @@
 /** Shared by commands that show stacks: the choice of samples, names, and the line about trust. */
+import { misleadingLines, remedyText, trustLines } from "@perfdata/report/trust";
 import { chooseEvent, type ChosenEvent, eventCounts } from "@perfdata/profile/chosen-event";
 import { filterProfile } from "@perfdata/profile/filter-profile";
 import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
@@ -18,6 +19,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import {
   about,
   complain,
+  complainAll,
   Complaints,
   InputError,
   NothingToShow,
@@ -29,10 +31,9 @@ import {
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
-import { reportMisleading, reportTrust, resolverOf, symbolOptions } from "./symbol_flags.ts";
+import { resolverOf, symbolOptions } from "./symbol_flags.ts";
 import { reportSwitches } from "./weight.ts";
 import { parseJobs, sampleJobs } from "./record_flags.ts";
-import { remedyText } from "./remedies.ts";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
 
@@ -126,8 +127,8 @@ export async function readProfile(
   const { verbose } = flags.on;
   const stacks = unwoundText(engine, verbose) ?? noStacksText(engine);
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
-  if (verbose) reportTrust(tool, named.trust, true);
-  else reportMisleading(tool, named.trust);
+  if (verbose) complainAll(tool, trustLines(named.trust, { verbose: true }));
+  else complainAll(tool, misleadingLines(named.trust));
   const lost = /callers where nothing was mapped/.test(profile.trust);
   complain(`${tool}: ${name}: ${profile.trust}${remedyText(named.trust, lost)}`);
   complaints.finish();

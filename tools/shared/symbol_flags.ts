@@ -6,11 +6,7 @@ import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { localFiles } from "@perfdata/symbols/local-files";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
-import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import { CONTESTED_MAP } from "@perfdata/symbols/trust-report";
-import type { SymbolTrust } from "@perfdata/session/symbols";
-import { remedyText } from "./remedies.ts";
-import { about, atStart, complain, InputError } from "./cli.ts";
+import { about, atStart, InputError } from "./cli.ts";
 import type { SYMBOL_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { isArchive, notBundle } from "./not_bundle.ts";
@@ -147,109 +143,4 @@ function isFile(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Reports which files were not used, and why: once each. */
-export function reportRefused(tool: string, trust: SymbolTrust): void {
-  const reported = new Set<string>();
-  for (const { refused, faults, faultCount, object } of trust.objects) {
-    for (const { path, reason, buildId } of refused) {
-      const has = buildId === undefined
-        ? ""
-        : ` (it is ${buildId}, recorded was ${object?.buildId ?? "none"})`;
-      const line = `${tool}: ${path}: not used: ${reason}${has}`;
-      if (!reported.has(line)) complain(line);
-      reported.add(line);
-    }
-    for (const fault of faults) complain(`${tool}: ${object?.path}: ${fault}`);
-    if (faultCount > faults.length) {
-      complain(`${tool}: ${object?.path}: and ${faultCount - faults.length} more of this kind`);
-    }
-  }
-}
-
-/** Why addresses have no function, most first: `file missing (12), JIT (3)`. */
-export function causesText({ unresolved }: Pick<SymbolTrust, "unresolved">): string {
-  return [...unresolved].filter(([, { addresses }]) => addresses > 0)
-    .sort(([, a], [, b]) => b.addresses - a.addresses)
-    .map(([cause, { addresses }]) => `${cause} (${addresses})`).join(", ");
-}
-
-/**
- * Reports in a line how many addresses have no function and why, where there are such.
- *
- * @param verbose Tell the same of each object, and which files were not used, before.
- * @param counted What shares are of.
- */
-export function reportTrust(
-  tool: string,
-  trust: SymbolTrust | undefined,
-  verbose: boolean,
-  counted = "samples",
-): void {
-  if (trust === undefined) return;
-  if (verbose) {
-    reportRefused(tool, trust);
-    for (const { object, all, resolved, ...counts } of trust.objects) {
-      if (resolved.addresses === all.addresses) continue;
-      complain(
-        `${tool}: ${object?.path ?? "no object"}: ${resolved.addresses} of ${all.addresses} ` +
-          `addresses have a function; without: ${causesText(counts)}`,
-      );
-    }
-    reportNewest(tool, trust, counted);
-  } else reportMisleading(tool, trust, counted);
-  reportUnverified(tool, trust, counted);
-  const { all, resolved } = trust;
-  if (resolved.addresses === all.addresses) return;
-  const percent = (100 * resolved.samples / all.samples).toFixed(2);
-  complain(
-    `${tool}: ${resolved.addresses} of ${all.addresses} addresses (${percent}% of ${counted}) have ` +
-      `a function; without: ${causesText(trust)}${remedyText(trust)}` +
-      `${verbose ? "" : "; --verbose says more"}`,
-  );
-}
-
-/**
- * Says which files mislead: those larger than what is read of a file, whose names and lines are not all there, perf
- * maps that name an address several times, and jitdump files with times of another clock.
- */
-export function reportMisleading(tool: string, trust: SymbolTrust, counted = "samples"): void {
-  const { objects } = trust;
-  reportNewest(tool, trust, counted);
-  for (const { object, faults } of objects) {
-    for (const part of ["too large", CONTESTED_MAP]) {
-      const fault = faults.find((message) => message.includes(part));
-      if (fault !== undefined) complain(`${tool}: ${object?.path}: ${fault}`);
-    }
-  }
-}
-
-/** Reports the share of samples that have the name of the newest JIT code at their address. */
-function reportNewest(tool: string, { all, newest }: SymbolTrust, counted: string): void {
-  if (newest.addresses === 0) return;
-  const share = (100 * newest.samples / all.samples).toFixed(2);
-  complain(
-    `${tool}: ${share}% of ${counted} have the name of the newest JIT code at a reused address; ` +
-      `record with perf record -k mono`,
-  );
-}
-
-/** Says whose names nothing verifies, and the share of samples that have one; in tables they have a mark. */
-export function reportUnverified(
-  tool: string,
-  { all, unverified, objects }: SymbolTrust,
-  counted = "samples",
-): void {
-  if (unverified.addresses === 0) return;
-  const names = objects.filter((object) => object.unverified.addresses > 0)
-    .map(({ object }) => object?.path ?? "?");
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
-  const percent = (100 * unverified.samples / all.samples).toFixed(2);
-  complain(
-    `${tool}: the functions of ${unverified.addresses} addresses (${percent}% of ${counted}) are ` +
-      `not verified (in tables "${UNVERIFIED_MARK}"): no build id recorded of ${
-        names.slice(0, 3).join(", ")
-      }${more}`,
-  );
 }

@@ -1,10 +1,11 @@
 /** `symbols table`: names of frames of tables. */
+import { causesText, refusedLines } from "@perfdata/report/trust";
 import { FRAMES } from "@perfdata/tables/tables";
 import { kernelReleases, nameFrames, unnamedFrames } from "@perfdata/tables/name-frames";
 import type { RowSink } from "@perfdata/tables/columns";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { aboutAsync, complain, InputError, writeLine } from "./cli.ts";
-import { causesText, reportRefused, resolverOf, type SymbolFlags } from "./symbol_flags.ts";
+import { aboutAsync, complain, complainAll, InputError, writeLine } from "./cli.ts";
+import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";
 import { decompress, OpenTables } from "./table_files.ts";
 import { parquetPaths, tableFolders } from "./table_folders.ts";
 import { NewTable, PARQUET } from "./written_tables.ts";
@@ -64,7 +65,7 @@ export async function symbolsTable(folder: string, options: TableOptions): Promi
   };
   try {
     const named = await nameFrames(frames, resolvers, rows);
-    reportRefused("symbols", named.trust);
+    complainAll("symbols", refusedLines(named.trust));
     const causes = causesText(named.trust);
     if (causes !== "") {
       complain(

@@ -1,0 +1,195 @@
+/** How far the names of a recording can be trusted, as tables and as JSON. */
+import { visible } from "@perfdata/format/visible";
+import type {
+  ObjectTrust,
+  RecordedAddresses,
+  SymbolTrust,
+  TrustCount,
+} from "@perfdata/session/symbols";
+import { type UnwoundRow, unwoundRows, unwoundText } from "@perfdata/session/unwind-text";
+import { FETCH, mapsOf, remediesOf, remedyOf } from "./remedies.ts";
+import { causesText } from "./trust_lines.ts";
+
+/** A share; nothing of nothing. */
+export const percent = (part: number, whole: number): string =>
+  whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
+
+/** Columns, the last one not padded. */
+function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, visible(cell).length));
+  }
+  return rows.map((names) => names.map(visible)).map((row) =>
+    `${
+      row.map((cell, i) =>
+        left.has(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
+      )
+        .join("  ").trimEnd()
+    }\n`
+  ).join("");
+}
+
+/** How trust is shown. */
+export interface TrustTextOptions {
+  /** What a user types to download files by their build ids. */
+  readonly fetch: string;
+  /** Whether periods are of one event: those of several have no common unit. */
+  readonly hasPeriods: boolean;
+}
+
+/** Shares of samples, periods and addresses that have names; the same of each object; and what helps. */
+export function trustText(trust: SymbolTrust, { fetch, hasPeriods }: TrustTextOptions): string {
+  const { all } = trust;
+  const share = (what: string, counted: TrustCount): string[] => [
+    what,
+    String(counted.samples),
+    percent(counted.samples, all.samples),
+    ...(hasPeriods ? [percent(counted.period, all.period)] : []),
+    String(counted.addresses),
+    percent(counted.addresses, all.addresses),
+  ];
+  const summary = columns([
+    ["", "SAMPLES", "", ...(hasPeriods ? ["PERIOD"] : []), "ADDRESSES", ""],
+    share("all", all),
+    share("with a function", trust.resolved),
+    share("with a source line", trust.lines),
+    ...(trust.unverified.addresses > 0 ? [share("not verified", trust.unverified)] : []),
+    ...[...trust.unresolved].filter(([, { addresses }]) => addresses > 0).map(([cause, counted]) =>
+      share(`without: ${cause}`, counted)
+    ),
+  ], new Set([0]));
+  const objects = columns([
+    ["SAMPLES", "RESOLVED", "ADDRESSES", "RESOLVED", "LINES", "OBJECT", "SYMBOLS FROM", "WITHOUT"],
+    ...trust.objects.map((object) => [
+      String(object.all.samples),
+      percent(object.resolved.samples, object.all.samples),
+      String(object.all.addresses),
+      percent(object.resolved.addresses, object.all.addresses),
+      percent(object.lines.addresses, object.all.addresses),
+      object.object?.path ?? "-",
+      object.origin === undefined
+        ? "-"
+        : `${object.bundled ? "bundle" : object.origin}${
+          object.unverified.addresses > 0 ? " (not verified)" : ""
+        }`,
+      causesText(object),
+    ]),
+  ], new Set([5, 6, 7]));
+  return `${summary}\n${objects}${remediesText(trust, fetch)}`;
+}
+
+/** Objects of which is listed where their files were looked for; `--json` has all. */
+const LISTED = 20;
+
+/** What helps, of which objects, and where was looked for those that have no file. */
+function remediesText(trust: SymbolTrust, fetch: string): string {
+  const share = (samples: number) => percent(samples, trust.all.samples);
+  const lines = remediesOf(trust).flatMap(({ remedy, objects, samples }) => [
+    `${share(samples)} of samples: ${remedy === FETCH ? fetch : remedy}`,
+    ...objects.slice(0, LISTED).flatMap(({ object, all, resolved, origin, looked }) => {
+      if (object === undefined) return [];
+      const name = `  ${object.path} (${share(all.samples - resolved.samples)})`;
+      if (origin !== undefined) return [`${name}: symbols from ${origin}`];
+      if (looked.length === 0) return [name];
+      return [`${name}: looked for as`, ...looked.map((path) => `    ${path}`)];
+    }),
+    ...(objects.length > LISTED
+      ? [`  and ${objects.length - LISTED} more objects: --json has all`]
+      : []),
+  ]);
+  return lines.length === 0 ? "" : `\nwhat helps:\n${lines.map((l) => `${visible(l)}\n`).join("")}`;
+}
+
+const byCause = (unresolved: ObjectTrust["unresolved"]) =>
+  Object.fromEntries([...unresolved].filter(([, { addresses }]) => addresses > 0));
+
+/** How stacks were unwound. */
+export interface UnwoundStacks {
+  /** In all, by process, and by object in which they ended too early. */
+  readonly rows: readonly UnwoundRow[];
+  /** In one line; empty where there were no copies of stacks. */
+  readonly text: string;
+  /** Bytes of stacks that were copied. */
+  readonly copied: number;
+  /** Bytes of them that were needed. */
+  readonly needed: number;
+}
+
+/** How the stacks of a recording were unwound. */
+export function unwoundStacks({ engine }: Pick<RecordedAddresses, "engine">): UnwoundStacks {
+  const { copied = 0, needed = 0 } = engine?.unwound ?? {};
+  return engine === undefined
+    ? { rows: [], text: "", copied, needed }
+    : { rows: unwoundRows(engine), text: unwoundText(engine, true) ?? "", copied, needed };
+}
+
+/** How stacks were unwound: in all, by process, and by object in which they ended too early. */
+export function unwoundTable({ rows, text }: UnwoundStacks): string {
+  if (rows.length === 0) return "";
+  const titles = [
+    "STACKS",
+    "COMPLETE",
+    "CUT",
+    "NO CFI",
+    "NO FILE",
+    "DAMAGED",
+    "127 FRAMES",
+    "GUESSED",
+  ];
+  const table = columns([
+    [...titles, "OF"],
+    ...rows.map((row) => [
+      String(row.stacks),
+      ...[row.complete, row.cut, row.noInformation, row.missing, row.damaged, row.limited]
+        .map((count) => percent(count, row.stacks)),
+      percent(row.guessed, row.stacks),
+      row.of === "all" ? "all stacks" : row.of === "process" ? `process ${row.name}` : row.name,
+    ]),
+  ], new Set([8]));
+  return `\nstacks: ${text}\n\n${table}`;
+}
+
+/** The same as a value of JSON. */
+export function trustJson(
+  trust: SymbolTrust,
+  stacks: UnwoundStacks,
+  hasPeriods: boolean,
+): string {
+  const maps = mapsOf(trust.objects);
+  const json = {
+    all: trust.all,
+    resolved: trust.resolved,
+    lines: trust.lines,
+    unverified: trust.unverified,
+    newest: trust.newest,
+    unresolved: Object.fromEntries(trust.unresolved),
+    objects: trust.objects.map((object) => ({
+      path: object.object?.path ?? null,
+      kind: object.object?.kind ?? null,
+      build_id: object.object?.buildId ?? null,
+      origin: object.origin ?? null,
+      bundled: object.bundled,
+      all: object.all,
+      resolved: object.resolved,
+      lines: object.lines,
+      unverified: object.unverified,
+      newest: object.newest,
+      unresolved: byCause(object.unresolved),
+      refused: object.refused.map(({ path, origin, reason, buildId }) => ({
+        path,
+        origin,
+        reason,
+        build_id: buildId ?? null,
+      })),
+      looked: object.looked,
+      remedy: remedyOf(object, maps) ?? null,
+      faults: object.faultCount,
+    })),
+    ...(stacks.rows.length === 0 ? {} : {
+      stacks: { copied_bytes: stacks.copied, needed_bytes: stacks.needed, rows: stacks.rows },
+    }),
+  };
+  const isShown = (key: string) => hasPeriods || key !== "period";
+  return `${JSON.stringify(json, (key, value) => isShown(key) ? value : undefined, 2)}\n`;
+}
