@@ -6,55 +6,53 @@ import { readBefore } from "./text/before.ts";
 import { DumpConsumer } from "./dump_consumer.ts";
 import type { RecordFilter } from "./records/record_filter.ts";
 
-/** Which records to dump, and how. */
+/** Selection and format of a dump. */
 export interface DumpOptions extends RecordFilter {
   /** Name of the file in the text. */
   readonly path: string;
-  /** Receives the text. The bytes are valid during the call only. */
+  /** Receives the text. The bytes are only valid during the call. */
   readonly write: (text: Uint8Array) => void;
-  /** Order of the records; by time, as perf does, unless `file` is asked for. */
+  /** Order of the records: `time` (the default), as in perf, or `file`. */
   readonly order?: "time" | "file";
-  /**
-   * File offset of a byte of the first record. What comes before that record is not known then.
-   */
+  /** File offset of a byte in the first record. State from earlier records is unknown. */
   readonly from?: number;
   /** Stop after this many records. */
   readonly limit?: number;
-  /** Whether to print the bytes of records; true by default. */
+  /** Whether to print the bytes of records; default true. */
   readonly hex?: boolean;
-  /** Whether to print AUX data; true by default. */
+  /** Whether to print AUX data; default true. */
   readonly aux?: boolean;
-  /** Whether packets of AUX data have their offset in the file in place of that in their data. */
+  /** Whether packets of AUX data have their file offset instead of the offset in the data. */
   readonly fileOffsets?: boolean;
-  /** Symbols of the recording, which are printed with the addresses of samples. */
+  /** Symbols of the recording, printed for the addresses of samples. */
   readonly symbols?: BundlePlaceSymbols;
-  /** Called with the bytes that were read since the call before. */
+  /** Called with the number of bytes read since the last call. */
   readonly progress?: (bytes: number) => void;
-  /** Receives errors in the features from which names come; the text continues without these. */
+  /** Receives errors in the features with names. The text is written without these names. */
   readonly diagnostics?: Diagnostics;
 }
 
-/** Findings of a dump, besides its text. */
+/** Counts of a dump. */
 export interface DumpStats extends OrderStats {
-  /** Records that were printed. */
+  /** Number of printed records. */
   printed: number;
-  /** Records of events whose id the file does not name: only their bytes are printed. */
+  /** Records with an unknown event id: only their bytes were printed. */
   unknownEvents: number;
-  /** Samples whose lengths do not fit: only their bytes are printed. */
+  /** Samples with inconsistent lengths: only their bytes were printed. */
   badSamples: number;
-  /** AUXTRACE records whose data was not printed since its format is not known here. */
+  /** AUXTRACE records whose data was not printed because its format is unknown. */
   undecodedAux: number;
-  /** AUXTRACE records that were left out because times were chosen: their data has none. */
+  /** AUXTRACE records that were skipped because of the time filter: their data has no time. */
   untimedAux: number;
-  /** File offset of the first record that was looked at, where `from` is inside of it. */
+  /** File offset of the first record, if `from` is inside of it. */
   from: number | undefined;
 }
 
 /**
- * Writes what `perf report -D` prints for a file, byte for byte: each record with its place, its
- * bytes and its fields, in order of time, and statistics at the end.
+ * Writes the text of `perf report -D` for a file, byte for byte: each record with its offset, bytes
+ * and fields, in time order, and statistics at the end.
  *
- * Where the two differ on purpose is listed in `docs/dump.md`. Memory does not grow with the file.
+ * `docs/dump.md` lists the intended differences. Memory does not grow with the file.
  *
  * @example
  * ```ts
@@ -88,7 +86,7 @@ export async function dump(reader: PerfDataReader, options: DumpOptions): Promis
     order,
     from: start,
     progress,
-    // What cannot be read of the features is missing from the text; the reader reports the rest.
+    // Names in unreadable features are missing from the text; the reader reports the rest.
     diagnostics: diagnostics ?? (() => {}),
   });
   consumer.statistics(engine.eventNames);

@@ -43,27 +43,27 @@ import { RECORD_ROOM, TextOut } from "./text/text_out.ts";
 import { ThreadText } from "./text/thread_text.ts";
 import { userText } from "./text/user_text.ts";
 
-/** Text is handed on in blocks of at least this many bytes. */
+/** Smallest block of text that is written. */
 const BLOCK = 1 << 17;
-/** Counts of a dump of a part of a recording. */
+/** Counts of the dump of a part of a recording. */
 export interface DumpPart {
-  /** Findings, besides the text. */
+  /** Counts for `DumpStats`. */
   readonly stats: Record<string, number>;
-  /** Records that were printed, by type; samples apart. */
+  /** Number of printed records by type, without samples. */
   readonly counts: ReadonlyMap<number, number>;
-  /** Samples that were printed. */
+  /** Number of printed samples. */
   readonly samples: number;
-  /** Samples by event. */
+  /** Number of printed samples by event. */
   readonly bySample: readonly number[];
 }
 
-/** Inputs of the text besides the file, in a form that can be sent to another thread. */
+/** The options that can be sent to another thread. */
 export type DumpAbout = Omit<DumpOptions, "write" | "symbols" | "progress" | "diagnostics">;
 
 /** Writes the text of records. */
 export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly needs: Needs;
-  /** Findings, besides the text. */
+  /** Counts for `DumpStats`. */
   readonly stats = {
     printed: 0,
     unknownEvents: 0,
@@ -71,7 +71,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     undecodedAux: 0,
     untimedAux: 0,
   };
-  /** The format of AUX data, as an AUXTRACE_INFO record said by now. */
+  /** Format of AUX data in the last AUXTRACE_INFO record. */
   auxtraceType = 0;
   readonly #reader: PerfDataReader;
   readonly #options: DumpOptions;
@@ -83,9 +83,9 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly #moves = new CounterMoves();
   readonly #counts = new Map<number, number>();
   readonly #head: RecordHead;
-  /** Facts about records of a run that hold only at the moment of each record, by row. */
+  /** State at the moment of a record, by row of the run. */
   readonly #notes = new Map<number, string>();
-  /** The same where records are read by windows, by their positions. */
+  /** The same for dumps by windows, by record position. */
   readonly #pastNotes = new Map<number, string>();
   readonly #isPart: boolean;
   #engine: Engine | undefined;
@@ -102,10 +102,10 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   #note: string | undefined;
   #idAt = -1;
   #view: DataView = new DataView(new ArrayBuffer(0));
-  /** The same record's bytes and place: filled by `#at`. */
+  /** Bytes and position of the record, set by `#at`. */
   readonly #record: PrintedRecord;
 
-  /** @param isPart Whether it writes the text of windows, which something else begins. */
+  /** @param isPart Whether it writes windows, without the start of the text. */
   constructor(reader: PerfDataReader, options: DumpOptions, isPart = false) {
     this.#reader = reader;
     this.#options = options;
@@ -118,7 +118,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     this.#events = new DumpEvents(reader);
     const path = reader.isPipe ? "pipe" : options.path;
     this.#head = new RecordHead(path, options.hex !== false, this.#le);
-    // perf counts the bytes of a pipe from the first record on.
+    // perf counts a pipe's bytes from the first record.
     this.#base = reader.isPipe ? reader.headerSize : 0;
     this.#filtered = isFiltered(options);
     this.#limit = options.limit ?? Infinity;
@@ -138,7 +138,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     if (!this.#isPart) this.begin();
   }
 
-  /** Writes what stands before the first record. */
+  /** Writes the text before the first record. */
   begin(): void {
     if (!this.#ordered && this.#options.order !== "file") {
       this.#out.text("WARNING: No sample_id_all support, falling back to unordered processing\n");
@@ -168,7 +168,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     this.#events.all.forEach((event, i) => event.samples += bySample[i] ?? 0);
   }
 
-  /** Writes the statistics: to `write`, wherever the text went. */
+  /** Writes the statistics to `write`. */
   statistics(eventNames: readonly string[]): void {
     const { all, hasAuxtrace } = this.#events;
     if (this.#samples > 0) this.#counts.set(PERF_RECORD_SAMPLE, this.#samples);
@@ -184,7 +184,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     return this.stats.printed >= this.#limit;
   }
 
-  // KernelTextContext: what the text of a record depends on.
+  // KernelTextContext for the current record.
 
   get eventName(): string {
     const names = this.#engine?.eventNames ?? [];
@@ -222,13 +222,16 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     if (note !== undefined) this.#notes.set(row, note);
   }
 
-  /** The same where records are read by windows: all of them, before the first window. */
+  /** Stores the state for all records before the first window is written. */
   readonly happened: Applied = (machine, _, view, start, end, position): void => {
     const note = this.#noteOf(machine, view.getUint32(start, this.#le), view, start, end);
     if (note !== undefined) this.#pastNotes.set(position, note);
   };
 
-  /** State of the machine when a record is applied. */
+  /**
+   * Text that depends on the machine's state when a record is applied; `undefined` without such
+   * text.
+   */
   #noteOf(
     machine: Machine,
     type: number,
@@ -272,7 +275,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     else this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
   }
 
-  /** Has `#record` be that of a row. */
+  /** Sets `#record` to that of a row. */
   #at(run: Run, row: number): PrintedRecord {
     const record = this.#record;
     record.source = run.at(row);
@@ -282,7 +285,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     return record;
   }
 
-  /** Writes the bytes of a kernel record, its moment and its name. */
+  /** Writes a kernel record's bytes, time and name. */
   #putHead(event: PerfEvent | undefined, run: Run, row: number): void {
     const record = this.#at(run, row);
     const { source, start, end } = record;
@@ -309,7 +312,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     out.p = head.putName(out.view, p, record);
   }
 
-  /** A kernel record that is not a sample, or one of an event that is not known. */
+  /** Writes a kernel record that is not a sample, or has an unknown event. */
   #kernelRecord(state: EventState | undefined, run: Run, row: number): void {
     this.#shown = !this.#filtered || isWanted(this.#options, run, row, this.#le);
     if (!this.#shown) return;
@@ -364,7 +367,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
       this.#symbols?.select(run, row);
       out.p = text.putFields(out.view, out.p, view, start, end, this.#symbols?.putChain);
       const putWhere = (event: EventState): void => {
-        // A sample can hold thousands of values, and paths can be long.
+        // A sample can have thousands of values, and paths can be long.
         out.reserve();
         let p = threads.putLine(out.view, out.p, slot);
         p = threads.putBinary(out.view, p, binary);
@@ -387,7 +390,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     return new SampleText(event, this.#le, this.#reader.arch, this.#head, threads);
   }
 
-  /** A sample that is known only as bytes. */
+  /** Writes a sample whose fields cannot be read. */
   #bareSample(isKnown: boolean, { event }: EventState, run: Run, row: number): void {
     this.#putHead(event, run, row);
     if (!isKnown) return;
@@ -395,13 +398,13 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     this.#out.view.setUint8(this.#out.p++, 0x0a);
   }
 
-  /** As how many a sample counts: one without branches not at all where those are what counts. */
+  /** Number by which a sample counts. In branch mode, a sample counts its branches. */
   #samplesOf({ fields }: SampleText): number {
     if (!this.#events.branchMode) return 1;
     return fields.branchStack < 0 ? 0 : fields.branchStackLength;
   }
 
-  /** A record that perf wrote itself. */
+  /** Writes a record of a type that perf itself adds. */
   #userRecord(run: Run, row: number): void {
     const type = intAt(run.type, row);
     if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
@@ -411,7 +414,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     const printed = this.#at(run, row);
     const { source, start, end } = printed;
     const offset = floatAt(run.offset, row);
-    // Old Chrome OS tools gave the types from ID_INDEX up to FEATURE another meaning.
+    // Old Chrome OS tools used the types from ID_INDEX to FEATURE for other records.
     const google = this.#reader.isGoogleDialect && type >= PERF_RECORD_ID_INDEX &&
       type <= PERF_RECORD_HEADER_FEATURE;
     const bytes = source.bytes.subarray(start, end);
@@ -450,7 +453,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     if (payload.type !== PERF_RECORD_AUXTRACE || !this.#shown || this.#options.aux === false) {
       return;
     }
-    // perf has a file's data in memory as it is aligned in the file, and a pipe's at a boundary.
+    // In perf's memory a file's data has its alignment in the file, a pipe's data is aligned.
     const at = this.#reader.isPipe ? 0 : payload.offset;
     const first = this.#options.fileOffsets === true ? payload.offset : 0;
     const isKnown = await putAuxPayload(this.#out, payload, this.auxtraceType, at, first);

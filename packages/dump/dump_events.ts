@@ -5,27 +5,27 @@ import { type PerfDataReader, type PerfEvent } from "@perfdata/format";
 import { type SampleLayout } from "@perfdata/format/sample-layout";
 import type { SampleText } from "./text/sample_text.ts";
 
-/** An event, and how many of its samples were printed. */
+/** An event, with the number of printed samples. */
 export interface EventState {
-  /** Its number. */
+  /** Number of the event. */
   readonly index: number;
   /** The event. */
   readonly event: PerfEvent;
-  /** Made with the first sample: in a pipe, what it depends on may come after the event. */
+  /** Created with the first sample: in a pipe, records that it depends on may follow the event. */
   text: SampleText | undefined;
-  /** Samples that were printed. */
+  /** Number of printed samples. */
   samples: number;
 }
 
-/** The events of a recording and its features, as far as a dump has come. */
+/** The events and features that are known at the current record. */
 export class DumpEvents {
-  /** The events that are known. */
+  /** The known events. */
   readonly all: EventState[] = [];
-  /** The fields that any of them has. */
+  /** Union of all events' `sample_type`. */
   combinedType = 0;
-  /** Whether perf counts the branches of samples in their place. */
+  /** Whether perf counts branches instead of samples. */
   branchMode = false;
-  /** Whether the recording says that it has AUX data. */
+  /** Whether the recording has AUX data. */
   hasAuxtrace = false;
   /** Whether records other than samples have a trailer. */
   sampleIdAll = false;
@@ -34,12 +34,12 @@ export class DumpEvents {
   readonly #renamed = new Map<number, string>();
   #attrs = 0;
 
-  /** Knows no event yet. */
+  /** Creates an empty list. */
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
   }
 
-  /** Takes up the events of a file, and which features it has. */
+  /** Adds the events of a file, and checks its features. */
   begin(): void {
     const ids = new Set(this.#reader.listedFeatures.map(({ id }) => id));
     this.update();
@@ -47,15 +47,15 @@ export class DumpEvents {
     this.branchMode = ids.has(HEADER_BRANCH_STACK) && !(this.combinedType & PERF_SAMPLE_STACK_USER);
   }
 
-  /** Takes an ATTR record of a pipe. */
+  /** Adds the event of a pipe's ATTR record. */
   takeAttr(): void {
     this.#attrs++;
     this.update();
   }
 
   /**
-   * Takes up events. The reader of a pipe is ahead of what is printed: an event counts from its
-   * ATTR record on.
+   * Adds new events. A pipe's reader is ahead of the text, so an event counts from its ATTR record
+   * on.
    */
   update(): void {
     const { all } = this.#reader.events;
@@ -69,24 +69,24 @@ export class DumpEvents {
     this.sampleIdAll = this.all[0]?.event.attr.flags.sample_id_all === true;
   }
 
-  /** The event that an id belongs to. */
+  /** The event with an id. */
   byId(hi: number, lo: number): EventState | undefined {
     return this.all[this.#byId.get(hi, lo) ?? -1];
   }
 
-  /** Takes an EVENT_UPDATE record, which perf follows in files as well. */
+  /** Renames the event of an EVENT_UPDATE record, which perf applies in files too. */
   rename(id: bigint, name: string): void {
     const known = this.#byId.get(Number(id >> 32n), Number(id & 0xffff_ffffn));
     const i = this.all.length === 1 ? 0 : known ?? -1;
     if (i >= 0) this.#renamed.set(i, name);
   }
 
-  /** The name of an event by now, where `names` has those that the features give. */
+  /** Current name of an event; `names` are those in the features. */
   nameOf(index: number, names: readonly string[]): string | undefined {
     return this.#renamed.get(index) ?? names[index];
   }
 
-  /** Whether it is known to which event a sample belongs: without ids not to which of several. */
+  /** Whether a sample's event is known: without ids only if there is one event. */
   isKnown(layout: SampleLayout): boolean {
     return this.all.length === 1 || layout.id >= 0 || layout.identifier >= 0 || !this.sampleIdAll;
   }

@@ -21,7 +21,7 @@ async function text(
   return { text: all, problems };
 }
 
-Deno.test("any damage: the dump ends, and what it prints is text", async () => {
+Deno.test("dump: with any damage it ends, and prints text", async () => {
   const files = ["recorded/group", "recorded/dwarf", "synthesized/records", "recorded/pipe"]
     .map((name) => Deno.readFileSync(new URL(`${name}.perf.data`, fixtures)));
   const spoiled = fc.record({
@@ -37,7 +37,7 @@ Deno.test("any damage: the dump ends, and what it prints is text", async () => {
         const { text: all } = await text(bytes, { order });
         assert(all.startsWith("# To display") || all.startsWith("WARNING: No sample_id_all"));
       } catch (error) {
-        // Not even the headers could be read.
+        // Not even the headers are readable.
         if (!(error instanceof PerfDataError)) throw error;
       }
     }),
@@ -45,7 +45,7 @@ Deno.test("any damage: the dump ends, and what it prints is text", async () => {
   );
 });
 
-Deno.test("any cut: what is whole is printed", async () => {
+Deno.test("dump: a file truncated anywhere is printed up to its last whole record", async () => {
   const bytes = Deno.readFileSync(new URL("recorded/pipe.perf.data", fixtures));
   const { text: whole } = await text(bytes, { order: "file" });
   await fc.assert(
@@ -58,7 +58,7 @@ Deno.test("any cut: what is whole is printed", async () => {
   );
 });
 
-Deno.test("a pipe is printed the same in pieces of any size", async () => {
+Deno.test("dump: a pipe gives the same text in pieces of any size", async () => {
   const bytes = Deno.readFileSync(new URL("recorded/pipe.perf.data", fixtures));
   const { text: whole } = await text(bytes);
   for (const size of [1, 7, 4096]) {

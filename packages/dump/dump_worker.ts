@@ -1,4 +1,4 @@
-// Uses Deno's workers and files: makes the text of windows of a dump (see parallel.ts).
+// Uses Deno's workers and files: writes the text of a dump's windows (see parallel.ts).
 import { openSource } from "@perfdata/format/file-source";
 import { serveText } from "@perfdata/session/workers";
 import { type DumpAbout, DumpConsumer } from "./dump_consumer.ts";

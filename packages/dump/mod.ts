@@ -1,6 +1,6 @@
 /**
- * `perf.data` files as text: the output of `perf report -D`, headers, bytes and records, for people and
- * for pipes.
+ * `perf.data` files as text: the output of `perf report -D`, headers, bytes and records, for people
+ * and for pipes.
  *
  * @module
  */

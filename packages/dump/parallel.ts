@@ -1,6 +1,7 @@
-// Uses Deno's workers and standard output; most of this package runs in any JavaScript runtime.
+// Uses Deno's workers and standard output. Most other modules of this package run in any JavaScript
+// runtime.
 /**
- * Dumps of files by several threads, on Deno.
+ * Multi-threaded dumps of files, on Deno.
  *
  * @module
  */
@@ -19,13 +20,13 @@ import { readBefore } from "./text/before.ts";
 import { dump, type DumpOptions, type DumpStats } from "./dump.ts";
 import { type DumpAbout, DumpConsumer } from "./dump_consumer.ts";
 
-/** How to dump a file with several threads: the text goes to standard output. */
+/** Options of {@linkcode dumpFile}. The text goes to standard output. */
 export interface ParallelDumpOptions extends Omit<DumpOptions, "path" | "write"> {
-  /** Bytes of records that a thread takes at a time, about; 2 MB by default. */
+  /** Approximate bytes of records in a thread's window; default 2 MB. */
   readonly windowBytes?: number;
 }
 
-/** Records that say what others after them mean, or that data follows. */
+/** Record types that change the meaning of later records, or are followed by data. */
 const NOT_WITH = [
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_BUILD_ID,
@@ -34,16 +35,15 @@ const NOT_WITH = [
 ];
 
 /**
- * Writes what `dump` writes to standard output, with up to `jobs` threads.
+ * Writes the text of `dump` to standard output, with up to `jobs` threads.
  *
- * The file is looked through once, for its windows of time and what changed the machine; then each thread
- * makes the text of windows. Where symbols or counters are printed, and for AUX data, one thread goes
- * through all of it, and so it does for files in pipe format or with compressed records. The text is the
- * same for any number of threads.
+ * The file is scanned once for time windows and changes of the machine; then each thread writes
+ * some windows. A single thread is used for symbols, counters, AUX data, pipes and compressed
+ * records. The text does not depend on the number of threads.
  *
- * @param reader The file; what is wrong with it is reported once, by this reader.
- * @param path The same file: each thread opens it for itself.
- * @param jobs How many threads, this one included.
+ * @param reader The file. Its damage is reported once, by this reader.
+ * @param path Path of the same file, which each thread opens.
+ * @param jobs Number of threads, including this one.
  * @throws {PerfDataError} In strict mode, if the file is damaged.
  */
 export async function dumpFile(
@@ -62,9 +62,9 @@ export async function dumpFile(
 /**
  * Dumps a file by windows.
  *
- * @param jobs How many threads, this one included.
- * @param windowBytes Bytes of a window, about.
- * @returns `undefined`, with nothing written, where that cannot be done.
+ * @param jobs Number of threads, including this one.
+ * @param windowBytes Approximate size of a window.
+ * @returns `undefined`, with nothing written, if the file cannot be split into windows.
  */
 export async function dumpByWindows(
   reader: PerfDataReader,
@@ -105,7 +105,7 @@ export async function dumpByWindows(
   };
 }
 
-/** Whether a dump can be made of windows, as far as the header says. */
+/** Whether the header allows a dump by windows. */
 function hasWindows(
   { isPipe, fileSize, features, events }: PerfDataReader,
   { limit, symbols }: DumpOptions,

@@ -5,7 +5,7 @@ import { Latin, open, recordings } from "./testing.ts";
 
 type Wish = Omit<DumpOptions, "path" | "write">;
 
-/** Text and statistics of one thread that reads the file in order. */
+/** Text and counts of one thread that reads the file in order. */
 async function plain(path: string, wish: Wish): Promise<[text: string, stats: string]> {
   const reader = await open(path);
   const out = new Latin();
@@ -18,7 +18,7 @@ async function plain(path: string, wish: Wish): Promise<[text: string, stats: st
   return [out.text, JSON.stringify({ ...stats, violations })];
 }
 
-/** The same by windows; nothing where that cannot be done. */
+/** Text and counts of a dump by windows; `undefined` if that is not possible. */
 async function byWindows(
   path: string,
   wish: Wish,
@@ -44,12 +44,12 @@ const WISHES: readonly Wish[] = [
   { pids: new Set([0]), hex: false },
 ];
 
-Deno.test("by windows of any size, recordings are dumped as they are by one pass", async () => {
+Deno.test("dumpByWindows: windows of any size give the text of one pass", async () => {
   let files = 0;
   let texts = 0;
   for (const [i, path] of (await recordings()).entries()) {
     if (Deno.statSync(path).size > 3e6) continue;
-    // Each in one way, fixtures in all.
+    // Each recording with one option set, fixtures with all.
     const wishes = path.startsWith("fixtures/") ? WISHES : [WISHES[i % WISHES.length] as Wish];
     for (const wish of wishes) {
       const small = await byWindows(path, wish, 1, 5000);
@@ -66,10 +66,10 @@ Deno.test("by windows of any size, recordings are dumped as they are by one pass
   assert(files >= 40 && texts >= 80, `${files} files`);
 });
 
-/** Threads, and bytes of a window. */
+/** Number of threads and bytes of a window. */
 const WAYS = [[2, 4000], [3, 1 << 16], [7, 1 << 13], [2, 1 << 22]] as const;
 
-Deno.test("any number of threads print what one does", async () => {
+Deno.test("dumpByWindows: any number of threads print the text of one", async () => {
   const files = (await recordings()).filter((path) => {
     const { size } = Deno.statSync(path);
     return path.startsWith("fixtures/") ? size > 10_000 : size > 400_000 && size < 3_000_000;
@@ -77,7 +77,7 @@ Deno.test("any number of threads print what one does", async () => {
   let texts = 0;
   for (const path of files) {
     if (path.startsWith("fixtures/") || texts < 20) {
-      // Each file in two of the ways, the next file in the two others.
+      // Two of the combinations for each file, alternating.
       for (const [jobs, bytes] of texts % 4 < 2 ? WAYS.slice(0, 2) : WAYS.slice(2)) {
         const made = await byWindows(path, {}, jobs, bytes);
         if (made === undefined) break;
@@ -91,7 +91,7 @@ Deno.test("any number of threads print what one does", async () => {
   assert(texts >= 12, `${texts} texts`);
 });
 
-Deno.test("text that nobody takes ends the dump", async () => {
+Deno.test("dumpFile: if nobody reads the text, the dump ends", async () => {
   const path = "fixtures/recorded/rounds.perf.data";
   const reader = await open(path);
   assert(reader !== undefined);

@@ -1,8 +1,8 @@
-/** Helpers for the tests of this package. */
+/** Helpers of this package's tests. */
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
 
-/** The files that there are: fixtures, and the corpus where it is. */
+/** The existing recordings: fixtures, and the corpus if it is installed. */
 export async function recordings(): Promise<string[]> {
   const found: string[] = [];
   for (const folder of ["fixtures/recorded", "fixtures/synthesized"]) {
@@ -22,7 +22,7 @@ export async function recordings(): Promise<string[]> {
   return found;
 }
 
-/** Opens a recording, unless even its headers cannot be read. */
+/** Opens a recording; `undefined` if its headers are unreadable. */
 export async function open(path: string): Promise<PerfDataReader | undefined> {
   try {
     return await PerfDataReader.open(fileSource(path), { diagnostics: () => {} });
@@ -31,7 +31,7 @@ export async function open(path: string): Promise<PerfDataReader | undefined> {
   }
 }
 
-/** Text that is written in pieces, each byte a character. */
+/** Collects text, each byte as a character. */
 export class Latin {
   text = "";
   readonly #decoder = new TextDecoder("latin1");

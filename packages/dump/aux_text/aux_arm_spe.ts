@@ -3,7 +3,7 @@ import { SPE_PACKET, SPE_REACH, SpePacket } from "@perfdata/session/arm-spe-pack
 import { type AuxBytes, type AuxText, putLineStart } from "./aux_line.ts";
 import { hex } from "./auxtrace_info_text.ts";
 
-/** Meaning of the bits of an events packet. */
+/** Names of the bits of an events packet. */
 const EVENT_BITS: readonly (readonly [number, string])[] = [
   [0, " EXCEPTION-GEN"],
   [1, " RETIRED"],
@@ -38,17 +38,17 @@ export class ArmSpeText implements AuxText {
   readonly #base: number;
   readonly #packet = new SpePacket();
 
-  /** @param base What the data's alignment packets count from: address 0 of the data. */
+  /** @param base Address 0 of the data, from which alignment packets count. */
   constructor(base: number) {
     this.#base = base;
   }
 
-  /** See {@link AuxText.heading}. */
+  /** The line before the packets. */
   heading(size: number): string {
     return `.\n. ... ARM SPE data: size ${hex(BigInt(size))} bytes\n`;
   }
 
-  /** See {@link AuxText.put}. */
+  /** Writes the line of a packet. */
   put(out: DataView, p: number, bytes: AuxBytes): number {
     const { input, at, end, position } = bytes;
     const packet = this.#packet;
@@ -148,7 +148,7 @@ export class ArmSpeText implements AuxText {
     }
   }
 
-  /** A packet of a known kind that says nothing known. */
+  /** Writes a packet of a known kind with an unknown value. */
   #raw(out: DataView, p: number, name: string, index: number): number {
     p = putHex(out, putAscii(out, p, `${name} 0x`), this.#packet.hi, this.#packet.lo);
     return putAscii(out, p, ` (${index})`);

@@ -2,7 +2,7 @@ import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex2 } from "@perfdata/format/text-bytes";
 import { type AuxBytes, type AuxText, putPlace, u32 } from "./aux_line.ts";
 
-/** Contents of the words of the longer of two kinds of packets; the first word marks the kind. */
+/** Names of the words of a long packet. Its first word marks the kind. */
 const LONG_WORDS = [
   "",
   "Prefix",
@@ -15,7 +15,7 @@ const LONG_WORDS = [
 ];
 const SHORT_WORDS = ["", "Header DW1", "Header DW2", "Header DW3"];
 const LONG_MARK = 0xffff_f800;
-/** The fields of the first word of a short packet, from the lowest bit on: bits and name. */
+/** Fields of a short packet's first word, from the lowest bit on: number of bits and name. */
 const SHORT_FIELDS: readonly (readonly [number, string])[] = [
   [2, "Format"],
   [5, "Type"],
@@ -29,14 +29,14 @@ const SHORT_FIELDS: readonly (readonly [number, string])[] = [
 
 /**
  * Packets of HiSilicon's PCIe Tune and Trace device (`Documentation/trace/hisi-ptt.rst` of the
- * kernel), which are all of one kind: 8 words or 4. Each word is a line.
+ * kernel). All packets of a trace have 8 words, or all have 4. Each word is a line.
  */
 export class HisiPttText implements AuxText {
   readonly reach = 32;
   consumed = 0;
   #words: readonly string[] = SHORT_WORDS;
 
-  /** See {@link AuxText.heading}. */
+  /** The line before the packets. */
   heading(size: number, input: Uint8Array): string {
     const isLong = size >= 4 && (u32(input, 0) & LONG_MARK) >>> 0 === LONG_MARK;
     this.#words = isLong ? LONG_WORDS : SHORT_WORDS;
@@ -44,11 +44,11 @@ export class HisiPttText implements AuxText {
     return `.\n. ... HISI PTT data: size ${size - size % packet} bytes\n`;
   }
 
-  /** See {@link AuxText.put}. */
+  /** Writes the line of a packet. */
   put(out: DataView, p: number, { input, at, end, position }: AuxBytes): number {
     const words = this.#words;
     this.consumed = Math.min(4 * words.length, end - at);
-    // What is left at the end is no packet, and not reported.
+    // A partial packet at the end is not reported.
     if (this.consumed < 4 * words.length) return p;
     words.forEach((name, i) => {
       const text = name !== "" ? name : i === 0 && words === SHORT_WORDS ? fields(input, at) : "";
@@ -64,7 +64,7 @@ export class HisiPttText implements AuxText {
   }
 }
 
-/** The fields of the first word of a short packet: `Format 1 Type 0 …`. */
+/** Formats the fields of a short packet's first word: `Format 1 Type 0 …`. */
 function fields(input: Uint8Array, at: number): string {
   const word = u32(input, at);
   let bit = 0;

@@ -2,21 +2,23 @@ import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex } from "@perfdata/format/text-bytes";
 import { type AuxBytes, type AuxText, putLineStart, u32 } from "./aux_line.ts";
 
-/** Bytes of a BTS record: source and target of the branch, flags. */
+/** Size of a BTS record: source and target of the branch, flags. */
 const BRANCH = 24;
 const PREDICTED = 0x10;
 
-/** Records of Intel's Branch Trace Store (SDM volume 3, "Branch Trace Store"), of 64-bit machines. */
+/**
+ * Records of Intel's Branch Trace Store on 64-bit machines (SDM volume 3, "Branch Trace Store").
+ */
 export class IntelBtsText implements AuxText {
   readonly reach = BRANCH;
   consumed = 0;
 
-  /** See {@link AuxText.heading}. */
+  /** The line before the packets. */
   heading(size: number): string {
     return `.\n. ... Intel BTS data: size ${size} bytes\n`;
   }
 
-  /** See {@link AuxText.put}. */
+  /** Writes the line of a packet. */
   put(out: DataView, p: number, bytes: AuxBytes): number {
     const { input, at, end } = bytes;
     this.consumed = Math.min(BRANCH, end - at);
@@ -28,7 +30,7 @@ export class IntelBtsText implements AuxText {
   }
 }
 
-/** `%lx` of the little-endian 64-bit word at `at`. */
+/** Writes the little-endian 64-bit word at `at` as `%lx`. */
 function putWord(out: DataView, p: number, input: Uint8Array, at: number): number {
   return putHex(out, p, u32(input, at + 4), u32(input, at));
 }

@@ -1,36 +1,36 @@
 import { byteAt } from "@perfdata/format/elements";
 import { putAscii, putHex2, putHex4 } from "@perfdata/format/text-bytes";
 
-/** The bytes from a packet on. The object is reused for the next packet. */
+/** The bytes of a packet and those after it. The object is reused. */
 export interface AuxBytes {
-  /** What holds them. */
+  /** The buffer with the packet. */
   readonly input: Uint8Array;
-  /** Where the packet begins. */
+  /** Offset of the packet in `input`. */
   at: number;
-  /** Where the bytes end: after `at`. */
+  /** Offset after the last byte of the data in `input`. */
   end: number;
-  /** Place of the packet in the data. */
+  /** Offset of the packet in the data. */
   position: number;
 }
 
-/** Writes the packets of one piece of AUX data, a line each. */
+/** Writes the packets of AUX data, one line each. */
 export interface AuxText {
-  /** Bytes that have to be there for any packet, unless it is the last of the data. */
+  /** Bytes that `put` needs, unless the data ends earlier. */
   readonly reach: number;
   /** Number of bytes in the last line. */
   consumed: number;
   /**
    * The line before the packets.
    *
-   * @param size Bytes of data.
-   * @param input The first of them.
+   * @param size Size of the data.
+   * @param input The first bytes of the data.
    */
   heading(size: number, input: Uint8Array): string;
   /** Writes the line of a packet. */
   put(out: DataView, p: number, bytes: AuxBytes): number;
 }
 
-/** `.  00000010:  71 00 …`: the place and `n` bytes, padded to `width` bytes. */
+/** Writes `.  00000010:  71 00 …`: the offset and `n` bytes, padded to `width` bytes. */
 export function putLineStart(
   out: DataView,
   p: number,
@@ -47,14 +47,14 @@ export function putLineStart(
   return p;
 }
 
-/** Writes the beginning of a line of AUX data, as `.  00000010: `; returns the position after it. */
+/** Writes the offset at the start of a line, as `.  00000010: `. Returns the position after it. */
 export function putPlace(out: DataView, p: number, position: number): number {
   p = putAscii(out, p, ".  ");
   p = putHex4(out, putHex4(out, p, position >>> 16), position & 0xffff);
   return putAscii(out, p, ": ");
 }
 
-/** The little-endian 32-bit word at `at`. */
+/** Reads the little-endian 32-bit word at `at`. */
 export function u32(input: Uint8Array, at: number): number {
   const byte = (i: number): number => byteAt(input, at + i);
   return (byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24) >>> 0;

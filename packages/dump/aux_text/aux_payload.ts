@@ -12,8 +12,8 @@ import type { TextOut } from "../text/text_out.ts";
  * Writes the AUX data of an AUXTRACE record, if its format is known.
  *
  * @param type The type in AUXTRACE_INFO.
- * @param offset Offset of the data in perf's memory: for a file, with its alignment in the file.
- * @param first The offset that is printed for the first packet.
+ * @param offset Offset of the data in perf's memory: for a file, its alignment in the file.
+ * @param first The offset to print for the first packet.
  * @returns Whether the format is known.
  */
 export async function putAuxPayload(
@@ -90,7 +90,7 @@ async function putIntelPt(out: TextOut, payload: Payload, first: number): Promis
   }
 }
 
-/** Writes packets; returns how many bytes of input were used. */
+/** Writes packets. Returns the number of bytes of input that were used. */
 function putPackets(
   out: TextOut,
   text: PerfText,

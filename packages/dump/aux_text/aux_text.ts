@@ -1,6 +1,6 @@
 /**
- * The lines of `perf report -D` for AUX data other than Intel PT: Arm SPE, Intel BTS, HiSilicon PTT.
- * Each line has one packet: its offset in the data, its bytes, and their meaning.
+ * The lines of `perf report -D` for AUX data other than Intel PT: Arm SPE, Intel BTS, HiSilicon
+ * PTT. Each line is a packet: its offset in the data, its bytes, and their meaning.
  *
  * @module
  */
@@ -15,9 +15,9 @@ import { IntelBtsText } from "./aux_intel_bts.ts";
 import type { AuxText } from "./aux_line.ts";
 
 /**
- * The writer for AUX data of a type, as in an AUXTRACE_INFO record, if the type is known.
+ * The writer for AUX data of a type in AUXTRACE_INFO; `undefined` if the type is unknown.
  *
- * @param offset Place of the data, on which the place of lines depends for Arm SPE.
+ * @param offset Offset of the data, from which Arm SPE lines count.
  */
 export function auxTextOf(type: number, offset: number): AuxText | undefined {
   switch (type) {

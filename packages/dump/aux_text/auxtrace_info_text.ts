@@ -9,15 +9,15 @@ import {
   PERF_AUXTRACE_INTEL_PT,
 } from "@perfdata/user-records/auxtrace-info";
 
-/** A word in the format `%#lx`. */
+/** Formats a word as `%#lx`. */
 export function hex(word: bigint): string {
   return word === 0n ? "0" : `0x${word.toString(16)}`;
 }
 
-/** How a word is printed: decimal, signed, or hexadecimal with a prefix. */
+/** Format of a word: unsigned, signed, or hexadecimal with `0x`. */
 type Shown = "u" | "d" | "x";
 
-/** The words of Intel PT, by position; the lines come in groups that are there or not. */
+/** The words of Intel PT, in order. Older versions end after a group of words. */
 const INTEL_PT: readonly (readonly [string, Shown])[] = [
   ["PMU Type            ", "d"],
   ["Time Shift          ", "u"],
@@ -76,11 +76,11 @@ function words(table: readonly (readonly [string, Shown])[], priv: readonly bigi
   }).join("");
 }
 
-/** The words of an AUXTRACE_INFO that `perf report -D` prints for each kind of trace. */
+/** The text of `perf report -D` for an AUXTRACE_INFO record. */
 export function auxtraceInfoText(type: number, priv: readonly bigint[]): string {
   switch (type) {
     case PERF_AUXTRACE_INTEL_PT: {
-      // PMU type to per-cpu maps; MTC and CYC together; the rest one by one.
+      // The groups: PMU type to per-cpu maps; MTC and CYC; then single words.
       const shown = priv.length >= 15 ? Math.min(priv.length, 17) : priv.length >= 10 ? 10 : 0;
       let text = words(INTEL_PT, priv.slice(0, shown));
       if (shown < 17) return text;
@@ -127,7 +127,7 @@ function csEtmText(priv: readonly bigint[]): string {
     if (labels === undefined) {
       return `${text}\tMagic number Unknown\t       ${magic.toString(16)}\n`;
     }
-    // Version 0 does not say how many there are: the word that does is not there.
+    // In version 0 the word with the number of parameters is missing.
     const numbered = version === 1n;
     const count = numbered ? 3 + Number(priv[at + 2] ?? 0n) : magic === CS_ETMV3_MAGIC ? 7 : 10;
     const known = magic === CS_ETMV3_MAGIC ? 7 : 11;

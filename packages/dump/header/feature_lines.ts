@@ -5,7 +5,7 @@ import { eventDescLines } from "./header_events.ts";
 
 const NS = 1_000_000_000n;
 
-/** Seconds with six digits of microseconds. */
+/** Formats nanoseconds as seconds with microseconds. */
 function seconds(ns: bigint): string {
   return `${ns / NS}.${String(ns % NS / 1000n).padStart(6, "0")}`;
 }
@@ -33,28 +33,30 @@ function clockDataLines(data: FeatureOf<"CLOCK_DATA">["value"]): string[] {
   ];
 }
 
-/** First and last of some numbers that follow each other. */
+/** First and last of consecutive numbers. */
 type Range = readonly [number, number];
 
-/** Ranges as text: `0-3,8`. They are never expanded: a few bytes may stand for any number of CPUs. */
+/**
+ * Formats ranges: `0-3,8`. They are never expanded, since few bytes can state any number of CPUs.
+ */
 function rangesText(ranges: readonly Range[]): string {
   return ranges.map(([from, to]) => from === to ? `${from}` : `${from}-${to}`).join(",");
 }
 
-/** Adds a range to those before it, none of which begins after it. */
+/** Adds a range whose start is not below the last one's. */
 function addRange(ranges: Range[], from: number, to: number): void {
   const last = ranges.at(-1);
   if (last === undefined || from > last[1] + 1) ranges.push([from, to]);
   else ranges[ranges.length - 1] = [last[0], Math.max(last[1], to)];
 }
 
-/** A list of CPUs as perf prints it again: in order, and -1 where there is none. */
+/** Normalizes a CPU list as perf does: sorted, -1 if empty. */
 function cpuList(text: string): string {
   if (text === "") return "-1";
   const given: Range[] = [];
   for (const part of text.split(",")) {
     const [from, to] = part.split("-").map(Number) as [number, number?];
-    // A list that perf would refuse is shown as it is.
+    // Lists that perf refuses are printed unchanged.
     if (!Number.isInteger(from) || (to !== undefined && !(to - from <= 1 << 16))) return text;
     if (from <= (to ?? from)) given.push([from, to ?? from]);
   }
@@ -71,7 +73,7 @@ function memTopologyLines(topology: FeatureOf<"MEM_TOPOLOGY">["value"]): string[
   for (const { node, size, set } of topology.nodes) {
     const blocks: Range[] = [];
     let count = 0n;
-    // Blocks beyond the bitmap are none, whatever size says.
+    // Blocks beyond the bitmap do not exist, whatever size says.
     const end = Math.min(Number(size), 64 * set.length);
     for (let i = 0; i < end; i++) {
       if ((((set[i >> 6] as bigint) >> BigInt(i & 63)) & 1n) === 0n) continue;
@@ -81,21 +83,21 @@ function memTopologyLines(topology: FeatureOf<"MEM_TOPOLOGY">["value"]): string[
     let bytes = block * count;
     let unit = 0;
     for (; bytes / 1024n > 1n && unit < 3; unit++) bytes /= 1024n;
-    // perf formats the list into 100 bytes.
+    // perf truncates the list to 99 characters.
     const list = rangesText(blocks.slice(0, 50)).slice(0, 99);
     lines.push(`#  ${String(node).padStart(3)} [${bytes}${"BKMG"[unit]}]: ${list}`);
   }
   return lines;
 }
 
-/** perf prints ids as C's `%d` does. */
+/** Formats an id as `%d`. */
 function signed(id: number): string {
   return String(id | 0);
 }
 
 function cpuTopologyLines(
   topology: FeatureOf<"CPU_TOPOLOGY">["value"],
-  /** How many CPUs there are. */
+  /** Number of CPUs. */
   cpus: number | undefined,
 ): string[] {
   const { dies } = topology;
@@ -121,15 +123,15 @@ function pmuCapsLine(pmu: string, caps: readonly { name: string; value: string }
     : `# ${pmu} pmu capabilities: ${caps.map(({ name, value }) => `${name}=${value}`).join(", ")}`;
 }
 
-/** Context for the lines of a feature, besides the feature itself. */
+/** Context of a feature's lines. */
 export interface HeaderSession {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   /** The events. */
   readonly events: readonly PerfEvent[];
-  /** Names of the events, if the file says them. */
+  /** Names of the events, if the file has them. */
   names: EventDescs | undefined;
-  /** How many CPUs there are. */
+  /** Number of CPUs. */
   cpus: number | undefined;
   /** Names of BPF functions. */
   btfs: FeatureOf<"BPF_BTF">["value"] | undefined;
@@ -157,7 +159,7 @@ function cmdlineText(command: FeatureOf<"CMDLINE">["value"]): string {
   return command.argv.map((arg) => `${arg.replaceAll("'", "\\'")} `).join("");
 }
 
-/** The lines that perf 6.1 prints of each feature that it knows. */
+/** The lines of perf 6.1 for each feature that it knows. */
 const LINES: {
   readonly [N in Exclude<Feature["name"], "RAW">]?: (
     value: FeatureOf<N>["value"],
@@ -232,7 +234,7 @@ const LINES: {
   PMU_CAPS: (value) => value.pmus.map(({ pmu_name, caps }) => pmuCapsLine(pmu_name, caps)),
 };
 
-/** The lines that perf 6.1 prints of a feature; none for a feature that it does not know. */
+/** The lines of perf 6.1 for a feature; empty for features that it does not know. */
 export function featureLines(feature: Feature, session: HeaderSession): string[] {
   const { name, value } = feature as { readonly name: keyof typeof LINES; readonly value: unknown };
   const lines = LINES[name] as ((value: unknown, session: HeaderSession) => string[]) | undefined;

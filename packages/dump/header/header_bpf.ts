@@ -8,7 +8,9 @@ import {
 /** `sizeof(struct btf_type)`. */
 const BTF_TYPE_SIZE = 12;
 
-/** Bytes that follow a `btf_type` of each kind: a fixed part, and a part for each of its `vlen`. */
+/**
+ * Bytes after a `btf_type` by kind: a fixed number, and a number for each of its `vlen` members.
+ */
 const BTF_EXTRA: readonly (readonly [number, number])[] = [
   [0, 0], // VOID
   [4, 0], // INT
@@ -33,8 +35,8 @@ const BTF_EXTRA: readonly (readonly [number, number])[] = [
 ];
 
 /**
- * The name of type `id` of a BTF blob (`Documentation/bpf/btf.rst`), or `undefined` if the blob
- * does not have it.
+ * Name of type `id` in a BTF blob (`Documentation/bpf/btf.rst`); `undefined` if the blob does not
+ * have it.
  */
 function btfTypeName(btf: Uint8Array, id: number, littleEndian: boolean): string | undefined {
   if (btf.length < 24) return undefined;
@@ -81,7 +83,7 @@ function functionName(
   return `bpf_prog_${hex}${short === undefined ? "" : `_${short}`}`;
 }
 
-/** The lines of BPF_PROG_INFO: each program, by id, with its functions. */
+/** The lines of BPF_PROG_INFO: each program, sorted by id, with its functions. */
 export function bpfProgInfoLines(
   progs: BpfProgInfos,
   btfs: BpfBtfs | undefined,

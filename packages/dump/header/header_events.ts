@@ -7,7 +7,7 @@ import {
 } from "@perfdata/format/perf-event";
 import { type PerfEventAttr } from "@perfdata/format";
 
-/** The order in which perf lists the bits; it leaves out TRANSACTION. */
+/** The bits in perf's order, which lacks TRANSACTION. */
 const SAMPLE_TYPE_ORDER = [
   "IP TID TIME ADDR READ CALLCHAIN ID CPU PERIOD STREAM_ID RAW BRANCH_STACK REGS_USER STACK_USER",
   "IDENTIFIER REGS_INTR DATA_SRC WEIGHT PHYS_ADDR AUX CGROUP DATA_PAGE_SIZE CODE_PAGE_SIZE",
@@ -23,7 +23,7 @@ function bitNames(
   return order.filter((name) => value & (masks.get(name) ?? 0n)).join("|");
 }
 
-/** The part of an `# event` line about an attr: all nonzero fields, each after a comma. */
+/** The attr's part of an `# event` line: all nonzero fields, each after a comma. */
 function attrText(attr: PerfEventAttr): string {
   let text = "";
   const add = (name: string, value: string | number | bigint) => {

@@ -12,7 +12,7 @@ import { HEADER_MEM_TOPOLOGY, HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feat
 import fc from "fast-check";
 import { headerLines } from "../mod.ts";
 
-/** The lines about a feature, from a file that has only this feature. */
+/** The lines of a feature, from a file with only this feature. */
 async function linesOf(feature: Feature, wanted: RegExp): Promise<string[]> {
   const sink = memorySink();
   const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }] });
@@ -28,7 +28,7 @@ async function cpuList(cpus: string): Promise<string | undefined> {
   return (await linesOf(feature, /cpu list : (.*)$/))[0];
 }
 
-/** What perf does: all CPUs of the list, each once and in order, then as ranges. */
+/** Expands a list to CPUs, sorts them, and formats ranges. */
 function expanded(text: string): string {
   const cpus = new Set<number>();
   for (const part of text.split(",")) {
@@ -44,7 +44,7 @@ function expanded(text: string): string {
   return parts.map((run) => run.length === 1 ? `${run[0]}` : `${run[0]}-${run.at(-1)}`).join(",");
 }
 
-Deno.test("header: lists of CPUs are in order, without overlaps, as perf prints them", async () => {
+Deno.test("featureLines: CPU lists are sorted without overlaps, as in perf", async () => {
   const range = fc.tuple(fc.nat(60), fc.nat(9))
     .map(([from, more]) => more === 0 ? `${from}` : `${from}-${from + more}`);
   const lists = fc.array(range, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(","));
@@ -53,25 +53,25 @@ Deno.test("header: lists of CPUs are in order, without overlaps, as perf prints 
   }));
 });
 
-Deno.test("header: a list of CPUs is never expanded, however many ranges it has", async () => {
+Deno.test("featureLines: a CPU list with many ranges is not expanded", async () => {
   const ranges = Array.from({ length: 300 }, (_, i) => `${i * 65536}-${i * 65536 + 65536}`);
   const before = Deno.memoryUsage().rss;
   assertEquals(await cpuList(ranges.join(",")), "0-19660800");
   assert(Deno.memoryUsage().rss - before < 100 << 20);
 });
 
-Deno.test("header: memory blocks are those of the bitmap, whatever size the node claims", async () => {
+Deno.test("featureLines: memory blocks come from the bitmap, whatever size the node states", async () => {
   const mem = async (size: bigint, set: bigint[]) => {
     const nodes = [{ node: 0n, size, nbits: BigInt(64 * set.length), set }];
     const value = { version: 1n, block_size_bytes: 0x8000000n, nodes };
     const feature: Feature = { id: HEADER_MEM_TOPOLOGY, name: "MEM_TOPOLOGY", value };
     return (await linesOf(feature, /^#\s+0 (.*)$/))[0];
   };
-  // By hand: blocks of 128 MB.
+  // Laid out by hand: blocks of 128 MB.
   assertEquals(await mem(64n, [0b1011n]), "[384M]: 0-1,3");
   assertEquals(await mem(1n << 60n, [0b1011n, 1n << 63n]), "[512M]: 0-1,3,127");
   assertEquals(await mem(3n, [0b1011n]), "[256M]: 0-1");
-  // perf formats the list into 100 bytes.
+  // perf truncates the list to 99 characters.
   const every =
     `0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,44,46,48,50,52,54,56,58`;
   assertEquals(

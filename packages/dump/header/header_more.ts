@@ -2,7 +2,7 @@ import { buildIdText } from "@perfdata/format/features";
 import { type Feature } from "@perfdata/format";
 import { featureName } from "@perfdata/format/feature-names";
 
-/** Lines of a list of CPUs' scheduling domains. */
+/** The lines of CPU_DOMAIN_INFO. */
 function domainLines(feature: Extract<Feature, { name: "CPU_DOMAIN_INFO" }>): string[] {
   const { schedstat_version, max_sched_domains, cpus } = feature.value;
   return [
@@ -17,8 +17,9 @@ function domainLines(feature: Extract<Feature, { name: "CPU_DOMAIN_INFO" }>): st
 }
 
 /**
- * The parts of features that `perf report --header-only -I` of perf 6.1 omits: build ids, tracepoint
- * formats, features of later perfs, of simpleperf and of hiperf, and unreadable features.
+ * The lines for features that `perf report --header-only -I` of perf 6.1 omits: build ids,
+ * tracepoint formats, features of later perfs, of simpleperf and of hiperf, and unreadable
+ * features.
  */
 export function moreFeatureLines(feature: Feature): string[] {
   switch (feature.name) {

@@ -7,21 +7,21 @@ import { streamFeature } from "@perfdata/session/stream-feature";
 import { featureLines, type HeaderSession } from "./feature_lines.ts";
 import { moreFeatureLines } from "./header_more.ts";
 
-/** Largest section that is read into memory; sections that perf writes are far smaller. */
+/** Largest section that is read into memory. perf writes far smaller ones. */
 const MAX_SECTION = 1 << 30;
 
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** How the header is printed. */
+/** Options of {@linkcode headerLines}. */
 export interface HeaderOptions {
-  /** When the file was written last: the line `captured on`. Local time. */
+  /** Time of the last change, for the line `captured on` (local time). */
   readonly mtime?: Date;
-  /** Whether to print the features that perf 6.1 omits as well. */
+  /** Whether to print features that perf 6.1 omits, too. */
   readonly more?: boolean;
 }
 
-/** A time as `ctime` writes it. */
+/** Formats a time as `ctime` does. */
 function ctime(date: Date): string {
   const two = (n: number) => String(n).padStart(2, "0");
   return `${DAYS[date.getDay()]} ${MONTHS[date.getMonth()]} ${String(date.getDate()).padStart(2)} ${
@@ -29,12 +29,12 @@ function ctime(date: Date): string {
   }:${two(date.getMinutes())}:${two(date.getSeconds())} ${date.getFullYear()}`;
 }
 
-/** Features that come with a pipe stream, as its records are read. */
+/** The features in a pipe's records. */
 async function* pipeFeatures(reader: PerfDataReader): AsyncGenerator<Feature, void, void> {
   for await (const batch of reader.batches({ inflate: false })) {
     const { bytes, view, littleEndian } = batch;
     for (let i = 0; i < batch.count; i++) {
-      // Features are among perf's own records.
+      // Features are user records.
       if (batch.type(i) < PERF_RECORD_USER_TYPE_START) continue;
       const start = batch.start(i);
       const size = batch.size(i);
@@ -48,7 +48,7 @@ async function* pipeFeatures(reader: PerfDataReader): AsyncGenerator<Feature, vo
   }
 }
 
-/** The features of a file; one whose bytes are not there comes with the error. */
+/** The features of a file. A truncated feature is returned with its error. */
 async function* fileFeatures(reader: PerfDataReader): AsyncGenerator<Feature, void, void> {
   for (const { id, section } of reader.listedFeatures) {
     const { offset, size } = sectionRange(section);
@@ -69,17 +69,16 @@ async function* fileFeatures(reader: PerfDataReader): AsyncGenerator<Feature, vo
 }
 
 /**
- * What a file says about itself and the machine that recorded it: the text of
- * `perf report --header-only -I` of perf 6.1 (`perf_header__fprintf_info` of
- * `tools/perf/util/header.c`), then, with `more`, what that perf leaves out.
+ * The text of `perf report --header-only -I` of perf 6.1 about a file and its machine
+ * (`perf_header__fprintf_info` of `tools/perf/util/header.c`). With `more`, features follow that
+ * perf omits.
  *
- * The lines come as they are known: in a pipe stream the features are records, so this reads the
- * stream to its end. Text that is no UTF-8 is kept as `decodeText` keeps it; write it with
- * `encodeText`.
+ * A pipe is read to its end, since its features are records; each line is returned as soon as it is
+ * known. Text that is not UTF-8 is decoded by `decodeText`; encode it with `encodeText`.
  *
- * @param reader The file; its records are read if it is a stream.
- * @param options When it was written, and how much to print.
- * @returns Lines, without their ends.
+ * @param reader The file; a stream's records are read.
+ * @param options Time of the last change, and selection.
+ * @returns Lines without their ends.
  *
  * @example
  * ```ts
@@ -110,7 +109,7 @@ export async function* headerLines(
   const data = header?.data ?? { offset: 0n, size: 0n };
   yield "# ========";
   if (options.mtime !== undefined) yield `# captured on    : ${ctime(options.mtime)}`;
-  // perf counts the versions from 0.
+  // perf counts versions from 0.
   yield `# header version : ${reader.version - 1}`;
   yield `# data offset    : ${data.offset}`;
   yield `# data size      : ${data.size}`;
@@ -132,13 +131,13 @@ export async function* headerLines(
     yield "#";
     for await (const feature of pipeFeatures(reader)) yield* take(feature);
   } else {
-    // The features of a file that arrives as a stream come after its records.
+    // In a file that is read as a stream, features follow the records.
     if (reader.fileSize === undefined) {
       for await (const _ of reader.batches({ inflate: false }));
     }
     const features: Feature[] = [];
     for await (const feature of fileFeatures(reader)) features.push(feature);
-    // Names of BPF functions are in a later section than the programs.
+    // The names of BPF functions are in a later section than the programs.
     const btfs = features.find((feature) => feature.name === "BPF_BTF");
     if (btfs?.name === "BPF_BTF") session.btfs = btfs.value;
     for (const feature of features) yield* take(feature);

@@ -79,7 +79,7 @@ function bpfFeatures(): Feature[] {
     prog_tags: 24n,
     func_info: 40n,
   });
-  // BTF: two FUNCs that point to a FUNC_PROTO.
+  // BTF: two FUNCs that refer to a FUNC_PROTO.
   const strings = new TextEncoder().encode("\0first\0second\0");
   const btf = new Uint8Array(24 + 36 + strings.length);
   const types = new DataView(btf.buffer);
@@ -242,7 +242,7 @@ const FEATURES: readonly Feature[] = [
 ];
 
 Deno.test({
-  name: "of a file with all features the same is printed as by perf",
+  name: "headerLines: a file with all features has the lines of perf",
   ignore: !hasPerf,
   async fn() {
     const dir = await Deno.makeTempDir();
@@ -267,7 +267,7 @@ Deno.test({
   },
 });
 
-Deno.test("functions of BPF programs have the names of their types", async () => {
+Deno.test("headerLines: functions of BPF programs have the names of their types", async () => {
   const lines = await linesOf(await fileOf(bpfFeatures()));
   assertEquals(lines.filter((line) => /bpf|btf|sub_prog/i.test(line)), [
     "# bpf_prog_info 17:",
@@ -277,7 +277,7 @@ Deno.test("functions of BPF programs have the names of their types", async () =>
   ]);
 });
 
-Deno.test("what perf 6.1 does not print comes after it", async () => {
+Deno.test("headerLines: with `more`, features unknown to perf 6.1 come last", async () => {
   const file = await fileOf([
     {
       id: 2,
@@ -324,7 +324,7 @@ Deno.test("what perf 6.1 does not print comes after it", async () => {
   );
 });
 
-Deno.test("events without a name are called what perf calls them", () => {
+Deno.test("headerLines: unnamed events have perf's names", () => {
   const name = (type: number, config: bigint, flags: Partial<typeof ATTR.flags> = {}) =>
     eventName({
       ...emptyAttr(),

@@ -15,20 +15,20 @@ import { decodeSection } from "./hex_regions.ts";
 import { clip, type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import { LeafTrace } from "./hex_tree.ts";
 
-/** The records with the type of AUX data, and the CPU or thread that was recorded. */
+/** The records with the type of AUX data, and with its CPU or thread. */
 const AUXTRACE_CODEC = new RecordCodec([AUXTRACE_INFO, AUXTRACE]);
 
-/** Takes the data of a file apart: records, and the bytes that follow some of them. */
+/** Splits a file's data section into records and payloads. */
 export class HexData {
   readonly #parts: HexParts;
   #auxtraceType = 0;
 
-  /** @param parts Takes structures apart. */
+  /** @param parts Splits structures. */
   constructor(parts: HexParts) {
     this.#parts = parts;
   }
 
-  /** The runs of the data: records, their payloads, and what is no record. */
+  /** The runs of the data section: records, payloads, and bytes between them. */
   async *runs(from: number, to: number): AsyncGenerator<Iterable<HexRun>, void, void> {
     const { inflate = false, section, record: wanted, types } = this.#parts.options;
     const reader = this.#parts.reader;
@@ -51,11 +51,11 @@ export class HexData {
         const name = hexRecordName(codec, batch, i);
         if (batch.type(i) === PERF_RECORD_AUXTRACE_INFO) this.#takeAuxtraceInfo(batch, i);
         const start = inflated ? inflatedAt : batch.offset + batch.start(i);
-        // Nothing that is asked for comes later.
+        // No requested byte follows.
         if (!inflated && (start >= stop || (wanted !== undefined && index > wanted))) return;
         if (inflated) inflatedAt += size;
         else {
-          // Bytes in front of the region belong to the section before.
+          // Bytes before the region belong to the previous section.
           if (start > at && all) yield* this.#parts.plain("data", ".not_a_record", at, start);
           at = Math.max(at, start + size);
         }
@@ -109,7 +109,7 @@ export class HexData {
     if (record.name === "AUXTRACE_INFO") this.#auxtraceType = record.body.type;
   }
 
-  /** Bytes of a stream that went by. */
+  /** A run for a stream's skipped bytes. */
   #lost(from: number, to: number): HexRun {
     return {
       offset: from,
@@ -125,7 +125,7 @@ export class HexData {
     };
   }
 
-  /** The runs of the bytes that follow a record. */
+  /** The runs of the payload after a record. */
   async *#payload(
     owner: string,
     record: Uint8Array,

@@ -3,18 +3,18 @@ import { type HexOptions, type HexRun, PART } from "./hex_run.ts";
 import type { Origin } from "./hex_source.ts";
 import { type Leaf, type LeafTrace, leafValueText } from "./hex_tree.ts";
 
-/** Takes structures apart, and reports each byte once. */
+/** Splits structures into runs, so that each byte is in one run. */
 export class HexParts {
   /** The file. */
   readonly reader: PerfDataReader;
-  /** Its bytes. */
+  /** Source of the file's bytes. */
   readonly origin: Origin;
   /** The requested bytes. */
   readonly options: HexOptions;
-  /** Problems that were not reported yet, by offset. */
+  /** Problems that were not reported yet, with offsets. */
   readonly #problems: { offset: number; message: string }[];
 
-  /** @param problems What is wrong, by offset. */
+  /** @param problems Errors with their offsets. */
   constructor(
     reader: PerfDataReader,
     origin: Origin,
@@ -27,12 +27,12 @@ export class HexParts {
     this.#problems = problems;
   }
 
-  /** Whether anything from `from` to `to` is asked for. */
+  /** Whether a requested byte is in `[from, to)`. */
   touches(from: number, to: number): boolean {
     return to > (this.options.from ?? 0) && from < (this.options.to ?? Infinity);
   }
 
-  /** Problems of bytes in `[from, to)` that were not reported yet. */
+  /** Removes and returns the problems in `[from, to)`. */
   takeProblems(from: number, to: number): string[] {
     const found: string[] = [];
     for (let i = 0; i < this.#problems.length;) {
@@ -47,7 +47,7 @@ export class HexParts {
     return found;
   }
 
-  /** The runs of a text: its length where it has one, its characters, its padding. */
+  /** The runs of a string: length (if stored), characters, padding. */
   #textLeaves(leaf: Leaf, bytes: Uint8Array, base: number): Leaf[] {
     const parts: Leaf[] = [];
     let from = leaf.from;
@@ -70,12 +70,12 @@ export class HexParts {
   }
 
   /**
-   * The runs of a structure: its leaves, and what is left of its bytes.
+   * The runs of a structure: its fields, then its remaining bytes.
    *
    * @param bytes All bytes of the structure.
-   * @param base Where they are.
-   * @param rest Name of the bytes after the last leaf.
-   * @param error Why there are such bytes.
+   * @param base Offset of `bytes`.
+   * @param rest Name of the remaining bytes.
+   * @param error Reason for remaining bytes.
    */
   *structure(
     owner: string,
@@ -133,7 +133,7 @@ export class HexParts {
     }
   }
 
-  /** A run in parts that are not too long. */
+  /** Splits a long run. */
   *#parts(run: HexRun): Generator<HexRun, void, void> {
     const { bytes } = run;
     if (bytes === undefined || run.size <= PART) {
@@ -149,7 +149,7 @@ export class HexParts {
     }
   }
 
-  /** Bytes that are one thing and not taken apart. */
+  /** The runs of bytes that are not split into fields. */
   async *plain(
     owner: string,
     field: string,
@@ -160,7 +160,7 @@ export class HexParts {
       const size = Math.min(PART, to - at);
       if (this.touches(at, at + size)) {
         const bytes = await this.origin.read(at, size);
-        // The file became shorter while it was read.
+        // The file shrank while it was read.
         if (bytes !== undefined && bytes.length < size) return;
         yield [{
           offset: at,
@@ -179,7 +179,7 @@ export class HexParts {
     }
   }
 
-  /** Problems that belong to no reported run: runs without bytes. */
+  /** Runs without bytes, for problems outside of all runs. */
   *left(): Generator<HexRun, void, void> {
     for (const { offset, message } of this.#problems.splice(0)) {
       if (!this.touches(offset, offset + 1)) continue;

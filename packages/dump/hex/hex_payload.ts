@@ -6,7 +6,7 @@ import type { HexParts } from "./hex_parts.ts";
 import { type HexRun, PART } from "./hex_run.ts";
 import { readUpTo } from "./hex_source.ts";
 
-/** The runs of bytes of unknown meaning. */
+/** The runs of bytes with unknown meaning. */
 export async function* byteRuns(
   parts: HexParts,
   owner: string,
@@ -34,7 +34,10 @@ export async function* byteRuns(
   }
 }
 
-/** The runs of Intel PT data: one a packet, named by its offset in the payload; PADs together. */
+/**
+ * The runs of Intel PT data: one per packet, named by its offset in the payload; adjacent PADs
+ * share a run.
+ */
 export async function* packetRuns(
   parts: HexParts,
   owner: string,
@@ -42,7 +45,7 @@ export async function* packetRuns(
 ): AsyncGenerator<Iterable<HexRun>, void, void> {
   const decoder = new PacketDecoder();
   const buffer = new Uint8Array(PART);
-  /** Bytes of the payload before the buffer. */
+  /** Offset of the buffer in the payload. */
   let before = 0;
   let filled = 0;
   for (let last = false; !last;) {
@@ -73,7 +76,7 @@ export async function* packetRuns(
           field,
           depth: 1,
           type: nameOf(first),
-          // Not everybody reads it, and it takes longer than all else.
+          // Formatted on demand, since it takes longer than the rest.
           get value() {
             return textOf(first, bytes);
           },
@@ -93,18 +96,18 @@ const NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(PacketKind).map(([name, kind]) => [kind, name.replace("_", ".")]),
 );
 
-/** The name of a packet: `TIP.PGE`. */
+/** Name of a packet: `TIP.PGE`. */
 function nameOf(kind: number): string {
   return NAMES.get(kind) ?? `packet ${kind}`;
 }
 
-/** Start of the description in a line of perf. */
+/** Column of the description in perf's lines. */
 const TEXT_COLUMN = 62;
 
-/** The text of a packet as perf prints it, without its name. */
+/** The packet's text in perf's lines, without its name; `undefined` if there is none. */
 function textOf(kind: number, bytes: Uint8Array): string | undefined {
   if (kind === PacketKind.PAD) return bytes.length === 1 ? undefined : `× ${bytes.length}`;
-  // What depends on the packets before, and what is none.
+  // BIP depends on earlier packets; TRIG and later kinds have no text.
   if (kind === PacketKind.BIP || kind >= PacketKind.TRIG) return undefined;
   const line = new TextDecoder().decode(perfText(bytes)).trimEnd().slice(TEXT_COLUMN);
   const at = line.search(/[ ]/);

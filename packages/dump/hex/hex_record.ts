@@ -24,34 +24,34 @@ import type { AnyRecordCodec } from "../records/records_json.ts";
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 /**
- * The record without data at the end of a stream's features. Its number is one above the last
+ * The record without data that ends a stream's features. Its number is one above the last
  * feature's.
  */
 const LAST_FEATURE = struct("feature", { last_feature: u64 });
 const FEATURE_ID = struct("feature", { feat_id: enumeration(u64, FEATURE_NAMES) });
 
-// The names of the header's fields are those of some bodies too: they get one of their own.
+// A structure around the header, since some bodies have fields with equal names.
 const RECORD_HEADER = struct("record", { header: perfEventHeader });
 
 /** Offsets of the fields of a HEADER_FEATURE record. */
 const FEATURE_AT = layoutOf(HEADER_FEATURE);
 
-/** Takes a record's header apart. */
+/** Traces the fields of a record's header. */
 function traceHeader(bytes: Uint8Array, littleEndian: boolean, trace: LeafTrace): void {
   decode(RECORD_HEADER, bytes.subarray(0, PERF_EVENT_HEADER_SIZE), { littleEndian, trace });
 }
 
-/** A record, and how it is shown. */
+/** A record with its display name. */
 export interface HexRecord {
-  /** What it is called. */
+  /** Display name. */
   readonly owner: string;
-  /** The batch that has it. */
+  /** The batch with the record. */
   readonly batch: RecordBatch;
-  /** Its number there. */
+  /** Index in the batch. */
   readonly i: number;
-  /** The offset of its first byte. */
+  /** Offset of the first byte. */
   readonly start: number;
-  /** Whether it came out of a COMPRESSED record. */
+  /** Whether it comes from a COMPRESSED record. */
   readonly inflated: boolean;
 }
 
@@ -69,7 +69,7 @@ export function* recordRuns(
   let error = "raw" in record ? record.error : undefined;
   let shown = trace;
   if (record.type === PERF_RECORD_HEADER_FEATURE && record.name === "HEADER_FEATURE") {
-    // What the feature holds, in place of its bytes.
+    // Show the feature's content instead of its bytes.
     shown = new LeafTrace(start);
     traceHeader(bytes, littleEndian, shown);
     const id = Number((record.body as { feat_id: bigint }).feat_id);
@@ -97,7 +97,7 @@ export function* recordRuns(
   });
 }
 
-/** Splits the records of a recording into fields. */
+/** The codec that splits a recording's records into fields. */
 export function hexCodec({ isGoogleDialect }: PerfDataReader): AnyRecordCodec {
   return isGoogleDialect ? GOOGLE_CODEC : CODEC;
 }
@@ -109,10 +109,10 @@ export function hexRecordName(codec: AnyRecordCodec, batch: RecordBatch, i: numb
 }
 
 /**
- * The runs of one record of a batch that was read, as {@linkcode hexRuns} has them: for those who show a
- * record that they know the place of. The bytes are those of the batch.
+ * The runs of one record of a batch, as {@linkcode hexRuns} returns them, for callers that know the
+ * record. Bytes are views of the batch.
  *
- * @param number Its number among those of the file.
+ * @param number Number of the record in the file.
  *
  * @example
  * ```ts

@@ -13,7 +13,7 @@ import { type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import type { HexParts } from "./hex_parts.ts";
 import { LeafTrace } from "./hex_tree.ts";
 
-/** The runs of a region other than the data section: a case for each kind. */
+/** The runs of a region other than the data section. */
 export async function* regionRuns(
   parts: HexParts,
   region: Region,
@@ -88,8 +88,7 @@ export async function* regionRuns(
 }
 
 /**
- * Decodes a feature section for its trace. A section that is a single value has no field: it gets
- * one.
+ * Decodes a feature section for its trace. A section that is a single value gets a field for it.
  *
  * @throws {PerfDataError} If the bytes are not such a section.
  */
@@ -105,10 +104,10 @@ export function decodeSection(
   decode(fields as Codec<unknown>, bytes, options);
 }
 
-/** Place in the header with the position of a section. */
+/** Offset in the header of each section's position. */
 const DECLARED_AT: Readonly<Record<string, number>> = { attrs: 24, data: 40, event_types: 56 };
 
-/** Errors in the positions of sections, at the places in the header that state them. */
+/** Errors in sections' positions, at the header fields that state them. */
 export function layoutProblems(reader: PerfDataReader): { offset: number; message: string }[] {
   const { header, layout } = reader;
   if (header === undefined) return [];

@@ -1,55 +1,57 @@
-/** The sections that {@link HexOptions.section} may name. */
+/** The values of {@link HexOptions.section}. */
 export const HEX_SECTIONS = ["header", "attrs", "ids", "data", "features", "aux"] as const;
 
-/** Which bytes of a file are reported. */
+/** Selection of the bytes. */
 export interface HexOptions {
-  /** Only what touches the bytes from here on. */
+  /** First byte. */
   readonly from?: number;
-  /** Only what touches the bytes before here. */
+  /** Byte after the last. */
   readonly to?: number;
   /** Only this section. */
   readonly section?: typeof HEX_SECTIONS[number];
-  /** Only the record with this number, counted from 0 in file order. */
+  /** Only the record with this number, from 0 in file order. */
   readonly record?: number;
-  /** Only records of these types, by name without `PERF_RECORD_`. */
+  /** Only records of these types, named without `PERF_RECORD_`. */
   readonly types?: ReadonlySet<string>;
-  /** Whether the records inside of COMPRESSED ones follow them. */
+  /** Whether the records in COMPRESSED records follow them. */
   readonly inflate?: boolean;
 }
 
-/** A run of bytes that belongs to one thing. */
+/** A run of bytes that belong to one field. */
 export interface HexRun {
-  /** Offset of the first byte in the file; in the inflated stream where `inflated` is set. */
+  /** Offset of the first byte in the file; with `inflated`, in the inflated stream. */
   readonly offset: number;
-  /** How many bytes there are. */
+  /** Number of bytes. */
   readonly size: number;
   /**
-   * The bytes; valid until the next run is asked for. `undefined` for what a damaged stream had
-   * and nobody kept.
+   * The bytes, valid until the next run. `undefined` for bytes of a damaged stream, which were not
+   * stored.
    */
   readonly bytes: Uint8Array | undefined;
-  /** The structure that the run is part of: `header`, `attrs[0]`, `data[17] SAMPLE`. */
+  /** Name of the structure: `header`, `attrs[0]`, `data[17] SAMPLE`. */
   readonly owner: string;
-  /** The field in it: `.callchain[2]`; empty where the run is all there is. */
+  /**
+   * Path of the field in the structure: `.callchain[2]`; empty if the run is the whole structure.
+   */
   readonly field: string;
   /** Depth of the field in the structure. */
   readonly depth: number;
-  /** The field's type as C would write it. */
+  /** C type of the field. */
   readonly type: string;
-  /** The field's value as text, where the bytes are not all there is to say. */
+  /** Value of the field as text, unless the bytes say it all. */
   readonly value: string | undefined;
-  /** What is wrong here. */
+  /** Errors in these bytes. */
   readonly problems: readonly string[];
-  /** Set where the bytes are not in the file but came out of a COMPRESSED record. */
+  /** Whether the bytes come from a COMPRESSED record. */
   readonly inflated: boolean;
 }
 
-/** Bytes of a run that are handed out at once: a longer one comes in parts. */
+/** Limit of the bytes in a run. A longer run is split. */
 export const PART = 1 << 16;
 
-/** Largest section or payload that is read into memory to be taken apart. */
+/** Largest section or payload that is read into memory to be split. */
 export const MAX_STRUCTURE = 1 << 28;
-/** The parts of runs that lie in a region. */
+/** Restricts runs to a region. */
 export function* clip(
   runs: Iterable<HexRun>,
   from: number,

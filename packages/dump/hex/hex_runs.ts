@@ -23,15 +23,15 @@ const SECTION_OF: Readonly<Record<Region["kind"], typeof HEX_SECTIONS[number] | 
 };
 
 /**
- * Explains every byte of a file. The runs follow each other without gap or overlap from the first byte
- * to the last, unless the options exclude some.
+ * Explains every byte of a file. The runs follow each other without gap or overlap from the first
+ * byte to the last, unless the options exclude some.
  *
- * Damage does not end the dump: bytes that cannot be decoded are a run of their own with the reason. A
- * file that arrives as a stream is read into memory; a pipe stream is not.
+ * Damage does not end the dump: bytes that cannot be decoded are a run with the reason. A file that
+ * is read from a pipe is loaded into memory; a pipe stream is not.
  *
  * @param source The file or stream.
  * @param options Selects the runs.
- * @throws {PerfDataError} If a file of more than 1 GB comes through a pipe.
+ * @throws {PerfDataError} If a file of more than 1 GB is read from a pipe.
  *
  * @example
  * ```ts
@@ -64,8 +64,8 @@ export async function* hexRuns(
 }
 
 /**
- * The runs of {@link hexRuns}, those of a structure together: to wait for each run takes longer than
- * to make it. All are valid until the next are asked for.
+ * The runs of {@link hexRuns}, grouped by structure: awaiting each run would take longer than
+ * making it. All are valid until the next group.
  */
 export async function* hexStructures(
   source: ByteSource,
@@ -84,7 +84,7 @@ export async function* hexStructures(
     for await (const run of unreadable(origin.source, error, options)) yield [run];
     return;
   }
-  // Where a section is said to be is a better place to report it than where it would be.
+  // A section outside of the file is reported at the header field that states its position.
   const outside = new Set(reader.layout.conflicts.map(({ wanted }) => wanted.offset));
   const elsewhere = problems.filter(({ offset }) => !outside.has(offset));
   problems.splice(0, Infinity, ...layoutProblems(reader), ...elsewhere);
@@ -111,7 +111,7 @@ export async function* hexStructures(
   yield parts.left();
 }
 
-/** A file without a header that can be read. */
+/** The runs of a file with an unreadable header. */
 async function* unreadable(
   source: RandomAccessSource,
   error: PerfDataError,

@@ -8,22 +8,22 @@ import {
 } from "@perfdata/format";
 
 /**
- * Maximum size of a file that comes through a pipe. It is held in memory, since its sections refer to
+ * Limit of a file that is read from a pipe. It is stored in memory, since its sections refer to
  * each other.
  */
 const MAX_PIPED_FILE = 1 << 30;
 
-/** Source of the file's bytes, for parts that no decoder returns. */
+/** Source of bytes that no decoder returns. */
 export class Origin {
-  /** The file; `undefined` if it is a stream. */
+  /** The file; `undefined` for a stream. */
   readonly source: RandomAccessSource | undefined;
 
-  /** Reads from a file; a stream keeps nothing. */
+  /** Creates the source. Streams have none. */
   constructor(source: ByteSource) {
     this.source = isRandomAccess(source) ? source : undefined;
   }
 
-  /** The bytes at an offset, fewer at the end; `undefined` of a stream. */
+  /** Reads bytes at an offset, fewer at the end; `undefined` for a stream. */
   async read(offset: number, size: number): Promise<Uint8Array | undefined> {
     if (this.source === undefined) return undefined;
     const bytes = new Uint8Array(size);
@@ -32,7 +32,7 @@ export class Origin {
   }
 }
 
-/** A stream that begins with bytes that were read already. */
+/** A stream that repeats bytes already read, then continues. */
 function rejoined(start: Uint8Array, source: StreamSource): StreamSource {
   let at = 0;
   return {
@@ -46,7 +46,7 @@ function rejoined(start: Uint8Array, source: StreamSource): StreamSource {
   };
 }
 
-/** Reads until `into` is full or the stream ends; how many bytes there were. */
+/** Reads until `into` is full or the stream ends. Returns the number of bytes. */
 export async function readUpTo(source: StreamSource, into: Uint8Array): Promise<number> {
   let n = 0;
   while (n < into.length) {
@@ -57,7 +57,7 @@ export async function readUpTo(source: StreamSource, into: Uint8Array): Promise<
   return n;
 }
 
-/** A file that arrives as a stream is read into memory; a pipe stream is passed on unchanged. */
+/** Loads a file that is read from a pipe into memory. A pipe stream is returned unchanged. */
 export async function seekable(source: ByteSource): Promise<ByteSource> {
   if (isRandomAccess(source)) return source;
   const start = new Uint8Array(16);

@@ -19,7 +19,7 @@ import { hexText } from "../mod.ts";
 import { type HexTextOptions } from "./hex_text.ts";
 import { recordings } from "../testing.ts";
 
-/** All runs, with their bytes copied, since a run's bytes are valid only until the next run. */
+/** All runs, with copied bytes, since a run's bytes are valid only until the next run. */
 async function runsOf(source: ByteSource, options: HexOptions = {}): Promise<HexRun[]> {
   const runs: HexRun[] = [];
   for await (const run of hexRuns(source, options)) {
@@ -28,12 +28,11 @@ async function runsOf(source: ByteSource, options: HexOptions = {}): Promise<Hex
   return runs;
 }
 
-/** The lines of the dump. */
 async function linesOf(source: ByteSource, options: HexTextOptions = {}): Promise<string[]> {
   return (await Array.fromAsync(hexText(source, options))).join("").split("\n").slice(0, -1);
 }
 
-/** Checks that the runs are the bytes of the file, each once and in order. */
+/** Checks that runs contain each byte of the file once, in order. */
 class Cover {
   #at = 0;
   readonly #file: Uint8Array;
@@ -62,7 +61,7 @@ class Cover {
   }
 }
 
-/** {@link Cover} of runs that are there. */
+/** Checks a list of runs with {@link Cover}. */
 function assertCovers(runs: readonly HexRun[], file: Uint8Array, what: string): void {
   const cover = new Cover(file, what);
   for (const run of runs) cover.take(run);
@@ -98,7 +97,7 @@ async function smallFile(littleEndian = true): Promise<Uint8Array> {
   return sink.bytes();
 }
 
-Deno.test("every byte of every file belongs to exactly one run", async () => {
+Deno.test("hexRuns: every byte of every file is in exactly one run", async () => {
   let checked = 0;
   let unnamed = 0;
   for (const path of await recordings()) {
@@ -116,7 +115,7 @@ Deno.test("every byte of every file belongs to exactly one run", async () => {
   assertEquals(unnamed, 0);
 });
 
-Deno.test("Intel PT data goes by packets, with CPU or thread and the offset in the payload", async () => {
+Deno.test("hexRuns: Intel PT data is split into packets, with CPU or thread and offset", async () => {
   const sink = memorySink();
   const writer = await PerfDataWriter.file(sink, { events: [{ attr: emptyAttr() }] });
   const codec = new RecordCodec(USER_RECORDS);
@@ -126,7 +125,7 @@ Deno.test("Intel PT data goes by packets, with CPU or thread and the offset in t
     misc: 0,
     body: { type: 1, priv: [] },
   }));
-  // MTC; OVF; three PADs; a short TNT of two branches taken; an opcode that there is not.
+  // MTC; OVF; three PADs; a short TNT of two taken branches; an invalid opcode.
   const payload = Uint8Array.of(0x59, 0x2a, 0x02, 0xf3, 0, 0, 0, 0x0e, 0x02, 0x01);
   const auxtrace = { size: 10n, offset: 0x40n, reference: 0n, idx: 0, tid: 7, cpu: 3 };
   for (const cpu of [3, -1]) {
@@ -159,7 +158,7 @@ Deno.test("Intel PT data goes by packets, with CPU or thread and the offset in t
   assertEquals(line?.endsWith("data[1] AUXTRACE cpu 3 .payload[0x2] OVF"), true, line);
 });
 
-Deno.test("a pipe stream is covered as the file is", async () => {
+Deno.test("hexRuns: a pipe stream is covered like the file", async () => {
   for (const name of ["pipe", "pipe-tracepoint", "pipe-zstd"]) {
     const file = await Deno.readFile(`fixtures/recorded/${name}.perf.data`);
     assertCovers(await runsOf(streamOf(file)), file, name);
@@ -168,7 +167,7 @@ Deno.test("a pipe stream is covered as the file is", async () => {
   assertCovers(await runsOf(streamOf(file)), file, "file through a pipe");
 });
 
-Deno.test("files with bytes changed and cut off are covered, whatever is wrong with them", async () => {
+Deno.test("hexRuns: damaged and truncated files are covered", async () => {
   const whole = await Deno.readFile("fixtures/recorded/tracepoint.perf.data");
   const small = await smallFile();
   const change = fc.tuple(fc.nat(2000), fc.integer({ min: 0, max: 255 }));
@@ -187,7 +186,7 @@ Deno.test("files with bytes changed and cut off are covered, whatever is wrong w
   );
 });
 
-Deno.test("fields are named, typed and valued in both byte orders", async () => {
+Deno.test("hexRuns: fields have name, type and value in both byte orders", async () => {
   for (const littleEndian of [true, false]) {
     const runs = await runsOf(bytesSource(await smallFile(littleEndian)));
     const fields = runs.filter(({ owner }) => owner === "data[1] SAMPLE")
@@ -211,7 +210,7 @@ Deno.test("fields are named, typed and valued in both byte orders", async () => 
   }
 });
 
-Deno.test("options choose what is shown", async () => {
+Deno.test("hexRuns: options select records and sections", async () => {
   const source = bytesSource(await smallFile());
   const owners = async (options: HexOptions) => [
     ...new Set((await runsOf(source, options)).map(({ owner }) => owner)),
@@ -224,7 +223,7 @@ Deno.test("options choose what is shown", async () => {
   assertEquals(await owners({ from: 0, to: 8 }), ["header"]);
 });
 
-Deno.test("damage is reported where it is", async () => {
+Deno.test("hexRuns: damage is reported at its offset", async () => {
   const problems = async (change: (file: Uint8Array, view: DataView) => Uint8Array | void) => {
     const file = await smallFile();
     const changed = change(file, new DataView(file.buffer)) ?? file;
@@ -239,7 +238,7 @@ Deno.test("damage is reported where it is", async () => {
     "280 data .not_a_record: record header: size is 4, expected at least 8; " +
     "the rest of the data, 32 bytes, is skipped",
   ]);
-  // Its time is cut off, and then a record of size 0 follows.
+  // Its time is missing, and a record of size 0 follows.
   assertEquals(await problems((_, view) => view.setUint16(286, 24, true)), [
     "304 data[1] SAMPLE .undecoded: SAMPLE: u64: 0 bytes left, expected 8",
     "304 data .not_a_record: record header: size is 0, expected at least 8; " +
@@ -256,14 +255,14 @@ Deno.test("damage is reported where it is", async () => {
   ]);
 });
 
-Deno.test("what is no perf.data file is shown with the reason", async () => {
+Deno.test("hexRuns: a file that is not perf.data is one run with the reason", async () => {
   const file = new TextEncoder().encode("not a perf.data file at all");
   const runs = await runsOf(bytesSource(file));
   assertCovers(runs, file, "text");
   assertEquals(runs[0]?.problems.length, 1);
 });
 
-Deno.test("records inside of COMPRESSED ones follow them", async () => {
+Deno.test("hexRuns: with `inflate`, records in COMPRESSED records follow them", async () => {
   const file = await Deno.readFile("fixtures/recorded/zstd.perf.data");
   const runs = await runsOf(bytesSource(file), { inflate: true });
   const first = runs.findIndex(({ inflated }) => inflated);
@@ -272,7 +271,7 @@ Deno.test("records inside of COMPRESSED ones follow them", async () => {
   assert(runs.some(({ inflated, owner }) => inflated && owner.endsWith("SAMPLE")));
 });
 
-Deno.test("--at shows the line with the byte, and those around it", async () => {
+Deno.test("hexText: `at` selects the line with the byte, and its context", async () => {
   const source = bytesSource(await smallFile());
   assertEquals(await linesOf(source, { at: 0x10f, context: 1 }), [
     "  00000108  07 00 00 00                                      |....|                " +
@@ -289,7 +288,7 @@ Deno.test("--at shows the line with the byte, and those around it", async () => 
   );
 });
 
-Deno.test("colors are there only on request, and lines that repeat are folded", async () => {
+Deno.test("hexText: colors need `color`, and repeated lines are folded", async () => {
   const sink = memorySink();
   const writer = await PerfDataWriter.pipe(sink);
   const record = new Uint8Array(8 + 64);

@@ -3,30 +3,30 @@ import { byteAt } from "@perfdata/format/elements";
 import type { HexOptions, HexRun } from "./hex_run.ts";
 import { hexRuns, hexStructures } from "./hex_runs.ts";
 
-/** Options for the text of a hexdump, beside the selection of bytes. */
+/** Options of {@linkcode hexText}. */
 export interface HexTextOptions extends HexOptions {
-  /** One JSON object a run in place of lines of text. */
+  /** Write one JSON object per run instead of lines of text. */
   readonly json?: boolean;
-  /** Whether to use the colors of a terminal. */
+  /** Use terminal colors. */
   readonly color?: boolean;
-  /** Only the line with this byte, and those around it. */
+  /** Only the line with this byte, and its context. */
   readonly at?: number;
-  /** Called with what is wrong, as often as it is. */
+  /** Called with each problem. */
   readonly problem?: (problem: string) => void;
-  /** How many lines before and after `at`; 8 by default. */
+  /** Number of lines before and after `at`; default 8. */
   readonly context?: number;
 }
 
-/** Most text that is handed out at once. */
+/** Limit of the text that is returned at once. */
 const BLOCK = 1 << 20;
-/** Bytes of a line. */
+/** Bytes per line. */
 const WIDTH = 16;
 const BYTES = Array.from({ length: 256 }, (_, byte) => ` ${byte.toString(16).padStart(2, "0")}`);
 const CHARACTERS = Array.from(
   { length: 256 },
   (_, byte) => byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".",
 );
-/** Padding for the columns of a line with this many bytes. */
+/** Padding for a line with this many bytes. */
 const HEX_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(3 * (WIDTH - n)));
 const ASCII_SPACES = Array.from({ length: WIDTH + 1 }, (_, n) => " ".repeat(WIDTH - n));
 const INDENTS = Array.from({ length: 12 }, (_, depth) => "  ".repeat(depth));
@@ -36,7 +36,7 @@ const VALUE = "\x1b[1m";
 const BAD = "\x1b[31m";
 const RESET = "\x1b[0m";
 
-/** A line and the bytes that it shows. */
+/** A line, with the range of its bytes. */
 interface Line {
   readonly from: number;
   readonly to: number;
@@ -52,7 +52,7 @@ function sameBytes(bytes: Uint8Array, a: number, b: number): boolean {
   return true;
 }
 
-/** What a run is: its name, type and value. */
+/** Name, type and value of a run. */
 function labelText(run: HexRun, color: boolean): string {
   const { owner, field, depth, type, value } = run;
   const name = field === "" ? owner : `${owner} ${field}`;
@@ -63,7 +63,7 @@ function labelText(run: HexRun, color: boolean): string {
   return `${indented} = ${color ? VALUE + shown + RESET : shown}`;
 }
 
-/** A line: offset, bytes `[at, end)` of a run, their characters. */
+/** Formats a line: offset, bytes `[at, end)` of a run, their characters. */
 function bytesText(run: HexRun, bytes: Uint8Array, at: number, end: number, color: boolean) {
   const offset = offsetText(run.offset + at, run.inflated);
   let text = color ? `${DIM}${offset}${RESET} ` : `${offset} `;
@@ -76,7 +76,7 @@ function bytesText(run: HexRun, bytes: Uint8Array, at: number, end: number, colo
   return `${text}${HEX_SPACES[end - at]}  |${ascii}|`;
 }
 
-/** The lines of a run; `fold` writes `*` for lines that repeat the one before. */
+/** The lines of a run. With `fold`, repeated lines become `*`. */
 function runLines(run: HexRun, color: boolean, fold: boolean): Line[] {
   const { offset, size, bytes, inflated } = run;
   const lines: Line[] = run.problems.map(visible).map((problem) => {
@@ -93,7 +93,7 @@ function runLines(run: HexRun, color: boolean, fold: boolean): Line[] {
   let folded = false;
   for (let at = 0; at < bytes.length; at += WIDTH) {
     const end = Math.min(at + WIDTH, bytes.length);
-    // The last line is always shown, so that the end can be seen.
+    // The last line is never folded, so that the end is visible.
     if (
       fold && at > 0 && end - at === WIDTH && end < bytes.length && sameBytes(bytes, at, at - WIDTH)
     ) {
@@ -130,14 +130,14 @@ function runJson(run: HexRun): string {
   });
 }
 
-/** The line with the byte at `at` and those around it. */
+/** The line with the byte at `at`, and its context. */
 async function* around(
   source: ByteSource,
   at: number,
   options: HexTextOptions,
 ): AsyncGenerator<string, void, void> {
   const { context = 8, color = false, json = false, problem = () => {} } = options;
-  // A line shows at most this many bytes, so what lies farther away is not needed.
+  // A line has at most this many bytes, which bounds the distance of the context.
   const runs = hexRuns(source, {
     ...options,
     from: Math.max(options.from ?? 0, at - WIDTH * (context + 1)),
@@ -170,12 +170,12 @@ async function* around(
 }
 
 /**
- * An annotated hexdump: each line has the offset, up to 16 bytes, their ASCII characters, and, where
- * a field begins, its name, type and value. Damage is a line of its own that begins with `!!`.
+ * An annotated hexdump: each line has the offset, up to 16 bytes, their ASCII characters, and at
+ * the start of a field its name, type and value. Damage has its own line, which begins with `!!`.
  *
  * @param source The file or stream.
- * @param options Which bytes, and how they are written.
- * @returns Text of whole lines, that of a structure together.
+ * @param options Selection and format.
+ * @returns Whole lines, grouped by structure.
  * @throws {PerfDataError} If `at` is outside of the file.
  *
  * @example
@@ -211,7 +211,7 @@ export async function* hexText(
       } else {
         for (const { text } of runLines(run, color, true)) lines += `${text}\n`;
       }
-      // The bytes that a source goes on with may be many.
+      // Unknown bytes may have very many lines.
       if (lines.length > BLOCK) {
         yield lines;
         lines = "";

@@ -1,19 +1,19 @@
 import type { Codec } from "@perfdata/format/struct";
 import type { Trace } from "@perfdata/format/cursor";
 
-/** A part of a structure: a field, an element, or bytes of the structure itself. */
+/** A part of a structure: a field, an element, or other bytes. */
 export interface Leaf {
-  /** Offset of the first byte, in the bytes that were decoded. */
+  /** Offset of the first byte in the decoded bytes. */
   readonly from: number;
   /** Offset after the last byte. */
   readonly to: number;
-  /** The names that lead to it: `.callchain`, `[2]`. */
+  /** Path of the part: `.callchain`, `[2]`. */
   readonly path: readonly string[];
-  /** The type as C would write it. */
+  /** C type. */
   readonly type: string;
-  /** The declaration, where the bytes are a value by themselves. */
+  /** The declaration, if the bytes are a single value. */
   readonly codec: Codec<unknown> | undefined;
-  /** What was decoded. */
+  /** The decoded value. */
   readonly value: unknown;
 }
 
@@ -26,13 +26,13 @@ interface Node {
   readonly parts: Node[];
 }
 
-/** Remembers which bytes each field of a decode came from, also where the decode fails halfway. */
+/** Records the bytes of each decoded field, even if decoding fails midway. */
 export class LeafTrace implements Trace {
   readonly #top: Node[] = [];
   readonly #open: Node[] = [];
   readonly #shift: number;
 
-  /** @param shift Is added to all offsets. */
+  /** @param shift Added to all offsets. */
   constructor(shift = 0) {
     this.#shift = shift;
   }
@@ -51,7 +51,7 @@ export class LeafTrace implements Trace {
     node.value = value;
   }
 
-  /** The trace for a decode of bytes that begin `by` bytes later. */
+  /** The trace for decoding bytes that begin `by` bytes later. */
   shifted(by: number): Trace {
     return {
       begin: (name, codec, offset) => this.begin(name, codec, offset + by),
@@ -60,13 +60,13 @@ export class LeafTrace implements Trace {
   }
 
   /**
-   * The leaves of what was decoded, in order and without overlap.
+   * The parts of the decoded structure, in order and without overlap.
    *
-   * A structure that owns bytes between its fields gets leaves for them: a length before the
-   * fields, a tail after.
+   * Bytes of a structure between its fields become parts too: a length before the fields, a tail
+   * after them.
    */
   leaves(): Leaf[] {
-    // What a decode that failed left open ends where its last part ends.
+    // If decoding failed, an open node ends with its last part.
     for (const node of this.#open.toReversed()) {
       node.to = Math.max(node.from, ...node.parts.map(({ to }) => to));
     }
@@ -116,7 +116,7 @@ export class LeafTrace implements Trace {
   }
 }
 
-/** Bits or values as their names; the number where it has none. */
+/** Names of a value or of its bits; the number if it has none. */
 function named(value: number | bigint, codec: Codec<unknown>): string {
   const { as, names = {} } = codec.display;
   const word = BigInt(value);
@@ -131,13 +131,13 @@ function named(value: number | bigint, codec: Codec<unknown>): string {
   return parts.join("|");
 }
 
-/** The bits of a bit-field that are set. */
+/** Names of the set bits of a bit-field. */
 function bitsText(value: object): string {
   const set = Object.entries(value).filter(([, bit]) => bit !== false && bit !== 0 && bit !== 0n);
   return `{${set.map(([name, bit]) => bit === true ? name : `${name}=${bit}`).join(" ")}}`;
 }
 
-/** The value of a leaf as the dump shows it, or `undefined` if its bytes say it all. */
+/** Display value of a part; `undefined` if its bytes say it all. */
 export function leafValueText(leaf: Leaf): string | undefined {
   const { value, codec } = leaf;
   if (typeof value === "string") return JSON.stringify(value);

@@ -1,6 +1,6 @@
 import type { CsvLine, RecordsOptions } from "./records.ts";
 
-/** CSV rows by @std/csv, which is loaded only for CSV: it takes a tenth of a command's start. */
+/** CSV rows by @std/csv, which is loaded only if needed: it takes a tenth of a command's start. */
 export async function csvLineFor(
   format: "ndjson" | "csv" | undefined,
 ): Promise<CsvLine | undefined> {
@@ -9,7 +9,7 @@ export async function csvLineFor(
   return (row) => stringify([row], { headers: false });
 }
 
-/** With what makes rows of CSV, where they are asked for. */
+/** Adds `csvLine` to the options if the format is CSV. */
 export async function withCsv(options: RecordsOptions): Promise<RecordsOptions> {
   const csvLine = options.csvLine ?? await csvLineFor(options.format);
   return csvLine === undefined ? options : { ...options, csvLine };

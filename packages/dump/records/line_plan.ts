@@ -24,61 +24,66 @@ import { type LineStyle, LineText } from "./line_text.ts";
 import { putPlainText } from "./records_bytes.ts";
 import { cpumodeName, isFeature, SAMPLE_FIRST, TRAILER } from "./records_json.ts";
 
-/** A whole stack, which replaces the call chain and the copy of the stack. */
+/** A whole stack, which replaces call chain and stack copy. */
 export interface Stack {
   /** Halves of addresses. */
   words: Int32Array;
-  /** The first address. */
+  /** Index of the first address. */
   first: number;
-  /** The one after the last. */
+  /** Index after the last address. */
   end: number;
 }
 
-/** The fields that a whole stack stands for. */
+/** The fields that a whole stack replaces. */
 const STACKS: ReadonlySet<string> = new Set(["callchain", "stack_user"]);
 
 const NOTHING = piece("");
 
-/** Start of a field: offset from the start of the record, or from a field that the walk locates. */
+/**
+ * Location of a field: an offset from the record's start, or from a field that the walk locates.
+ */
 interface Place {
   readonly offset: number;
   readonly slot: number;
 }
 
-/** The common part of the lines of a plan. */
+/** Common properties of a plan's records. */
 export interface PlanOf {
   /** The records' event. */
   readonly event: PerfEvent | undefined;
   /** Name of a sample's event. */
   readonly eventName: string;
-  /** `misc` of their headers. */
+  /** `misc` of the headers. */
   readonly misc: number;
   readonly style: LineStyle;
-  /** Whether members follow: the lines of samples end with what leads to the thread's name then. */
+  /**
+   * Whether members follow the sample's own, so that its line ends with the opening of the thread's
+   * name.
+   */
   readonly more: boolean;
-  /** Holds the whole stack that stands for call chains and copies of stacks. */
+  /** The whole stack that replaces call chains and stack copies. */
   readonly stack?: Stack | undefined;
 }
 
 /**
- * Writes the lines of the records of one type, `misc` and event without decoding each: what is written,
- * and where it is in the record, is made once from the declaration. The text is what `lineMembers`
- * gives; a test compares the two on every record of the corpus.
+ * Writes the lines of records of one type, `misc` and event without decoding each record. Text and
+ * offsets are prepared from the declaration. The text equals that of `lineMembers`; a test compares
+ * both on every record of the corpus.
  */
 export class LinePlan {
   readonly #line: LineText;
   readonly #of: PlanOf;
-  /** What writes the line, in its order. */
+  /** Writers of the line's parts, in order. */
   #steps: Step[] = [];
   readonly #start: Piece;
   readonly #end: Piece;
-  /** Finds the fields that have no fixed place. */
+  /** Locates fields without a fixed offset. */
   readonly #walk: Walk;
-  /** Bytes of the records without their trailer; 0 if they differ. */
+  /** Size of the records without trailer; 0 if it varies. */
   readonly #size: number;
   readonly #slots: ReadonlyMap<string, number>;
   readonly #trailerSize: number;
-  /** Most bytes of text for a byte of a field of any length. */
+  /** Largest number of characters for a byte of a variable field. */
   #ratio = 2;
 
   private constructor({ type, name, body }: RecordDeclaration<string, unknown>, about: PlanOf) {
@@ -122,12 +127,12 @@ export class LinePlan {
     this.#end = (more && isSample ? line.member("comm") : line.finish()).piece();
   }
 
-  /** A plan for records of this declaration, or `undefined` if each has to be decoded. */
+  /** Creates the plan of a declaration; `undefined` if each record has to be decoded. */
   static for(
     declaration: RecordDeclaration<string, unknown>,
     about: PlanOf,
   ): LinePlan | undefined {
-    // Features are shown as what they hold; some values of off-CPU samples are elsewhere.
+    // Features are shown by content; off-CPU samples have values in other places.
     if (isFeature(declaration.name)) return undefined;
     if (declaration.type === PERF_RECORD_SAMPLE && about.event?.isOffCpu !== false) {
       return undefined;
@@ -140,7 +145,7 @@ export class LinePlan {
     }
   }
 
-  /** Maximum number of bytes that the line of a record of `size` bytes takes, without a whole stack. */
+  /** Limit of the size of the line of a record of `size` bytes, without a whole stack. */
   bound(size: number): number {
     return this.#line.room + size * this.#ratio;
   }
@@ -148,9 +153,9 @@ export class LinePlan {
   /**
    * Writes the line of a little-endian record that starts and ends at multiples of 8.
    *
-   * @param source The bytes that hold it, in `[start, end)`.
-   * @param offset Its file offset.
-   * @returns -1 where it is not as its declaration says, or holds what only decoding shows.
+   * @param source The bytes with the record in `[start, end)`.
+   * @param offset File offset of the record.
+   * @returns -1 if the record differs from its declaration, or has to be decoded.
    */
   write(
     source: RecordBytes,
@@ -161,7 +166,7 @@ export class LinePlan {
     from: number,
   ): number {
     const bodyEnd = end - this.#trailerSize;
-    // What has bytes after its fields is decoded.
+    // Records with bytes after their fields are decoded.
     if (this.#size > 0) {
       if (bodyEnd - start !== this.#size) return -1;
     } else {
@@ -180,10 +185,10 @@ export class LinePlan {
   }
 
   /**
-   * The members of a sample.
+   * Adds the members of a sample.
    *
-   * @param parts The fields that it has.
-   * @param declared The names of all that any has.
+   * @param parts The sample's fields.
+   * @param declared Names of the fields of any sample.
    */
   #sample(
     parts: Readonly<Record<string, Codec<unknown>>>,
@@ -221,7 +226,7 @@ export class LinePlan {
     }
   }
 
-  /** A field with its name, if it has a value to be shown. */
+  /** Adds a field with its name, unless it has no display value. */
   #field(codec: Codec<unknown>, path: string, place: Place, name: () => void): void {
     const { shape, presence, size = 0 } = codec;
     if (shape?.kind === "counter") return;
@@ -238,7 +243,7 @@ export class LinePlan {
         at(start, end) < 0 ? pos : putSteps(steps, source, start, end, out, pos)
       );
     } else if (presence === "optional") {
-      // Reserved bytes, which are shown if they are not zero.
+      // Reserved bytes are shown if they are not zero.
       if (shape?.kind !== "bytes" || codec.size === undefined) throw new NoWalk(path);
       const at = this.#at(place);
       this.#put(({ bytes }, start, end, _out, pos) => {
@@ -252,7 +257,7 @@ export class LinePlan {
     }
   }
 
-  /** A value; what leads to it is in the line. */
+  /** Adds a value after its name. */
   #value(codec: Codec<unknown>, path: string, place: Place): void {
     const { shape, size, type, display } = codec;
     switch (shape?.kind) {
@@ -281,7 +286,7 @@ export class LinePlan {
     throw new NoWalk(`${path}: ${type} is decoded`);
   }
 
-  /** Positions of the fields of a structure: at offsets, or located by the walk. */
+  /** Locations of a structure's fields: at offsets, or located by the walk. */
   #inside(
     { size, parts = {} }: Codec<unknown>,
     path: string,
@@ -301,7 +306,7 @@ export class LinePlan {
     this.#line.text("}");
   }
 
-  /** Fields one after the other: `open` stands before the first. */
+  /** Adds consecutive fields. `open` precedes the first one. */
   #fields(
     fields: readonly (readonly [string, Codec<unknown>])[],
     open: string,
@@ -321,14 +326,14 @@ export class LinePlan {
     return before !== open;
   }
 
-  /** What finds a place in a record. */
+  /** Returns a function that locates a field in a record. */
   #at({ offset, slot }: Place): (start: number, end: number) => number {
     const { positions } = this.#walk;
     if (slot >= 0) return () => intAt(positions, slot) + offset;
     return offset < 0 ? (_start, end) => end + offset : (start) => start + offset;
   }
 
-  /** What `make` would add. */
+  /** Returns the steps that `make` adds. */
   #apart(make: () => void): Step[] {
     const around = this.#steps;
     this.#steps = [];
@@ -338,7 +343,7 @@ export class LinePlan {
     return made;
   }
 
-  /** The text so far, for itself. */
+  /** Adds a step for the collected text. */
   #literal(): void {
     const text = this.#line.piece();
     if (text.length > 0) this.#put((_source, _start, _end, out, pos) => text.put(out, pos));
@@ -423,7 +428,9 @@ export class LinePlan {
     });
   }
 
-  /** Addresses as the items of an array, and the bracket after them: those of `words` in `[from, to)`. */
+  /**
+   * Writer for the addresses of `words` in `[from, to)` as array items, and the closing bracket.
+   */
   #addresses(): (
     words: Int32Array,
     from: number,
@@ -447,7 +454,7 @@ export class LinePlan {
     };
   }
 
-  /** The whole stack in place of the call chain. */
+  /** Adds the whole stack in place of the call chain. */
   #wholeStack(stack: Stack): void {
     const before = this.#line.member("callchain").text("[").piece();
     const put = this.#addresses();
@@ -456,7 +463,7 @@ export class LinePlan {
     );
   }
 
-  /** The value that was read for the sample's own event. */
+  /** Adds the value that was read for the sample's own event. */
   #count(place: Place): void {
     const { readFormat, layout } = this.#of.event as PerfEvent;
     const { group, head, entry, id } = readLayout(readFormat);

@@ -3,8 +3,8 @@ import type { RecordBytes } from "@perfdata/session/run";
 import { type FieldStep, putStep } from "../text/field_text.ts";
 
 /**
- * Writes a value of the record in `[start, end)` and the text before it; returns -1 if the record has
- * to be decoded. Fields without a fixed offset were located before.
+ * Writes a value of the record in `[start, end)` and the text before it. Returns -1 if the record
+ * has to be decoded. Fields without a fixed offset are located already.
  */
 export type Put = (
   source: RecordBytes,
@@ -14,12 +14,12 @@ export type Put = (
   pos: number,
 ) => number;
 
-/** A field at a fixed place and what leads to it, or what writes any value. */
+/** A fixed field with the text before it, or a writer. */
 export interface Step extends FieldStep {
   readonly put: Put | undefined;
 }
 
-/** Writes the values of the record in `[start, end)`; returns -1 where it has to be decoded. */
+/** Writes the steps of the record in `[start, end)`. Returns -1 if the record has to be decoded. */
 export function putSteps(
   steps: readonly Step[],
   source: RecordBytes,
@@ -35,7 +35,7 @@ export function putSteps(
       pos = put(source, start, end, out, pos);
       if (pos < 0) return -1;
     } else if (size === 8) {
-      // Not by way of putStep: most values are of this kind, and lines would take 1.2 times as long.
+      // Inlined from putStep: most values are of this kind, and a call takes 20 % longer per line.
       const at = (offset < 0 ? end : start) + offset;
       const hi = source.view.getInt32(at + 4, true), lo = source.view.getInt32(at, true);
       pos = before.put(out, pos);

@@ -3,7 +3,10 @@ import { safeCell } from "@perfdata/format/visible";
 import type { FieldFormat } from "../text/field_text.ts";
 import type { U64Style } from "./records_json.ts";
 
-/** The columns of CSV: members that all records share, and all others as one JSON object. */
+/**
+ * The columns of CSV: members that all records share. The last column has the others as a JSON
+ * object.
+ */
 export const CSV_COLUMNS: readonly string[] = [
   "type",
   "offset",
@@ -20,14 +23,14 @@ export const CSV_COLUMNS: readonly string[] = [
   "more",
 ];
 
-/** The column of all else. */
+/** The column of the other members. */
 const MORE = CSV_COLUMNS.length - 1;
 
-/** How lines are written. */
+/** Format of lines. */
 export interface LineStyle {
-  /** How 64-bit values that are not addresses are written. */
+  /** Format of 64-bit values other than addresses. */
   readonly u64: U64Style;
-  /** Makes a row of cells, where lines are rows of CSV. */
+  /** Formats a CSV row; `undefined` for JSON. */
   readonly csv: ((row: readonly string[]) => string) | undefined;
 }
 
@@ -37,35 +40,36 @@ function openOf(format: FieldFormat, size: number, u64: U64Style): string {
   return format === "x" ? '"0x' : '"';
 }
 
-/** Most bytes of a number. */
+/** Longest number in bytes. */
 const NUMBER = 20;
 
 /**
- * The text of a line between its values, as its members are named one after the other: the only place
- * that knows how JSON and CSV differ. A line of JSON is an object of its members; a row of CSV has cells
- * of some of them, without quotes, and an object of all others in its last cell, with doubled quotes.
+ * Builds the text of a line between its values while members are added. Only this class knows the
+ * difference between JSON and CSV. A JSON line is an object of its members. A CSV row has some
+ * members as cells without quotes, and the others as an object in its last cell, with doubled
+ * quotes.
  */
 export class LineText {
   readonly #style: LineStyle;
-  /** Text between the previous value and the next one. */
+  /** Text since the last value. */
   #text = "";
   #isFirst = true;
-  /** Where the row of CSV is. */
+  /** Current column of the CSV row. */
   #column = 0;
-  /** Maximum number of bytes that the line takes up so far: what is between its values, and its numbers. */
+  /** Limit of the line's size so far: text and numbers. */
   room = 0;
 
   constructor(style: LineStyle) {
     this.#style = style;
   }
 
-  /** Text of JSON in the style of the place where the line is now. */
+  /** Adapts JSON to the current column. */
   styled(json: string): string {
     if (this.#style.csv === undefined) return json;
     return json.replaceAll('"', this.#column === MORE ? '""' : "");
   }
 
-  /** Begins a member of the line. */
+  /** Begins a member. */
   member(name: string): this {
     const isCsv = this.#style.csv !== undefined;
     const column = isCsv ? CSV_COLUMNS.indexOf(name) : MORE;
@@ -87,13 +91,13 @@ export class LineText {
     this.#column = column;
   }
 
-  /** Goes on with text of JSON that is the same in all lines. */
+  /** Adds JSON text that is the same in all lines. */
   text(json: string): this {
     this.#text += this.styled(json);
     return this;
   }
 
-  /** A value that is the same in all lines, as JSON. */
+  /** Adds a JSON value that is the same in all lines. */
   constant(json: string): this {
     const { csv } = this.#style;
     if (csv === undefined || this.#column === MORE) return this.text(json);
@@ -104,13 +108,13 @@ export class LineText {
     return this;
   }
 
-  /** A 64-bit number that is the same in all lines, or none. */
+  /** Adds a 64-bit number that is the same in all lines; `undefined` becomes null. */
   whole(value: bigint | undefined): this {
     const quote = this.#style.u64 === "string" ? '"' : "";
     return this.constant(value === undefined ? "null" : `${quote}${value}${quote}`);
   }
 
-  /** A value that each line has its own of: returns what leads to it. */
+  /** Adds a value that differs between lines. Returns the text before it. */
   value(format: FieldFormat, size: number): Piece {
     const open = openOf(format, size, this.#style.u64);
     const before = this.text(open).piece();
@@ -119,21 +123,21 @@ export class LineText {
     return before;
   }
 
-  /** Length in bytes of the text before the next value, so far. */
+  /** Returns the collected text, and resets it. */
   piece(): Piece {
     const text = this.pieceWith("");
     this.#text = "";
     return text;
   }
 
-  /** The same with text after it; the state of the line does not change. */
+  /** Returns the collected text with more text after it. The state does not change. */
   pieceWith(json: string): Piece {
     const text = piece(this.#text + this.styled(json));
     this.room += text.length;
     return text;
   }
 
-  /** The text before the next value so far, which is then reset. */
+  /** Returns the collected text as a string, and resets it. */
   take(): string {
     const text = this.#text;
     this.#text = "";

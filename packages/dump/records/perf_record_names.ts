@@ -10,7 +10,7 @@ import {
 import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
 import { USER_RECORDS } from "@perfdata/user-records";
 
-/** The names in `perf report -D` that differ from the names of the records. */
+/** Names in `perf report -D` that differ from the records' names. */
 const OTHER_NAMES: Readonly<Record<number, string>> = {
   [PERF_RECORD_HEADER_ATTR]: "ATTR",
   [PERF_RECORD_HEADER_EVENT_TYPE]: "EVENT_TYPE",
@@ -26,28 +26,25 @@ const NAMES: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * The name of a record type as `perf report -D` prints it after `PERF_RECORD_`; `INVALID` where the
- * type is not known.
+ * Name of a record type in `perf report -D`, without `PERF_RECORD_`; `INVALID` for unknown types.
  */
 export function dumpRecordName(type: number): string {
   return NAMES.get(type) ?? "INVALID";
 }
 
-/** The type that a name means, in the dump's own names or in those of the records. */
+/** The record type with a name, as `perf report -D` or the record's declaration has it. */
 export function recordTypeOfName(name: string): number | undefined {
   const plain = name.toUpperCase().replace(/^PERF_RECORD_/, "");
   for (const [type, own] of NAMES) if (own === plain) return type;
   return USER_RECORDS.find((record) => record.name === plain)?.type;
 }
 
-/** All names of record types, in the dump's own words and in those of the records. */
+/** All names of record types, in `perf report -D` and in the declarations. */
 export function recordNames(): string[] {
   return [...new Set([...NAMES.values(), ...USER_RECORDS.map(({ name }) => name)])];
 }
 
-/**
- * The names that `RecordsOptions.types` may have: those of the known records, and `TYPE_<n>`.
- */
+/** Whether `RecordsOptions.types` may have this name: a known record or `TYPE_<n>`. */
 export function isRecordName(name: string): boolean {
   return /^TYPE_\d+$/.test(name) ||
     [...KERNEL_RECORDS, ...USER_RECORDS, ...GOOGLE_RECORDS].some((known) => known.name === name);

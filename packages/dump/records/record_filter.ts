@@ -13,24 +13,24 @@ import { recordThread } from "./record_line.ts";
 export interface RecordFilter {
   /** Record types; all by default. */
   readonly types?: ReadonlySet<number> | undefined;
-  /** CPUs; all by default. Records without a CPU are left out where some are chosen. */
+  /** CPUs; all by default. Otherwise records without a CPU are skipped. */
   readonly cpus?: ReadonlySet<number>;
   /** Processes; all by default. */
   readonly pids?: ReadonlySet<number>;
   /** Threads; all by default. */
   readonly tids?: ReadonlySet<number>;
-  /** Times in ns, both included; all by default. Records without a time are left out. */
+  /** First and last time in ns; all by default. Otherwise records without a time are skipped. */
   readonly time?: readonly [bigint, bigint];
 }
 
-/** Whether anything is chosen. */
+/** Whether the filter selects anything. */
 export function isFiltered({ types, cpus, pids, tids, time }: RecordFilter): boolean {
   return [types, cpus, pids, tids, time].some((filter) => filter !== undefined);
 }
 
 const AUXTRACE_AT = layoutOf(AUXTRACE);
 
-/** Whether a filter lets the record of a row through. */
+/** Whether the record of a row passes the filter. */
 export function isWanted(filter: RecordFilter, run: Run, row: number, le: boolean): boolean {
   const { types, cpus, pids, tids, time } = filter;
   const type = intAt(run.type, row);
@@ -39,21 +39,21 @@ export function isWanted(filter: RecordFilter, run: Run, row: number, le: boolea
   if (cpus !== undefined && !cpus.has(intAt(run.cpu, row))) return false;
   if (time !== undefined) {
     const now = run.time(row);
-    // What perf wrote of its own accord has the time 0.
+    // Records that perf synthesizes have the time 0.
     if (now === 0n || now < time[0] || now > time[1]) return false;
   }
   if (pids === undefined && tids === undefined) return true;
   let pid = intAt(run.pid, row);
   let tid = intAt(run.tid, row);
   if (type !== PERF_RECORD_SAMPLE) {
-    // The thread that it is about may be another one than wrote it.
+    // The record may describe another thread than the one that wrote it.
     const start = intAt(run.start, row), end = intAt(run.end, row);
     ({ pid, tid } = recordThread(run.at(row), start, end, le) ?? { pid, tid });
   }
   return (pids === undefined || pids.has(pid)) && (tids === undefined || tids.has(tid));
 }
 
-/** The same of a record that perf wrote: few have what filters choose by. */
+/** `isWanted` for user records, few of which have the filtered fields. */
 function isUserWanted(
   { cpus, pids, tids, time }: RecordFilter,
   run: Run,
@@ -64,7 +64,7 @@ function isUserWanted(
   const start = intAt(run.start, row);
   const isTrace = run.type[row] === PERF_RECORD_AUXTRACE &&
     start + AUXTRACE_AT.cpu + 4 <= intAt(run.end, row);
-  // The data of a trace has no time of its own.
+  // Trace data has no time.
   if (!isTrace || time !== undefined) return false;
   const { view } = run.at(row);
   const tid = view.getInt32(start + AUXTRACE_AT.tid, le);

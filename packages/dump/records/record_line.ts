@@ -6,15 +6,18 @@ import { dumpRecordName } from "./perf_record_names.ts";
 
 const encoder = new TextEncoder();
 const NO_EVENT = { id: -1n, eventName: "", readFormat: 0, symbol: undefined };
-/** Room for the text of a record, in addition to four characters for each of its bytes. */
+/** Room for the text of a record, besides four characters for each of its bytes. */
 const ROOM = 1024;
 
-/** The text of kernel records as `perf script --show-mmap-events` and its like print them after the time. */
+/**
+ * The text of kernel records that `perf script --show-mmap-events` and similar options print after
+ * the time.
+ */
 export class RecordLines {
   #bytes = new Uint8Array(ROOM);
   #view = new DataView(this.#bytes.buffer);
 
-  /** Name and fields of a record that is not a sample, with the end of the line; valid up to the next call. */
+  /** Name and fields of a record other than a sample, with a newline; valid until the next call. */
   text(record: RecordBytes, start: number, end: number, littleEndian: boolean): Uint8Array {
     const room = ROOM + 4 * (end - start);
     if (room > this.#bytes.length) {
@@ -25,7 +28,7 @@ export class RecordLines {
     const name = encoder.encode(`PERF_RECORD_${dumpRecordName(type)}`);
     this.#bytes.set(name);
     if (type === PERF_RECORD_LOST) {
-      // The only one that perf report -D prints in other words.
+      // Only LOST_SAMPLES has another text in perf report -D.
       const at = start + kernelField(type, "lost").offset;
       if (at + 8 > end) return encoder.encode("\n");
       const { view } = record;
@@ -44,8 +47,8 @@ export class RecordLines {
 }
 
 /**
- * Process and thread that a record is about by its own fields, and where its time is, or -1; nothing where
- * it has none, or is cut off.
+ * Process and thread in a record's own fields, and the offset of its time or -1; `undefined` if it
+ * has none, or is truncated.
  */
 export function recordThread(
   { view }: RecordBytes,

@@ -9,70 +9,74 @@ export type { U64Style } from "./records_json.ts";
 
 export type { RecordsFilter, RecordSymbols };
 
-/** A row of CSV with its line end, as RFC 4180 quotes it. */
+/** Formats a CSV row with line end (RFC 4180). */
 export type CsvLine = (cells: readonly string[]) => string;
 
-/** Which records are written, and how. */
+/** Selection and format of the records. */
 export interface RecordsOptions {
-  /** `ndjson`: one JSON object a line, the default; `csv`: rows of {@link CSV_COLUMNS}. */
+  /** `ndjson` (the default): one JSON object per line; `csv`: rows of {@link CSV_COLUMNS}. */
   readonly format?: "ndjson" | "csv";
-  /** Makes rows of CSV, which needs it; such as `(row) => stringify([row], { headers: false })` of @std/csv. */
+  /**
+   * Formats a CSV row, required for CSV; such as `(row) => stringify([row], { headers: false })` of
+   * @std/csv.
+   */
   readonly csvLine?: CsvLine;
-  /** How 64-bit values that are not addresses are written; exact JSON integers by default. */
+  /** Format of 64-bit values other than addresses; exact JSON integers by default. */
   readonly u64?: U64Style;
-  /** Names of the record types that are written, without `PERF_RECORD_`; all by default. */
+  /** Names of the selected record types, without `PERF_RECORD_`; all by default. */
   readonly types?: ReadonlySet<string>;
-  /** File offset of the first record that is written. */
+  /** File offset of the first record. */
   readonly from?: number;
   /** Selects records by their fields; all by default. */
   readonly filter?: RecordsFilter;
-  /** How many records are written at most. */
+  /** Limit of the number of records. */
   readonly limit?: number;
   /**
-   * `file`, the default: the order of the file. `time`: as perf delivers them, which needs memory for
-   * the records between FINISHED_ROUND records.
+   * `file` (the default): file order. `time`: perf's order, which stores the records between
+   * FINISHED_ROUND records in memory.
    */
   readonly order?: "file" | "time";
   /**
-   * Whether the records inside of COMPRESSED ones are written in their place; true by default, and
-   * always so in order of time.
+   * Whether records in COMPRESSED records are written in their place; default true, and always true
+   * in time order.
    */
   readonly inflate?: boolean;
   /**
-   * Symbols of the recording: lines of samples have those of their addresses. The records come in
-   * the order of time then, since what is mapped where has to be known.
+   * Symbols of the recording, added to the addresses in samples. Records are then in time order,
+   * since mappings depend on it.
    */
   readonly symbols?: RecordSymbols;
   /**
-   * Finds the code of objects: `callchain` of samples is their whole stack then, unwound where a copy
-   * of it was recorded, joined where its user part is elsewhere. The records come in the order of time.
+   * Finds the code of objects for unwinding. `callchain` of samples is then the whole stack:
+   * unwound from a stack copy, or joined with its deferred user part. Records are then in time
+   * order.
    */
   readonly unwind?: EngineOptions["unwind"];
-  /** As for `runEngine`: with `symbols`, so that generated code has the names of its time. */
+  /** As in `runEngine`. With `symbols`, it gives JIT-compiled code the names of its time. */
   readonly jit?: EngineOptions["jit"];
-  /** As for `runEngine`. */
+  /** As in `runEngine`. */
   readonly stitchLbr?: boolean;
   /**
-   * Receives what is wrong apart from the records: the names of the events cannot be read, and they are
-   * called by their types. Without it that throws.
+   * Receives errors of unreadable event names; events are then named by type. Without it, such an
+   * error is thrown.
    */
   readonly diagnostics?: Diagnostics;
-  /** Called with the bytes that were read since the call before. */
+  /** Called with the number of bytes read since the last call. */
   readonly progress?: (bytes: number) => void;
 }
 
 /**
- * Writes the records of a file as text, one line each: JSON objects or rows of CSV. The schema is in
+ * Writes the records of a file as text, one line each: JSON objects or CSV rows. The schema is in
  * `docs/records.md`.
  *
- * Samples, but those with branch stacks or weights in parts, and other records of plain fields are
- * written without being decoded.
+ * Records of plain fields and most samples are written without being decoded; samples with branch
+ * stacks or weights in parts are decoded.
  *
  * @param reader The file or stream.
- * @param write Takes blocks of whole lines, some 256 KB each, and from a stream as soon as there are
- * any. A block is overwritten after the call.
- * @param options Which records, in which order, and how they are written.
- * @returns What was found on the way: how unwinding went.
+ * @param write Receives blocks of whole lines, some 256 KB each; from a stream, as soon as lines
+ * are available. A block is overwritten after the call.
+ * @param options Selection, order and format.
+ * @returns Statistics, such as those of unwinding.
  * @throws {PerfDataError} In strict mode, if the data is damaged.
  * @throws {TypeError} If a filter by function has no symbols, or CSV no `csvLine`.
  *

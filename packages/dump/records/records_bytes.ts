@@ -1,25 +1,25 @@
 import { byteAt } from "@perfdata/format/elements";
 
-/** Bytes of text that are handed out at once. */
+/** Size of a block of text. */
 export const BLOCK: number = 1 << 18;
 
-/** Text that grows in one buffer. */
+/** A growing buffer of text. */
 export class TextBuffer {
-  /** What holds it. */
+  /** The memory. */
   bytes: Uint8Array<ArrayBuffer>;
-  /** The same. */
+  /** A view of `bytes`. */
   view: DataView;
-  /** Bytes that are written. */
+  /** Number of written bytes. */
   length = 0;
   readonly #encoder = new TextEncoder();
 
-  /** @param size Bytes that there is room for at first. */
+  /** @param size Initial capacity in bytes. */
   constructor(size: number = 2 * BLOCK) {
     this.bytes = new Uint8Array(size);
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** Makes room for `size` more bytes, and the 8 that a store may go beyond. */
+  /** Makes room for `size` more bytes, plus 8 that a store may exceed. */
   reserve(size: number): void {
     const need = this.length + size + 8;
     if (need <= this.bytes.length) return;
@@ -29,14 +29,14 @@ export class TextBuffer {
     this.view = new DataView(larger.buffer);
   }
 
-  /** Writes a text. */
+  /** Appends a text. */
   append(text: string): void {
     this.reserve(3 * text.length);
     const { written } = this.#encoder.encodeInto(text, this.bytes.subarray(this.length));
     this.length = (this.length + written) | 0;
   }
 
-  /** Writes a part of other bytes. */
+  /** Appends a range of other bytes. */
   copy(bytes: Uint8Array, from: number, to: number): void {
     this.reserve(to - from);
     this.bytes.set(bytes.subarray(from, to), this.length);
@@ -45,10 +45,11 @@ export class TextBuffer {
 }
 
 /**
- * Stores text up to its NUL, where it needs no escape in JSON.
+ * Writes text up to its NUL, unless it needs JSON escapes.
  *
- * @param unit The bytes from `from` to `to` are a multiple of this.
- * @returns -1 where it does: quotes, backslashes, control characters, bytes that are not ASCII.
+ * @param unit The size of `[from, to)` is a multiple of this.
+ * @returns -1 if the text needs escapes: quotes, backslashes, control characters, or bytes that are
+ * not ASCII.
  */
 export function putPlainText(
   out: DataView,
@@ -62,7 +63,8 @@ export function putPlainText(
   for (let i = from; i < to; i++) {
     const byte = byteAt(bytes, i);
     if (byte === 0) {
-      // A NUL and zeros to a multiple of `unit`; other padding is shown, and that by the general way.
+      // Padding must be NULs up to a multiple of `unit`. Other padding is shown, by the general
+      // way.
       if (to - i !== unit - (i - from) % unit) return -1;
       for (let j = i + 1; j < to; j++) if (bytes[j] !== 0) return -1;
       return at;

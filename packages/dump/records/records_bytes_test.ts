@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { putPlainText } from "./records_bytes.ts";
 
-Deno.test("text that needs an escape or has odd padding is refused", () => {
+Deno.test("putPlainText: text that needs escapes, or has odd padding, is refused", () => {
   const put = (...bytes: number[]) => {
     const out = new Uint8Array(64);
     const end = putPlainText(

@@ -8,30 +8,30 @@ import { type NameTest, nameTest, type NameWords } from "@perfdata/session/name-
 import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
 
 /**
- * Selects records by the members of their lines: a record that lacks a member is excluded by a
- * condition on it. Only samples have the names.
+ * Selects records by members of their lines. A record without the member fails the condition. Only
+ * samples have the names.
  */
 export interface RecordsFilter extends Omit<RecordFilter, "types"> {
-  /** The event's name. */
+  /** Name of the event. */
   readonly event?: NameTest | undefined;
-  /** The thread's name at that time; sets the order to time. */
+  /** Name of the thread at that time; sets the order to time. */
   readonly comm?: NameTest | undefined;
-  /** The object at `ip`, as perf shows it, or its path; sets the order to time. */
+  /** The object at `ip` (perf's name or its path); sets the order to time. */
   readonly dso?: NameTest | undefined;
-  /** The function at `ip`, or one that is inlined there. Needs symbols. */
+  /** The function at `ip`, or one inlined there. Needs symbols. */
   readonly symbol?: NameTest | undefined;
 }
 
-/** The filters by names that other threads can have as well. */
+/** The filters by name that other threads can evaluate. */
 const SENT = ["event", "comm", "dso"] as const;
 
-/** Names that are asked for, by what they are of: what can be sent to another thread. */
+/** The filters by name in a form that can be sent to another thread. */
 export type FilterWords = { readonly [what in typeof SENT[number]]?: NameWords };
 
-/** Names that a thread's filters were asked about. */
+/** Names that a thread's filters tested. */
 export type AskedNames = { readonly [what in typeof SENT[number]]?: readonly string[] };
 
-/** The words of filters by name; `undefined` if one of them cannot be sent. */
+/** Converts filters by name to words; `undefined` if one of them cannot be sent. */
 export function filterWords(filter: RecordsFilter): FilterWords | undefined {
   if (filter.symbol !== undefined) return undefined;
   const words: { [what in typeof SENT[number]]?: NameWords } = {};
@@ -44,16 +44,16 @@ export function filterWords(filter: RecordsFilter): FilterWords | undefined {
   return words;
 }
 
-/** Names that a thread notes at most: they only go into a message. */
+/** Limit of the names that a thread reports, which are only used in a message. */
 const MOST_ASKED = 1000;
 
-/** Filters of words, in the thread that they were sent to. */
+/** Filters made from words, in the thread that received them. */
 export class SentFilters {
   /** The tests. */
   readonly tests: { readonly [what in typeof SENT[number]]?: NameTest };
   readonly #asked: { [what in typeof SENT[number]]?: Set<string> } = {};
 
-  /** Makes tests of words. */
+  /** Creates tests from words. */
   constructor(words: FilterWords) {
     const tests: { [what in typeof SENT[number]]?: NameTest } = {};
     for (const what of SENT) {
@@ -65,28 +65,28 @@ export class SentFilters {
     this.tests = tests;
   }
 
-  /** What they were asked about. */
+  /** The names that were tested. */
   asked(): AskedNames {
     const { event = [], comm = [], dso = [] } = this.#asked;
     return { event: [...event], comm: [...comm], dso: [...dso] };
   }
 }
 
-/** Has filters know what those of another thread were asked about. */
+/** Repeats another thread's tests, so that the filters know all names that were tested. */
 export function askAgain(filter: RecordsFilter, asked: AskedNames): void {
   for (const what of SENT) asked[what]?.forEach((name) => filter[what]?.(name));
 }
 
-/** Whether a filter needs to know what a thread was called, or where it was. */
+/** Whether a filter needs the thread's name or the mapping at a place. */
 export function asksMachine({ comm, dso, symbol }: RecordsFilter): boolean {
   return (comm ?? dso ?? symbol) !== undefined;
 }
 
-/** Tests records; each name is tested only once. */
+/** Tests records. The result for each name is cached. */
 export class RecordChoice {
-  /** Whether objects are asked for, so that places are needed. */
+  /** Whether objects are filtered, so that places are needed. */
   readonly byPlace: boolean;
-  /** Whether functions are, which lines that wait for names do not have yet. */
+  /** Whether functions are filtered, which lines that wait for names lack. */
   readonly bySymbol: boolean;
   readonly #filter: RecordsFilter;
   readonly #byNumber: boolean;
@@ -94,13 +94,13 @@ export class RecordChoice {
   readonly #byMachine: boolean;
   readonly #le: boolean;
   #engine: Engine | undefined;
-  // By number of an event, of a name of a thread, of an object, of a place.
+  // Cached results by number of an event, thread name, object or place.
   readonly #events: (boolean | undefined)[] = [];
   readonly #comms: (boolean | undefined)[] = [];
   readonly #objects: (boolean | undefined)[] = [];
   readonly #places: (boolean | undefined)[] = [];
 
-  /** Asks what `filter` says. */
+  /** Creates tests from a filter. */
   constructor(filter: RecordsFilter, littleEndian: boolean) {
     this.#filter = filter;
     this.#le = littleEndian;
@@ -111,20 +111,20 @@ export class RecordChoice {
     this.bySymbol = filter.symbol !== undefined;
   }
 
-  /** Takes the engine of the rows. */
+  /** Sets the engine of the rows. */
   start(engine: Engine): void {
     this.#engine = engine;
   }
 
-  /** Forgets what events were called. */
+  /** Clears the results for event names, which changed. */
   renamed(): void {
     this.#events.length = 0;
   }
 
   /**
-   * Whether a row is as asked, the function apart.
+   * Whether a row passes all filters except that by function.
    *
-   * @param eventName The name of an event.
+   * @param eventName Returns the name of an event.
    */
   passes(run: Run, row: number, eventName: (event: number) => string): boolean {
     if (this.#byNumber && !isWanted(this.#filter, run, row, this.#le)) return false;
@@ -139,7 +139,7 @@ export class RecordChoice {
   }
 
   #passesMachine(run: Run, row: number): boolean {
-    // Of damaged samples nothing is known.
+    // Damaged samples have no thread or place.
     if (intAt(run.thread, row) < 0) return false;
     const { comm: isComm, dso: isDso } = this.#filter;
     const { names, places } = this.#engine as Engine;
@@ -159,9 +159,9 @@ export class RecordChoice {
   }
 
   /**
-   * Whether the function at the place of a sample, or one that is inlined there, is as asked.
+   * Whether the function at a sample's place, or one inlined there, passes the filter.
    *
-   * @param symbolOf What is known of a place.
+   * @param symbolOf Returns the symbol of a place.
    */
   isFunction(place: number, symbolOf: (place: number) => PlaceSymbol): boolean {
     const { symbol: isSymbol } = this.#filter;

@@ -5,7 +5,7 @@ import { fileSource } from "@perfdata/format/file-source";
 import { type RecordsFilter, type RecordsOptions, writeRecords } from "./records.ts";
 import { recordings } from "../testing.ts";
 
-/** What the filters choose by, as a line says it. */
+/** The filtered members of a line. */
 interface Line {
   readonly type: string;
   readonly pid?: number | null;
@@ -34,10 +34,10 @@ async function textOf(path: string, options: RecordsOptions): Promise<string | u
 
 const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
 
-/** Types whose own `pid` and `tid` are those of the thread that they are about. */
+/** Types whose own `pid` and `tid` are those of the described thread. */
 const OWN = /^(MMAP2?|COMM|EXIT|FORK|READ|ITRACE_START|NAMESPACES)$/;
 
-/** The number of a line: -1 for none. */
+/** A number in a line; -1 if it is missing. */
 function numberOf(line: Line, what: "pid" | "tid" | "cpu"): number {
   if (line.type === "AUXTRACE") return line.body?.[what === "cpu" ? "cpu" : "tid"] ?? -2;
   const own = OWN.test(line.type) && what !== "cpu" ? line.body?.[what] : undefined;
@@ -46,7 +46,7 @@ function numberOf(line: Line, what: "pid" | "tid" | "cpu"): number {
 
 const timeOf = ({ type, time }: Line): bigint => type === "AUXTRACE" ? 0n : BigInt(time ?? 0);
 
-Deno.test("filters write the lines that say what is asked for, and no others", async () => {
+Deno.test("writeRecords: filters select exactly the lines with the wanted values", async () => {
   let files = 0, compared = 0, left = 0;
   for (const path of await recordings()) {
     if (Deno.statSync(path).size > 60_000) continue;
@@ -64,7 +64,7 @@ Deno.test("filters write the lines that say what is asked for, and no others", a
       compared += expected.length;
       left += texts.length - expected.length;
     };
-    // Numbers of the middle record that has them, such as a kernel has.
+    // The number in the middle one of the records that have it, which kernel records have too.
     for (const what of ["pid", "tid", "cpu"] as const) {
       const number = some(
         lines.map((line) => numberOf(line, what)).filter((n) => n >= 0 && n < 2 ** 31),
@@ -102,7 +102,7 @@ Deno.test("filters write the lines that say what is asked for, and no others", a
   assert(files >= 30 && compared > 3000 && left > 3000, `${files} ${compared} ${left}`);
 });
 
-Deno.test("a filter by function without symbols is refused, not ignored", async () => {
+Deno.test("writeRecords: a filter by function without symbols is refused", async () => {
   const reader = await PerfDataReader.open(fileSource("fixtures/recorded/callchain.perf.data"));
   const filter = { symbol: (name: string) => name === "main" };
   await assertRejects(

@@ -20,22 +20,22 @@ import { type Residue, type Trace } from "@perfdata/format/cursor";
 import { isLastFeature } from "@perfdata/session/stream-feature";
 import { putHexBytes } from "@perfdata/format/text-bytes";
 
-/** Form of 64-bit values other than addresses: exact integers, or integers in quotes. */
+/** Format of 64-bit values other than addresses: exact integers, or integers in quotes. */
 export type U64Style = "number" | "string";
 
-/** A field as it was declared, with the fields inside of it. */
+/** A field's declaration, with its inner fields. */
 export interface FieldNode {
   readonly codec: Codec<unknown> | undefined;
   readonly fields: Map<string, FieldNode>;
 }
 
-/** Remembers which declaration each part of a decoded value came from. */
+/** Records the declaration of each part of a decoded value. */
 export class FieldTree implements Trace {
-  /** What was decoded. */
+  /** The decoded value's declaration. */
   root: FieldNode = { codec: undefined, fields: new Map() };
   readonly #open: FieldNode[] = [];
 
-  /** Forgets what was decoded. */
+  /** Forgets the declarations. */
   clear(): void {
     this.root = { codec: undefined, fields: new Map() };
     this.#open.length = 0;
@@ -52,7 +52,7 @@ export class FieldTree implements Trace {
   }
 }
 
-/** Bytes as two lower-case digits each. */
+/** Formats bytes as two lower-case digits each. */
 export function hexOf(bytes: Uint8Array): string {
   const digits = new Uint8Array(2 * bytes.length + 8);
   const end = putHexBytes(new DataView(digits.buffer), 0, bytes, 0, bytes.length);
@@ -60,10 +60,10 @@ export function hexOf(bytes: Uint8Array): string {
 }
 
 /**
- * A decoded value as JSON: what is declared as hexadecimal as `"0x…"`, other numbers as exact
- * integers, bytes as a string of hexadecimal digits.
+ * Formats a decoded value as JSON: hexadecimal fields as `"0x…"`, other numbers as exact integers,
+ * bytes as a string of hexadecimal digits.
  *
- * @param node The declaration, where it is known.
+ * @param node The declaration, if known.
  */
 function valueJson(value: unknown, node: FieldNode | undefined, u64: U64Style): string {
   switch (typeof value) {
@@ -96,7 +96,7 @@ function valueJson(value: unknown, node: FieldNode | undefined, u64: U64Style): 
 // deno-lint-ignore no-explicit-any
 export type AnyRecordCodec = RecordCodec<RecordDeclaration<string, any>>;
 
-/** A record as the codec gives it, of whatever type. */
+/** A decoded record of any type. */
 export interface AnyDecoded {
   readonly type: number;
   readonly name: string;
@@ -110,7 +110,7 @@ export interface AnyDecoded {
   readonly error?: PerfDataError;
 }
 
-/** Values of a sample that are elsewhere than where samples have them. */
+/** The values of a sample that has them in other fields. */
 export interface MeantSample {
   readonly ip: bigint | undefined;
   readonly pid: number;
@@ -119,7 +119,9 @@ export interface MeantSample {
   readonly callchain: readonly bigint[];
 }
 
-/** The real sample of an off-CPU sample in `[start, end)` of `view`; `undefined` for all others. */
+/**
+ * The real sample of an off-CPU sample in `[start, end)` of `view`; `undefined` for other samples.
+ */
 export function meantSample(
   event: PerfEvent,
   view: DataView,
@@ -142,31 +144,31 @@ export function meantSample(
   };
 }
 
-/** Contents of a line besides the record itself. */
+/** Data of a line besides the record. */
 export interface LineContext {
-  /** Name of the record's type. */
+  /** Name of the record type. */
   readonly name: string;
   /** File offset of the record. */
   readonly offset: number;
-  /** Name of the event of a sample, where it is known. */
+  /** Name of a sample's event, if known. */
   readonly event: string | undefined;
-  /** Period of a sample that does not have its own. */
+  /** Fixed period of a sample that does not record one. */
   readonly period?: bigint | undefined;
-  /** The real sample, if it differs from the fields of the record. */
+  /** The real sample, if it differs from the record's fields. */
   readonly meant?: MeantSample | undefined;
   /** Byte order of the file. */
   readonly littleEndian: boolean;
-  /** How 64-bit values are written. */
+  /** Format of 64-bit values. */
   readonly u64: U64Style;
 }
 
-/** The CPU mode in `misc`. */
+/** Name of the CPU mode in `misc`. */
 export function cpumodeName(misc: number): string {
   const mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
   return CPUMODE_NAMES[mode] ?? String(mode);
 }
 
-/** Members that all samples have, in front of their other fields. */
+/** Members that all samples have, before their other fields. */
 export const SAMPLE_FIRST: readonly string[] = [
   "ip",
   "pid",
@@ -177,7 +179,7 @@ export const SAMPLE_FIRST: readonly string[] = [
   "period",
 ];
 
-/** The fields of a record's trailer, as its line has them. */
+/** Fields of a record's trailer in a line. */
 export const TRAILER = [
   "pid",
   "tid",
@@ -189,22 +191,22 @@ export const TRAILER = [
   "cpu_reserved",
 ] as const;
 
-/** Whether a record holds a feature, which is shown instead of its bytes. */
+/** Whether a record has a feature, which is shown instead of its bytes. */
 export function isFeature(name: string): boolean {
   return name === "HEADER_FEATURE";
 }
 
-/** The value of the sample's own event among the values that were read with it. */
+/** The value of the sample's own event among the values read with it. */
 function countOf(sample: Sample, read: ReadFormat | undefined): bigint | undefined {
   const id = sample.identifier ?? sample.id;
   const own = read?.values.find((value) => id !== undefined && value.id === id);
   return (own ?? read?.values[0])?.value;
 }
 
-/** The members of a line, in order: name and JSON text. */
+/** The members of a line in order: name and JSON text. */
 export type Members = [name: string, json: string][];
 
-/** The members of a line. */
+/** Returns the members of a record's line. */
 export function lineMembers(
   record: AnyDecoded,
   tree: FieldTree,
@@ -267,7 +269,7 @@ export function lineMembers(
 function bodyJson(record: AnyDecoded, root: FieldNode, context: LineContext): string {
   const body = record.body as Record<string, unknown>;
   if (!isFeature(record.name)) return valueJson(body, root, context.u64);
-  // What a feature holds is worth more than its bytes.
+  // Show the feature's content instead of its bytes.
   const tree = new FieldTree();
   const id = Number(body["feat_id"]);
   if (isLastFeature(id, (body["data"] as Uint8Array).length)) {

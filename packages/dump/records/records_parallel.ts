@@ -1,6 +1,7 @@
-// Uses Deno's workers and standard output; most of this package runs in any JavaScript runtime.
+// Uses Deno's workers and standard output. Most other modules of this package run in any JavaScript
+// runtime.
 /**
- * Records of files as text, by several threads, on Deno.
+ * Multi-threaded output of records, on Deno.
  *
  * @module
  */
@@ -17,37 +18,37 @@ import type { RecordsOptions } from "./records.ts";
 import { askAgain, filterWords } from "./records_choice.ts";
 import { isTimeOrdered, makeRecords, type RecordsAbout, RecordsText } from "./records_text.ts";
 
-/** How to write the records of a file with several threads: they go to standard output. */
+/** Options of {@linkcode recordsFile}. The text goes to standard output. */
 export interface ParallelRecordsOptions extends RecordsOptions {
-  /** Bytes of records that a thread takes at a time, about; 2 MB by default. */
+  /** Approximate bytes of records in a thread's window; default 2 MB. */
   readonly windowBytes?: number;
 }
 
-/** What was written. */
+/** Result of {@linkcode recordsFile}. */
 export interface WrittenRecords {
-  /** What was found on the way. */
+  /** The engine, with its statistics. */
   readonly engine: Engine;
   /** Number of records. */
   readonly count: number;
 }
 
-/** Records that say what others after them mean. */
+/** Record types that change the meaning of later records. */
 const NOT_WITH = [
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_TRACING_DATA,
 ];
 
 /**
- * Writes what `writeRecords` writes to standard output, with up to `jobs` threads: the file is looked
- * through once, then each thread makes the lines of some parts. The text is the same for any number of
+ * Writes the text of `writeRecords` to standard output, with up to `jobs` threads: the file is
+ * scanned once, then each thread writes some windows. The text does not depend on the number of
  * threads.
  *
- * Where a number of lines, symbols, functions or whole stacks are asked for, and for files in pipe format or
- * with compressed records, one thread goes through all of it.
+ * A single thread is used for `limit`, symbols, functions, whole stacks, pipes and compressed
+ * records.
  *
- * @param reader The file; what is wrong with it is reported once, by this reader.
- * @param path The same file: each thread opens it for itself.
- * @param jobs How many threads, this one included.
+ * @param reader The file. Its damage is reported once, by this reader.
+ * @param path Path of the same file, which each thread opens.
+ * @param jobs Number of threads, including this one.
  * @throws {PerfDataError} In strict mode, if the file is damaged.
  */
 export async function recordsFile(
@@ -70,9 +71,9 @@ export async function recordsFile(
 /**
  * Writes the records of a file by windows.
  *
- * @param jobs How many threads, this one included.
- * @param windowBytes Bytes of a window, about.
- * @returns `undefined`, with nothing written, where that cannot be done.
+ * @param jobs Number of threads, including this one.
+ * @param windowBytes Approximate size of a window.
+ * @returns `undefined`, with nothing written, if the file cannot be split into windows.
  */
 export async function recordsByWindows(
   reader: PerfDataReader,
@@ -113,7 +114,7 @@ function fail(error: Error): never {
   throw error;
 }
 
-/** Inputs of another thread; `undefined` if one thread has to do everything. */
+/** Input of another thread; `undefined` if a single thread has to be used. */
 function aboutOf(
   { format, u64, types, from, order, filter, limit, symbols, unwind }: RecordsOptions,
 ): RecordsAbout | undefined {

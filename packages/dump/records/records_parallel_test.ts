@@ -17,7 +17,7 @@ async function plain(path: string, wish: RecordsOptions): Promise<string> {
   return out.text;
 }
 
-/** The same by windows; nothing where that cannot be done. */
+/** Text by windows; `undefined` if that is not possible. */
 async function byWindows(
   path: string,
   wish: RecordsOptions,
@@ -47,18 +47,18 @@ const WISHES: readonly RecordsOptions[] = [
   { filter: { event: words(/c/), comm: words(/[^s]/), dso: words(/e/) } },
 ];
 
-/** A filter by an expression, as it can be sent to another thread. */
+/** A filter by an expression, which can be sent to another thread. */
 function words(expression: RegExp): NameTest {
   return nameTest({ names: new Set(), expressions: [expression] });
 }
 
-Deno.test("by windows of any size, records are what they are by one pass", async () => {
+Deno.test("recordsByWindows: windows of any size give the text of one pass", async () => {
   let files = 0;
   let texts = 0;
   let bytes = 0;
   for (const [i, path] of (await recordings()).entries()) {
     if (Deno.statSync(path).size > 400_000) continue;
-    // Each in one way, fixtures in all.
+    // Each recording with one option set, fixtures with all.
     const wishes = path.startsWith("fixtures/")
       ? WISHES
       : [WISHES[i % WISHES.length] as RecordsOptions];
@@ -76,10 +76,10 @@ Deno.test("by windows of any size, records are what they are by one pass", async
   assert(files >= 40 && texts >= 100, `${files} files, ${texts} texts`);
 });
 
-/** Threads, and bytes of a window. */
+/** Number of threads and bytes of a window. */
 const WAYS = [[2, 4000], [3, 1 << 16], [7, 1 << 13], [2, 1 << 22]] as const;
 
-Deno.test("any number of threads write the records that one does", async () => {
+Deno.test("recordsByWindows: any number of threads write the text of one", async () => {
   const files = (await recordings()).filter((path) => {
     const { size } = Deno.statSync(path);
     return path.startsWith("fixtures/") ? size > 10_000 : size > 400_000 && size < 3_000_000;
@@ -87,7 +87,7 @@ Deno.test("any number of threads write the records that one does", async () => {
   let texts = 0;
   for (const path of files) {
     if (!path.startsWith("fixtures/") && texts >= 20) continue;
-    // Each file in two of the ways, the next file in the two others.
+    // Two of the combinations for each file, alternating.
     for (const [jobs, bytes] of texts % 4 < 2 ? WAYS.slice(0, 2) : WAYS.slice(2)) {
       const wish = WISHES[texts % WISHES.length] as RecordsOptions;
       const made = await byWindows(path, wish, jobs, bytes);
@@ -100,7 +100,7 @@ Deno.test("any number of threads write the records that one does", async () => {
   assert(texts >= 12, `${texts} texts`);
 });
 
-Deno.test("names that filters are asked about in other threads are known where none is left", async () => {
+Deno.test("recordsByWindows: names tested in other threads are known even if no record is left", async () => {
   const files = (await recordings()).filter((path) => {
     const { size } = Deno.statSync(path);
     return size > 20_000 && size < 400_000;
@@ -122,6 +122,6 @@ Deno.test("names that filters are asked about in other threads are known where n
     if (++compared >= 8) break;
   }
   console.log(`names of ${compared} of ${files.length} files compared`);
-  // The fixtures have one of them, the corpus many.
+  // One fixture has such names, and many recordings of the corpus.
   assert(compared >= (files.length > 20 ? 4 : 1));
 });

@@ -6,40 +6,40 @@ import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import type { RecordChoice } from "./records_choice.ts";
 import type { Members } from "./records_json.ts";
 
-/** Names places of a recording: `BundlePlaceSymbols` at once, `FilePlaceSymbols` later. */
+/** Names places of a recording: `BundlePlaceSymbols` immediately, `FilePlaceSymbols` later. */
 export interface RecordSymbols {
-  /** Takes the engine whose places it is asked for. */
+  /** Sets the engine of the places. */
   start(engine: Engine): void;
-  /** Names of a place. */
+  /** The symbol of a place. */
   symbol(place: number): PlaceSymbol;
-  /** Names of the byte before a place. */
+  /** The symbol of the byte before a place. */
   caller(place: number): PlaceSymbol;
-  /** Has a place looked up by the next `learn`. */
+  /** Adds a place to the next look-up by `learn`. */
   want?(place: number, isCaller: boolean): void;
-  /** Looks up what is wanted. */
+  /** Looks up the added places. */
   learn?(): Promise<void>;
 }
 
 /** Places of a sample's addresses. */
 interface SamplePlaces {
-  /** That of its `ip`; -1 if it has none. */
+  /** Place of `ip`; -1 if there is none. */
   readonly own: number;
-  /** Those of its call chain, which are `[first, end)`; -1 for markers. */
+  /** Places of the call chain in `[first, end)`; -1 for markers. */
   readonly chain: Int32Array | undefined;
   readonly first: number;
   readonly end: number;
-  /** From here on they are no return addresses. */
+  /** Index from which addresses are not return addresses. */
   readonly exact: number;
 }
 
-/** A line that waits for the names of a sample. */
+/** A line that waits for a sample's symbols. */
 interface Waiting {
-  /** Where its text begins. */
+  /** Start of its text. */
   readonly start: number;
-  /** Where the names come in. */
+  /** Position of the symbols in the text. */
   readonly at: number;
   readonly places: SamplePlaces;
-  /** The members of a line that is not written yet. */
+  /** Members of a line that is not written yet. */
   readonly members: Members | undefined;
 }
 
@@ -50,19 +50,19 @@ const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
 /**
- * Writes the members of lines that the sample itself does not hold: the thread's name, and the symbols
- * of its addresses. Where symbols have to be looked up in files, lines wait until those of a batch are
- * looked up together.
+ * Writes the members of a line that are not in the sample: the thread's name, and the symbols of
+ * its addresses. If symbols are looked up in files, lines wait until those of a batch are looked up
+ * together.
  */
 export class RecordMore {
   readonly #symbols: RecordSymbols | undefined;
   readonly #joined: boolean;
   readonly #choice: RecordChoice | undefined;
   #engine: Engine | undefined;
-  /** Names of threads by number. */
+  /** Returns the thread name with a number. */
   #nameOf: (comm: number) => string = () => "";
   readonly #comms: (Uint8Array | undefined)[] = [];
-  // What is written of a place: of an ip, and in call chains of that and of others.
+  // Cached texts of places: for an ip or exact address, and for a return address.
   readonly #ips: (Uint8Array | undefined)[] = [];
   readonly #frames: (Uint8Array | undefined)[] = [];
   readonly #returns: (Uint8Array | undefined)[] = [];
@@ -73,11 +73,11 @@ export class RecordMore {
   #spare: TextBuffer | undefined;
 
   /**
-   * Writes the names that `symbols` have.
+   * Creates the writer of the names that `symbols` has.
    *
    * @param joined Whether whole stacks replace call chains.
-   * @param isCsv Whether lines are rows of CSV, whose last cell has the members.
-   * @param choice Which functions samples are to be in.
+   * @param isCsv Whether lines are CSV rows, which have the members in their last cell.
+   * @param choice The filter by function.
    */
   constructor(
     symbols: RecordSymbols | undefined,
@@ -93,24 +93,27 @@ export class RecordMore {
     this.#choice = choice;
   }
 
-  /** Whether lines wait for names, so that no text may be handed out before {@link RecordMore.settle}. */
+  /**
+   * Whether lines wait for symbols, so that text must not be written before
+   * {@link RecordMore.settle}.
+   */
   get waits(): boolean {
     return this.#symbols?.learn !== undefined;
   }
 
-  /** Whether lines are chosen only when their names are known: by {@link RecordMore.settle}. */
+  /** Whether lines are filtered by {@link RecordMore.settle}, once their symbols are known. */
   get chooses(): boolean {
     return this.waits && this.#choice?.bySymbol === true;
   }
 
-  /** Whether a sample at a place is in a function that is asked for. */
+  /** Whether the function at a place passes the filter. */
   isFunction(place: number): boolean {
     const symbols = this.#symbols;
     return symbols === undefined || this.#choice === undefined ||
       this.#choice.isFunction(place, (at) => symbols.symbol(at));
   }
 
-  /** Takes the engine of the rows. */
+  /** Sets the engine of the rows. */
   start(engine: Engine): void {
     this.#engine = engine;
     this.#nameOf = (comm) => engine.names.text(comm);
@@ -122,9 +125,9 @@ export class RecordMore {
   }
 
   /**
-   * Writes the thread's name for a sample, the members after it or has them wait, and the end of its line.
+   * Writes a sample's thread name and symbols and the end of its line, or lets the line wait.
    *
-   * @param start Where the line begins.
+   * @param start Start of the line.
    */
   put(out: TextBuffer, run: Run, row: number, start: number): void {
     append(out, this.#comm(intAt(run.comm, row)));
@@ -137,9 +140,9 @@ export class RecordMore {
   }
 
   /**
-   * Adds the members for a sample.
+   * Adds the members of a sample.
    *
-   * @returns False where the line waits, and is not to be written now.
+   * @returns False if the line waits, and must not be written yet.
    */
   add(out: TextBuffer, members: Members, run: Run, row: number): boolean {
     members.push(["comm", this.#commJson(intAt(run.comm, row))]);
@@ -151,12 +154,12 @@ export class RecordMore {
   }
 
   /**
-   * Looks up the names that lines wait for, and writes all of the text, but the lines that turn out not
-   * to be chosen.
+   * Looks up the symbols that lines wait for, and writes all text except lines that fail the
+   * filter.
    *
-   * @param lineOf Makes a line of members.
-   * @param most How many lines are chosen at most.
-   * @returns How many were chosen.
+   * @param lineOf Formats a line of members.
+   * @param most Limit of the lines that pass.
+   * @returns Number of the lines that pass.
    */
   async settle(
     out: TextBuffer,
@@ -212,7 +215,7 @@ export class RecordMore {
     };
   }
 
-  /** Notes a line, with places of its own: those of the run are overwritten. */
+  /** Adds a waiting line. The places are copied, since the run reuses them. */
   #wait(
     out: TextBuffer,
     places: SamplePlaces,
@@ -270,7 +273,7 @@ export class RecordMore {
     out.bytes[out.length++] = CLOSE;
   }
 
-  /** The members for an address; of a return address, with the line of the call. */
+  /** The members of an address; for a return address, with the line of the call. */
   #text(place: number, isExact: boolean): string {
     const symbols = this.#symbols as RecordSymbols;
     const symbol = symbols.symbol(place);
@@ -293,7 +296,7 @@ export class RecordMore {
   }
 }
 
-/** Appends bytes, and leaves room for one more. */
+/** Appends bytes, and makes room for one more. */
 function append(out: TextBuffer, text: Uint8Array): void {
   out.reserve(text.length + 1);
   out.bytes.set(text, out.length);

@@ -90,7 +90,7 @@ const SAMPLE = {
   },
 } as const;
 
-Deno.test("a sample's line has its fields in the documented order", async () => {
+Deno.test("writeRecords: a sample's fields are in the documented order", async () => {
   const bytes = await fileOf(ATTR, [{
     ...SAMPLE,
     body: { ...SAMPLE.body, callchain: [...SAMPLE.body.callchain] },
@@ -107,7 +107,7 @@ Deno.test("a sample's line has its fields in the documented order", async () => 
   ]);
 });
 
-Deno.test("count is the value that was read for the sample's event", async () => {
+Deno.test("writeRecords: count is the value read for the sample's event", async () => {
   const attr = {
     ...emptyAttr(),
     type: 1,
@@ -128,13 +128,13 @@ Deno.test("count is the value that was read for the sample's event", async () =>
   ]);
 });
 
-Deno.test("64-bit values keep all digits", async () => {
+Deno.test("writeRecords: 64-bit values keep all digits", async () => {
   const body = { ...SAMPLE.body, time: (1n << 64n) - 1n, period: 1n << 63n, callchain: [] };
   const [line] = await linesOf(await fileOf(ATTR, [{ ...SAMPLE, body }]));
   assert(line?.includes('"time":18446744073709551615,"count":null,"period":9223372036854775808,'));
 });
 
-Deno.test("a big-endian file gives the same lines", async () => {
+Deno.test("writeRecords: a big-endian file gives the same lines", async () => {
   const records = [
     { type: 3, name: "COMM", misc: 0x2000, body: { pid: 7, tid: 7, comm: 'a "b" \\' } },
     { ...SAMPLE, body: { ...SAMPLE.body, callchain: [1n] } },
@@ -146,7 +146,7 @@ Deno.test("a big-endian file gives the same lines", async () => {
   );
 });
 
-// Numbers whose digits change in number and place from one to the next.
+// Numbers that differ in value and in their number of digits.
 const u64 = fc.oneof(
   fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }),
   fc.tuple(fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }), fc.integer({ min: 0, max: 63 }))
@@ -163,14 +163,14 @@ const u32 = fc.oneof(
   { weight: 5, arbitrary: fc.constant(9) },
   { weight: 1, arbitrary: fc.constantFrom(8, 10, 4321, 123_456, 0xffff_ffff) },
 );
-/** Times such as those of a recording, and others between them. */
+/** Recording times with other numbers between them. */
 const times = fc.array(fc.oneof(fc.nat(1e9).map(BigInt), u64)).chain((steps) =>
   fc.constantFrom(0n, 123_456_789_012n, (1n << 53n) - 1_000_000_000n).map((start) =>
     steps.map((step, i) => i % 7 === 0 ? step : (start += step % 1_000_000n))
   )
 );
 
-Deno.test("lines of samples with any fields and values are what decoding gives", async () => {
+Deno.test("writeRecords: samples with any fields and values have the lines of decoded records", async () => {
   const optional = PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
     PERF_SAMPLE_TID | PERF_SAMPLE_IP | PERF_SAMPLE_IDENTIFIER;
   const types = [optional];
@@ -210,7 +210,7 @@ Deno.test("lines of samples with any fields and values are what decoding gives",
             ...has(PERF_SAMPLE_CALLCHAIN) ? { callchain: body.callchain } : {},
           },
         }));
-        // Files of the other byte order are decoded.
+        // Big-endian files are always decoded.
         const [written, decoded] = [
           await fileOf(attr, records, true),
           await fileOf(attr, records, false),
@@ -225,7 +225,7 @@ Deno.test("lines of samples with any fields and values are what decoding gives",
   );
 });
 
-Deno.test("types, from and limit choose the records", async () => {
+Deno.test("writeRecords: types, from and limit select the records", async () => {
   const comm = (tid: number) =>
     ({ type: 3, name: "COMM", misc: 0, body: { pid: 7, tid, comm: "x" } }) as const;
   const bytes = await fileOf(ATTR, [comm(1), comm(2), {
@@ -240,7 +240,7 @@ Deno.test("types, from and limit choose the records", async () => {
   assertEquals(await offsets({ from: 280, limit: 2 }), [280, 304]);
 });
 
-Deno.test("CSV has the shared fields as columns and the rest as JSON", async () => {
+Deno.test("writeRecords: CSV has the shared fields as columns and the rest as JSON", async () => {
   const bytes = await fileOf(ATTR, [
     { type: 3, name: "COMM", misc: 0, body: { pid: 7, tid: 7, comm: 'say "hi", all' } },
     { ...SAMPLE, body: { ...SAMPLE.body, callchain: [1n] } },
@@ -269,7 +269,7 @@ Deno.test("CSV has the shared fields as columns and the rest as JSON", async () 
   ]);
 });
 
-/** A row: what has a column of its own, without the quotes of JSON; all else as an object. */
+/** The expected row: members with a column without JSON quotes, the others as an object. */
 function csvRow(members: Members): string[] {
   const known = new Map(members);
   const row = CSV_COLUMNS.slice(0, -1).map((column) => {
@@ -284,7 +284,10 @@ function csvRow(members: Members): string[] {
   return row;
 }
 
-/** Names all places in text that JSON and CSV have to quote; `later` as from files, which lines wait for. */
+/**
+ * Symbols with characters that JSON and CSV have to quote. `later`: as from files, for which lines
+ * wait.
+ */
 function namesFor(later: boolean): RecordSymbols {
   const named = (place: number) => ({
     dso: `/lib "${place}", =x`,
@@ -302,7 +305,7 @@ function namesFor(later: boolean): RecordSymbols {
   };
 }
 
-Deno.test("a row of CSV is what the line of JSON says, with names and in the order of time", async () => {
+Deno.test("writeRecords: a CSV row has the members of the JSON line, with symbols and in time order", async () => {
   let [rows, named] = [0, 0];
   for (const path of (await recordings()).filter((path) => path.startsWith("fixtures"))) {
     const bytes = await Deno.readFile(path);
@@ -311,7 +314,7 @@ Deno.test("a row of CSV is what the line of JSON says, with names and in the ord
       const textIn = async (format: "ndjson" | "csv") => {
         const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
         const chosen = symbols === undefined ? {} : { symbols };
-        // Whole numbers as texts: doubles would round them.
+        // Integers as strings, since doubles would round them.
         return await textOf(reader, { format, order: "time", u64: "string", ...chosen });
       };
       let json: string;
@@ -337,7 +340,7 @@ Deno.test("a row of CSV is what the line of JSON says, with names and in the ord
   assert(rows > 3000 && named > 100, `${rows} rows, ${named} with named call chains`);
 });
 
-Deno.test("what is written without decoding is what decoding gives, for every record", async () => {
+Deno.test("writeRecords: every record's line equals that of the decoded record", async () => {
   const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   const google = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
   const tree = new FieldTree();
@@ -364,7 +367,7 @@ Deno.test("what is written without decoding is what decoding gives, for every re
       ...Array.from({ length: 256 }, (_, type) => `TYPE_${type}`),
     ]);
     const lines = (await textOf(written, { types, u64 })).split("\n");
-    // Tables of what is short: they take longer to make in this way.
+    // Only short tables, which take longer to check.
     const again = bytes.length < 300_000 ? await open() : undefined;
     const table = again && (await textOf(again, { types, u64, format: "csv" })).split("\r\n");
     let n = 0;
@@ -379,7 +382,7 @@ Deno.test("what is written without decoding is what decoding gives, for every re
         const members = lineMembers(record, tree, {
           name: known.name(record.type),
           offset: batch.offsetOf(i),
-          // The name is not what is compared.
+          // The name is not compared.
           event: record.type === 9 ? JSON.parse(line).event ?? undefined : undefined,
           period: context.event && fixedPeriod(context.event.attr),
           littleEndian: batch.littleEndian,
@@ -401,7 +404,7 @@ Deno.test("what is written without decoding is what decoding gives, for every re
   assert(rows > 1000, `${rows} rows`);
 });
 
-Deno.test("damaged files give lines that are JSON, and as many in either order", async () => {
+Deno.test("writeRecords: damaged files give valid JSON, and the same number of lines in either order", async () => {
   const names = ["callchain", "dwarf", "group", "tracepoint", "pipe", "zstd"];
   const originals = await Promise.all(
     names.map((name) => Deno.readFile(`fixtures/recorded/${name}.perf.data`)),
@@ -438,7 +441,7 @@ Deno.test("damaged files give lines that are JSON, and as many in either order",
   assert(lines > 1000);
 });
 
-Deno.test("samples without a period have the fixed one of their event, unless it is a frequency", async () => {
+Deno.test("writeRecords: samples without a period have their event's fixed period, unless it is a frequency", async () => {
   const attr = { ...emptyAttr(), sample_type: 0x3n, sample_period: 4000n };
   const record = { type: 9, name: "SAMPLE", misc: 2, body: { ip: 1n, pid: 2, tid: 3 } } as const;
   const fixed = await fileOf(attr, [record]);

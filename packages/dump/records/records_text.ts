@@ -45,28 +45,28 @@ import { RecordMore } from "./records_symbols.ts";
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 const GOOGLE_CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
-/** Maximum number of cached plans. */
+/** Limit of cached plans. */
 const MOST_PLANS = 4096;
 
 const WANTED = 1;
 const UNWANTED = 2;
 
-/** Inputs of lines besides the file, in a form that can be sent to another thread. */
+/** The options that can be sent to another thread. */
 export type RecordsAbout = Pick<RecordsOptions, "format" | "u64" | "types" | "from" | "order"> & {
   readonly filter?: RecordFilter | undefined;
-  /** Names that are asked for. */
+  /** Filters by name. */
   readonly words?: FilterWords | undefined;
 };
 
-/** Counts of another thread. */
+/** Result of another thread. */
 export interface RecordsPart {
-  /** Lines. */
+  /** Number of lines. */
   readonly count: number;
-  /** Names that its filters were asked about. */
+  /** Names that its filters tested. */
   readonly asked: AskedNames | undefined;
 }
 
-/** Gets ready to make lines of windows; `csvLine` is what cannot be sent to another thread. */
+/** Creates the writer of windows' lines; `csvLine` cannot be sent to another thread. */
 export function makeRecords(
   reader: PerfDataReader,
   { filter, words, ...about }: RecordsAbout,
@@ -84,39 +84,39 @@ export function makeRecords(
   return new RecordsText(reader, write, { ...options, diagnostics: () => {} }, sent);
 }
 
-/** Turns records into lines. */
+/** Converts records to lines. */
 export class RecordsText implements TextConsumer<RecordsPart> {
   readonly out: TextBuffer = new TextBuffer();
   readonly #reader: PerfDataReader;
   readonly #options: RecordsOptions;
   readonly #style: LineStyle;
-  /** Names of the events, as they are called now. */
+  /** Current names of the events. */
   #names: readonly string[] = [];
   readonly #tree = new FieldTree();
-  /** By type, `misc` and event; null where records are decoded. */
+  /** Plans by type, `misc` and event; null if records are decoded. */
   readonly #plans = new Map<number, LinePlan | null>();
-  /** By type: WANTED, UNWANTED, or 0 if that is not known yet. */
+  /** By type: WANTED, UNWANTED, or 0 if unknown. */
   readonly #wanted = new Uint8Array(256);
   /** Byte order of the file. */
   readonly littleEndian: boolean;
   readonly #write: (block: Uint8Array) => void;
-  /** Whether samples are written without being decoded where they can be. */
+  /** Whether samples are written without decoding, if possible. */
   readonly #fast: boolean;
   readonly #live: boolean;
   readonly needs: Needs;
   readonly #first: number;
-  /** Writes what the machine and symbols say of samples, in the order of time. */
+  /** Writes the members that depend on the machine and symbols, in time order. */
   readonly #more: RecordMore | undefined;
-  /** The whole stack of the sample that is written, where that stands for its call chain. */
+  /** The current sample's whole stack, if it replaces the call chain. */
   readonly #stack: Stack | undefined;
-  /** Which records are written, if that is asked. */
+  /** The filter, if there is one. */
   readonly #choice: RecordChoice | undefined;
-  /** How many lines may still be written. */
+  /** Number of lines that may still be written. */
   #left: number;
-  /** Lines that were written. */
+  /** Number of written lines. */
   count: number = 0;
   #engine: Engine | undefined;
-  /** The filters, where they were sent from another thread. */
+  /** The filters that another thread sent. */
   readonly #sent: SentFilters | undefined;
 
   constructor(
@@ -153,7 +153,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     this.#left = options.limit ?? Infinity;
   }
 
-  /** Takes all records of the file. */
+  /** Converts all records of the file. */
   async run(): Promise<Engine> {
     this.begin();
     const { unwind, jit, stitchLbr, inflate, progress, diagnostics } = this.#options;
@@ -168,7 +168,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     });
   }
 
-  /** Writes what stands before the first line. */
+  /** Writes the header row of CSV. */
   begin(): void {
     const { csv } = this.#style;
     if (csv !== undefined) this.out.append(csv(CSV_COLUMNS));
@@ -209,16 +209,16 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   }
 
   done(): boolean {
-    // The lines of a batch are written before the next one is awaited, for readers of a live stream.
+    // Write the lines of a batch before awaiting the next one, for readers of a live stream.
     if (this.#live) this.flush();
     return this.#left <= 0;
   }
 
-  /** Writes the lines that wait for names. */
+  /** Writes the lines that wait for symbols. */
   async settle(): Promise<void> {
     if (this.#more?.waits !== true) return;
     const chosen = await this.#more.settle(this.out, this.#line, this.#write, this.#left);
-    // Others were counted as they came.
+    // Other lines were counted when they were written.
     if (this.#more.chooses) this.#counted(chosen);
   }
 
@@ -236,7 +236,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     if (asked !== undefined) askAgain(this.#options.filter ?? {}, asked);
   }
 
-  /** Writes the line of a record if it is wanted. */
+  /** Writes a record's line if the record is selected. */
   #record(run: Run, row: number): void {
     const offset = floatAt(run.offset, row);
     const type = intAt(run.type, row) >>> 0;
@@ -252,7 +252,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   readonly #eventName = (index: number): string =>
     this.#names[index] ?? eventName((this.#reader.events.all[index] as PerfEvent).attr);
 
-  /** Takes the names of events, where one of them is another than before. */
+  /** Sets the names of events if one of them changed. */
   #rename(names: readonly string[]): void {
     const known = this.#names;
     if (names.length === known.length && names.every((name, i) => name === known[i])) return;
@@ -279,7 +279,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     const isSample = type === PERF_RECORD_SAMPLE;
     const stack = isSample ? this.#stack : undefined;
     let written = -1;
-    // Of damaged samples there is no whole stack.
+    // Damaged samples have no whole stack.
     const isPlanned = this.#fast && ((start | end) & 7) === 0 &&
       (stack === undefined || intAt(run.thread, row) >= 0);
     const plan = isPlanned ? this.#plan(type, intAt(run.misc, row), event) : null;
@@ -304,7 +304,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     if (out.length >= BLOCK && this.#more?.waits !== true) this.flush();
   }
 
-  /** Hands out what is written. */
+  /** Writes the buffered text. */
   flush(): void {
     const { out } = this;
     if (out.length === 0) return;
@@ -332,7 +332,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     return plan ?? null;
   }
 
-  /** Writes the line of any record. */
+  /** Decodes a record and writes its line. */
   #writeDecoded(run: Run, row: number, bytes: Uint8Array): void {
     const { littleEndian } = this;
     const event = intAt(run.event, row);
@@ -381,12 +381,12 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   };
 }
 
-/** Whether records are ordered by time, and what was mapped when is known. */
+/** Whether records are in time order, which gives the mappings at their time. */
 export function isTimeOrdered({ order, symbols, unwind, filter = {} }: RecordsOptions): boolean {
   return order === "time" || symbols !== undefined || unwind !== undefined || asksMachine(filter);
 }
 
-/** Puts the whole stack into the place of the call chain, and leaves out what it was made of. */
+/** Puts the whole stack into the call chain, and removes the fields that it was made from. */
 function joinChain(members: Members, run: Run, row: number): void {
   const words = new BigUint64Array(
     run.chainWords.slice(

@@ -1,4 +1,4 @@
-// Uses Deno's workers and files: makes the lines of windows (see records_parallel.ts).
+// Uses Deno's workers and files: writes the lines of windows (see records_parallel.ts).
 import { openSource } from "@perfdata/format/file-source";
 import { serveText } from "@perfdata/session/workers";
 import { csvLineFor } from "./csv_line.ts";

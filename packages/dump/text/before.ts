@@ -2,18 +2,18 @@ import { type PerfDataReader, RecordCodec } from "@perfdata/format";
 import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/record-types";
 import { AUXTRACE_INFO } from "@perfdata/user-records";
 
-/** State at the offset where a dump begins, from the records before it. */
+/** State before the first dumped record. */
 export interface Before {
   /**
-   * File offset of the record that the byte at the offset belongs to: in its own bytes, or in the
-   * payload that follows it. The offset itself if it is outside of the data, or in a stream.
+   * File offset of the record with the byte at the offset, in the record or its payload. The offset
+   * itself outside of the data and in a stream.
    */
   readonly start: number;
-  /** The format of AUX data, as AUXTRACE_INFO says; 0 if it does not. */
+  /** Format of AUX data in AUXTRACE_INFO; 0 if there is none. */
   readonly auxtraceType: number;
 }
 
-/** Looks at what comes before an offset. A file is read up to there; a stream is read once, and so not. */
+/** Reads the records before an offset. A stream can be read only once, so it has none. */
 export async function readBefore(reader: PerfDataReader, offset: number): Promise<Before> {
   const { data, littleEndian } = reader;
   let start = offset;

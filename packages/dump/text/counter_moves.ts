@@ -2,19 +2,20 @@ import { type ReadLayout, readLayout } from "@perfdata/format/sample-layout";
 import { CounterValues, countsPerThread } from "@perfdata/session/counter-values";
 import type { DumpEvents, EventState } from "../dump_events.ts";
 
-/** Counters whose values are in samples: perf counts a sample once for each counter that changed. */
+/**
+ * Counters whose values are in samples. perf counts a sample once for each counter that changed.
+ */
 export class CounterMoves {
   readonly #last = new CounterValues();
-  /** By `read_format`. */
   readonly #layouts = new Map<number, ReadLayout>();
 
   /**
-   * Calls `deliver` for the event of each counter that moved since its last sample.
+   * Calls `deliver` for the event of each counter that changed since its last sample.
    *
-   * @param recorded The event of the sample, which alone counts if there are no ids.
+   * @param recorded The sample's event, the only one if there are no ids.
    * @param read Offset of the values in `view`.
    * @param pid Process of the sample.
-   * @param tid Its thread.
+   * @param tid Thread of the sample.
    */
   each(
     recorded: EventState,

@@ -1,6 +1,6 @@
 /**
- * Text with fields of a record: a list of steps, each a literal followed by a field. Steps are prepared
- * once for all records of the same layout; writing a record allocates nothing.
+ * Text with fields of a record: a list of steps, each a literal followed by a field. The steps are
+ * prepared once for all records with the same layout; writing a record allocates nothing.
  *
  * @module
  */
@@ -17,44 +17,44 @@ import {
 } from "@perfdata/format/text-bytes";
 
 /**
- * How a field is written: `u` and `d` unsigned and signed decimal, `x` hexadecimal, `#x` with `0x`
+ * Format of a field: `u` and `d` unsigned and signed decimal, `x` hexadecimal, `#x` with `0x`
  * unless it is zero, `02x` at least two digits, `text` up to a NUL.
  */
 export type FieldFormat = "u" | "d" | "x" | "#x" | "02x" | "text";
 
-/** Bytes that hold a record, as `RecordBytes`, or memory that threads share. */
+/** Bytes with a record: `RecordBytes`, or memory that threads share. */
 export interface SourceBytes {
   /** The bytes. */
   readonly bytes: Uint8Array;
-  /** The same, for reads in either byte order. */
+  /** A view of the bytes. */
   readonly view: DataView;
-  /** The same as 32-bit words of the machine's byte order. */
+  /** The bytes as 32-bit words of the machine's byte order. */
   readonly words: Int32Array;
 }
 
 /** The record in `[start, end)` of some bytes. */
 export interface RecordSpan {
-  /** What its bytes are in. */
+  /** The bytes. */
   readonly source: SourceBytes;
-  /** Where they begin. */
+  /** Offset of the record. */
   readonly start: number;
-  /** Where they end. */
+  /** Offset after the record. */
   readonly end: number;
 }
 
-/** A literal, and a field after it. */
+/** A literal followed by a field. */
 export interface FieldStep {
   /** The literal. */
   readonly before: Piece;
-  /** Format of the field; without it, nothing is written. */
+  /** Format of the field; if missing, there is no field. */
   readonly format?: FieldFormat;
-  /** First byte of the field, from the start of the record, or from its end where negative. */
+  /** Offset of the field from the record's start; negative: from its end. */
   readonly offset: number;
-  /** Bytes of the field; those up to the end where the format is `text`. */
+  /** Size of the field; for `text`, up to the end. */
   readonly size: number;
 }
 
-/** Makes a step. */
+/** Creates a step. */
 export function fieldStep(
   before: string,
   format?: FieldFormat,
@@ -64,9 +64,10 @@ export function fieldStep(
 }
 
 /**
- * Writes a step of the record in `[start, end)`. A field that the record is too short for is zero.
+ * Writes a step of the record in `[start, end)`. A field beyond the record's end is zero.
  *
- * Where it is comes as numbers: for each element of an array, and each record, an object would be made.
+ * The record is passed as numbers, since objects would be allocated for each record and array
+ * element.
  *
  * @param le Byte order of the record.
  */
@@ -116,17 +117,17 @@ export function putStep(
   }
 }
 
-/** Offset of a field from the start of the record. */
+/** Location of a field in a record. */
 export interface FieldPlace {
-  /** First byte. */
+  /** Offset of the first byte. */
   readonly offset: number;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
 }
 
 const NOWHERE: FieldPlace = { offset: 0, size: 0 };
 
-/** Offsets of successive fields from `offset` on, up to the first one without a fixed size. */
+/** Offsets of consecutive fields from `offset` on, up to the first one of variable size. */
 export function placesOf(
   fields: Readonly<Record<string, Codec<unknown>>>,
   offset: number,

@@ -9,37 +9,37 @@ import {
 } from "@perfdata/format/feature-names";
 import { recordedFeatures } from "@perfdata/session/recorded-features";
 
-/** Bytes before the registers: a word of capabilities. */
+/** Size of the capabilities before the registers. */
 const CAPABILITIES = 4;
 
-/** A register: words of 32 bits. */
+/** A 64-bit register in two words. */
 interface Register {
   readonly lo: number;
   readonly hi: number;
 }
 
-/** Bits of a word, from the one that is said on. */
+/** `count` bits of a word, from bit `from` on. */
 function bits(word: number, from: number, count = 1): number {
   return word >>> from & 2 ** count - 1;
 }
 
-/** The value as 16 digits. */
+/** Formats the value as 16 digits. */
 function hex({ lo, hi }: Register): string {
   const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
   return half(hi) + half(lo);
 }
 
-/** A number on the right of this many columns. */
+/** Formats a number right-aligned. */
 function right(value: number, width: number): string {
   return String(value).padStart(width);
 }
 
 const PAGE_SIZES = ["4KB", "2MB", "1GB", "RESERVED"];
-/** Models with erratum 1347. */
+/** Page sizes on models with erratum 1347. */
 const PAGE_SIZES_1347 = ["4KB", "16KB", "2MB", "1GB"];
 const SOURCES = ["", "(reserved)", "Local node cache", "DRAM", "Remote node cache"]
   .concat("(reserved)", "(reserved)", "Other");
-/** Those of Zen 4 and later, in the words of perf 6.1. */
+/** Sources of Zen 4 and later, with the text of perf 6.1. */
 const SOURCES_ZEN4 = [
   ...["", "Local L3 or other L1/L2 in CCX", "A peer cache in a near CCX"],
   "Data returned from DRAM",
@@ -55,15 +55,15 @@ const SOURCES_ZEN4 = [
 ];
 
 /**
- * Explains the raw data of AMD's IBS samples as `perf report -D` does: the registers that were saved, those of a
- * fetch or those of an operation. Their layout is that of AMD's manual, "IBS Register State".
+ * Formats the raw data of AMD's IBS samples as `perf report -D` does: the saved registers of a
+ * fetch or an operation. AMD's manual has their layout in "IBS Register State".
  */
 export class IbsText {
   readonly #fetch: number;
   readonly #op: number;
-  /** Whether errata of the first models of Zen 3 apply. */
+  /** Whether errata of the first Zen 3 models apply. */
   readonly #isEarlyZen3: boolean;
-  /** Whether registers have what Zen 4 added. */
+  /** Whether registers have the fields of Zen 4. */
   readonly #isZen4: boolean;
 
   private constructor(fetch: number, op: number, cpuid: string, isZen4: boolean) {
@@ -74,11 +74,14 @@ export class IbsText {
     this.#isZen4 = isZen4;
   }
 
-  /** For a recording of an AMD processor that names the PMUs of IBS. */
+  /**
+   * Creates the text writer for a recording of an AMD processor with IBS PMUs; `undefined` for
+   * others.
+   */
   static async of(reader: PerfDataReader): Promise<IbsText | undefined> {
     const wanted = [HEADER_ARCH, HEADER_CPUID, HEADER_PMU_CAPS, HEADER_PMU_MAPPINGS];
     const features = await recordedFeatures(reader, new Set(wanted)).catch((error) => {
-      // A damaged feature is reported by what prints features.
+      // Damaged features are reported where features are printed.
       if (!(error instanceof PerfDataError)) throw error;
       return new Map<number, unknown>();
     });
@@ -98,11 +101,11 @@ export class IbsText {
   }
 
   /**
-   * The lines of the raw data of a sample; none of samples of other events, and where the registers are not valid.
+   * The lines of a sample's raw data; empty for other events, and if the registers are invalid.
    *
-   * @param type That of the event's attr.
-   * @param at Where the raw data are.
-   * @param size How many bytes they have.
+   * @param type `type` of the event's attr.
+   * @param at Offset of the raw data.
+   * @param size Size of the raw data.
    */
   text(type: number, view: DataView, at: number, size: number, le: boolean): string {
     if (type !== this.#fetch && type !== this.#op) return "";
@@ -156,7 +159,7 @@ export class IbsText {
     ) as [Register, Register, Register, Register, Register, Register, Register, Register];
     if (!bits(control.lo, 17) || !bits(control.lo, 18)) return [];
     const isBranch = bits(data.hi, 5) === 1;
-    // Erratum 1293: some bits mean nothing without a buffer for the miss, and of prefetches.
+    // Erratum 1293: some bits are invalid without a miss buffer, and for prefetches.
     const isVoid = this.#isEarlyZen3 && (bits(data3.lo, 16) | bits(data3.lo, 21)) === 1;
     return [
       this.#opControl(control),
@@ -187,7 +190,7 @@ export class IbsText {
       `CurCnt ${right(bits(hi, 0, 27), 9)}`;
   }
 
-  /** Where the data came from. */
+  /** Source of the data. */
   #source(data2: Register): string {
     const { lo } = data2;
     const low = bits(lo, 0, 3);

@@ -42,19 +42,19 @@ import {
 } from "@perfdata/format/text-bytes";
 import type { FieldFormat, SourceBytes } from "./field_text.ts";
 
-/** Context of a record's text, beside its bytes. */
+/** Data of a record's text besides its bytes. */
 export interface KernelTextContext {
-  /** Id of the event in the record's trailer; all ones where it has none. */
+  /** Id of the event in the record's trailer; all ones without one. */
   readonly id: bigint;
   /** Name of the record's event. */
   readonly eventName: string;
   /** `read_format` of the record's event. */
   readonly readFormat: number;
-  /** The symbol that the address of a TEXT_POKE belongs to, where the file says. */
+  /** The symbol at the address of a TEXT_POKE, if the file has it. */
   readonly symbol: string | undefined;
 }
 
-/** A record whose text is written. */
+/** A record that is being written. */
 export interface RecordAt extends SourceBytes {
   readonly start: number;
   readonly end: number;
@@ -62,10 +62,13 @@ export interface RecordAt extends SourceBytes {
   readonly context: KernelTextContext;
 }
 
-/** Writes what is no number or text; the fields are given by where they begin in the bytes. */
+/** Writes a value that is neither number nor text, given the offsets of its fields. */
 export type Write = (out: DataView, p: number, record: RecordAt, ...fields: number[]) => number;
 
-/** A literal; a field and its format; what a bit of `misc` chooses; what a function writes. */
+/**
+ * A literal; a field with its format; parts that depend on a bit of `misc`; or the text of a
+ * function.
+ */
 export type Part =
   | string
   | { readonly field: string; readonly format: FieldFormat }
@@ -84,7 +87,7 @@ const misc = (bit: number, set: string | Part[], clear: string | Part[]): Part =
   set: [set].flat(),
   clear: [clear].flat(),
 });
-/** A letter for each bit of a word that is set, and another one where it is not. */
+/** A letter for each set bit of a word, and another for each clear one. */
 const letters = (
   name: string,
   bits: readonly (readonly [number, string, string])[],
@@ -97,7 +100,7 @@ const letters = (
     return p;
   },
 });
-/** A number in a column of five. */
+/** A number in a column of five characters. */
 const column = (name: string, pad: (digits: string) => string): Part => ({
   fields: [name],
   write: (out, p, record, at) => putAscii(out, p, pad(String(lowWord(record, at)))),
@@ -120,7 +123,7 @@ const SWITCHED: Part = misc(
   " IN         ",
 );
 
-/** The text of `perf report -D` (6.1) after the name of each type. */
+/** The text of `perf report -D` (6.1) after the name of each record type. */
 export const TEXTS: Readonly<Record<number, readonly Part[]>> = {
   [PERF_RECORD_MMAP]: [
     ...MAP,
@@ -231,7 +234,9 @@ export const TEXTS: Readonly<Record<number, readonly Part[]>> = {
   [PERF_RECORD_AUX_OUTPUT_HW_ID]: [" hw_id: ", prefixed("hw_id")],
 };
 
-/** Writes the values of a READ record: where the longest of formats has them, whatever the format. */
+/**
+ * Writes the values of a READ record at the offsets of the longest format, whatever its format is.
+ */
 function putReadValues(out: DataView, p: number, record: RecordAt, at: number): number {
   p = putWord(out, p, record, at);
   const { readFormat } = record.context;
@@ -241,7 +246,7 @@ function putReadValues(out: DataView, p: number, record: RecordAt, at: number): 
   return p;
 }
 
-/** The values of a READ record after the first and the bits of `read_format` that ask for them. */
+/** The values of a READ record after the first, with their bits in `read_format`. */
 const READ_VALUES: readonly (readonly [number, string])[] = [
   [PERF_FORMAT_TOTAL_TIME_ENABLED, "\n... time enabled : "],
   [PERF_FORMAT_TOTAL_TIME_RUNNING, "\n... time running : "],
@@ -274,7 +279,7 @@ function putNamespaces(out: DataView, p: number, record: RecordAt, nr: number, a
   return p + 1;
 }
 
-/** Writes the bytes of a TEXT_POKE, 16 a line. */
+/** Writes the bytes of a TEXT_POKE, 16 per line. */
 function putPoke(
   out: DataView,
   p: number,
@@ -299,17 +304,17 @@ function putPoke(
   const fresh = Math.min(at + halfWord(record, oldLength), end);
   p = lines(p, "            Old bytes:", at, fresh);
   p = lines(p, "            New bytes:", fresh, Math.min(fresh + halfWord(record, newLength), end));
-  // The line ends with the bytes.
+  // The last line has no newline.
   return p - 1;
 }
 
-// What a record is too short for is 0.
+// Bytes beyond the record's end are 0.
 
 function halfWord({ view, end, le }: RecordAt, at: number): number {
   return at + 2 <= end ? view.getUint16(at, le) : 0;
 }
 
-/** A 32-bit word, or the low half of one of `size` 8. */
+/** Reads a 32-bit word, or the low half of one of `size` 8. */
 function lowWord({ view, end, le }: RecordAt, at: number, size = 4): number {
   return at + size <= end ? view.getInt32(le ? at : at + size - 4, le) : 0;
 }

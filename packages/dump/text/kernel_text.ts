@@ -19,7 +19,7 @@ const DECLARATIONS: ReadonlyMap<number, Codec<unknown>> = new Map(
   KERNEL_RECORDS.map(({ type, body }) => [type, body as Codec<unknown>]),
 );
 
-/** Offsets of the fields of records of a type and `misc`, from the declaration. */
+/** Offsets of the fields of records with a type and `misc`, from the declaration. */
 function bodyPlaces(type: number, misc: number): Map<string, FieldPlace> {
   const body = DECLARATIONS.get(type);
   const { parts = {} } = body === undefined ? {} : specialized(body, { misc }) ?? body;
@@ -29,7 +29,7 @@ function bodyPlaces(type: number, misc: number): Map<string, FieldPlace> {
 const PLACES = new Map<number, Map<string, FieldPlace>>();
 
 /**
- * Offset of a field of a kernel record that does not depend on `misc`.
+ * Offset of a kernel record's field that does not depend on `misc`.
  *
  * @throws {RangeError} If the type has no such field.
  */
@@ -41,7 +41,7 @@ export function kernelField(type: number, name: string): FieldPlace {
   return place;
 }
 
-/** Literals and fields as steps; a literal is put before what follows it. */
+/** Converts parts to steps. A literal is joined with the part after it. */
 function stepsOf(type: number, misc: number): Step[] {
   const places = bodyPlaces(type, misc);
   const placeOf = (name: string): FieldPlace => {
@@ -72,13 +72,13 @@ function stepsOf(type: number, misc: number): Step[] {
   return steps;
 }
 
-/** The bits of `misc` that any text or declaration depends on. */
+/** The bits of `misc` on which a text or declaration depends. */
 const MISC_BITS = 0xf000;
 const STEPS = new Map<number, readonly Step[]>();
 
 /**
- * Writes what `perf report -D` prints of a kernel record after its name: its fields, and a newline.
- * SAMPLE is not among them.
+ * Writes the text of `perf report -D` for a kernel record other than a SAMPLE, after its name: its
+ * fields and a newline.
  *
  * @param le Byte order of the record.
  */

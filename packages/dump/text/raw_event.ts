@@ -1,20 +1,20 @@
 import { byteAt, floatAt, intAt, shortAt } from "@perfdata/format/elements";
 import { HEX2, LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
 
-/** Bytes of a line: `.  0000:  xx … xx  ascii…` and a newline, always the same. */
+/** Length of a line: `.  0000:  xx … xx  ascii…` and a newline. */
 const LINE = 76;
 
 const SPACES = floatAt(new Float64Array(new Uint8Array(8).fill(0x20).buffer), 0);
 
-/** Space and two digits of each byte, and a space that is overwritten. */
+/** For each byte a space, two digits, and a space that is overwritten. */
 const SPACED = new Int32Array(256);
 for (let b = 0; b < 256; b++) {
   SPACED[b] = 0x2000_0020 | (shortAt(HEX2, b) & 0xff) << 8 | (shortAt(HEX2, b) & 0xff00) << 8;
 }
-/** `.  0010:` for each line of a record of at most 64 KB, as eight bytes for a single store. */
+/** `.  0010:` for each line of a record of up to 64 KB, as eight bytes for a single store. */
 const OFFSETS = offsets();
 
-// Plain loops: the tables are made each time that a tool starts.
+// Plain loops, since the tables are computed at each start.
 
 function offsets(): Float64Array {
   const table = new Float64Array(1 << 12);
@@ -29,8 +29,8 @@ function offsets(): Float64Array {
 }
 
 /**
- * Writes the bytes of a record as `perf report -D` shows them, 16 bytes a line with their offset in
- * hexadecimal, and an empty line. The line before them, with their number, is the caller's.
+ * Writes a record's bytes as in `perf report -D`, 16 bytes per line with their offset in
+ * hexadecimal, and an empty line. The caller writes the line before them.
  *
  * @param words The bytes as 32-bit words of the machine's byte order.
  */
@@ -46,7 +46,7 @@ export function putRawEvent(
   if ((start & 3) !== 0 || !LITTLE_ENDIAN) {
     p = putLinesByByte(out, p, bytes, start, start, end);
   } else if (end - whole === 8 && end + 8 <= bytes.length) {
-    // Most records end with half a line: it is written whole, and half of it is wiped.
+    // Most records end with half a line: a whole line is written, and half of it is blanked.
     p = putLines(out, p, words, start >> 2, (end + 8) >> 2, 0);
     out.setFloat64(p - 43, SPACES, true);
     out.setFloat64(p - 35, SPACES, true);
@@ -61,10 +61,10 @@ export function putRawEvent(
 }
 
 /**
- * The loop in which a dump spends its time: four words in, 76 bytes out.
+ * The hot loop of a dump: four words in, 76 bytes out.
  *
- * @param from Number of the first word.
- * @param to That of the word after the last one, a multiple of four words later.
+ * @param from Index of the first word.
+ * @param to Index after the last word, a multiple of four words later.
  * @param line Number of the first line.
  */
 function putLines(
@@ -108,7 +108,7 @@ function putLines(
   return p;
 }
 
-/** Four bytes at once: those in 0x20…0x7e stay, the others become dots. */
+/** Converts four bytes at once: 0x20…0x7e stay, others become dots. */
 function shown(w: number): number {
   const low = w & 0x7f7f7f7f;
   const is = (low + 0x60606060) & ~(low + 0x01010101) & ~w & 0x80808080;
@@ -116,7 +116,7 @@ function shown(w: number): number {
   return w & mask | 0x2e2e2e2e & ~mask;
 }
 
-/** The same for bytes that are not aligned, and for the last line, which may be short. */
+/** Writes unaligned bytes, and the last line, which may be short. */
 function putLinesByByte(
   out: DataView,
   p: number,
@@ -131,7 +131,7 @@ function putLinesByByte(
     for (let i = 9; i < 75; i++) out.setUint8(p + i, 0x20);
     for (let i = 0; i < 16 && at + i < end; i++) {
       const b = byteAt(bytes, at + i);
-      // The fourth byte that is written is a space, or overwritten.
+      // The store's fourth byte is a space, or is overwritten.
       out.setInt32(p + 9 + 3 * i, intAt(SPACED, b), true);
       out.setUint8(p + 59 + i, b >= 0x20 && b < 0x7f ? b : 0x2e);
     }

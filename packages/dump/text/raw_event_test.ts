@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { putRawEvent } from "./raw_event.ts";
 
-/** The lines, from a simple implementation. */
+/** The expected lines, from a simple implementation. */
 function lines(record: Uint8Array): string {
   let text = "";
   for (let at = 0; at < record.length; at += 16) {
@@ -24,7 +24,7 @@ function written(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): s
   return new TextDecoder("latin1").decode(bytes.subarray(5, p));
 }
 
-Deno.test("a line as perf prints it", () => {
+Deno.test("putRawEvent: a line has perf's format", () => {
   const record = Uint8Array.of(9, 0, 0, 0, 2, 0, 24, 0, 0x20, 0x7e, 0x7f, 0x41, 0xff, 0, 0, 0, 1);
   assertEquals(
     written(record, 0, 17),
@@ -33,13 +33,13 @@ Deno.test("a line as perf prints it", () => {
   );
 });
 
-Deno.test("any record of any size anywhere in a buffer", () => {
+Deno.test("putRawEvent: records of any size at any position have the lines of the simple implementation", () => {
   const sizes = fc.tuple(fc.integer({ min: 0, max: 24 }), fc.integer({ min: 0, max: 70 }));
   fc.assert(fc.property(sizes, fc.uint8Array({ minLength: 96, maxLength: 112 }), (
     [start, size],
     random,
   ) => {
-    // Right at the end of the buffer as well as in the middle.
+    // At the end of the buffer, and in the middle.
     const buffer = new Uint8Array(random.length & ~3);
     buffer.set(random.subarray(0, buffer.length));
     const end = Math.min(start + size, buffer.length);
@@ -49,7 +49,7 @@ Deno.test("any record of any size anywhere in a buffer", () => {
   }));
 });
 
-Deno.test("offsets of a record of 64 KB", () => {
+Deno.test("putRawEvent: a record of 64 KB has offsets of four digits", () => {
   const record = new Uint8Array(0xfff8).map((_, i) => i * 7);
   assertEquals(written(record, 0, record.length), lines(record));
 });

@@ -14,46 +14,46 @@ import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "../records/perf_record_names.ts";
 import { recordMisc } from "@perfdata/format/record-header";
 
-/** Number of kinds of records with cached text; a power of two. */
+/** Number of cached texts; a power of two. */
 const KEPT = 1 << 12;
 
-/** Common text of records of the same type and size and, for samples, the same `misc`. */
+/** Text shared by records with equal type and size and, for samples, equal `misc`. */
 interface HeadText {
   readonly type: number;
   readonly size: number;
   readonly misc: number;
-  /** Text after the offset: size, type, the line before the bytes. */
+  /** Text after the offset: size, type, and the line before the bytes. */
   readonly head: Piece;
   /** Text after the second offset: size and name. */
   readonly name: Piece;
-  /** The same with what follows the name of a sample. */
+  /** `name` and the text after a sample's name. */
   readonly sample: Piece;
 }
 
-/** A record that is printed: one object, which the next record fills again. */
+/** The record that is printed. The object is reused. */
 export interface PrintedRecord {
-  /** What its bytes are in. */
+  /** The bytes with the record. */
   source: SourceBytes;
-  /** Where they begin. */
+  /** Offset of the record. */
   start: number;
-  /** Where they end. */
+  /** Offset after the record. */
   end: number;
   /** File offset that is printed. */
   place: number;
 }
 
-/** Writes the beginnings of records: up to the name, of samples up to their ids. */
+/** Writes the start of a record: up to the name, for a sample up to its ids. */
 export class RecordHead {
-  /** `@perf.data `: what the places of records begin with. */
+  /** `@perf.data `, which follows records' offsets. */
   readonly #file: string;
   readonly #hex: boolean;
   readonly #le: boolean;
   readonly #texts: (HeadText | undefined)[] = new Array(KEPT).fill(undefined);
-  /** The fields that any event has: records of the others show something in their place. */
+  /** Union of all events' `sample_type`: fields of other events are printed with a default. */
   combinedType = 0;
 
   /**
-   * @param file What the text calls the file.
+   * @param file Name of the file in the text.
    * @param hex Whether bytes are printed.
    */
   constructor(file: string, hex: boolean, littleEndian: boolean) {
@@ -63,9 +63,9 @@ export class RecordHead {
   }
 
   /**
-   * Writes the beginning of a sample, up to its ids.
+   * Writes the start of a sample, up to its ids.
    *
-   * @param explained Lines after its bytes, which say what raw data are.
+   * @param explained Lines after its bytes, about the raw data.
    */
   putSample(
     out: DataView,
@@ -88,7 +88,7 @@ export class RecordHead {
     if (explained !== "") p = putAscii(out, p, explained);
     const cpuNumber = cpu < 0 ? -1 : view.getInt32(start + cpu, le);
     p = this.putMoment(out, p, cpuNumber, view, time < 0 ? -1 : start + time);
-    // The place again.
+    // Repeat the offset.
     out.setFloat64(p, out.getFloat64(placeAt, true), true);
     out.setFloat64(p + 8, out.getFloat64(placeAt + 8, true), true);
     return text.sample.put(out, p + placeEnd - placeAt);
@@ -110,10 +110,10 @@ export class RecordHead {
   }
 
   /**
-   * Writes CPU and time, as far as any event has them.
+   * Writes CPU and time, if any event has them.
    *
-   * @param cpu Its number, or -1.
-   * @param timeAt Where the time is in `view`, or -1.
+   * @param cpu Number of the CPU, or -1.
+   * @param timeAt Offset of the time in `view`, or -1.
    */
   putMoment(out: DataView, p: number, cpu: number, view: DataView, timeAt: number): number {
     if (this.combinedType & PERF_SAMPLE_CPU) {
@@ -133,7 +133,7 @@ export class RecordHead {
     const type = view.getInt32(start, this.#le);
     const size = end - start;
     const misc = type === PERF_RECORD_SAMPLE ? recordMisc(view, start, this.#le) : 0;
-    // Most records are of a few sizes, which are multiples of 8.
+    // Most records have one of a few sizes, multiples of 8.
     const slot = (size ^ misc & 7 ^ type << 6) & KEPT - 1;
     const found = this.#texts[slot];
     if (found?.size === size && found.type === type && found.misc === misc) return found;

@@ -56,7 +56,7 @@ const ABIS = ["none", "32-bit", "64-bit"];
 
 const CHAIN = "... FP chain: nr:";
 
-/** Registers of a mask: the name of each, padded, and the line's beginning. */
+/** The registers of a mask: text before each value. */
 interface Registers {
   /** Text before the ABI. */
   readonly head: Piece;
@@ -67,7 +67,7 @@ function registers(kind: string, mask: bigint, arch: string | undefined): Regist
   const lines: Piece[] = [];
   for (let bit = 0; bit < 64; bit++) {
     if (!(mask >> BigInt(bit) & 1n)) continue;
-    // perf takes the machine it runs on if the file does not say.
+    // Without an architecture in the file, perf assumes the machine that it runs on.
     const name = registerName(arch ?? "x86_64", bit).replace("_hi", "");
     const shown = name.startsWith("reg") ? "unknown" : name;
     lines.push(piece(`.... ${shown.padEnd(5)} 0x`));
@@ -76,15 +76,15 @@ function registers(kind: string, mask: bigint, arch: string | undefined): Regist
 }
 
 /**
- * Writes the samples of one event as `perf report -D` does. Fields are in the order in which perf
- * prints them (`dump_sample` of tools/perf/util/session.c), which differs from that of the record.
+ * Writes the samples of one event in the format of `perf report -D`. Fields are in perf's order
+ * (`dump_sample` of tools/perf/util/session.c), which differs from the record's order.
  */
 export class SampleText {
   /** Byte order of the samples. */
   readonly littleEndian: boolean;
   /** Offsets of the fields of the last sample. */
   readonly fields: SampleFields;
-  /** The fields of constant place. */
+  /** Offsets of the fields with a fixed offset. */
   readonly layout: SampleLayout;
   readonly #head: RecordHead;
   readonly #threads: ThreadText;
@@ -94,15 +94,15 @@ export class SampleText {
   readonly #callStack: boolean;
   readonly #userRegisters: Registers;
   readonly #interruptRegisters: Registers;
-  // What stands between the fields; and in the place of those that the samples do not have.
+  // Text between the fields, and instead of fields that the samples lack.
   readonly #beforePeriod: Piece;
   readonly #beforeAddr: Piece;
   readonly #afterAddr: Piece;
 
   /**
-   * @param arch The machine, as `uname -m` prints it, for the names of registers.
-   * @param head Its `combinedType` is that of all events.
-   * @param threads Holds the text of threads and binaries.
+   * @param arch Architecture (`uname -m`), for the names of registers.
+   * @param head Has the `combinedType` of all events.
+   * @param threads Text of threads and binaries.
    */
   constructor(
     event: PerfEvent,
@@ -134,22 +134,22 @@ export class SampleText {
     );
   }
 
-  /** Whether call chains are made of branch stacks, and printed before those of the kernel. */
+  /** Whether call chains are made from branch stacks, and printed before the kernel's. */
   get #hasBranchChain(): boolean {
     return this.#callStack && (this.#type & PERF_SAMPLE_BRANCH_STACK) !== 0;
   }
 
-  /** Finds the fields of the sample in `[start, end)`; whether they fit into it. */
+  /** Locates the fields of the sample in `[start, end)`. Returns whether they fit into it. */
   locate(view: DataView, start: number, end: number): boolean {
     return this.fields.locate(view, start, end, this.littleEndian);
   }
 
   /**
-   * Writes the sample that was located last, all of it.
+   * Writes all of the sample that was located last.
    *
-   * @param slot That of its thread's text.
-   * @param binary The number of the binary of its address.
-   * @param explained Lines that say what its raw data are.
+   * @param slot Slot of its thread's text.
+   * @param binary Number of its address's binary.
+   * @param explained Lines about its raw data.
    */
   put(
     out: DataView,
@@ -167,9 +167,9 @@ export class SampleText {
   }
 
   /**
-   * Writes the fields of the sample that was located last: from the address on.
+   * Writes the fields of the sample that was located last, from the address on.
    *
-   * @param putSymbols Writes the lines of a call chain, with symbols.
+   * @param putSymbols Writes the lines of a call chain with symbols.
    */
   putFields(
     out: DataView,
@@ -206,7 +206,7 @@ export class SampleText {
     return p;
   }
 
-  /** Everything that most samples do not have. */
+  /** Writes the fields that most samples lack. */
   #putRest(out: DataView, p: number, view: DataView, start: number): number {
     const le = this.littleEndian;
     const low = le ? 0 : 4;
@@ -246,7 +246,7 @@ export class SampleText {
         p = putDecimal(out, p, lo(at));
       }
       if (type & PERF_SAMPLE_WEIGHT_STRUCT) {
-        // The third part has a meaning on other machines only.
+        // The third part has a meaning only on other machines.
         p = putHex(
           out,
           putAscii(out, p, ",0x"),
@@ -297,8 +297,8 @@ export class SampleText {
       p = address(putIndex(out, p, i), at + BRANCH_ENTRY.from);
       p = address(putAscii(out, p, " -> "), at + BRANCH_ENTRY.to);
       out.setUint8(p++, 0x20);
-      // The flags of perf_branch_entry are a bit-field, which big-endian machines fill from the
-      // other end: mispred, predicted, in_tx, abort, cycles:16, type:4, spec:2, new_type:4, priv:3.
+      // perf_branch_entry's flags are a bit-field, which begins at the other end on big-endian
+      // machines: mispred, predicted, in_tx, abort, cycles:16, type:4, spec:2, new_type:4, priv:3.
       const first = view.getUint32(at + BRANCH_ENTRY.flags, le);
       const second = view.getUint32(at + BRANCH_ENTRY.flags + 4, le);
       const bits = (from: number, size: number): number =>
@@ -322,7 +322,7 @@ export class SampleText {
     return p;
   }
 
-  /** The call chain that the branch stack of a call stack recording makes. */
+  /** Writes the call chain made from the branch stack of a call stack recording. */
   #putBranchCallChain(out: DataView, p: number, view: DataView): number {
     const le = this.littleEndian;
     const low = le ? 0 : 4;
@@ -403,13 +403,13 @@ export class SampleText {
   }
 }
 
-/** The bits of `sample_type` whose text most samples do not have. */
+/** The bits of `sample_type` that most samples lack. */
 const REST = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC |
   PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
   PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_READ;
 
-/** A page size with its unit: `4K`. */
+/** Writes a page size with its unit: `4K`. */
 function putPageSize(out: DataView, p: number, hi: number, lo: number): number {
   let n = BigInt(hi) << 32n | BigInt(lo);
   let unit = 0;
@@ -420,7 +420,7 @@ function putPageSize(out: DataView, p: number, hi: number, lo: number): number {
   return putAscii(out, p, (hi | lo) === 0 ? "N/A\n" : `${n}${"BKMG"[unit]}\n`);
 }
 
-/** Writes `..... %2d: `, the beginning of a line of a list. */
+/** Writes `..... %2d: `, the start of a line of a list. */
 export function putIndex(out: DataView, p: number, i: number): number {
   if (i < 100) {
     out.setFloat64(p, floatAt(INDEX, i), true);
@@ -434,7 +434,7 @@ export function putIndex(out: DataView, p: number, i: number): number {
   return p + 2;
 }
 
-/** `..... %2d` as eight bytes, for a single store: ASCII is never the bits of a NaN. */
+/** `..... %2d` as eight bytes, for a single store. ASCII is never a NaN. */
 const INDEX = new Float64Array(100);
 {
   const view = new DataView(new ArrayBuffer(8));
@@ -446,7 +446,7 @@ const INDEX = new Float64Array(100);
   }
 }
 
-/** Writes `n` addresses of a record, a line each: `.....  0: ffffffff81000000`. */
+/** Writes `n` addresses of a record, one line each: `.....  0: ffffffff81000000`. */
 function putAddressLines(
   out: DataView,
   p: number,

@@ -1,16 +1,16 @@
 import { dumpRecordName } from "../records/perf_record_names.ts";
 
-/** Numbers of dumped records by kind. */
+/** Counts of dumped records. */
 export interface DumpCounts {
   /** Records by type. */
   readonly byType: ReadonlyMap<number, number>;
-  /** Samples by event: its name and their number. */
+  /** Names of the events, with their counts of samples. */
   readonly samples: readonly { readonly name: string; readonly count: number }[];
-  /** Whether the file has AUX data: a note says that what it decodes to is not counted. */
+  /** Whether the file has AUX data. A note then says that its decoded events are not counted. */
   readonly hasAuxtrace: boolean;
 }
 
-/** The statistics that `perf report -D` ends with. */
+/** The statistics at the end of `perf report -D`. */
 export function statsText({ byType, samples, hasAuxtrace }: DumpCounts): string {
   const total = [...byType.values()].reduce((sum, n) => sum + n, 0);
   const line = (name: string, n: number, share = ""): string =>
@@ -29,7 +29,7 @@ export function statsText({ byType, samples, hasAuxtrace }: DumpCounts): string 
   return text;
 }
 
-/** A share as C's `%4.1f` prints it: ties go to the even digit. */
+/** Formats a share as `%4.1f`: ties go to the even digit. */
 function percent(n: number, total: number): string {
   const share = 100 * n / total;
   const tenths = share * 10;

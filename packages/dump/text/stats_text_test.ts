@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { statsText } from "./stats_text.ts";
 
-Deno.test("statistics as perf prints them", () => {
+Deno.test("statsText: counts have perf's format", () => {
   assertEquals(
     statsText({
       byType: new Map([[68, 1], [9, 12], [1, 3]]),

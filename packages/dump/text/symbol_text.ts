@@ -5,19 +5,22 @@ import type { Run } from "@perfdata/session/run";
 import type { BundlePlaceSymbols, PlaceSymbol } from "@perfdata/session/symbols";
 import { putIndex } from "./sample_text.ts";
 
-/** Maximum number of bytes for an address; longer text ends with `…`. */
+/** Limit of an address's text; longer text ends with `…`. */
 const LONGEST = 4096;
 /** Room for the symbols of the longest call chain. */
 export const SYMBOLS_ROOM: number = (LONGEST + 32) << 13;
 
 const LINE = piece(" ...... sym: ");
 
-/** Writes the symbols of a sample's addresses: what `dump --symbols` prints beyond `perf`. */
+/**
+ * Writes the symbols of a sample's addresses, which `dump --symbols` prints in addition to `perf`.
+ */
 export class SymbolText {
   readonly #symbols: BundlePlaceSymbols;
   readonly #littleEndian: boolean;
   readonly #encoder = new TextEncoder();
-  // By place: of call chains, of them the ip, and of the line of the ip.
+  // Cached texts of places: for return addresses, for exact addresses in chains, and for the ip's
+  // line.
   readonly #returns: (Uint8Array | undefined)[] = [];
   readonly #frames: (Uint8Array | undefined)[] = [];
   readonly #ips: (Uint8Array | undefined)[] = [];
@@ -30,13 +33,13 @@ export class SymbolText {
     this.#littleEndian = littleEndian;
   }
 
-  /** Says which sample comes next; the run has places and chains. */
+  /** Selects the next sample; the run has its places and call chain. */
   select(run: Run, row: number): void {
     this.#run = run;
     this.#row = row;
   }
 
-  /** Writes the lines of the call chain of the sample that was selected. */
+  /** Writes the selected sample's call chain. */
   readonly putChain = (out: DataView, p: number, fields: SampleFields): number => {
     const run = this.#run as Run;
     const row = this.#row;
@@ -57,7 +60,7 @@ export class SymbolText {
     return p;
   };
 
-  /** Writes the line of the symbol at the ip of the sample that was selected. */
+  /** Writes the line of the symbol at the selected sample's ip. */
   putLine(out: DataView, p: number): number {
     const place = this.#run?.place[this.#row] as number;
     if (place < 0) return p;
@@ -90,12 +93,15 @@ export class SymbolText {
   }
 }
 
-/** `main+0x27`. */
+/** Formats `main+0x27`. */
 function nameText({ name = "", offset }: PlaceSymbol): string {
   return offset === undefined ? name : `${name}+0x${offset.toString(16)}`;
 }
 
-/** ` main.c:12, inlined: mix mix.h:7`: the source line, and what is inlined, innermost first. */
+/**
+ * Formats ` main.c:12, inlined: mix mix.h:7`: the source line, and inlined functions, innermost
+ * first.
+ */
 function placeText({ srcline, inlined }: PlaceSymbol): string {
   const where = (line: string | undefined) => line === undefined ? "" : ` ${line}`;
   const functions = inlined.map((frame) => `${frame.name}${where(frame.srcline)}`);

@@ -1,13 +1,13 @@
-/** Room for the text of the longest record, whose 64 KB are printed as bytes and as addresses. */
+/** Room for the text of the longest record: 64 KB, printed as bytes and as addresses. */
 export const RECORD_ROOM: number = 1 << 20;
 
 const encoder = new TextEncoder();
 
-/** Text on its way out: a buffer that is written to, and handed on when it is full. */
+/** A buffer of text that is written out when it is full. */
 export class TextOut {
-  /** Where text is written to, at {@link TextOut.p}. */
+  /** View of the buffer. The next text is written at {@link TextOut.p}. */
   readonly view: DataView;
-  /** The same as bytes. */
+  /** The buffer. */
   readonly bytes: Uint8Array;
   /** Bytes of text in the buffer. */
   p = 0;
@@ -15,9 +15,9 @@ export class TextOut {
   readonly #write: (text: Uint8Array) => void;
 
   /**
-   * @param full Text is handed on in pieces of at least this many bytes.
-   * @param write Receives the text; the bytes are valid during the call only.
-   * @param room What {@link TextOut.reserve} guarantees.
+   * @param full Smallest block that is written out.
+   * @param write Receives the text; the bytes are only valid during the call.
+   * @param room Bytes that {@link TextOut.reserve} makes available.
    */
   constructor(full: number, write: (text: Uint8Array) => void, room: number = RECORD_ROOM) {
     this.#full = full;
@@ -26,17 +26,17 @@ export class TextOut {
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** Makes sure that there is room. */
+  /** Writes out the buffer if it is full, so that there is room. */
   reserve(): void {
     if (this.p >= this.#full) this.flush();
   }
 
-  /** Adds a text of any length. */
+  /** Appends a text of any length. */
   text(text: string): void {
     this.add(encoder.encode(text));
   }
 
-  /** Adds text of any length. */
+  /** Appends encoded text of any length. */
   add(bytes: Uint8Array): void {
     this.reserve();
     if (bytes.length > this.bytes.length - this.p) {
@@ -47,7 +47,7 @@ export class TextOut {
     this.p += bytes.length;
   }
 
-  /** Hands on what there is. */
+  /** Writes out the buffered text. */
   flush(): void {
     if (this.p > 0) this.#write(this.bytes.subarray(0, this.p));
     this.p = 0;

@@ -10,13 +10,13 @@ const HYPERVISOR_LINE = piece("[hypervisor]\n");
 
 /** The binary of an unmapped address. */
 const NOT_FOUND = -1;
-/** Stands for the binary of an address that is neither the kernel's nor of a process. */
+/** The binary of an address that is neither the kernel's nor a process's. */
 const HYPERVISOR = -2;
 
 /** Number of threads with cached text; a power of two. */
 const THREAD_SLOTS = 1 << 10;
 
-/** The text of a thread, and what it is made of. */
+/** The cached text of a thread, with the data that it was made from. */
 interface Thread {
   readonly thread: number;
   readonly pid: number;
@@ -30,20 +30,20 @@ interface Thread {
 const encoder = new TextEncoder();
 
 /**
- * The text of the threads and binaries of samples, which come again and again: a slot is made again
- * where another thread, or the thread with another comm, had it.
+ * Caches the text of samples' threads and binaries. A slot is filled again if another thread, or
+ * another comm of the thread, needs it.
  */
 export class ThreadText {
   readonly #machine: MachineView;
   readonly #threads: (Thread | undefined)[] = new Array(THREAD_SLOTS).fill(undefined);
   readonly #binaries: (Piece | undefined)[] = [];
 
-  /** @param machine Knows names by their numbers. */
+  /** @param machine Returns names by number. */
   constructor(machine: MachineView) {
     this.#machine = machine;
   }
 
-  /** The slot of the text of a sample's thread, which is made ready. */
+  /** Returns the slot of a sample's thread. Its text is ready afterwards. */
   slotOf(run: Run, row: number): number {
     const thread = intAt(run.thread, row);
     const pid = intAt(run.pid, row);
@@ -69,7 +69,7 @@ export class ThreadText {
     return { thread, pid, comm, ids: piece(`${pid}/${tid}: `), line: new Piece(line) };
   }
 
-  /** Writes `1234/1235: `, process and thread. */
+  /** Writes process and thread: `1234/1235: `. */
   putIds(out: DataView, p: number, slot: number): number {
     return (this.#threads[slot] as Thread).ids.put(out, p);
   }
@@ -79,7 +79,7 @@ export class ThreadText {
     return (this.#threads[slot] as Thread).line.put(out, p);
   }
 
-  /** The binary that holds the address of a sample, with its text ready. */
+  /** Returns the binary with a sample's address. Its text is ready afterwards. */
   binaryOf(run: Run, row: number): number {
     const mode = intAt(run.misc, row) & 7;
     if (mode !== PERF_RECORD_MISC_KERNEL && mode !== PERF_RECORD_MISC_USER) return HYPERVISOR;
@@ -95,7 +95,7 @@ export class ThreadText {
     return name;
   }
 
-  /** Writes the line of a binary: its path and a newline. */
+  /** Writes a binary's line: its path and a newline. */
   putBinary(out: DataView, p: number, binary: number): number {
     const line = binary >= 0
       ? this.#binaries[binary] as Piece

@@ -36,7 +36,7 @@ function written(
   return [ids, line];
 }
 
-Deno.test("a thread's text follows its comm, however long or odd", () => {
+Deno.test("ThreadText: the text has the current comm, of any length and bytes", () => {
   const machine = new Machine();
   const threads = new ThreadText(machine);
   const thread = machine.thread(70, 71);
@@ -49,7 +49,7 @@ Deno.test("a thread's text follows its comm, however long or odd", () => {
     named(machine, 71, comm);
     assertEquals(written(machine, threads, thread, 70), line(comm));
   }
-  // Eight bytes that are a NaN, which is not always the same once it was a number.
+  // Eight bytes that are a NaN, which JavaScript may change when it is read as a number.
   named(machine, 71, "");
   const odd = Uint8Array.of(3, 0, 0, 0, 0, 0, 32, 0, 71, 0, 0, 0, 71, 0, 0, 0, ...NAN, ...NAN);
   machine.apply(odd, new DataView(odd.buffer), 0, odd.length);
@@ -59,7 +59,7 @@ Deno.test("a thread's text follows its comm, however long or odd", () => {
 
 const NAN = [1, 2, 3, 4, 5, 6, 0xf7, 0x7f];
 
-Deno.test("threads that share a slot, and samples of another process", () => {
+Deno.test("ThreadText: threads with the same slot, and other processes, get their own text", () => {
   const machine = new Machine();
   const threads = new ThreadText(machine);
   for (let tid = 1; tid < 3000; tid++) named(machine, tid, `t${tid}`);

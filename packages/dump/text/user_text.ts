@@ -4,16 +4,16 @@ import { type CpuMapData, cpusOf } from "@perfdata/user-records/cpu-map";
 import { type USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceInfoText, hex } from "../aux_text/auxtrace_info_text.ts";
 
-/** A decoded user record of perf. */
+/** A decoded user record. */
 export type UserRecord = AnyRecord<typeof USER_RECORDS[number]>;
 
-/** Text of `perf report` for a record that it ignores. */
+/** Text of `perf report -D` for a record that it ignores. */
 const UNHANDLED = ": unhandled!\n";
 
-/** Records by their names. */
+/** Record types by name. */
 type ByName = { readonly [R in UserRecord as R["name"]]: R };
 
-/** Text of the body, after the name of a record. */
+/** Functions that format a record's body, by record name. */
 type Texts = {
   readonly [N in keyof ByName]?: ByName[N] extends { readonly body: infer B } ? (body: B) => string
     : never;
@@ -22,7 +22,10 @@ type Texts = {
 const nothing = (): string => "";
 const unhandled = (): string => UNHANDLED;
 
-/** The text of `perf report -D` (6.1) after the name of each type; a line end for others. */
+/**
+ * The text of `perf report -D` (6.1) after the name of each record type; other types have only a
+ * newline.
+ */
 const TEXTS: Texts = {
   HEADER_ATTR: nothing,
   HEADER_EVENT_TYPE: nothing,
@@ -86,9 +89,9 @@ const TEXTS: Texts = {
 };
 
 /**
- * The text of `perf report -D` for one of perf's own records, after its name.
+ * The text of `perf report -D` for a user record, after its name.
  *
- * @param ordered Whether records are sorted by time; otherwise, a FINISHED_ROUND has no meaning.
+ * @param ordered Whether records are sorted by time. Without sorting, FINISHED_ROUND is ignored.
  */
 export function userText(record: UserRecord, ordered: boolean): string {
   if ("raw" in record || (record.name === "FINISHED_ROUND" && ordered)) return "\n";
@@ -98,7 +101,7 @@ export function userText(record: UserRecord, ordered: boolean): string {
   return text?.(body) ?? "\n";
 }
 
-/** CPUs as a list of ranges: `0-3,8`. */
+/** Formats CPUs as ranges: `0-3,8`. */
 function cpuMapText(data: CpuMapData): string | undefined {
   if (data.cpus_data === undefined && data.mask_data === undefined && !data.range_cpu_data) {
     return undefined;
