@@ -328,7 +328,7 @@ export interface TraceLoss {
 export function reportLoss(
   tool: string,
   name: string,
-  { counts, trace: { code, clock }, names, complaints, timeless = false }: TraceLoss,
+  { counts, trace: { code, clock, sideband }, names, complaints, timeless = false }: TraceLoss,
 ): number {
   if (!timeless && !clock.known) {
     complain(`${tool}: ${name}: no times: ${clock.why}`);
@@ -346,6 +346,10 @@ export function reportLoss(
   }
   if (code.kernelFile !== undefined) {
     complain(`${tool}: ${name}: ${KERNEL_FILE_NOTE}`);
+  }
+  const [unread] = sideband.undescribed;
+  if (unread !== undefined) {
+    complain(`${tool}: ${name}: who ran when is not known: the format of ${unread} is missing`);
   }
   const unsure = unsureText(counts);
   if (unsure !== undefined) complain(`${tool}: ${name}: ${unsure}`);

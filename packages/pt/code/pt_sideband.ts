@@ -15,7 +15,6 @@ import {
   TEXT_POKE,
 } from "@perfdata/format/records";
 import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import { SampleFields } from "@perfdata/format/sample-layout";
 import type { Consumer, Engine } from "@perfdata/session/engine";
 import { enlarge } from "@perfdata/format/enlarge";
 import type { AuxTrace } from "@perfdata/session/auxtrace";
@@ -25,6 +24,7 @@ import type { TimeOrigin } from "../decode/pt_time.ts";
 import type { TextPoke } from "@perfdata/session/code-images";
 import { RecordedObjects } from "@perfdata/session/recorded-objects";
 import type { Run } from "@perfdata/session/run";
+import { Tracepoints } from "@perfdata/session/tracepoints";
 
 // Where the fields of records lie.
 const COUNTER = layoutOf(AUX_OUTPUT_HW_ID);
@@ -35,13 +35,6 @@ const POKE = layoutOf(TEXT_POKE);
 const HW_ID_SIZE = prefixSize(AUX_OUTPUT_HW_ID);
 const ITRACE_START_SIZE = prefixSize(ITRACE_START);
 const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
-
-/**
- * Offset of `next_pid` in the raw data of sched_switch: after 8 bytes that all tracepoints have,
- * prev_comm[16], prev_pid, prev_prio, prev_state (8 bytes) and next_comm[16]
- * (include/trace/events/sched.h).
- */
-const NEXT_PID = 56;
 
 /** The event of a processor's counter, from a moment on: AUX_OUTPUT_HW_ID. */
 export interface CounterEvent {
@@ -106,10 +99,9 @@ export class PtSideband implements Consumer {
   #history: PtHistory | undefined;
   #littleEndian = true;
 
-  /** Fields of the samples of sched_switch events, by number of the event. */
-  readonly #schedSwitch = new Map<number, SampleFields>();
+  /** Samples of sched_switch: how older versions of perf learned of context switches. */
+  #tracepoints: Tracepoints | undefined;
   #hasSwitches = false;
-  #eventsSeen = 0;
   #engine: Engine | undefined;
 
   /** Takes the trace that the records are beside. */
@@ -118,12 +110,26 @@ export class PtSideband implements Consumer {
   }
 
   /** Prepares for a recording. */
-  start(engine: Engine): void {
+  async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     const { reader, recorded } = engine;
     this.recorded = recorded;
     this.#littleEndian = reader.littleEndian;
     this.#history = new PtHistory(reader.littleEndian, reader.arch, recorded.known);
+    await this.described();
+  }
+
+  /** Of a stream, finds the fields of sched_switch once its format has come. */
+  async described(): Promise<void> {
+    if (this.#engine === undefined) return;
+    this.#tracepoints = await Tracepoints.open(this.#engine, {
+      "sched:sched_switch": ["next_pid"],
+    });
+  }
+
+  /** Names of tracepoints of context switches that cannot be read: the recording does not have their format. */
+  get undescribed(): readonly string[] {
+    return this.#tracepoints?.undescribed ?? [];
   }
 
   /**
@@ -202,24 +208,15 @@ export class PtSideband implements Consumer {
     else if (isWide) switches.add(time, other);
   }
 
-  /** A sample of sched_switch: how older versions of perf learned of context switches. */
   #sample(run: Run, i: number): void {
-    const { eventNames = [], reader } = this.#engine ?? {};
-    for (; this.#eventsSeen < eventNames.length; this.#eventsSeen++) {
-      const event = reader?.events.all[this.#eventsSeen];
-      if (event === undefined || eventNames[this.#eventsSeen] !== "sched:sched_switch") continue;
-      this.#schedSwitch.set(this.#eventsSeen, new SampleFields(event.attr));
-    }
-    const fields = this.#schedSwitch.get(run.event[i] as number);
     const cpu = run.cpu[i] as number;
-    if (fields === undefined || cpu < 0) return;
+    const source = cpu < 0 ? undefined : this.#tracepoints?.of(run, i);
+    const [nextPid] = source?.places ?? [];
+    if (source === undefined || nextPid === undefined) return;
     this.#hasSwitches = true;
-    const { view } = run.at(i);
-    const le = this.#littleEndian;
-    if (!fields.locate(view, run.start[i] as number, run.end[i] as number, le)) return;
-    if (fields.rawSize < NEXT_PID + 4) return;
     const time = this.origin.sinceHalves(run.timeHi[i] as number, run.timeLo[i] as number);
-    this.#of(cpu).add(time, view.getInt32(fields.raw + NEXT_PID, le));
+    const tid = run.at(i).view.getInt32(source.fields.raw + nextPid.offset, this.#littleEndian);
+    this.#of(cpu).add(time, tid);
   }
 
   #counter(run: Run, i: number, view: DataView, from: number, time: number): void {

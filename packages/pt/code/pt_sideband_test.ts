@@ -3,6 +3,9 @@ import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { readAuxTrace } from "@perfdata/session/auxtrace";
 import { PtSideband } from "./pt_sideband.ts";
+import { asFile } from "../../../fixtures/synthesize/recording.ts";
+import { PT_FEATURES, ptConfig, ptEvents } from "../../../fixtures/stepped/recording.ts";
+import { SCHED_SWITCH, schedSwitch, TRACING_DATA } from "../../../fixtures/stepped/sched_switch.ts";
 import { skipped } from "../../../tests/support/ignored.ts";
 
 Deno.test("PtSideband: context switches from sched_switch samples are those that perf prints", async (t) => {
@@ -44,4 +47,44 @@ Deno.test("PtSideband: context switches from sched_switch samples are those that
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
+});
+
+/** Switches of CPU 0 from thread 7 to 8, of a recording whose format of sched_switch is `format` of the usual one. */
+async function switchesOf(format: (usual: string) => string) {
+  const sample = { pid: 7, tid: 7, time: 5n, cpu: 0, identifier: 31n };
+  const { value } = TRACING_DATA as unknown as {
+    value: { systems: readonly { name: string; formats: readonly string[] }[] };
+  };
+  const formats = value.systems[0]?.formats.map(format);
+  const options = { psbEvery: 1, tsc: true, compressReturns: true, mtc: false, cyc: false };
+  const tracing = {
+    ...TRACING_DATA,
+    value: { ...value, systems: [{ name: "sched", formats }] },
+  } as unknown as typeof TRACING_DATA;
+  const source = bytesSource(
+    await asFile({
+      events: [...ptEvents(ptConfig({ ...options, events: false })), SCHED_SWITCH],
+      items: [schedSwitch(7, 8, sample)],
+      features: [tracing, ...PT_FEATURES],
+    }, true) as Uint8Array<ArrayBuffer>,
+  );
+  const sideband = new PtSideband(await readAuxTrace(await PerfDataReader.open(source)));
+  await runEngine(await PerfDataReader.open(source), [sideband]);
+  const { count = 0, tid = [] } = sideband.switches.get(0) ?? {};
+  return { tids: [...tid].slice(0, count), undescribed: sideband.undescribed };
+}
+
+Deno.test("PtSideband: next_pid is read where the format of the recording has it", async () => {
+  assertEquals((await switchesOf((usual) => usual)).tids, [8]);
+  // Another kernel: the field is where prev_pid is here.
+  const moved = (usual: string) =>
+    usual.replace("next_pid;\toffset:56", "next_pid;\toffset:24").replace(
+      "prev_pid;\toffset:24",
+      "prev_pid;\toffset:56",
+    );
+  assertEquals((await switchesOf(moved)).tids, [7]);
+  const { tids, undescribed } = await switchesOf((usual) =>
+    usual.replace("pid_t next_pid", "pid_t next_tid")
+  );
+  assertEquals([tids, undescribed], [[], ["sched:sched_switch"]]);
 });
