@@ -1,43 +1,43 @@
-// Lets programs do the same work in turns. What a comparison needs next to this is its list of programs.
+// Runs programs that do the same work in turns. A benchmark adds only its list of programs.
 
-/** A program that takes part. */
+/** A program to be measured. */
 export interface Contestant {
-  /** Its words; the output is thrown away. */
+  /** The command; its output is discarded. */
   readonly command: readonly string[];
-  /** What it reads from standard input. */
+  /** File for standard input. */
   readonly input?: string;
   /**
-   * What is run before each run that counts, so that program and files are in memory; the command
-   * itself by default. For those that take long.
+   * Command to run before each measured run, so that program and files are in memory; by default the command
+   * itself. For slow commands.
    */
   readonly warmUp?: readonly string[];
-  /** What it makes, which is removed before each run. */
+  /** Output file, which is removed before each run. */
   readonly made?: string;
-  /** Whether it may exit with 1, which says that the file is damaged. */
+  /** Whether the command may exit with 1, for a damaged file. */
   readonly mayComplain?: boolean;
 }
 
-/** What one process took, start-up included. */
+/** Cost of a process, including its start. */
 export interface Run {
-  /** Seconds of the clock. */
+  /** Wall time in seconds. */
   readonly wall: number;
-  /** Seconds of processors. */
+  /** Processor time in seconds. */
   readonly cpu: number;
-  /** The most memory that was resident at one time, in MB. */
+  /** Maximum resident memory in MB. */
   readonly megabytes: number;
 }
 
-/** perf is asked for nothing, so that it and what it links to are in memory. */
+/** Runs perf without work, to load it and its libraries into memory. */
 export const PERF_WARM_UP: readonly string[] = ["perf", "--version"];
 
 /**
- * Runs all of them `count` times in turns.
+ * Runs all commands `count` times in turns.
  *
- * Machines take back what they hold of files that were not read for a while, and a slow contestant
- * takes a while: so each run comes right after one that does not count, and after a read of `files`.
+ * Systems drop cached files that were not read for a while, and slow commands take
+ * a while. Therefore, each run follows an unmeasured run and a read of `files`.
  *
- * @param files What all of them read.
- * @throws {Error} Where one fails.
+ * @param files Files that all commands read.
+ * @throws {Error} If a command fails.
  */
 export function takeTurns<Name extends string>(
   contestants: Readonly<Record<Name, Contestant>>,
@@ -60,9 +60,9 @@ export function takeTurns<Name extends string>(
   return runs;
 }
 
-/** Runs a command under GNU time, which measures it. */
+/** Runs a command under GNU time and returns its cost. */
 function measure(command: readonly string[], input = "/dev/null", mayComplain = false): Run {
-  // perf may want more memory than there is; V8 reserves addresses without using them.
+  // perf may request more memory than exists; V8 reserves addresses without using them.
   const limit = command[0] === "perf" ? "ulimit -v 16000000; " : "";
   const script = `${limit}exec /usr/bin/time -f "\\n%U %S %M" "$@" < "$0" 2>&1 > /dev/null`;
   const start = performance.now();
@@ -92,17 +92,17 @@ function read(path: string): void {
   while (file.readSync(block) !== null);
 }
 
-/** The value in the middle. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 }
 
-/** How many times as long as `ours` the `peer` takes: the median of neighbouring runs. */
+/** Returns the median ratio of the peer's time to ours, over adjacent runs. */
 export function ratio(peer: readonly Run[], ours: readonly Run[], key: "wall" | "cpu"): number {
   return median(ours.map((run, i) => (peer[i]?.[key] ?? NaN) / run[key]));
 }
 
-/** A line of a table: what a contestant took, and how the peer compares. */
+/** Returns a line of a table: the cost of a command, and the ratio to the peer. */
 export function line(name: string, runs: readonly Run[], peer: readonly Run[]): string {
   const wall = median(runs.map((run) => run.wall));
   const cpu = median(runs.map((run) => run.cpu));

@@ -1,11 +1,11 @@
 // Compares `tools/addr2line.ts` with binutils' `addr2line -i -f` and `llvm-symbolizer --inlines` on the
-// same distinct addresses, spread over the code of one large binary, which come from a file on standard
+// same distinct addresses, spread over the code of a large binary and read from standard
 // input.
 //
 //   deno run -A bench/addr2line_program.ts /tmp/program     builds such a binary: 150 MB, C++, DWARF 5
 //   deno run -A bench/addr2line.ts /tmp/program [RUNS [NAME=COMMAND…]]
 //
-// Further programs take part as NAME=COMMAND, such as that of gimli's addr2line crate:
+// Further programs can be given as NAME=COMMAND, such as that of gimli's addr2line crate:
 // "gimli=/path/to/addr2line -i -f -e /tmp/program".
 import { type Contestant, line, takeTurns } from "./_turns.ts";
 

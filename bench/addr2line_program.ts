@@ -1,5 +1,5 @@
-// Builds the large C++ program that `addr2line.ts` next to this file looks addresses up in: as many
-// translation units as asked for, each with instantiations of its own of the standard library's
+// Builds the large C++ program for `addr2line.ts`: UNITS
+// translation units, each with its own instantiations of the standard library's
 // containers, algorithms and regular expressions, `-O2 -g`. 8 units make about 140 MB.
 //
 //   deno run -A bench/addr2line_program.ts OUTPUT [UNITS] [COMPILER FLAGS…]

@@ -1,12 +1,12 @@
-// Branches for optimisers: what a program gains, and what counting takes beside perf2bolt.
+// Branch profiles for optimizers: the speedup of optimized programs, and the time of `export` next to perf2bolt.
 //
 //   deno run -A bench/branches.ts [RECORDING BINARY] [--runs 3]
 //
-// A program whose hot code lies far apart is stepped through, which makes a recording with Intel PT; llvm-bolt
-// (bolt-19) lays the program out by the branches that `export bolt` counts in it, and both run in turns. A program of
-// calls that data decides on is stepped through as well, and compiled again (clang) by the profile of
-// `export autofdo`. With a recording of `perf record -b` and its binary, `export bolt` takes turns with perf2bolt,
-// and `export autofdo` with llvm-profgen (llvm-19), on these.
+// Steps through a program with scattered hot code, which gives a recording with Intel PT. llvm-bolt
+// (bolt-19) lays the program out by the branches that `export bolt` counts; both versions run in turns. A program with
+// data-dependent calls is stepped through as well, and recompiled (clang) with the profile of
+// `export autofdo`. With a recording of `perf record -b` and its binary, `export bolt` runs in turns with perf2bolt,
+// and `export autofdo` with llvm-profgen (llvm-19).
 
 import { parseArgs } from "@std/cli";
 import { encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";
@@ -42,7 +42,7 @@ function compare(contestants: Record<string, Contestant>, files: readonly string
 
 const folder = Deno.makeTempDirSync({ prefix: "perfdata-branches-" });
 try {
-  // Without a guess of the compiler's, code is as it is written; relocations are what llvm-bolt needs.
+  // Without branch guesses, the compiler keeps the source order. llvm-bolt needs relocations.
   const how =
     "-O1 -fno-reorder-blocks -fno-guess-branch-probability -fno-pie -no-pie -Wl,-q -static";
   const program = stepProgram(folder, { program: "layout", flags: how.split(" "), limit: 100_000 });

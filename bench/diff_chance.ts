@@ -1,12 +1,12 @@
 /**
- * How often `diff` marks a function where nothing changed, and how often it finds one that takes 30% longer.
+ * Measures how often `diff` marks an unchanged function, and how often it finds one that is 30% slower.
  *
  *   deno run -A bench/diff_chance.ts FOLDER [RUNS]
  *
- * Records a program in C++ and one in Go with perf, about 4,000 samples each: three recordings of the same for
- * each one with a slow large function and each one with a slow smaller one, so many times (10), in turn, so that
- * what else the machine does is the same for all. Recordings that are in the folder already are not made again.
- * Run it on a busy machine: runs differ most there. docs/diff.md has its figures.
+ * Records a C++ and a Go program with perf, about 4,000 samples each. In each of RUNS (10) rounds: three unchanged
+ * recordings, one with a slow large function, and one with a slow medium one, in turn, so that
+ * other load on the machine affects all alike. Recordings that exist in the folder are kept.
+ * Run it on a busy machine, where runs differ most. docs/diff.md has the results.
  */
 import { diff } from "@perfdata/export";
 import { type DiffMeasure } from "@perfdata/export/diff";
@@ -19,16 +19,16 @@ import { openResolver } from "@perfdata/symbols/open-resolver";
 const [folder, runs = "10"] = Deno.args;
 if (folder === undefined) throw new Error("usage: bench/diff_chance.ts FOLDER [RUNS]");
 const SOURCES = new URL("./diff_chance/", import.meta.url).pathname;
-/** Pairs of each kind that are compared at most. */
+/** Maximum number of compared pairs of each kind. */
 const PAIRS = 200;
-/** Recordings on each side where there are several. */
+/** Number of recordings on each side of a comparison of groups. */
 const SEVERAL = 4;
 
 interface Program {
   readonly name: string;
   readonly compile: readonly string[];
   readonly rounds: number;
-  /** The function that is slowed, by kind of recording. */
+  /** Name of the slowed function, by kind of recording. */
   readonly slowed: Readonly<Record<"big" | "mid", string>>;
 }
 
@@ -62,7 +62,7 @@ function exists(path: string): boolean {
   }
 }
 
-/** Records what is missing. */
+/** Makes a recording, unless it exists. */
 function record({ name, rounds }: Program, kind: string, slow?: string): void {
   const path = `${name}-${kind}.data`;
   if (exists(`${folder}/${path}`)) return;
@@ -88,7 +88,7 @@ async function readAll(program: string, kind: string, count: number): Promise<Pr
 
 type Sides = readonly [Profile[], Profile[]];
 
-/** Pairs of different recordings, each beside others at growing distances. */
+/** Returns pairs of different recordings, the closest in time first. */
 function pairsOf(base: readonly Profile[], other: readonly Profile[]): Sides[] {
   const pairs: Sides[] = [];
   for (let step = base === other ? 1 : 0; step < other.length; step++) {
@@ -101,7 +101,7 @@ function pairsOf(base: readonly Profile[], other: readonly Profile[]): Sides[] {
   return pairs;
 }
 
-/** Several recordings on each side that were made in turn. */
+/** Returns groups of recordings that were made in turn. */
 function groupsOf(base: readonly Profile[], other: readonly Profile[]): Sides[] {
   const groups: Sides[] = [];
   const pick = (all: readonly Profile[], from: number, step: number) =>
@@ -109,7 +109,7 @@ function groupsOf(base: readonly Profile[], other: readonly Profile[]): Sides[] 
       one !== undefined
     );
   for (let from = 0; from < base.length; from++) {
-    // Three recordings of the base were made for each one of the others.
+    // The base has three recordings for each recording of the others.
     const sides: Sides = base === other
       ? [pick(base, from, 2), pick(base, from + 1, 2)]
       : [pick(base, from, 3), pick(other, Math.floor(from / 3), 1)];
@@ -118,7 +118,7 @@ function groupsOf(base: readonly Profile[], other: readonly Profile[]): Sides[] 
   return groups;
 }
 
-/** Of so many comparisons: how many mark that function, and how many mark another one. */
+/** Returns the number of comparisons that mark the slowed function, and that mark another one. */
 function judge(sides: readonly Sides[], by: DiffMeasure, slow?: string): [number, number] {
   let [found, other] = [0, 0];
   for (const [before, after] of sides) {

@@ -3,7 +3,7 @@
  * `deno run -A bench/dump.ts FILE… [--runs 3] [--plain]`.
  *
  * perf runs in its fast form, `--no-children -g none`, which prints the same text without building
- * call chain trees; `--plain` adds the slow one.
+ * call chain trees. `--plain` adds the slow form.
  */
 import { parseArgs } from "@std/cli";
 import { type Contestant, line, PERF_WARM_UP, takeTurns } from "./_turns.ts";

@@ -1,5 +1,5 @@
 /**
- * Commands that write recordings, beside `perf inject`, which copies one and reads all of it:
+ * Measures commands that write recordings, next to `perf inject`, which reads and copies a whole recording:
  * `deno run -A bench/edit.ts FILE… [--runs 5]`.
  */
 import { parseArgs } from "@std/cli";

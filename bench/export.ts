@@ -1,10 +1,10 @@
-// Compares `perfdata export`, `flame` and `script` with what people use for the same today, on the same
+// Compares `perfdata export`, `flame` and `script` with the usual tools for the same purpose, on
 // recordings with call chains. Peak memory is that of the largest process of a pipeline.
 //
 //   deno run -A bench/export.ts FILE… [--runs 3]
 //
-// `perf report -g folded` and `perf script` into inferno's collapse-perf are beside folded stacks;
-// `perf script` is beside `script`. The other formats have nothing beside them.
+// Folded stacks are compared with `perf report -g folded`, and with `perf script` and inferno's collapse-perf;
+// `script` is compared with `perf script`. The other formats have no peer.
 
 import { parseArgs } from "@std/cli";
 import { type Contestant, line, PERF_WARM_UP, takeTurns } from "./_turns.ts";

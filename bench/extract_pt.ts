@@ -1,10 +1,10 @@
 /**
  * `extract-pt` next to `cp` of the same payload: `deno run -A bench/extract_pt.ts [MB] [FOLDER]`.
  *
- * Makes a recording with Intel PT of four CPUs (2 MB pieces, as perf saves a buffer of 4 MB that is
- * half full), and lets both copy it in turns, so that what else the machine does meets both. The
- * time is that of the whole process, start-up included; memory is the peak that the kernel counted
- * (`/usr/bin/time`, where that is installed).
+ * Writes a recording with Intel PT of four CPUs (2 MB pieces, like perf's from a half-full
+ * buffer of 4 MB). Both commands copy it in turns, so that other load on the machine affects both. The
+ * time is that of the whole process, including its start; memory is the kernel's peak
+ * (`/usr/bin/time`, if that is installed).
  */
 import { makePt } from "./make_pt.ts";
 
@@ -52,7 +52,7 @@ try {
   const size = await makePt(Number(megabytes), file, payload);
   const tool = `${Deno.execPath()} run -A ${root}tools/extract_pt.ts`;
   const jobs: Record<string, () => Cost> = {
-    // Into a new file each, as extract-pt does it: to overwrite is another matter.
+    // Into a new file each time, like extract-pt; overwriting has another cost.
     "cp": () => run(`cp ${payload} ${folder}/copy`),
     "extract-pt": () => run(`${tool} -o ${folder}/out ${file}`),
     "extract-pt -": () => run(`${tool} -o ${folder}/out -`, file),
@@ -67,7 +67,7 @@ try {
         try {
           Deno.removeSync(`${folder}/${made}`, { recursive: true });
         } catch (error) {
-          // The other job's, or none.
+          // The output is the other job's, or there is none.
           if (!(error instanceof Deno.errors.NotFound)) throw error;
         }
       }

@@ -1,8 +1,8 @@
 /**
- * How fast the codec's loops are, in memory and from a file: `deno run -A bench/format.ts [FILE]`.
+ * Measures the codec's loops, in memory and from a file: `deno run -A bench/format.ts [FILE]`.
  *
- * Without FILE it uses samples of its own making. Each figure is the best of five runs after one to
- * warm up; what counts is their ratio to each other on one machine.
+ * Without FILE, it uses generated samples. Each result is the best of five runs after a
+ * warm-up; their ratios on one machine are comparable.
  */
 import {
   bytesSource,
@@ -17,7 +17,7 @@ import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import { SampleFields } from "@perfdata/format/sample-layout";
 import { fileSource } from "@perfdata/format/file-source";
 
-/** 64 MB of samples with callchains of 10 frames, as `perf record -g` writes them. */
+/** Generates 64 MB of samples with call chains of 10 frames, as `perf record -g` writes them. */
 async function sampleFile(): Promise<Uint8Array> {
   const sink = memorySink();
   const attr = {

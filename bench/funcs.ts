@@ -27,7 +27,7 @@ for (const file of files) {
   });
   const perf = (...args: string[]): Contestant => ({
     command: ["perf", "report", "--stdio", ...args, "-i", file],
-    // With call graphs it takes minutes.
+    // With call graphs, perf takes minutes.
     ...flags.children ? { warmUp: PERF_WARM_UP } : {},
   });
   const contestants: Record<string, Contestant> = flags.children

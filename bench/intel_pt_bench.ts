@@ -1,11 +1,11 @@
 /**
- * Measures `@perfdata/intel-pt`: packets decoded, and packets as text.
+ * Measures `@perfdata/intel-pt`: decoding packets, and formatting them as text.
  *
  *     deno run -A bench/intel_pt_bench.ts [FILE of raw Intel PT bytes]...
  *
- * Without a file it makes a stream of its own: one PSB every 2 KB, three of four bytes are short
- * TNTs, the rest TIP, FUP, CYC, MTC and padding. Peers that are installed are measured on the same
- * bytes: `ptdump` (or the path in `PTDUMP`). Each figure is the best of several rounds.
+ * Without a file, it uses a generated stream: one PSB every 2 KB; three of four bytes are short
+ * TNTs, the rest TIP, FUP, CYC, MTC and padding. Installed peers are measured on the same
+ * bytes: `ptdump` (or the path in `PTDUMP`). Each result is the best of several rounds.
  */
 
 import {
@@ -18,10 +18,10 @@ import {
 } from "@perfdata/intel-pt";
 
 const ROUNDS = 7;
-/** Bytes of input in a round; short files are decoded again and again. */
+/** Number of input bytes per round; short files are decoded repeatedly. */
 const ROUND_BYTES = 30e6;
 
-/** A stream of about `size` bytes, the same in every run. */
+/** Generates a stream of about `size` bytes, the same in every run. */
 function madeUp(size: number): Uint8Array {
   let state = 1;
   const random = (below: number) => {
@@ -77,7 +77,7 @@ function show(what: string, bytes: number, seconds: number, more: string): void 
   console.log(`  ${what.padEnd(28)}${rate} MB/s${more}`);
 }
 
-/** What was read, so that no compiler leaves the reading out. */
+/** Result of all reads, so that the compiler cannot remove them. */
 let checksum = 0;
 
 function decodeAll(stream: Uint8Array): number {

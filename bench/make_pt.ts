@@ -1,7 +1,7 @@
 /**
- * Makes a recording with Intel PT of four CPUs: `deno run -A bench/make_pt.ts MB FILE`.
+ * Writes a recording with Intel PT of four CPUs: `deno run -A bench/make_pt.ts MB FILE`.
  *
- * Its pieces are of 2 MB, as perf saves a buffer of 4 MB that is half full.
+ * Its pieces have 2 MB, like perf's from a half-full buffer of 4 MB.
  */
 import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format";
 import { fileSink } from "@perfdata/format/file-sink";
@@ -13,10 +13,10 @@ const PIECE = 2 << 20;
 const codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 
 /**
- * Makes the recording.
+ * Writes the recording.
  *
- * @param payload Where its PT data is written as well, on its own.
- * @returns Bytes of PT data.
+ * @param payload Path for a separate copy of the PT data.
+ * @returns Number of bytes of PT data.
  */
 export async function makePt(megabytes: number, path: string, payload?: string): Promise<number> {
   const unit = ptBytes(ptStream({ seed: 1, tsc: 1n, packets: 100_000 })).bytes;

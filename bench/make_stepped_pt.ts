@@ -1,7 +1,7 @@
 /**
- * Makes a large recording with Intel PT of a stepped program:
- * `deno run -A bench/make_stepped_pt.ts MB CPUS FOLDER [--timeless]` writes `FOLDER/perf.data`, and the program
- * beside it.
+ * Writes a large recording with Intel PT of a stepped program:
+ * `deno run -A bench/make_stepped_pt.ts MB CPUS FOLDER [--timeless]` writes `FOLDER/perf.data` and the
+ * program.
  */
 import { parseArgs } from "@std/cli";
 import { repeatStepped } from "../fixtures/stepped/repeat.ts";

@@ -1,8 +1,8 @@
 /**
- * What ran, beside perf: `deno run -A bench/pt.ts [--mb 8] [--runs 3]`.
+ * Compares `pt` with perf: `deno run -A bench/pt.ts [--mb 8] [--runs 3]`.
  *
- * Makes a recording whose trace is that of a stepped program (a trace of branchy code with calls),
- * again and again, in a temporary directory. Output is thrown away through a pipe. Needs gcc and perf.
+ * Writes a recording that repeats the trace of a stepped program (branchy code with calls)
+ * in a temporary directory. Output goes to a pipe and is discarded. Needs gcc and perf.
  */
 import { parseArgs } from "@std/cli";
 import { encodeProgram, stepProgram } from "../fixtures/stepped/program.ts";

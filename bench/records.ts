@@ -1,5 +1,5 @@
 /**
- * `records`, next to `perf script`, and `hex`: `deno run -A bench/records.ts FILE… [--runs 5]`.
+ * Compares `records` with `perf script`, and measures `hex`: `deno run -A bench/records.ts FILE… [--runs 5]`.
  */
 import { parseArgs } from "@std/cli";
 import { line, PERF_WARM_UP, takeTurns } from "./_turns.ts";
@@ -23,7 +23,7 @@ for (const file of files) {
       "records": { command: [...records, file] },
       "records --order time": { command: [...records, "--order", "time", file] },
       "records --type COMM": { command: [...records, "--type", "COMM", file] },
-      // The dump is for looking: what it costs to get to the middle.
+      // `hex` is for looking at bytes, so the cost of reaching the middle is measured.
       "hex --at": { command: [...toolOf("hex"), "--at", String(size >> 1), file] },
     },
     Number(flags.runs ?? 5),

@@ -1,14 +1,14 @@
-// Compares unwinding of copied stacks into folded ones with perf, which prints the stacks that a script
-// then folds, and with samply; and the call tree with perf's report. Recordings are of
-// `perf record --call-graph dwarf`; for --tree with call chains as well.
+// Compares unwinding of copied stacks to folded stacks with perf, whose output a script
+// folds, and with samply; and the call tree with perf's report. Recordings are from
+// `perf record --call-graph dwarf`; for --tree, call chains work, too.
 //
 //   deno run -A bench/stacks.ts FILE… [--runs 5] [--inline] [--sizes] [--tree] [--patience 60]
 //
-// Without flags: without inlined functions, as `perf script --no-inline`.
-// --inline    with them, perf's default. perf takes minutes: it is ended after --patience seconds, and
-//             the ratio is then what it is at least; and ours beside ours without them.
-// --sizes     ours on the first quarter, half, and all of the recording: the cost of a MB.
-// --tree      the call tree, against `perf report`.
+// Without flags: without inlined functions, like `perf script --no-inline`.
+// --inline    with inlined functions, perf's default. perf takes minutes, so it is stopped after --patience
+//             seconds, and the ratio is a lower bound. Also compares our time with that without them.
+// --sizes     our time on the first quarter, half, and all of the recording: the cost per MB.
+// --tree      the call tree, compared with `perf report`.
 
 import { parseArgs } from "@std/cli";
 import { type Contestant, line, median, PERF_WARM_UP, type Run, takeTurns } from "./_turns.ts";
@@ -36,7 +36,7 @@ const perf = (file: string, ...args: string[]): Contestant => ({
   warmUp: PERF_WARM_UP,
 });
 
-/** perf for so many seconds at most; what it took by then counts. */
+/** Runs perf for a limited time, which then counts as its time. */
 const boundedPerf = (file: string, ...args: string[]): Contestant => ({
   command: [
     ...["sh", "-c", 'timeout "$0" perf "$@"; true', String(patience)],
@@ -83,7 +83,7 @@ function contestantsOf(file: string): Record<string, Contestant> {
   };
 }
 
-/** The first part of a recording by time. */
+/** Writes the first part of a recording by time. */
 function firstPart(file: string, percent: number): string {
   const part = Deno.makeTempFileSync({ suffix: ".data" });
   const { command: [program = "", ...args] } = own(

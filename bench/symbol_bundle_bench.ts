@@ -1,4 +1,4 @@
-// Writing, opening and asking a symbol bundle of 200,000 addresses.
+// Measures writing, opening and querying a symbol bundle of 200,000 addresses.
 //
 //   deno bench -A bench/symbol_bundle_bench.ts
 import { type Frame, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";

@@ -1,6 +1,6 @@
 /**
- * What symbol look-up, demangling and opening files cost: `deno bench -A bench/symbols_bench.ts`.
- * Divide the numbers in the names by the times.
+ * Measures symbol lookup, demangling and opening files: `deno bench -A bench/symbols_bench.ts`.
+ * Divide the times by the numbers in the names.
  */
 
 import { demangle, Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";

@@ -1,12 +1,12 @@
-// Measures all rows of the table "By the clock" of docs/performance.md, and prints it as Markdown: whole processes in turns
-// on the recordings that `bench/recordings.sh FOLDER` makes. On a quiet machine with two cores it takes
-// five minutes; what it does meanwhile goes to standard error.
+// Measures all rows of the table "By the clock" of docs/performance.md, and prints it as Markdown: whole processes in
+// turns on the recordings of `bench/recordings.sh FOLDER`. On an idle machine with two cores, it takes
+// five minutes. Its progress goes to standard error.
 //
 //   deno run -A bench/table.ts FOLDER [--only NAME] [--cpu] [--runs N]
 //
-// `--only` measures the groups of rows below whose name begins so. `--cpu` compares time of processors, for a
-// machine that has other work to do; each ratio then has the mark of that. `--runs` replaces the number of
-// runs, which is 1 to 3. A row whose recording or peer is missing is skipped, and reported.
+// `--only` measures only groups whose name begins with NAME. `--cpu` compares processor time, for a
+// busy machine; ratios are then marked. `--runs` replaces the number of
+// runs, which is 1 to 3. A row whose recording or peer is missing is skipped and reported.
 
 import { parseArgs } from "@std/cli";
 import { type Contestant, median, ratio, type Run, takeTurns } from "./_turns.ts";
@@ -22,27 +22,27 @@ if (folder === undefined) {
 const root = new URL("../", import.meta.url).pathname;
 const scratch = Deno.makeTempDirSync({ prefix: "perfdata-bench-" });
 
-/** A row: what of ours is compared with which peer. */
+/** A row: a command of ours, to be compared with a peer. */
 interface Row {
   readonly job: string;
   readonly command: readonly string[];
-  /** Its peer where it is not that of the group. */
+  /** Name of its peer, if it is not that of the group. */
   readonly peer?: string;
 }
 
-/** Rows that are measured in turns on one file. */
+/** Rows measured in turns on one file. */
 interface Group {
-  /** What is called what it is in the table. */
+  /** Commands of the peers, by their name in the table. */
   readonly peers: Readonly<Record<string, readonly string[]>>;
   readonly rows: readonly Row[];
-  /** What it is measured on: the file in the folder. */
+  /** The measured file in the folder. */
   readonly file: string;
   readonly about: string;
   readonly runs: number;
   readonly input?: string;
-  /** What they make, which is removed before each run. */
+  /** Output file, which is removed before each run. */
   readonly made?: string;
-  /** Whether something is wrong with the file, which is reported. */
+  /** Whether the file is damaged, so that commands report it. */
   readonly damaged?: boolean;
 }
 
@@ -63,7 +63,7 @@ function tool(name: string, ...args: string[]): string[] {
 const at = (name: string): string => `${folder}/${name}`;
 const report = (...args: string[]) => ["perf", "report", "--stdio", ...args, "-i"];
 
-/** `funcs` beside the quickest form of `perf report`, on a recording. */
+/** Compares `funcs` with the fastest form of `perf report` on a recording. */
 function functions(name: string, about: string, runs: number, limited = false): Group {
   const file = at(`${name}.data`);
   return {
@@ -85,7 +85,7 @@ function functions(name: string, about: string, runs: number, limited = false): 
   };
 }
 
-/** What shows stacks, on a recording with call chains. */
+/** Compares commands that show stacks, on a recording with call chains. */
 function stacks(file: string, about: string, runs: number): Group {
   return {
     peers: { "`perf report -g folded`": [...report("--no-children", "-g", "folded"), file] },
@@ -184,7 +184,7 @@ const groups: Readonly<Record<string, () => Promise<Group | string> | Group>> = 
   payloads,
 };
 
-/** A real trace of Intel PT, of the corpus. */
+/** Compares on a real Intel PT trace of the corpus. */
 async function realTrace(): Promise<Group | string> {
   const { corpusTrace, joined } = await import("../tests/support/pt_corpus.ts");
   const { wrapTrace } = await import("../fixtures/stepped/wrap.ts");
@@ -207,7 +207,7 @@ async function realTrace(): Promise<Group | string> {
   };
 }
 
-/** Addresses that lie evenly in the code of a large binary: `bench/addr2line_program.ts`. */
+/** Compares on addresses spread evenly over the code of a large binary: `bench/addr2line_program.ts`. */
 function addresses(count: number): Group {
   const file = at("program");
   const { stdout } = new Deno.Command("readelf", { args: ["-SW", file] }).outputSync();
@@ -242,14 +242,14 @@ function addresses(count: number): Group {
   };
 }
 
-/** Intel PT as it is, in memory, so that no disk decides. */
+/** Compares on raw Intel PT in memory, so that the disk does not matter. */
 async function payloads(): Promise<Group> {
   const memory = Deno.makeTempDirSync({ prefix: "perfdata-bench-", dir: "/dev/shm" });
   globalThis.addEventListener("unload", () => Deno.removeSync(memory, { recursive: true }));
   const file = `${memory}/perf.data`;
   await makePt(1000, file, `${memory}/payload`);
   return {
-    // Into a new file each: to overwrite one is another matter.
+    // Into a new file each time; overwriting has another cost.
     peers: { "`cp` of the payload": ["cp", `${memory}/payload`, `${memory}/out`] },
     rows: [{
       job: "`extract-pt`",

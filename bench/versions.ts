@@ -1,12 +1,12 @@
 // Compares this version of the commands with an earlier one and with perf: whole processes in turns, on recordings
-// of the sizes that people have. Run it before a change of the engine, the profile or the names lands.
+// of realistic sizes. Run it before landing a change of the engine, the profile or the names.
 //
 //   deno task bench FOLDER [--against REV] [--runs N] [--only NAME] [--wall]
 //
 // FOLDER has the recordings of `bench/recordings.sh FOLDER server forks faults compile-s`. REV is the last tag by
-// default, or HEAD~20 in a clone without tags; it is checked out by `git worktree` into a temporary folder. A ratio
-// above 1 means that this version is faster. Processor time is compared; `--wall` compares time by the clock, for a
-// quiet machine. A recording that is missing is skipped with a line that says so. Exits with 1 if any command takes
+// default, or HEAD~20 in a clone without tags; `git worktree` checks it out to a temporary folder. A ratio
+// above 1 means that this version is faster. It compares processor time; `--wall` compares wall time, for an
+// idle machine. Missing recordings are skipped with a message. Exits with 1 if any command takes
 // more than 1.15 times as long as before.
 
 import { parseArgs } from "@std/cli";
@@ -25,7 +25,7 @@ if (folder === undefined) {
 const root = new URL("../", import.meta.url).pathname;
 const key = flags.wall ? "wall" : "cpu";
 
-/** A command of perfdata, and the command of perf that does the same work. */
+/** A command of perfdata, and the corresponding command of perf. */
 interface Job {
   readonly name: string;
   readonly args: readonly string[];
@@ -62,7 +62,7 @@ function git(...args: string[]): string {
   return new TextDecoder().decode(stdout).trim();
 }
 
-/** The last tag, or a commit some way back in a clone that has none. */
+/** Returns the last tag, or an older commit in a clone without tags. */
 function defaultRevision(): string {
   return git("tag", "--sort=-creatordate").split("\n")[0] || "HEAD~20";
 }
@@ -78,7 +78,7 @@ function own(checkout: string, { args: [name = "", ...args] }: Job, file: string
   };
 }
 
-/** Measures a job on a file, prints its line, and returns the ratio to the version before. */
+/** Measures a job on a file, prints its line, and returns the ratio to the earlier version. */
 function measure(job: Job, file: string, before: string): number {
   const contestants: Record<string, Contestant> = {
     now: own(root, job, file),

@@ -1,6 +1,6 @@
 /**
- * What a brush over a recording costs in the page's worker: sums of the range, and the boxes of its flame
- * graph. Prints the least and the middle of some runs.
+ * Measures selecting a range of time in the page's worker: sums of the range, and the boxes of its flame
+ * graph. Prints the minimum and the median of some runs.
  *
  * usage: deno run -A bench/view.ts FILE
  */
@@ -23,7 +23,7 @@ const made = viewProfile(profile);
 const engine = new ViewEngine(made);
 console.log(`${made.samples.length} samples, ${made.stacks.parent.length} stacks of functions`);
 
-/** The least and the middle time of what is done with another range each time. */
+/** Prints the minimum and the median time of a function, called with a different range each time. */
 function measure(name: string, run: (from: number, to: number) => void): void {
   const times = Array.from({ length: RUNS }, (_, i) => {
     const from = made.duration * i / (4 * RUNS);

@@ -1,7 +1,7 @@
 /**
- * How long the page of `deno task page` takes in headless Chromium: from a dropped recording to the first
- * timeline and to all of it, the memory of its process, brushes, and whether something keeps the page from
- * drawing. On a machine that does something else, the time of processors says more than that of clocks.
+ * Measures the page of `deno task page` in headless Chromium: the time from dropping a recording to the first
+ * timeline and to the complete page, the memory of its process, selecting ranges, and tasks that block
+ * drawing. On a busy machine, processor time is more reliable than wall time.
  *
  * usage: deno run -A --lock=deno.dev.lock bench/view_page.ts FILE…
  */
@@ -11,7 +11,7 @@ import { pageText } from "@perfdata/export/page-text";
 
 const BRUSHES = 15;
 
-/** What is used of the page. */
+/** The parts of the page's store that this uses. */
 interface PageStore {
   readonly open?: {
     readonly client: { call(...args: unknown[]): Promise<unknown> };
@@ -26,7 +26,7 @@ interface PageStore {
 interface Measured {
   first: number;
   all: number;
-  /** Tasks of the main thread of more than 50 ms, by what was done. */
+  /** Tasks of the main thread of more than 50 ms, by operation. */
   long: Record<string, number[]>;
 }
 
@@ -56,7 +56,7 @@ async function measure(file: string): Promise<void> {
         const { perfdata } = globalThis as unknown as { perfdata: PageStore };
         const look = () => {
           const { open } = perfdata;
-          // What is known is drawn in the frame after it.
+          // Known data is drawn in the next frame.
           const now = performance.now() - start;
           if (open?.index !== undefined) measured.first ||= now;
           if (open?.facts !== undefined || open?.failed !== undefined) measured.all ||= now;
@@ -69,7 +69,7 @@ async function measure(file: string): Promise<void> {
     await page.waitForFunction(() =>
       (globalThis as unknown as { measured: Measured }).measured.all > 0
     );
-    // Memory at its most: of the process that has the page with its threads.
+    // Peak memory of the process with the page and its threads.
     const session = await page.context().browser()?.newBrowserCDPSession();
     const { processInfo } = await session?.send("SystemInfo.getProcessInfo") ?? { processInfo: [] };
     const renderers = processInfo.filter(({ type }) => type === "renderer");
@@ -99,7 +99,7 @@ async function measure(file: string): Promise<void> {
       }
       return times.sort((a, b) => a - b);
     }, BRUSHES);
-    // The timeline is zoomed and the functions are scrolled, frame by frame.
+    // Zooms the timeline and scrolls the functions, frame by frame.
     const frames: Record<string, number> = {};
     for (const [view, selector] of [["timeline", ".tracks canvas"], ["functions", ".functions"]]) {
       await page.evaluate((view) => {

@@ -1,8 +1,8 @@
 // Uses Deno
 /**
  * Bundles this folder into `packages/export/page/page_asset.ts`: the parts of the page that
- * `perfdata view` serves and `view -o`, `flame` and `diff` write. `--check` ends with 1 where it is not what
- * would be made. `--page FOLDER` makes the page that opens files by itself, to be put on a web server or
+ * `perfdata view` serves and `view -o`, `flame` and `diff` write. `--check` exits with 1 if that file is not up to
+ * date. `--page FOLDER` writes the page that opens files by itself, to be put on a web server or
  * opened from disk.
  *
  * usage: deno run -A view/build.ts [--check | --page FOLDER]
@@ -12,7 +12,7 @@ import { type PageParts, pageText } from "@perfdata/export/page-text";
 const root = new URL("../", import.meta.url);
 const TARGET = new URL("packages/export/page/page_asset.ts", root);
 
-/** A module with all that it imports; `undefined` where this machine cannot bundle, with the reason. */
+/** Bundles a module with its imports; returns `undefined` and prints the reason if this machine cannot. */
 async function bundled(module: string): Promise<string | undefined> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
@@ -33,7 +33,7 @@ const read = (path: string) => Deno.readTextFileSync(new URL(path, import.meta.u
 const MADE = "// Made by view/build.ts: do not edit.\n" +
   "// deno-fmt-ignore-file\n// deno-lint-ignore-file\n";
 
-/** The parts of the page, with one of its workers. */
+/** Builds the parts of the page, with one of its workers. */
 export async function viewParts(worker: "report" | "files"): Promise<PageParts | undefined> {
   const script = await bundled("view/app/main.tsx");
   const text = await bundled(`view/worker/${worker}_worker.ts`);
@@ -41,7 +41,7 @@ export async function viewParts(worker: "report" | "files"): Promise<PageParts |
   return { page: read("app/page.html"), style: read("app/style.css"), script, worker: text };
 }
 
-/** The module with the parts of the page as it is to be. */
+/** Returns the up-to-date text of the module with the parts of the page. */
 export async function viewAsset(): Promise<string | undefined> {
   const parts = await viewParts("report");
   if (parts === undefined) return undefined;

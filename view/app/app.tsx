@@ -96,12 +96,12 @@ export function App(
 }
 
 /**
- * Gives the focus to a view when it is shown, so that its keys work at once.
+ * Moves the focus to a view when it is shown, so that its keys work immediately.
  *
- * Its first element with `tabIndex={0}` gets the focus, as soon as that is there and unless something else
- * has it by then.
+ * The focus goes to its first element with `tabIndex={0}`, as soon as that exists, unless something else
+ * has the focus by then.
  *
- * @returns The element that views are in.
+ * @returns The element that contains the views.
  */
 function useViewFocus(view: ViewName): RefObject<HTMLElement> {
   const main = useRef<HTMLElement>(null);
@@ -114,7 +114,7 @@ function useViewFocus(view: ViewName): RefObject<HTMLElement> {
       around.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true });
     };
     focus();
-    // A view is drawn when its numbers are there, and anew when others are asked for.
+    // A view is drawn when its data arrives, and again for each new query.
     const observer = new MutationObserver(focus);
     observer.observe(around, { childList: true, subtree: true });
     return () => observer.disconnect();
@@ -122,7 +122,7 @@ function useViewFocus(view: ViewName): RefObject<HTMLElement> {
   return main;
 }
 
-/** What keys do that are not for a part of the page. */
+/** Handles the keys that do not belong to a part of the page. */
 function useKeys(
   store: Store,
   views: readonly ViewName[],
@@ -162,12 +162,12 @@ function useKeys(
   }, [views.join()]);
 }
 
-/** The views that there are. */
+/** The tabs of the views. */
 function Views(
   { store, views, view }: {
     readonly store: Store;
     readonly views: readonly ViewName[];
-    /** The one that is shown. */
+    /** The current view. */
     readonly view: ViewName;
   },
 ): JSX.Element {
@@ -191,7 +191,7 @@ function Views(
   );
 }
 
-/** What functions are searched for. */
+/** The search box for functions. */
 function SearchBox(
   { store, input }: { readonly store: Store; readonly input: RefObject<HTMLInputElement> },
 ): JSX.Element {
@@ -264,7 +264,7 @@ function Buttons(
   );
 }
 
-/** What is missing of what is counted, with the command that records it. */
+/** Notes about missing data, each with the command that records it. */
 function Notes({ lines = [] }: { readonly lines: readonly string[] | undefined }): JSX.Element {
   return (
     <>
@@ -285,14 +285,14 @@ function Notes({ lines = [] }: { readonly lines: readonly string[] | undefined }
   );
 }
 
-/** How much is done of how much. */
+/** Formats progress as a part of a total. */
 function doneText({ unit, done, total }: ProgressState): string {
   return unit === "bytes"
     ? `${byteSize(done)} of ${byteSize(total)}`
     : `${grouped(done)} of ${grouped(total)} ${unit}`;
 }
 
-/** The view that is shown, or why there is none. */
+/** The current view, or the reason why it cannot be shown. */
 function Main(
   { store, view, takesFiles }: {
     readonly store: Store;

@@ -1,7 +1,7 @@
 import { type JSX, useEffect, useState } from "../ui/preact.ts";
 import type { Store } from "../ui/store.ts";
 
-/** Opens what is dropped on the page; says whether files are held over it. */
+/** Opens files that are dropped on the page; returns whether files are held over it. */
 export function useDrop(store: Store, takesFiles: boolean): boolean {
   const [isOver, setOver] = useState(false);
   useEffect(() => {
@@ -44,7 +44,7 @@ export function FileChoice(
         onChange={(event) => {
           const input = event.currentTarget;
           store.openFiles([...input.files ?? []]);
-          // The same ones can be chosen again.
+          // Otherwise, the same files could not be chosen again.
           input.value = "";
         }}
       />
@@ -52,7 +52,7 @@ export function FileChoice(
   );
 }
 
-/** Where nothing is open: files are dropped or chosen, if this page can open them. */
+/** The place for dropping or choosing files when no recording is open. */
 export function DropPlace(
   { store, takesFiles }: { readonly store: Store; readonly takesFiles: boolean },
 ): JSX.Element {
@@ -76,25 +76,25 @@ export function DropPlace(
   );
 }
 
-/** Most levels of folders that are searched. */
+/** Maximum depth of folders that are searched. */
 const MOST_LEVELS = 4;
 
-/** What newer browsers have: a folder whose files can also be read if the page was opened from disk. */
+/** Method of newer browsers to get a folder whose files can be read even if the page was opened from disk. */
 interface FolderItem {
   readonly getAsFileSystemHandle?: () => Promise<FileSystemHandle | null>;
 }
 
-/** A folder with its contents, which the types of Deno do not have. */
+/** A folder and its contents, which Deno's types lack. */
 interface FolderHandle extends FileSystemHandle {
   readonly values: () => AsyncIterable<FileSystemHandle>;
 }
 
-/** The files of a drop, those in folders as well. */
+/** Returns the dropped files, including those in folders. */
 async function droppedFiles({ dataTransfer }: DragEvent): Promise<File[]> {
-  // Items are gone once the event is over, so that all of them are asked before the first is waited for.
+  // Items are gone after the event, so all are requested before the first wait.
   const found = [...dataTransfer?.items ?? []].map((item) => {
     const entry = item.webkitGetAsEntry();
-    // The entry of a file cannot be read if the page was opened from disk; the file itself can.
+    // On a page opened from disk, the entry of a file cannot be read, but the file itself can.
     if (entry?.isDirectory !== true) return item.getAsFile() ?? [];
     const handle = (item as FolderItem).getAsFileSystemHandle?.();
     return handle === undefined

@@ -22,7 +22,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 /** The list of keys. */
 export function Keys(
   { views, close }: {
-    /** The key and the title of each view that there is. */
+    /** Key and title of each view. */
     readonly views: readonly (readonly [string, string])[];
     readonly close: () => void;
   },

@@ -1,4 +1,4 @@
-/** The page. Its data comes from a server, from the page itself, or from dropped files. */
+/** Entry point of the page. Its data comes from a server, from the page itself, or from dropped files. */
 import { render } from "../ui/preact.ts";
 import { Store } from "../ui/store.ts";
 import { App } from "./app.tsx";
@@ -10,14 +10,14 @@ function text(id: string): string {
 const store = new Store(text("worker"));
 const from = document.documentElement.dataset["from"] ?? "files";
 if (from === "server") {
-  // A worker that was made of text has no address of its own.
+  // A worker made from text has no own address to resolve against.
   store.start({
     from: "server",
     address: new URL("./", location.href.replace(/#.*/, "")).href,
     compared: "compared" in document.documentElement.dataset,
   });
 } else if (from === "report") store.start({ from: "report", packed: text("data") });
-// Drawn when it is known that something is being opened.
+// Drawn after `start`, so that the page already shows that a recording is being opened.
 const body = document.getElementById("app");
 if (body !== null) render(<App store={store} takesFiles={from === "files"} />, body);
 Object.assign(globalThis, { perfdata: store });

@@ -9,7 +9,7 @@ const FORMATS = [
   ["svg", "picture (SVG flame graph)", "svg"],
 ] as const;
 
-/** Saves what is selected. */
+/** The menu that saves the selection. */
 export function SaveMenu({ store }: { readonly store: Store }): JSX.Element | null {
   const { open, shown, state } = store;
   const [text, setText] = useState("");
@@ -23,7 +23,7 @@ export function SaveMenu({ store }: { readonly store: Store }): JSX.Element | nu
     }
     const { pids, tids, cpus, from, to } = state;
     const at = (time: number) => `${BigInt(facts.start) + BigInt(Math.round(time))}`;
-    // One of both has to fit, which threads alone can say.
+    // A sample has to match one of the two; a list of threads alone can express this.
     const chosen = pids === undefined || tids === undefined ? { pids, tids } : {
       tids: [
         ...new Set(

@@ -1,7 +1,7 @@
-/** Dark or light: the choice of the user, or else that of the system. */
+/** Color schemes: "" follows the system. */
 const SCHEMES = ["", "dark", "light"] as const;
 
-/** Takes the next one. */
+/** Switches to the next color scheme. */
 export function nextScheme(): void {
   const root = document.documentElement;
   const at = SCHEMES.findIndex((scheme) => scheme === (root.dataset["scheme"] ?? ""));

@@ -8,10 +8,10 @@ import { otherEventsText } from "../ui/context.ts";
 import { SaveMenu } from "./save_menu.tsx";
 import type { Store } from "../ui/store.ts";
 
-/** Most threads that can be chosen from a list. */
+/** Maximum number of threads in the list. */
 const MOST = 300;
 
-/** What is selected, and how it is counted: the same for all views. */
+/** The selection and its weighting, which all views share. */
 export function SelectionBar({ store }: { readonly store: Store }): JSX.Element | null {
   const { state, open } = store;
   const facts = open?.facts;
@@ -54,13 +54,13 @@ interface ChoiceProps {
   readonly facts: ProfileFacts;
 }
 
-/** A part of what is selected, and what takes it away. */
+/** A part of the selection, with the function that removes it. */
 interface Chip {
   readonly text: string;
   readonly remove: () => void;
 }
 
-/** What is selected, part by part. */
+/** Returns the parts of the selection. */
 function chipsOf(store: Store, facts: ProfileFacts): Chip[] {
   const { state } = store;
   const chips: Chip[] = [];
@@ -89,7 +89,7 @@ function chipsOf(store: Store, facts: ProfileFacts): Chip[] {
   return chips;
 }
 
-/** Which event is counted, where there are samples of several. */
+/** The choice of the event, if several have samples. */
 function EventChoice({ store, facts }: ChoiceProps): JSX.Element | null {
   const sampled = facts.events.map((event, number) => ({ label: eventLabel(event), number }))
     .filter(({ number }) => (facts.totals[number]?.samples ?? 0) > 0);
@@ -112,10 +112,10 @@ function EventChoice({ store, facts }: ChoiceProps): JSX.Element | null {
   );
 }
 
-/** The words for what is counted: a weight of samples, or of times of threads. */
+/** Options of the choice: a weight of samples, or of times of threads. */
 type WeightWord = "period" | "samples" | "latency" | "off-cpu" | "waits" | "wall";
 
-/** What is counted. */
+/** The choice of the weight. */
 function WeightChoice(
   { store, facts, hasSwitches }: ChoiceProps & {
     /** Whether times of threads can be counted. */
@@ -174,12 +174,12 @@ function WeightChoice(
 /** A process or thread to choose. */
 interface Choice {
   readonly label: string;
-  /** Other names that it had. */
+  /** Other names that the process or thread had. */
   readonly others: readonly string[];
   readonly count: number;
 }
 
-/** The processes, and the threads if there are more of them, by their samples of an event. */
+/** Returns processes and threads, by number of samples of an event. */
 function choicesOf(
   facts: ProfileFacts,
   samples: Float64Array,
@@ -205,7 +205,7 @@ function choicesOf(
   };
 }
 
-/** Adds a process, thread or CPU to what is selected. */
+/** The list that adds a process, thread or CPU to the selection. */
 function ThreadChoice(
   { store, facts, isAll }: ChoiceProps & {
     /** Whether everything is selected. */

@@ -60,14 +60,14 @@ export function CodeView(props: ProfileViewProps): JSX.Element {
 
 interface CodeProps extends ProfileViewProps {
   readonly code: CodeAnswer;
-  /** The function. */
+  /** Name of the function. */
   readonly name: string;
-  /** The line that is marked on both sides, `file:line`. */
+  /** The line that is marked in both lists, as `file:line`. */
   readonly place: string;
   readonly setPlace: (place: string) => void;
 }
 
-/** What is counted of a line. */
+/** Returns the function that gets the selected weight of a count. */
 function weightOf({ store }: ProfileViewProps): (count: CodeCount) => number {
   const { weight } = store.state;
   return weight === "samples" ? ({ samples }) => samples : ({ period }) => period;
@@ -86,13 +86,13 @@ const INSN_COLUMNS = [
   { title: "Instruction" },
 ];
 
-/** A line of the list: a heading, a line of source, or what is called from there. */
+/** A row of the source list: a file, a line of source, or a call from that line. */
 type SourceRow =
   | { readonly file: string }
   | { readonly line: CodeLine; readonly place: string; readonly isGap: boolean }
   | { readonly call: CodeLine["calls"][number] };
 
-/** The rows of the source of a function, file by file. */
+/** Returns the source rows of a function, file by file. */
 function sourceRows({ files }: CodeAnswer): SourceRow[] {
   const rows: SourceRow[] = [];
   for (const { file, lines } of files) {
@@ -113,7 +113,7 @@ function SourceLines(props: CodeProps): JSX.Element {
   const [at, setAt] = useState(-1);
   const weight = weightOf(props);
   const rows = useMemo(() => sourceRows(code), [code]);
-  // Hottest first: it is brought into view.
+  // The line with the greatest weight is scrolled into view first.
   const hottest = useMemo(() => {
     let best = -1;
     let most = 0;
@@ -162,7 +162,7 @@ function SourceLines(props: CodeProps): JSX.Element {
   );
 }
 
-/** What is called from a line. */
+/** The cells of a call from a line. */
 function CallCells(
   props: CodeProps & { readonly call: CodeLine["calls"][number] },
 ): JSX.Element {
@@ -190,7 +190,7 @@ function CallCells(
   );
 }
 
-/** A line of source. */
+/** The cells of a line of source. */
 function LineCells(props: CodeProps & { readonly line: CodeLine }): JSX.Element {
   const { code, line } = props;
   const weight = weightOf(props);
@@ -246,7 +246,7 @@ function Instructions(props: CodeProps): JSX.Element {
     }
     return best;
   }, [rows]);
-  // What is marked in the source is brought into view.
+  // The instruction of the line marked in the source is scrolled into view.
   const marked = useMemo(
     () => rows.findIndex((row) => "insn" in row && row.insn.place === place && place !== ""),
     [rows, place],

@@ -22,7 +22,7 @@ const MEASURE_NAMES: Readonly<Record<DiffMeasure, string>> = {
   period: "period per recording",
 };
 
-/** What is selected of the recording, compared with another one. */
+/** The comparison of the selection with another recording. */
 export function CompareView(props: ProfileViewProps): JSX.Element {
   const { store, open, facts } = props;
   const { state } = store;
@@ -134,12 +134,12 @@ function GraphOptions({ store }: ProfileViewProps): JSX.Element {
   );
 }
 
-/** A change with its sign. */
+/** Formats a change with its sign. */
 function signed(share: number): string {
   return `${share < 0 ? "−" : "+"}${(Math.abs(share) * 100).toFixed(2)}%`;
 }
 
-/** The flame graph of one recording, colored by what the other one has of each box. */
+/** The flame graph of one recording, colored by the difference to the other one. */
 function ComparedGraph(
   props: ProfileViewProps & { readonly comparison: ComparisonFacts },
 ): JSX.Element | null {
@@ -215,13 +215,13 @@ const COLUMNS: readonly GridColumn<Column>[] = [
   { name: "object", title: "Object", hint: "the program, library or kernel that it is in" },
 ];
 
-/** How rows are ordered. */
+/** Order of the rows. */
 interface Sort {
   readonly by: Column;
   readonly up: boolean;
 }
 
-/** The rows whose functions match, in order. */
+/** Returns the rows whose functions match the search, sorted. */
 function sorted(
   rows: readonly ComparedRow[],
   { by, up }: Sort,
@@ -237,14 +237,14 @@ function sorted(
   ).map(({ row }) => row);
 }
 
-/** The functions of both, with how probable each change is by chance. */
+/** The functions of both recordings, with the probability that a change is due to chance. */
 function ComparedTable(
   props: ProfileViewProps & { readonly comparison: ComparisonFacts },
 ): JSX.Element {
   const { store, open, comparison } = props;
   const { shown, state } = store;
   const { measure: by, children } = state;
-  // Functions that the base alone has are searched as well.
+  // Functions that only the base has are searched, too.
   const matched = useMemo(() => matches(comparison.names, state.search), [
     comparison,
     state.search,
@@ -349,7 +349,7 @@ function ComparedCells(
   );
 }
 
-/** How many functions changed, and all of it. */
+/** The number of changed functions, and the totals. */
 function ComparedFoot(
   { store, facts, comparison, value, measured }: ProfileViewProps & {
     readonly comparison: ComparisonFacts;

@@ -5,18 +5,18 @@ import type { TimeBoxes } from "./time_boxes.ts";
 /** Selects the calls to lay out. */
 export interface CallBoxesQuery {
   readonly tid: number;
-  /** ns, as the times of the calls. */
+  /** Start in ns, by the clock of the calls. */
   readonly from: number;
   readonly to: number;
-  /** The least share of the width that is worth a box. */
+  /** Minimum share of the width for a box. */
   readonly least: number;
 }
 
 /**
- * Lays out what a thread executed: a box for each call, from when to when it ran, the callers above. The width is
- * the whole time that was asked for, so that gaps are where the thread did not run.
+ * Lays out the execution of a thread: a box for each call from its begin to its end, with callers above. The width
+ * is the whole requested time, so gaps are times at which the thread did not run.
  *
- * @param functionOf The function of each place.
+ * @param functionOf Function of each place.
  */
 export function callBoxes(
   tree: Pick<CallTree, "parent" | "place">,
@@ -40,7 +40,7 @@ export function callBoxes(
   let narrow = 0;
   let sum = 0;
   let before = -1;
-  /** Boxes that are open, outermost first: the node of the tree, and the number. */
+  /** Open boxes, outermost first: node of the tree and number of the box. */
   const open: { readonly node: number; readonly box: number }[] = [];
   const path: number[] = [];
   const close = (depth: number, at: number) => {
@@ -48,7 +48,7 @@ export function callBoxes(
       const { box } = open.pop() as { box: number };
       to[box] = at;
       width[box] = (at - numberAt(from, box)) / span;
-      // What is in a narrow box is narrow, and gone before it: it is the last one.
+      // Boxes inside a narrow box are narrow, too, and already removed, so this box is the last one.
       if (numberAt(width, box) >= least) continue;
       narrow++;
       for (const column of Object.values(columns)) column.length = box;
@@ -65,7 +65,7 @@ export function callBoxes(
     }
     path.reverse();
     let same = 0;
-    // After a pause, calls are the same ones, but not the same boxes.
+    // After a pause, the same calls get new boxes.
     if (begin <= before) { while (same < open.length && open[same]?.node === path[same]) same++; }
     close(same, Math.min(before, begin));
     for (let depth = same; depth < path.length; depth++) {

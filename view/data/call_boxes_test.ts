@@ -4,14 +4,14 @@ import { callBoxes } from "./call_boxes.ts";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { testSeed } from "../../tests/support/seed.ts";
 
-Deno.test("boxes of calls are where a walk through all moments finds the same call", () => {
+Deno.test("callBoxes: boxes cover exactly the moments at which the call is on the stack", () => {
   const numbers = new Numbers(testSeed());
   const below = (limit: number) => numbers.below(limit);
   let compared = 0;
   for (let round = 0; round < 60; round++) {
     const tree = new CallTree();
     const timeline = new CallTimeline();
-    /** By moment and thread: the places of the stack. */
+    /** Places of the stack, by moment and thread. */
     const stacks = new Map<number, (readonly number[] | undefined)[]>([[7, []], [8, []]]);
     for (const [tid, moments] of stacks) {
       let stack: number[] = [1];
@@ -23,7 +23,7 @@ Deno.test("boxes of calls are where a walk through all moments finds the same ca
           for (let i = 0; i < long; i++) moments[at + i] = [...stack];
         }
         at += long;
-        // Another function each time, so that a call is known by its path.
+        // A new function each time, so that the path identifies the call.
         stack = stack.slice(0, 1 + below(stack.length));
         for (let n = below(4); n > 0; n--) stack.push(1 + below(1000));
       }
@@ -53,10 +53,10 @@ Deno.test("boxes of calls are where a walk through all moments finds the same ca
         const [begin, end] = [boxes.from[box] as number, boxes.to[box] as number];
         assertAlmostEquals(boxes.x[box] as number, (begin - from) / (to - from));
         assertAlmostEquals(boxes.width[box] as number, (end - begin) / (to - from));
-        // Without pauses in it, a box was there all of its time.
+        // Without a pause, the box covers its whole time.
         assertEquals(boxes.total[box], end - begin);
       }
-      // Narrow ones are left out, and what is in them.
+      // Narrow boxes and those inside them are left out.
       const wide = callBoxes(tree, timeline, Int32Array.from({ length: 1001 }), {
         ...{ tid, from, to, least: 0.05 },
       });

@@ -2,40 +2,40 @@ import type { Weight, Weights } from "./selection.ts";
 import type { StackRows } from "@perfdata/export/view-profile";
 import { floatAt, intAt } from "@perfdata/format/elements";
 
-/** The function for samples without a stack. */
+/** Function number of samples without a stack. */
 export const NO_STACK = -1;
 
-/** Rows of stacks that are one box, or one line of a tree: of one function, reached in one way. */
+/** Rows of stacks that form a box or a line of a tree: they have the same function and were reached in the same way. */
 export interface Group {
   /** The function, or {@linkcode NO_STACK}. */
   readonly item: number;
-  /** Rows of the stacks that stand here. */
+  /** Rows of the stacks in this group. */
   readonly rows: number[];
-  /** What each of them carries, where they are walked towards callers; otherwise their totals. */
+  /** Weight that each row carries, if stacks are walked towards callers; otherwise, their totals count. */
   readonly carried: number[] | undefined;
   /** Weight of the group. */
   readonly total: number;
-  /** Weight of samples that are in the function itself; towards callers, callers have none. */
+  /** Weight of samples in the function itself; 0 for callers if stacks are walked towards callers. */
   readonly self: number;
 }
 
-/** Which way stacks are walked: towards callees, or towards callers. */
+/** Direction in which stacks are walked: towards callees (`down`) or callers (`up`). */
 export type Direction = "down" | "up";
 
-/** Stacks with the weight of what is selected. */
+/** Stacks with the weight of the selection. */
 export class CallGraph {
   /** The stacks. */
   readonly stacks: StackRows;
-  /** By row: weight of the samples whose innermost function it is. */
+  /** By row: weight of the samples whose innermost frame it is. */
   readonly self: Float64Array;
-  /** By row: that and what was called from there. */
+  /** By row: weight of the row and the rows below it. */
   readonly total: Float64Array;
   /** Weight of samples without a stack. */
   readonly bare: number;
-  /** All weight. */
+  /** Total weight. */
   readonly sum: number;
 
-  /** Sums up callees. */
+  /** Computes the totals of all rows. */
   constructor(stacks: StackRows, weights: Weights, weight: Weight) {
     const byPeriod = weight === "period";
     this.stacks = stacks;
@@ -50,7 +50,7 @@ export class CallGraph {
     }
   }
 
-  /** Where a walk begins; of one function, if one is given, if it is outermost. */
+  /** Returns the first groups of a walk. With `focus`, they are the outermost occurrences of that function. */
   roots(direction: Direction, focus?: number): Group[] {
     const { parent, item, end } = this.stacks;
     const groups = new GroupMaker(this, direction);
@@ -81,7 +81,7 @@ export class CallGraph {
     return all;
   }
 
-  /** What a group called, or what called it. */
+  /** Returns the callees of a group, or its callers. */
   next({ rows, carried }: Group, direction: Direction): Group[] {
     const { parent, item, end } = this.stacks;
     const groups = new GroupMaker(this, direction);
@@ -98,7 +98,7 @@ export class CallGraph {
     return groups.all(direction === "down");
   }
 
-  /** The group that a path of functions leads to. */
+  /** Returns the group at a path of functions. */
   at(direction: Direction, path: readonly number[], focus?: number): Group | undefined {
     let groups = this.roots(direction, focus);
     let found: Group | undefined;
@@ -111,7 +111,7 @@ export class CallGraph {
   }
 }
 
-/** Collects rows by function. */
+/** Collects rows into groups by function. */
 class GroupMaker {
   readonly #graph: CallGraph;
   readonly #isUp: boolean;
@@ -133,7 +133,7 @@ class GroupMaker {
     group.sum += weight;
   }
 
-  /** @param hasSelf Whether samples can be in the functions themselves, and not only in what they called. */
+  /** @param hasSelf Whether samples can be in these functions themselves, not only in their callees. */
   all(hasSelf: boolean): Group[] {
     const { self } = this.#graph;
     return Array.from(this.#groups, ([item, { rows, carried, sum }]) => {
@@ -145,22 +145,22 @@ class GroupMaker {
   }
 }
 
-/** Functions with their weight: columns of those that have any. */
+/** Functions and their weights, as columns; functions without weight are left out. */
 export interface FunctionRows {
   /** The function, or {@linkcode NO_STACK}. */
   readonly item: Int32Array;
-  /** Weight of the samples that are in it. */
+  /** Weight of the samples in the function itself. */
   readonly self: Float64Array;
-  /** That and what it called; a sample counts once, however often the function is in its stack. */
+  /** Weight of the samples in the function or its callees. A sample with a recursive function counts once. */
   readonly total: Float64Array;
 }
 
-/** Sums up functions. */
+/** Sums up weights by function. */
 export function functionRows(graph: CallGraph, functions: number): FunctionRows {
   const { stacks: { parent, item, end }, self, total, bare } = graph;
   const ofSelf = new Float64Array(functions);
   const ofTotal = new Float64Array(functions);
-  // By function: up to which row it is in the stack already.
+  // By function: end of the rows below its outermost occurrence.
   const within = new Int32Array(functions);
   for (let row = 0; row < parent.length; row++) {
     const number = intAt(item, row);

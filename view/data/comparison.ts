@@ -14,58 +14,58 @@ import type { ViewProfile } from "@perfdata/export/view-profile";
 import { runFunction, runObject } from "@perfdata/profile/run-names";
 import { byteAt, intAt } from "@perfdata/format/elements";
 
-/** Warnings about a comparison, shown before its results. */
+/** Properties of a comparison, shown before its results. */
 export interface ComparisonFacts {
-  /** What is compared with. */
+  /** Title of the base. */
   readonly title: string;
   readonly trust: string;
-  /** Nanoseconds from its first sample to its last one. */
+  /** Nanoseconds between its first and last sample. */
   readonly duration: number;
-  /** Whether a side is the sum of several recordings, whose differences are not in it. */
+  /** Whether a side is a sum of recordings, whose variance is unknown. */
   readonly isSummed: boolean;
-  /** The functions of the recording that is shown, then those that the base alone has. */
+  /** Names of the functions of the shown recording, followed by those that only the base has. */
   readonly names: readonly string[];
-  /** By function: the short name of its object. */
+  /** By function: short name of its object. */
   readonly objects: readonly string[];
 }
 
-/** What is compared, and how. */
+/** Options of a comparison. */
 export interface ComparisonQuery {
   readonly by: DiffMeasure;
-  /** Whether a function has what it called as well. */
+  /** Whether a function includes its callees. */
   readonly children: boolean;
 }
 
-/** A comparison of functions; rows have the number of the function, too. */
+/** Compared functions; each row has the number of the function. */
 export interface ComparedFunctions extends Omit<Diff, "rows"> {
   readonly rows: readonly (DiffRow & { readonly fn: number })[];
 }
 
-/** Which recording gives boxes their width. */
+/** The recording that determines the width of boxes. */
 export type Side = "base" | "now";
 
-/** Boxes of a flame graph with what the other recording has of them. */
+/** Boxes of a flame graph, with the weights of the other recording. */
 export interface ComparedBoxes extends FlameBoxes {
-  /** By box: weight on the other side. */
+  /** By box: weight in the other recording. */
   readonly other: Float64Array;
-  /** Weight of all on the other side. */
+  /** Total weight of the other recording. */
   readonly otherSum: number;
 }
 
-/** Compares what is selected of a recording with all of another one. */
+/** Compares the selection of a recording with another recording. */
 export class Comparison {
   readonly #base: ViewEngine;
   readonly #now: ViewEngine;
   readonly #names: string[];
   readonly #objects: string[];
-  /** By name, object and whether it is inlined, and by the first two alone: number of the function. */
+  /** Number of each function by name, object and whether it is inlined, and by name and object only. */
   readonly #number = new Map<string, number>();
-  /** By row of the stacks of the base, with inlined functions and without: the function. */
+  /** By row of the base's stacks, with or without inlined functions: number of the function. */
   readonly #items = new Map<Int32Array, Int32Array>();
   readonly #numberOfBase: Int32Array;
   readonly #rank: Int32Array;
 
-  /** @param base What is compared with. */
+  /** @param base The other recording. */
   constructor(base: ViewEngine, now: ViewEngine) {
     this.#base = base;
     this.#now = now;
@@ -76,7 +76,7 @@ export class Comparison {
     const plain = plainNames(base.profile);
     this.#numberOfBase = Int32Array.from(plain, (name, fn) => {
       const object = objectOf(base.profile, fn);
-      // What is inlined on one side alone is the same function nevertheless.
+      // A function that is inlined on one side only is the same function.
       const known = this.#number.get(keyOf(base.profile, fn, name)) ??
         this.#number.get(`${name}\0${object}`);
       if (known !== undefined) return known;
@@ -88,7 +88,7 @@ export class Comparison {
     this.#rank = ranks(this.#names);
   }
 
-  /** What is said of the comparison before anything of it is shown. */
+  /** Returns the properties shown before the results. */
   facts(): ComparisonFacts {
     const { title, trust, duration, recordings = 1 } = this.#base.profile;
     const isSummed = recordings > 1 || (this.#now.profile.recordings ?? 1) > 1;
@@ -96,9 +96,9 @@ export class Comparison {
   }
 
   /**
-   * Compares functions, as the command `diff` does.
+   * Compares functions like the command `diff`.
    *
-   * @throws {RangeError} If one of both has no samples of the event.
+   * @throws {RangeError} If one of the recordings has no samples of the event.
    */
   functions(shown: Shown, { by, children }: ComparisonQuery): ComparedFunctions {
     const event = this.#now.profile.events[shown.event]?.name ?? "";
@@ -120,7 +120,7 @@ export class Comparison {
     };
   }
 
-  /** Boxes of the flame graph of one side, with what the other one has of them. */
+  /** Lays out the flame graph of one side, with the weights of the other side. */
   flame(shown: Shown, query: FlameQuery, width: Side): ComparedBoxes {
     const now = this.#now.graph(shown).graph;
     const { stacks, weights } = this.#base.graph(this.#ofBase(shown));
@@ -141,7 +141,7 @@ export class Comparison {
     if (!this.#number.has(plain)) this.#number.set(plain, number);
   }
 
-  /** All of the base: the selection is one of the other recording. */
+  /** Selects all of the base, since the selection applies to the other recording only. */
   #ofBase({ event, weight, inline }: Shown): Shown {
     const name = this.#now.profile.events[event]?.name;
     const of = this.#base.profile.events.findIndex((one) => one.name === name);
@@ -158,12 +158,12 @@ function keyOf(profile: ViewProfile, fn: number, name: string): string {
   return `${name}\0${objectOf(profile, fn)}\0${isInlined}`;
 }
 
-/** Names without numbers of the run. */
+/** Returns the names of functions without the parts that differ from run to run. */
 function plainNames({ functions: { name } }: ViewProfile): string[] {
   return name.map((label) => runFunction(label));
 }
 
-/** What is selected, as it is compared. */
+/** Converts the selection to the form that `diff` compares. */
 function recordingOf(engine: ViewEngine, shown: Shown): DiffRecording {
   const { profile } = engine;
   const { stacks, weights } = engine.graph(shown);

@@ -6,7 +6,7 @@ import { Comparison } from "./comparison.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
 import { viewProfile } from "@perfdata/export/view-profile";
 
-// The same program, with one function less in the base, and other shares.
+// The same program; the base has one function less, and other shares.
 const OLD = plainSamples(5000, 71, 30);
 const NOW = plainSamples(6000, 72, 31).map((sample, i) => ({
   ...sample,
@@ -19,7 +19,7 @@ const compared = new Comparison(
 );
 const SHOWN: Shown = { event: 0, weight: "period", inline: true };
 
-Deno.test("functions are compared as diff compares the profiles", () => {
+Deno.test("Comparison.functions: gives the rows of diff", () => {
   let rows = 0;
   for (const by of ["total", "samples", "time", "period"] as const) {
     for (const children of [false, true]) {
@@ -45,7 +45,7 @@ Deno.test("functions are compared as diff compares the profiles", () => {
   assert(rows > 300, `${rows} rows`);
 });
 
-Deno.test("a selection is compared with all of the base", () => {
+Deno.test("Comparison.functions: a selection is compared with all of the base", () => {
   const of = NOW.filter(({ event, thread }) => event === 0 && thread[2] === 8);
   const { before, after } = compared.functions(
     { ...SHOWN, tids: [8] },
@@ -58,8 +58,8 @@ Deno.test("a selection is compared with all of the base", () => {
 });
 
 /**
- * The functions of a sample, outermost first: an inlined one is in the object of what it is in, and another
- * one than that which is not inlined.
+ * Returns the functions of a sample, outermost first. An inlined function is in the object of its caller, and differs
+ * from the same function not inlined.
  */
 function functionsOf(stack: readonly string[]): string[] {
   let object = "";
@@ -70,12 +70,12 @@ function functionsOf(stack: readonly string[]): string[] {
   return functions.length === 0 ? ["[no stack]"] : functions;
 }
 
-Deno.test("boxes of a comparison have what the other recording has of their stacks", () => {
+Deno.test("Comparison.flame: boxes have the weight of their stacks in the other recording", () => {
   let boxes = 0;
   for (const width of ["now", "base"] as const) {
     for (const direction of ["down", "up"] as const) {
       const found = compared.flame(SHOWN, { direction, zoom: [], least: 0 }, width);
-      /** Periods by path, as the samples say themselves. */
+      /** Periods by path, computed from the samples. */
       const sums = (samples: typeof OLD) => {
         const by = new Map<string, number>();
         for (const { event, stack, period } of samples) {
@@ -91,7 +91,7 @@ Deno.test("boxes of a comparison have what the other recording has of their stac
       };
       const [own, other] = width === "now" ? [sums(NOW), sums(OLD)] : [sums(OLD), sums(NOW)];
       const { names, objects } = compared.facts();
-      // By box: what its path may be, for a name may be that of an inlined function.
+      // Lines for both kinds of each function in the path, since a name may be that of an inlined function.
       const lines: string[] = [];
       const paths: string[][] = [];
       for (let box = 0; box < found.length; box++) {
@@ -118,7 +118,7 @@ Deno.test("boxes of a comparison have what the other recording has of their stac
   assert(boxes > 5000, `${boxes} boxes`);
 });
 
-Deno.test("Comparison: functions that nothing verifies have their whole names, and are found by them", () => {
+Deno.test("Comparison: unverified functions keep their full names and are matched by them", () => {
   const unverified = [BASE, PROFILE].map((profile) => {
     const view = viewProfile(profile);
     const kind = view.functions.kind.map((kind) => kind | FUNCTION_KIND.UNVERIFIED);

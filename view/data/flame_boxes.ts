@@ -1,51 +1,51 @@
 import type { FlameRoot } from "./flame_roots.ts";
 import type { CallGraph, Direction, Group } from "./call_graph.ts";
 
-/** Boxes of a flame graph that are wide enough to be seen, outer boxes first. */
+/** Visible boxes of a flame graph, outer boxes first. */
 export interface FlameBoxes {
   readonly length: number;
-  /** The box that a box stands on, -1 for none. */
+  /** The box below a box (its caller, or callee); -1 for the first row. */
   readonly parent: Int32Array;
   /** The function, or `NO_STACK`. */
   readonly item: Int32Array;
   readonly depth: Int32Array;
-  /** Left edge as a share of the width. */
+  /** Left edge, as a share of the width. */
   readonly x: Float64Array;
-  /** Width as a share. */
+  /** Width, as a share. */
   readonly width: Float64Array;
   /** Weight. */
   readonly total: Float64Array;
-  /** Weight of the function itself; towards callers, callers have none. */
+  /** Weight of the function itself; 0 for callers if stacks are walked towards callers. */
   readonly self: Float64Array;
-  /** Which way stacks were walked. */
+  /** Direction in which stacks were walked. */
   readonly direction: Direction;
-  /** How many rows there are. */
+  /** Number of rows. */
   readonly rows: number;
-  /** Weight of all that is selected. */
+  /** Weight of the whole selection. */
   readonly sum: number;
-  /** Boxes that were left out, since they are narrower than asked for; those in them not counted. */
+  /** Number of boxes that were left out because they are too narrow, without the boxes inside them. */
   readonly narrow: number;
 }
 
-/** What of a graph is laid out. */
+/** Options of a layout. */
 export interface FlameQuery {
   readonly direction: Direction;
-  /** Only what this function called, or what called it. */
+  /** If set, only the callees or callers of this function are shown. */
   readonly focus?: number | undefined;
-  /** What the first row is; functions, where that is missing. */
+  /** Content of the first row: functions by default. */
   readonly root?: FlameRoot | undefined;
-  /** Whether the weight of each PMU of the event is wanted by box. */
+  /** Whether to compute the weight of each PMU of the event by box. */
   readonly pmus?: boolean | undefined;
-  /** The functions that lead to the box that fills the width. */
+  /** Path of functions to the box that fills the width. */
   readonly zoom: readonly number[];
-  /** The least share of the width that is worth a box. */
+  /** Minimum share of the width for a box. */
   readonly least: number;
 }
 
 /**
  * Lays out boxes, siblings by name.
  *
- * @param against What the same boxes have in another graph, whose functions have the same numbers.
+ * @param against Another graph with the same function numbers, whose weights the boxes get, too.
  */
 export function flameBoxes(
   graph: CallGraph,

@@ -4,17 +4,17 @@ import type { Weights } from "./selection.ts";
 import { inDepthFirstOrder, type StackRows } from "@perfdata/export/view-profile";
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
-/** The first row of a flame graph: functions, names of processes, or threads. */
+/** Content of the first row of a flame graph: functions, process names, or threads. */
 export type FlameRoot = "function" | "process" | "thread";
 
-/** Boxes of the first row that stand for no function: their numbers follow those of the functions. */
+/** Boxes of the first row that are not functions. Their numbers follow those of the functions. */
 export interface FlameRoots {
-  /** By thread: number among {@linkcode FlameRoots.names}. */
+  /** By thread: index in {@linkcode FlameRoots.names}. */
   readonly of: Int32Array;
   readonly names: readonly string[];
 }
 
-/** What threads are below: processes of one name are together, as in `perf report --sort comm`. */
+/** Returns the roots of threads. Processes with the same name share a root, as in `perf report --sort comm`. */
 export function flameRoots(
   threads: readonly ProfileThread[],
   root: Exclude<FlameRoot, "function">,
@@ -33,7 +33,7 @@ export function flameRoots(
   return { of, names };
 }
 
-/** Samples that are selected, with the row of the stacks that each is in; -1 for none. */
+/** Selected samples, with their rows of the stacks; -1 for samples without a stack. */
 export interface RootedSamples {
   readonly rows: Int32Array;
   readonly stack: (row: number) => number;
@@ -43,10 +43,10 @@ export interface RootedSamples {
 }
 
 /**
- * Stacks below a row for each root, and their weights.
+ * Inserts a root below each stack, and sums up the weights.
  *
- * @param functions How many functions there are: roots are numbered from there.
- * @param rank By function and root: where it is among siblings.
+ * @param functions Number of functions: roots are numbered from there.
+ * @param rank By function and root: position among siblings.
  */
 export function rootedStacks(
   { parent, item }: Pick<StackRows, "parent" | "item">,
@@ -57,7 +57,7 @@ export function rootedStacks(
 ): { readonly stacks: StackRows; readonly weights: Weights } {
   const nodes = new NodeTable();
   const rootNodes = names.map((_, number) => nodes.node(-1, functions + number));
-  // By root and row of the stacks that came below it: its node.
+  // Node by root and row of the stacks.
   const pairs = new NodeTable();
   const nodeOf: number[] = [];
   const path: number[] = [];
@@ -90,7 +90,7 @@ export function rootedStacks(
   }
   return {
     stacks: ordered.rows,
-    // What has no stack is the root itself.
+    // Samples without a stack count at the root itself.
     weights: { ...sums, totalPeriod, totalCount, barePeriod: 0, bareCount: 0 },
   };
 }

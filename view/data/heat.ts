@@ -2,35 +2,35 @@ import { selectedRows, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 import { floatAt } from "@perfdata/format/elements";
 
-/** Samples within each second, or another stretch of time. */
+/** Options of a heat map. */
 export interface HeatQuery extends Selection {
   readonly weight: "period" | "samples";
-  /** How many cells a column has. */
+  /** Number of cells in a column. */
   readonly rows: number;
 }
 
-/** Samples by column, a stretch of time, and by cell in it. */
+/** Samples by column (a range of time) and cell (a fraction of it). */
 export interface Heat {
-  /** Nanoseconds of a column. */
+  /** Nanoseconds in a column. */
   readonly column: number;
   readonly columns: number;
   readonly rows: number;
-  /** Weight by cell, those of the first column first, in order of time. */
+  /** Weight by cell, column by column, in order of time. */
   readonly cells: Float64Array;
   readonly most: number;
 }
 
-/** The fewest columns that a map is worth. */
+/** Minimum number of columns of a useful map. */
 const FEW_COLUMNS = 24;
 
-/** Nanoseconds of a column: a second, or for short recordings a tenth, a hundredth, … of it. */
+/** Returns the nanoseconds in a column: a second; a tenth, a hundredth, … of it for short recordings. */
 function heatColumn(duration: number): number {
   let column = 1e9;
   while (column > 1e4 && duration / column < FEW_COLUMNS) column /= 10;
   return column;
 }
 
-/** Sums up samples by stretch of time and part of that; a range of time of the selection does not count. */
+/** Sums up samples by column and cell. The time range of the selection is ignored. */
 export function heat(profile: ViewProfile, query: HeatQuery): Heat {
   const { time, count, period } = profile.samples;
   const { rows } = query;

@@ -1,15 +1,15 @@
-/** How much of each box of a flame graph the PMUs of a hybrid processor counted. */
+/** Shares of the PMUs of a hybrid processor in each box of a flame graph. */
 import { floatAt } from "@perfdata/format/elements";
 import { mixedColor, PMU_COLORS } from "@perfdata/export/flame-colors";
 import { percent } from "../ui/format.ts";
 
 /** Weights of boxes by PMU. */
 export interface PmuBoxes {
-  /** By PMU of the event: the weight of each box that it counted. */
+  /** By PMU of the event: weight of each box. */
   readonly ofPmus?: readonly Float64Array[];
 }
 
-/** The color of a box: of the PMU that counted it, or a mixture by their shares. */
+/** Returns the color of a box: of its PMU, or a mixture by their shares. */
 export function pmuColor({ ofPmus = [] }: PmuBoxes, box: number): string {
   return mixedColor(
     ofPmus.map((weights, pmu) => ({
@@ -19,7 +19,7 @@ export function pmuColor({ ofPmus = [] }: PmuBoxes, box: number): string {
   );
 }
 
-/** The shares of the PMUs in a box: `98.2% cpu_core, 1.8% cpu_atom`. */
+/** Formats the shares of the PMUs in a box: `98.2% cpu_core, 1.8% cpu_atom`. */
 export function pmuNote(
   { ofPmus = [] }: PmuBoxes,
   pmus: readonly string[],

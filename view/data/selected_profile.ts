@@ -6,10 +6,10 @@ import type { ViewProfile } from "@perfdata/export/view-profile";
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 
 /**
- * The selection as a profile, from which the formats of other tools are made. Its places are functions:
- * addresses and lines are not in a {@linkcode ViewProfile}.
+ * Converts the selection to a profile, for the formats of other tools. Its places are functions, since
+ * a {@linkcode ViewProfile} has no addresses and lines.
  *
- * @param plain Stacks without inlined functions, if these are left out.
+ * @param plain Stacks without inlined functions, to leave these out.
  */
 export function selectedProfile(
   view: ViewProfile,
@@ -34,7 +34,7 @@ export function selectedProfile(
     functions: {
       name: functions.name.map((name, fn) => {
         const object = objects[intAt(functions.object, fn)]?.name ?? "unknown";
-        // What nothing names is shown by its object.
+        // Functions without a name have the name of their object.
         return name === `[${object}]` || (name === object && name.startsWith("[")) ? "" : name;
       }),
       object: functions.object,

@@ -12,7 +12,7 @@ const engine = new ViewEngine(viewProfile(profileOf(SAMPLES)));
 
 const text = (chunks: Iterable<Uint8Array<ArrayBuffer>>) => new Blob([...chunks]).text();
 
-Deno.test("what is saved as folded stacks is what a recording of these samples alone gives", async () => {
+Deno.test("savedProfile folded: a selection gives the text of a recording of these samples alone", async () => {
   let lines = 0;
   for (const inline of [true, false]) {
     for (const weight of ["period", "samples"] as const) {
@@ -28,7 +28,7 @@ Deno.test("what is saved as folded stacks is what a recording of these samples a
   assert(lines > 1000, `${lines} lines`);
 });
 
-Deno.test("speedscope, pprof and a picture have the sum of what is selected", async () => {
+Deno.test("savedProfile speedscope, pprof, svg: have the sum of the selection", async () => {
   const shown: Shown = { event: 0, weight: "period", inline: true, pids: [9] };
   const sum = SAMPLES.filter(({ event, thread }) => event === 0 && thread[1] === 9)
     .reduce((all, { period }) => all + period, 0);
@@ -44,7 +44,7 @@ Deno.test("speedscope, pprof and a picture have the sum of what is selected", as
     sample.reduce((all, { value }) => all + Number(value[column] ?? 0), 0)
   );
   const count = SAMPLES.filter(({ event, thread }) => event === 0 && thread[1] === 9).length;
-  // Samples and periods of the event, and none of the other one.
+  // Samples and periods of the event, without the other one.
   assertEquals(all.filter((value) => value > 0), [count, sum]);
   const svg = await (await savedProfile(engine, shown, "svg")).text();
   assert(svg.startsWith("<svg") || svg.startsWith("<?xml"), svg.slice(0, 40));

@@ -3,38 +3,38 @@ import { NodeTable } from "@perfdata/profile/node-table";
 import { inDepthFirstOrder, type StackRows, type ViewProfile } from "@perfdata/export/view-profile";
 import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 
-/** Selects the samples that all views show. */
+/** The selection of samples, which all views share. */
 export interface Selection {
   /** Number of the event. */
   readonly event: number;
-  /** Nanoseconds since the first sample; this and what follows. */
+  /** Start in nanoseconds since the first sample, inclusive. */
   readonly from?: number | undefined;
-  /** Nanoseconds since the first sample; what comes before. */
+  /** End in nanoseconds since the first sample, exclusive. */
   readonly to?: number | undefined;
-  /** Processes; with {@linkcode Selection.tids} one of both has to fit. */
+  /** Processes. A sample matches if its process is here or its thread in {@linkcode Selection.tids}. */
   readonly pids?: readonly number[] | undefined;
   /** Threads. */
   readonly tids?: readonly number[] | undefined;
   /** CPUs. */
   readonly cpus?: readonly number[] | undefined;
-  /** The PMU, among those of the event. */
+  /** Number of the PMU among those of the event. */
   readonly pmu?: number | undefined;
-  /** Objects that the innermost function is in. */
+  /** Objects of the innermost function. */
   readonly objects?: readonly number[] | undefined;
 }
 
-/** How samples are counted. */
+/** Weight of a sample. */
 export type Weight = "period" | "samples";
 
-/** What is selected, summed up by stack. */
+/** Weights of the selection, by stack. */
 export interface Weights {
-  /** By row of the stacks: periods of the samples whose innermost function it is. */
+  /** By row of the stacks: periods of the samples whose innermost frame it is. */
   readonly period: Float64Array;
-  /** The same, samples. */
+  /** By row of the stacks: number of these samples. */
   readonly count: Float64Array;
-  /** All periods, samples without a stack included. */
+  /** Periods of all samples, including those without a stack. */
   readonly totalPeriod: number;
-  /** All samples. */
+  /** Number of all samples. */
   readonly totalCount: number;
   /** Periods of samples without a stack. */
   readonly barePeriod: number;
@@ -42,7 +42,7 @@ export interface Weights {
   readonly bareCount: number;
 }
 
-/** First row at or after a time. */
+/** Returns the first row at or after a time. */
 export function rowAt(time: Float64Array, at: number): number {
   let [low, high] = [0, time.length];
   while (low < high) {
@@ -53,7 +53,7 @@ export function rowAt(time: Float64Array, at: number): number {
   return low;
 }
 
-/** By number of a thread of the profile: 1 if it is selected. */
+/** Returns 1 for each selected thread of the profile. */
 export function selectedThreads(
   { threads }: Pick<ViewProfile, "threads">,
   { pids, tids }: Pick<Selection, "pids" | "tids">,
@@ -65,7 +65,7 @@ export function selectedThreads(
   );
 }
 
-/** The rows of samples that a range of time has, from and to. */
+/** Returns the first row in a range of time, and the end. */
 export function rowsIn(
   { samples: { time, length } }: ViewProfile,
   { from, to }: Pick<Selection, "from" | "to">,
@@ -74,7 +74,7 @@ export function rowsIn(
   return [from === undefined ? 0 : rowAt(time, from), to === undefined ? length : rowAt(time, to)];
 }
 
-/** Whether a row of the samples is selected, apart from its time. */
+/** Returns a function that tells whether a row is selected, regardless of its time. */
 export function rowTest(
   profile: ViewProfile,
   { event: number, cpus, objects, pmu: wanted, ...selection }: Selection,
@@ -93,7 +93,7 @@ export function rowTest(
   };
 }
 
-/** The rows of samples that are selected, in order. */
+/** Returns the selected rows, in order. */
 export function selectedRows(profile: ViewProfile, selection: Selection): Int32Array {
   const [first, last] = rowsIn(profile, selection);
   const isSelected = rowTest(profile, selection);
@@ -103,7 +103,7 @@ export function selectedRows(profile: ViewProfile, selection: Selection): Int32A
   return rows.subarray(0, length);
 }
 
-/** Sums up what is selected. */
+/** Sums up the weights of the selection. */
 export function weigh(profile: ViewProfile, selection: Selection): Weights {
   const { stack, count, period } = profile.samples;
   const rows = profile.stacks.parent.length;
@@ -125,13 +125,13 @@ export function weigh(profile: ViewProfile, selection: Selection): Weights {
   return { ...sums, totalPeriod, totalCount, barePeriod, bareCount };
 }
 
-/** Stacks without what was inlined, and by row as it was the row that stands for it; -1 for none. */
+/** Stacks without inlined functions, and the row in them of each original row; -1 if there is none. */
 export interface PlainStacks {
   readonly stacks: StackRows;
   readonly of: Int32Array;
 }
 
-/** Leaves out what was inlined: its callers stand for it. */
+/** Removes inlined functions; their callers replace them. */
 export function plainStacks(
   { stacks: { parent, item }, functions: { kind } }: ViewProfile,
   rank: ArrayLike<number>,
@@ -150,7 +150,7 @@ export function plainStacks(
   return { stacks: rows, of: of.map((row) => row < 0 ? -1 : intAt(number, row)) };
 }
 
-/** The same weights by rows without what was inlined. */
+/** Sums up the weights by rows without inlined functions. */
 export function plainWeights(weights: Weights, { stacks, of }: PlainStacks): Weights {
   const rows = stacks.parent.length;
   const sums = { period: new Float64Array(rows), count: new Float64Array(rows) };

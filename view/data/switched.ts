@@ -1,22 +1,22 @@
 import { floatAt, intAt } from "@perfdata/format/elements";
 
-/** Context switches in file order: ns from the start of the index. */
+/** Context switches in file order; times in ns from the start of the index. */
 export interface Switched {
   readonly time: Float64Array;
   readonly pid: Int32Array;
   readonly tid: Int32Array;
-  /** -1 if it is not known. */
+  /** -1 if unknown. */
   readonly cpu: Int32Array;
   /** 1 if the thread left the CPU. */
   readonly out: Uint8Array;
-  /** Whether there are more. */
+  /** Whether there are more switches than these. */
   readonly more: boolean;
 }
 
-/** Times that threads had a CPU: `from, to, from, to, …` in order of their beginnings. */
+/** Ranges of time with a CPU: `from, to, from, to, …`, ordered by start. */
 export type Ran = Float64Array;
 
-/** A time that a thread had a CPU. */
+/** A range of time in which a thread had a CPU. */
 export interface Running {
   readonly tid: number;
   readonly pid: number;
@@ -26,8 +26,8 @@ export interface Running {
 }
 
 /**
- * Times from where a thread got a CPU to where it left it, in order of their ends. What began before the first switch
- * of a thread, or goes on after its last one, is not known.
+ * Yields the ranges in which threads had a CPU, ordered by end. Ranges that began before a thread's first switch
+ * or continue after its last one are left out.
  */
 export function* runnings({ time, pid, tid, cpu, out }: Switched): Generator<Running, void, void> {
   const order = Int32Array.from(time.keys()).sort((a, b) =>
@@ -54,7 +54,7 @@ export function* runnings({ time, pid, tid, cpu, out }: Switched): Generator<Run
   }
 }
 
-/** When each thread, process or CPU ran. */
+/** Returns the ranges in which each thread, process or CPU ran. */
 export function ranOf(
   switched: Switched,
   by: "cpu" | "process" | "thread",
@@ -66,7 +66,7 @@ export function ranOf(
     if (list === undefined) found.set(key, [from, to]);
     else list.push(from, to);
   }
-  // Of several threads, what began first may end last.
+  // With several threads, a range that began first may end last.
   return new Map([...found].map(([key, list]) => {
     const pairs = Array.from({ length: list.length / 2 }, (_, i) => list.slice(2 * i, 2 * i + 2));
     pairs.sort(([a = 0], [b = 0]) => a - b);

@@ -8,13 +8,13 @@ import { testSeed } from "../../tests/support/seed.ts";
 import { RecordingService } from "../recording/recording_service.ts";
 import { ranOf } from "./switched.ts";
 
-Deno.test("threads, processes and CPUs run when a scheduler that is acted out lets them", () => {
+Deno.test("ranOf: ranges equal those of a simulated scheduler", () => {
   const numbers = new Numbers(testSeed());
   let compared = 0;
   for (let round = 0; round < 40; round++) {
     const cpus = 1 + numbers.below(3);
     const rows: { time: number; pid: number; tid: number; cpu: number; out: number }[] = [];
-    /** By CPU and moment: the thread. */
+    /** Running thread, by CPU and moment. */
     const had = Array.from({ length: cpus }, () => [] as number[]);
     const pidOf = (tid: number) => tid < 14 ? 10 : tid;
     const running = new Array<number>(cpus).fill(0);
@@ -26,7 +26,7 @@ Deno.test("threads, processes and CPUs run when a scheduler that is acted out le
           running[cpu] = 0;
         } else if (now === 0 && time < 299 && numbers.below(3) === 0) {
           const tid = 10 + numbers.below(8);
-          // A thread that left a CPU in this moment does not get one in it.
+          // A thread that left a CPU at this moment does not get another one at the same moment.
           if (running.includes(tid) || rows.some((row) => row.time === time && row.tid === tid)) {
             continue;
           }
@@ -36,7 +36,7 @@ Deno.test("threads, processes and CPUs run when a scheduler that is acted out le
       }
       for (const [cpu, tid] of running.entries()) (had[cpu] as number[])[time] = tid;
     }
-    // The file has them as the buffers of CPUs were written.
+    // In file order, as the buffers of the CPUs were written.
     rows.sort((a, b) => a.cpu - b.cpu || a.time - b.time);
     const column = (name: "pid" | "tid" | "cpu" | "out" | "time") => rows.map((row) => row[name]);
     const switched = {
@@ -71,7 +71,7 @@ Deno.test("threads, processes and CPUs run when a scheduler that is acted out le
 });
 
 Deno.test({
-  name: "the page has the context switches that perf script prints",
+  name: "RecordingService.switched: gives the context switches of perf script",
   ...ignored(noPerf()),
   async fn() {
     const file = new URL("../../fixtures/recorded/switch.perf.data", import.meta.url).pathname;
@@ -94,7 +94,7 @@ Deno.test({
   },
 });
 
-/** Records who gets the CPUs; `undefined` where that is not allowed. */
+/** Records scheduling; `undefined` if that is not permitted. */
 function scheduled(folder: string): string | undefined {
   const path = `${folder}/data`;
   const { success } = new Deno.Command("perf", {
@@ -108,7 +108,7 @@ function scheduled(folder: string): string | undefined {
 }
 
 Deno.test({
-  name: "without records of context switches, those of sched_switch say who had a CPU",
+  name: "RecordingService.switched: without SWITCH records, gives those of sched:sched_switch",
   ...ignored(noPerf()),
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-switched-" });

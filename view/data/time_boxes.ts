@@ -3,9 +3,9 @@ import type { CallGraph } from "./call_graph.ts";
 import type { FlameBoxes } from "./flame_boxes.ts";
 import { NO_STACK } from "./call_graph.ts";
 
-/** Boxes in order of time, with their times. */
+/** Boxes in order of time. */
 export interface TimeBoxes extends FlameBoxes {
-  /** By box: time of its first sample, in nanoseconds since the first one of the recording. */
+  /** By box: time of its first sample, in nanoseconds since the first sample of the recording. */
   readonly from: Float64Array;
   /** By box: time of its last sample. */
   readonly to: Float64Array;
@@ -13,22 +13,22 @@ export interface TimeBoxes extends FlameBoxes {
 
 /** Samples in order of time. */
 export interface TimedRows {
-  /** Innermost row of the stacks; -1 for none. */
+  /** Innermost row of the stacks; -1 without a stack. */
   readonly stack: Int32Array;
   readonly weight: Float64Array;
   readonly time: Float64Array;
 }
 
-/** Stretches of time in which samples of several threads are put together. */
+/** Number of time slices in which samples of several threads are combined. */
 const SLICES = 240;
 
 /**
- * Lays out samples in order of time: those that follow each other and are in the same function, called the
- * same way, are one box. Threads run beside each other; of several, what ran in one slice of time is sorted
+ * Lays out samples in order of time: successive samples with the same function and callers
+ * form one box. Several threads run in parallel, so the samples within a slice of time are sorted
  * by function.
  *
  * @param isSliced Whether there are several threads.
- * @param least The least share of the width that is worth a box.
+ * @param least Minimum share of the width for a box.
  */
 export function timeBoxes(
   { stacks, sum }: CallGraph,
@@ -53,14 +53,14 @@ export function timeBoxes(
   const { x, width, total, self, from, to } = columns;
   let narrow = 0;
   let at = 0;
-  /** Boxes that the sample before was in, outermost first: the row of the stacks, and the number. */
+  /** Open boxes of the previous sample, outermost first: row of the stacks and number of the box. */
   const open: { readonly row: number; readonly box: number }[] = [];
   const path: number[] = [];
   const close = (depth: number) => {
     while (open.length > depth) {
       const { box } = open.pop() as { box: number };
       const wide = width[box] = at - numberAt(x, box);
-      // What is in a narrow box is narrow, and gone before it: it is the last one.
+      // Boxes inside a narrow box are narrow, too, and already removed, so this box is the last one.
       if (wide >= least) continue;
       narrow++;
       for (const column of Object.values(columns)) column.length = box;
@@ -74,7 +74,7 @@ export function timeBoxes(
     path.length = 0;
     const deep = leaf < 0 ? 0 : intAt(depthOf, leaf);
     let row = leaf;
-    // As far out as the sample before was somewhere else.
+    // Search outward for the first frame that the previous sample shares.
     while (row >= 0 && open[intAt(depthOf, row)]?.row !== row) {
       path.push(row);
       row = intAt(parent, row);
@@ -126,7 +126,7 @@ export function timeBoxes(
   };
 }
 
-/** By row of stacks: how many callers it has. */
+/** Returns the number of callers of each row of the stacks. */
 function depths(parent: Int32Array): Int32Array {
   const depth = new Int32Array(parent.length);
   for (let row = 0; row < parent.length; row++) {
@@ -136,7 +136,7 @@ function depths(parent: Int32Array): Int32Array {
   return depth;
 }
 
-/** Numbers of samples by slice of time, and within that depth first, as rows of stacks are. */
+/** Returns the numbers of samples by slice of time; within a slice, depth first like the rows of stacks. */
 function bySlice(stack: Int32Array, time: Float64Array): Int32Array {
   const { length } = stack;
   const [first, last] = [time[0] ?? 0, time[length - 1] ?? 0];
@@ -145,7 +145,7 @@ function bySlice(stack: Int32Array, time: Float64Array): Int32Array {
     const limit = slice === SLICES - 1 ? Infinity : first + (last - first) * (slice + 1) / SLICES;
     let end = start;
     while (end < length && floatAt(time, end) < limit) end++;
-    // The numbers themselves decide what is equal: the order does not depend on the engine.
+    // The comparison is total, so the order does not depend on the JavaScript engine.
     order.subarray(start, end).sort((a, b) => intAt(stack, a) - intAt(stack, b) || a - b);
     start = end;
   }

@@ -6,13 +6,13 @@ import { viewProfile } from "@perfdata/export/view-profile";
 
 const SHOWN: Shown = { event: 0, weight: "period", inline: true };
 
-/** Few functions, so that samples that follow each other have some in common; none is inlined. */
+/** Few functions, so that successive samples share some; none is inlined. */
 const SAMPLES = plainSamples(4000, 12, 3).map((sample) => ({
   ...sample,
   stack: sample.stack.map((name) => name.replace("~", "")),
 }));
 
-/** Boxes by hand: runs of samples that agree in all functions down to a depth. */
+/** Expected boxes: runs of samples that agree in all functions down to a depth. */
 function runs(samples: readonly PlainSample[]): Map<string, number> {
   const found = new Map<string, number>();
   const first = Math.min(...SAMPLES.map(({ time }) => time));
@@ -49,14 +49,14 @@ function named(engine: ViewEngine, boxes: TimeBoxes): Map<string, number> {
   return found;
 }
 
-Deno.test("samples of a thread that follow each other in one function are one box", () => {
+Deno.test("timeBoxes: successive samples of a thread in the same function form one box", () => {
   const engine = new ViewEngine(viewProfile(profileOf(SAMPLES)));
   const of = SAMPLES.filter(({ event, thread }) => event === 0 && thread[2] === 8);
   const boxes = engine.timeFlame({ ...SHOWN, tids: [8] }, 0) as TimeBoxes;
   const wanted = runs(of);
   assert(wanted.size > 1000, `${wanted.size} boxes`);
   assertEquals([...named(engine, boxes)].sort(), [...wanted].sort());
-  // What is narrow is left out, and nothing else.
+  // Only narrow boxes are left out.
   const least = 0.002;
   const wide = engine.timeFlame({ ...SHOWN, tids: [8] }, least) as TimeBoxes;
   const sum = of.reduce((all, { period }) => all + period, 0);
@@ -65,7 +65,7 @@ Deno.test("samples of a thread that follow each other in one function are one bo
   assertEquals([...named(engine, wide)].sort(), few.sort());
 });
 
-Deno.test("boxes of several threads have the sums of the merged graph", () => {
+Deno.test("timeBoxes: boxes of several threads have the sums of the call graph", () => {
   const engine = new ViewEngine(viewProfile(profileOf(SAMPLES)));
   const boxes = engine.timeFlame(SHOWN, 0) as TimeBoxes;
   const merged = engine.flame(SHOWN, { direction: "down", zoom: [], least: 0 });
@@ -78,7 +78,7 @@ Deno.test("boxes of several threads have the sums of the merged graph", () => {
     return [...by].sort();
   };
   assertEquals(sums(boxes), sums(merged));
-  // Each box is as wide as what it stands for, and in its caller.
+  // Each box has the width of its weight, and is inside its caller.
   for (let box = 0; box < boxes.length; box++) {
     const [x, width] = [boxes.x[box] as number, boxes.width[box] as number];
     assertAlmostEquals(width, (boxes.total[box] as number) / boxes.sum, 1e-9);
@@ -89,7 +89,7 @@ Deno.test("boxes of several threads have the sums of the merged graph", () => {
   }
 });
 
-Deno.test("a heat map has each sample in the cell of its second and fraction", () => {
+Deno.test("heat: each sample counts in the cell of its second and fraction", () => {
   const engine = new ViewEngine(viewProfile(profileOf(SAMPLES)));
   const first = Math.min(...SAMPLES.map(({ time }) => time));
   for (const tids of [undefined, [8]]) {
@@ -97,7 +97,7 @@ Deno.test("a heat map has each sample in the cell of its second and fraction", (
       event: 0,
       weight: "samples",
       rows: 20,
-      // A range is selected in it, and does not change it.
+      // The time range of the selection does not affect the map.
       from: 1e6,
       to: 2e6,
       tids,

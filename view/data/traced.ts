@@ -3,10 +3,10 @@ import type { ProfileThread } from "@perfdata/profile/profile";
 import { bytesUpTo } from "../pt/growth.ts";
 import { runnings, type Switched } from "./switched.ts";
 
-/** Growth of the trace data, by number of a CPU, process or thread. */
+/** Growth of trace data, by number of a CPU, process or thread. */
 type Traced = Map<number, PtGrowth[]>;
 
-/** What the trace of a thread that shares a CPU's buffer grew by while it ran there. */
+/** Growth of a thread's trace in a CPU's buffer, while the thread ran there. */
 class Shared {
   readonly #time: number[] = [];
   readonly #at: number[] = [];
@@ -28,10 +28,10 @@ class Shared {
 }
 
 /**
- * Whose trace grew when: a thread's buffer is its own and its process's. What a CPU wrote is that of the threads that
- * had it, where context switches say which.
+ * Assigns trace growth to CPUs, processes and threads. A thread's buffer belongs to the thread and its process. A CPU's
+ * buffer is split among the threads that ran there, if context switches are known.
  *
- * @param by What is added to times of buffers.
+ * @param by Offset added to the times of buffers.
  */
 export function tracedBy(
   buffers: readonly (PtGrowth & { readonly cpu: number; readonly tid: number })[],
@@ -64,7 +64,7 @@ export function tracedBy(
   };
   for (const { tid, pid, cpu, from, to } of runnings(switched)) {
     for (const [number, buffer] of (found.cpu.get(cpu) ?? []).entries()) {
-      // Of one buffer, times follow each other.
+      // The times of one buffer are in order.
       for (const [whose, id] of [["thread", tid], ["process", pid]] as const) {
         const key = `${id} ${cpu} ${number}`;
         const known = shared[whose].get(key) ?? new Shared();

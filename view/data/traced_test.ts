@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { bytesUpTo } from "../pt/growth.ts";
 import { tracedBy } from "./traced.ts";
 
-Deno.test("buffers of Intel PT belong to their CPU, or to their thread and its process", () => {
+Deno.test("tracedBy: a buffer belongs to its CPU, or to its thread and process", () => {
   const growth = (size: number) => ({
     at: Float64Array.of(0, size),
     time: Float64Array.of(10, 20),
@@ -14,7 +14,7 @@ Deno.test("buffers of Intel PT belong to their CPU, or to their thread and its p
       { ...growth(2), cpu: -1, tid: 71 },
       { ...growth(3), cpu: -1, tid: 72 },
       { ...growth(4), cpu: -1, tid: 80 },
-      // Of a thread that the samples do not have.
+      // A thread without samples.
       { ...growth(5), cpu: -1, tid: 99 },
       { ...growth(6), cpu: 3, tid: -1 },
     ],
@@ -30,7 +30,7 @@ Deno.test("buffers of Intel PT belong to their CPU, or to their thread and its p
   assertEquals(found.cpu.get(3)?.[0]?.time, Float64Array.of(5, 15));
 });
 
-Deno.test("what a CPU wrote of Intel PT is that of the threads that had it", () => {
+Deno.test("tracedBy: a CPU's buffer is split among the threads that ran there", () => {
   // 1,000 bytes in 100 ns on CPU 0, 300 in the same time on CPU 1.
   const buffer = (cpu: number, size: number) => ({
     at: Float64Array.of(0, size),
@@ -50,11 +50,11 @@ Deno.test("what a CPU wrote of Intel PT is that of the threads that had it", () 
     // Thread 72 of the same process has CPU 1 from 20 to 60.
     [20, 72, 1, 0],
     [60, 72, 1, 1],
-    // One that never left its CPU.
+    // A thread that never left its CPU.
     [75, 73, 0, 0],
   ] as const;
   const column = (k: 0 | 1 | 2 | 3) => Int32Array.from(rows, (row) => row[k]);
-  // Two buffers of one CPU: 1,000 bytes together.
+  // Two buffers of one CPU: 1,000 bytes in total.
   const found = tracedBy([buffer(0, 400), buffer(1, 300), buffer(0, 600)], 0, [], {
     time: Float64Array.from(column(0)),
     pid: Int32Array.from(rows, () => 70),

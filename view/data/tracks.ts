@@ -4,27 +4,27 @@ import type { ThreadNames } from "@perfdata/profile/thread-names";
 import type { ViewProfile } from "@perfdata/export/view-profile";
 import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 
-/** The key of a track: what its samples have in common. */
+/** Grouping of samples into tracks. */
 export type TrackKind = "all" | "cpu" | "process" | "thread";
 
-/** Samples over time. */
+/** Samples of a group over time. */
 export interface Track {
   readonly kind: TrackKind;
-  /** CPU, process or thread. */
+  /** Number of the CPU, process or thread. */
   readonly id: number;
   readonly label: string;
-  /** Other names that it had. */
+  /** Other names of the process or thread. */
   readonly others: readonly string[];
-  /** Weight in all of the recording. */
+  /** Weight in the whole recording. */
   readonly sum: number;
-  /** By bin, for each level of `FUNCTION_KIND`: weight. */
+  /** Weight by bin and, within it, by level of `FUNCTION_KIND`. */
   readonly bins: Float64Array;
 }
 
-/** Levels of a track: user, kernel, JIT, other. */
+/** Number of levels of a track: user, kernel, JIT, other. */
 export const LEVELS: number = FUNCTION_KIND.LEVEL + 1;
 
-/** What of a recording is shown over time. */
+/** Options of the tracks. */
 export interface TrackQuery {
   readonly kind: TrackKind;
   readonly event: number;
@@ -33,11 +33,11 @@ export interface TrackQuery {
   readonly from: number;
   readonly to: number;
   readonly bins: number;
-  /** The most tracks. */
+  /** Maximum number of tracks. */
   readonly most: number;
 }
 
-/** The tracks of a kind, those with most weight first; and how many there are in all. */
+/** Returns the tracks with the greatest weights, and the number of all tracks. */
 export function tracks(
   profile: ViewProfile,
   names: ThreadNames,
@@ -49,7 +49,7 @@ export function tracks(
   const { kind } = query;
   if (time === undefined || (kind === "cpu" && cpu === undefined)) return { tracks: [], count: 0 };
   const weight = query.weight === "period" ? period : count;
-  // What a sample is found by: its thread or CPU, of which there are few; -1 for none.
+  // Key of a sample's track: thread or CPU, of which there are few; -1 without one.
   const keys = kind === "cpu" ? cpu as Int32Array : thread;
   const sums: number[] = [];
   for (let row = 0; row < length; row++) {
@@ -68,7 +68,7 @@ export function tracks(
       ? of?.pid ?? -1
       : of?.tid ?? -1;
   };
-  // Threads of one number may have had several names, processes have several threads.
+  // A thread number may have had several names, and a process has several threads.
   const byId = new Map<number, number>();
   for (const [key, sum] of sums.entries()) {
     if (sum !== undefined) byId.set(idOf(key), (byId.get(idOf(key)) ?? 0) + sum);

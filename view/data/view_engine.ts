@@ -28,14 +28,14 @@ import type { PmuBoxes } from "./pmu_boxes.ts";
 import type { StackRows, ViewProfile } from "@perfdata/export/view-profile";
 import { floatAt, intAt } from "@perfdata/format/elements";
 
-/** The selection and how it is counted, shared by all views. */
+/** The selection and its weighting, shared by all views. */
 export interface Shown extends Selection {
   readonly weight: Weight;
-  /** Whether inlined functions are functions of their own. */
+  /** Whether inlined functions are shown as functions. */
   readonly inline: boolean;
 }
 
-/** What is said of a profile before anything of it is shown. */
+/** Properties of a profile, shown before any view. */
 export interface ProfileFacts extends
   Pick<
     ViewProfile,
@@ -51,17 +51,17 @@ export interface ProfileFacts extends
     | "step"
   > {
   readonly functions: ViewProfile["functions"];
-  /** What processes and threads are called. */
+  /** Names of processes and threads. */
   readonly names: ThreadNames;
-  /** By event: samples and periods. */
+  /** By event: total samples and period. */
   readonly totals: readonly { readonly samples: number; readonly period: number }[];
-  /** By event: samples by thread. */
+  /** By event: number of samples by thread. */
   readonly threadSamples: readonly Float64Array[];
-  /** By event: the CPUs that were sampled. */
+  /** By event: sampled CPUs. */
   readonly cpus: readonly (readonly number[])[];
   /** Whether samples have times. */
   readonly timed: boolean;
-  /** Whether any function was inlined. */
+  /** Whether the profile has inlined functions. */
   readonly hasInlined: boolean;
 }
 
@@ -70,28 +70,28 @@ export interface TreeRow {
   readonly item: number;
   readonly total: number;
   readonly self: number;
-  /** Whether there are lines below it. */
+  /** Whether the line can be expanded. */
   readonly hasMore: boolean;
 }
 
-/** Lines of a tree below a path. */
+/** The lines of a tree below a path. */
 export interface TreeRows {
   readonly rows: readonly TreeRow[];
-  /** Weight of all that is selected. */
+  /** Weight of the whole selection. */
   readonly sum: number;
 }
 
-/** All functions with what is selected of them. */
+/** All functions with their weights in the selection. */
 export interface TableRows extends FunctionRows {
-  /** Weight of all that is selected. */
+  /** Weight of the whole selection. */
   readonly sum: number;
-  /** Samples that are selected. */
+  /** Number of selected samples. */
   readonly samples: number;
 }
 
-/** What is selected, summed up. */
+/** The selection, summed up by stack. */
 export interface MadeGraph {
-  /** What was asked for. */
+  /** Key of the query. */
   readonly key: string;
   readonly graph: CallGraph;
   readonly weights: Weights;
@@ -100,13 +100,13 @@ export interface MadeGraph {
 
 /** A graph whose first row is processes or threads. */
 interface RootedGraph {
-  /** What was asked for. */
+  /** Key of the query. */
   readonly key: string;
   readonly graph: CallGraph;
   readonly rank: ArrayLike<number>;
 }
 
-/** Answers what views ask of a profile. */
+/** Computes the data of all views of a profile. */
 export class ViewEngine {
   /** The profile. */
   readonly profile: ViewProfile;
@@ -114,17 +114,17 @@ export class ViewEngine {
   readonly #names: ThreadNames;
   #plain: PlainStacks | undefined;
   #rooted: RootedGraph | undefined;
-  /** The graphs that were made last, the newest first. */
+  /** Graphs of the last queries, newest first. */
   readonly #graphs: MadeGraph[] = [];
 
-  /** Answers for a profile. */
+  /** Creates an engine for a profile. */
   constructor(profile: ViewProfile) {
     this.profile = profile;
     this.#rank = ranks(profile.functions.name);
     this.#names = threadNames(profile);
   }
 
-  /** What is said of the profile before anything of it is shown. */
+  /** Returns the properties shown before any view. */
   facts(): ProfileFacts {
     const {
       title,
@@ -178,7 +178,7 @@ export class ViewEngine {
     };
   }
 
-  /** Boxes of a flame graph. */
+  /** Lays out a flame graph. */
   flame(shown: Shown, query: FlameQuery): FlameBoxes & PmuBoxes {
     const { root = "function", direction } = query;
     const graphOf = (of: Shown) =>
@@ -194,7 +194,7 @@ export class ViewEngine {
     return { ...flameBoxes(graph, rank, query), ofPmus };
   }
 
-  /** What is selected below a row for each process or thread. */
+  /** Returns the graph of the selection below a row for each process or thread. */
   #rootedGraph(shown: Shown, root: Exclude<FlameRoot, "function">): RootedGraph {
     const key = JSON.stringify([shown, root]);
     if (this.#rooted?.key === key) return this.#rooted;
@@ -219,7 +219,7 @@ export class ViewEngine {
     return this.#rooted = { key, rank, graph: new CallGraph(stacks, weights, shown.weight) };
   }
 
-  /** Boxes of a flame graph in order of time; `undefined` if samples have no times. */
+  /** Lays out a flame graph in order of time; `undefined` if samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined {
     const { samples, threads } = this.profile;
     const { graph } = this.graph(shown);
@@ -246,7 +246,7 @@ export class ViewEngine {
     );
   }
 
-  /** What is selected, as a profile that the formats of other tools are made from. */
+  /** Returns the selection as a profile, for the formats of other tools. */
   selected(shown: Shown): Profile {
     return selectedProfile(this.profile, shown, shown.inline ? undefined : this.#plainStacks());
   }
@@ -255,7 +255,7 @@ export class ViewEngine {
     return this.#plain ??= plainStacks(this.profile, this.#rank);
   }
 
-  /** The share of what is selected that has one of some functions in its stack; each sample counts once. */
+  /** Returns the share of the selection with one of the given functions in its stack. Each sample counts once. */
   matchedShare(shown: Shown, matched: Uint8Array): number {
     const { graph: { total, sum }, stacks: { item, end } } = this.graph(shown);
     let found = 0;
@@ -268,19 +268,19 @@ export class ViewEngine {
     return sum === 0 ? 0 : found / sum;
   }
 
-  /** Samples by second and fraction of a second. */
+  /** Returns the heat map: samples by second and fraction of a second. */
   heat(query: HeatQuery): Heat {
     return heat(this.profile, query);
   }
 
-  /** All functions. */
+  /** Returns all functions with their weights. */
   table(shown: Shown): TableRows {
     const { graph, weights } = this.graph(shown);
     const rows = functionRows(graph, this.profile.functions.name.length);
     return { ...rows, sum: graph.sum, samples: weights.totalCount };
   }
 
-  /** The lines of a tree below a path, those with most weight first. */
+  /** Returns the lines of a tree below a path, by descending weight. */
   children(
     shown: Shown,
     direction: Direction,
@@ -307,7 +307,7 @@ export class ViewEngine {
     };
   }
 
-  /** Samples over time. */
+  /** Returns the samples over time. */
   tracks(
     query: TrackQuery,
     selection: Pick<Selection, "pids" | "tids" | "cpus">,
@@ -315,7 +315,7 @@ export class ViewEngine {
     return tracks(this.profile, this.#names, query, selection);
   }
 
-  /** What is selected, summed up by stack, and those stacks. */
+  /** Returns the selection summed up by stack, from the cache if possible. */
   graph(shown: Shown): MadeGraph {
     const key = JSON.stringify(shown);
     const known = this.#graphs.find((made) => made.key === key);

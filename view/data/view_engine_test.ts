@@ -19,7 +19,7 @@ const FIRST = Math.min(...SAMPLES.map(({ time }) => time));
 const LAST = Math.max(...SAMPLES.map(({ time }) => time));
 const NAMES = ENGINE.profile.functions.name;
 
-/** What is selected, and which samples that are. */
+/** Selections, and the test of the samples in each. */
 const SELECTIONS: readonly (readonly [Partial<Shown>, (sample: PlainSample) => boolean])[] = [
   [{}, () => true],
   [{ weight: "samples" }, () => true],
@@ -39,7 +39,7 @@ function cases() {
     const shown: Shown = { event: 0, weight: "period", inline: true, ...change };
     const samples = SAMPLES.filter((sample) => sample.event === shown.event && fits(sample))
       .map((sample) => ({
-        // What was inlined is marked in the sample.
+        // Inlined functions are marked in the sample.
         names: shown.inline
           ? namesOf(sample)
           : sample.stack.filter((name) => !name.startsWith("~")),
@@ -52,7 +52,7 @@ function cases() {
 const NONE = "[no stack]";
 const nameOf = (item: number) => NAMES[item] ?? NONE;
 
-Deno.test("each function has the weight of the samples that it is in", () => {
+Deno.test("ViewEngine.table: each function has the weight of the samples that contain it", () => {
   let compared = 0;
   for (const { shown, samples } of cases()) {
     const self = new Map<string, number>();
@@ -76,17 +76,17 @@ Deno.test("each function has the weight of the samples that it is in", () => {
     for (const [name, weight] of ofSelf) assertEquals(weight, self.get(name) ?? 0, name);
     assertEquals(rows.sum, sum);
     assertEquals(rows.samples, samples.length);
-    // Where a name is that of an inlined function as well, a sample with both counts in both rows.
+    // If a name is also that of an inlined function, a sample with both counts in both rows.
     if (!shown.inline) assertEquals(ofTotal, total);
     else for (const [name, weight] of total) assert((ofTotal.get(name) ?? 0) >= weight, name);
   }
   assert(compared > 300, `${compared} rows`);
 });
 
-Deno.test("the lines of a tree are the sums of the paths of samples", () => {
+Deno.test("ViewEngine.children: lines have the sums of the samples with their paths", () => {
   let compared = 0;
   for (const [i, { shown, samples }] of cases().entries()) {
-    // Selections choose samples before directions walk their stacks: the first two are walked both ways.
+    // Selections do not affect the direction, so only the first two are tested in both.
     for (const direction of i < 2 ? ["down", "up"] as const : ["down"] as const) {
       const paths = new Map<string, number>();
       for (const { names, weight } of samples) {
@@ -120,7 +120,7 @@ Deno.test("the lines of a tree are the sums of the paths of samples", () => {
   assert(compared > 3000, `${compared} lines`);
 });
 
-Deno.test("boxes lie in their callers, and have the weight of their paths", () => {
+Deno.test("ViewEngine.flame: boxes are inside their callers and have the weight of their paths", () => {
   let compared = 0;
   for (const { shown } of cases()) {
     for (const direction of ["down", "up"] as Direction[]) {
@@ -141,13 +141,13 @@ Deno.test("boxes lie in their callers, and have the weight of their paths", () =
           const [self, total] = [boxes.self[box] as number, boxes.total[box] as number];
           if (direction === "down") assertEquals(self + (within[box] as number), total);
           else {
-            // Towards callers, some stacks end; samples are in the first function alone.
+            // Towards callers, some stacks end; samples are in the first function only.
             assert((within[box] as number) <= total);
             if (boxes.parent[box] !== -1) assertEquals(self, 0);
             else if (focus === undefined) assertEquals(self, total);
           }
         }
-        // A box that is zoomed to fills the width, and has the same boxes in it.
+        // The zoomed box fills the width and contains the same boxes.
         const [first] = [...boxes.total.keys()].sort((a, b) =>
           (boxes.total[b] as number) - (boxes.total[a] as number)
         );
@@ -162,7 +162,7 @@ Deno.test("boxes lie in their callers, and have the weight of their paths", () =
   assert(compared > 10_000, `${compared} boxes`);
 });
 
-Deno.test("narrow boxes are left out, and counted; others stay where they are", () => {
+Deno.test("ViewEngine.flame: narrow boxes are left out and counted; others keep their positions", () => {
   const shown: Shown = { event: 0, weight: "period", inline: true };
   const query = { direction: "down", zoom: [] } as const;
   const all = ENGINE.flame(shown, { ...query, least: 0 });
@@ -174,7 +174,7 @@ Deno.test("narrow boxes are left out, and counted; others stay where they are", 
   assertEquals(places(some), places(all));
 });
 
-Deno.test("tracks have all samples of their time, by process, thread and in all", () => {
+Deno.test("ViewEngine.tracks: tracks have all samples of their time, by process, by thread and in total", () => {
   const { duration } = ENGINE.facts();
   for (const kind of ["all", "process", "thread"] as const) {
     for (const [from, to] of [[0, duration], [duration / 4, duration / 2]] as const) {
@@ -195,7 +195,7 @@ Deno.test("tracks have all samples of their time, by process, thread and in all"
   }
 });
 
-Deno.test("ViewEngine.tracks: processes and threads that were renamed have the name of most of their samples", () => {
+Deno.test("ViewEngine.tracks: renamed processes and threads have the name of most of their samples", () => {
   const engine = new ViewEngine(viewProfile(profileOf(renamedSamples())));
   const query = { weight: "samples", from: 0, to: 1e9, bins: 10, most: 10 } as const;
   const labels = (kind: "process" | "thread", event: number) =>
@@ -203,7 +203,7 @@ Deno.test("ViewEngine.tracks: processes and threads that were renamed have the n
       .map(({ label, others }) => [label, ...others]);
   assertEquals(labels("process", 0), [["cc1plus 40", "g++"], ["app 50"]]);
   assertEquals(labels("thread", 0), [["cc1plus 40", "g++"], ["worker-5 51", "app"]]);
-  // They have the same names if another event is shown.
+  // The names do not depend on the shown event.
   assertEquals(labels("process", 1), [["app 50"], ["cc1plus 40", "g++"]]);
 });
 
@@ -217,7 +217,7 @@ Deno.test("ViewEngine.facts: CPUs are those of the samples of each event, in ord
   assertEquals(new ViewEngine(viewProfile(builder.profile())).facts().cpus, [[0, 3], [], []]);
 });
 
-Deno.test("ViewEngine.facts: samples of threads are of one event each", () => {
+Deno.test("ViewEngine.facts: samples of threads are counted by event", () => {
   const { events, threads, threadSamples, totals } = ENGINE.facts();
   for (const event of events.keys()) {
     for (const [number, { tid, comm }] of threads.entries()) {
@@ -231,7 +231,7 @@ Deno.test("ViewEngine.facts: samples of threads are of one event each", () => {
   }
 });
 
-Deno.test("ViewEngine.flame: in both directions, a function's own weight is that of its samples", () => {
+Deno.test("ViewEngine.flame: self weights equal those of the samples, in both directions", () => {
   const shown: Shown = { event: 0, weight: "period", inline: true };
   for (const direction of ["up", "down"] as const) {
     const boxes = ENGINE.flame(shown, { direction, zoom: [], least: 0 });
@@ -250,9 +250,9 @@ Deno.test("ViewEngine.flame: in both directions, a function's own weight is that
   }
 });
 
-Deno.test("ViewEngine.flame: weights by PMU of each box are those of the samples that the PMU counted", () => {
+Deno.test("ViewEngine.flame: weights by PMU equal those of the PMU's samples", () => {
   const samples = plainSamples(800, 11);
-  // What counted a sample is known from its period alone.
+  // The PMU follows from the sample's period alone.
   const isAtom = ({ period }: PlainSample) => period % 3 === 0;
   const profile = profileOf(
     samples.map((sample) => ({ ...sample, event: isAtom(sample) ? 1 : 0 })),
@@ -271,7 +271,7 @@ Deno.test("ViewEngine.flame: weights by PMU of each box are those of the samples
     const shown: Shown = { event: 0, weight: "period", inline: true };
     const boxes = engine.flame(shown, { direction: "down", zoom: [], least: 0, root, pmus: true });
     assertEquals(boxes.ofPmus?.length, 2);
-    // Functions of one name may be several: inlined, and not.
+    // A name may have two functions: inlined and not.
     const byPath = new Map<string, { path: string[]; sums: [core: number, atom: number] }>();
     for (let box = 0; box < boxes.length; box++) {
       const [core = -1, atom = -1] = boxes.ofPmus?.map((weights) => weights[box]) ?? [];
@@ -287,7 +287,7 @@ Deno.test("ViewEngine.flame: weights by PMU of each box are those of the samples
     }
     const all = [...byPath.values()];
     assert(all.length > 100 && all.filter(({ sums }) => Math.min(...sums) > 0).length > 10);
-    // The first row of processes is no function.
+    // The first row of processes has no functions.
     if (root === "process") continue;
     for (const { path, sums } of all) {
       assertEquals(sums, [

@@ -11,15 +11,15 @@ import type { CodeFiles } from "@perfdata/session/code-images";
 /** Maximum size of an inflated file. */
 const MOST_EXPANDED = 2 ** 32;
 
-/** Bytes of an inflated file that are gathered before they become a blob, which the browser keeps on disk. */
+/** Number of inflated bytes that are collected before they become a blob, which the browser keeps on disk. */
 const MOST_PENDING = 2 ** 24;
 
-/** What a browser has in workers alone: reads that answer at once. */
+/** Synchronous reads, which browsers offer in workers only. */
 declare class FileReaderSync {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;
 }
 
-/** A file that was dropped, read in the pieces that are asked for. */
+/** Creates a source for a dropped file, which reads pieces on demand. */
 export function fileSource(blob: Blob): SyncSource {
   const reader = new FileReaderSync();
   return {
@@ -32,7 +32,7 @@ export function fileSource(blob: Blob): SyncSource {
   };
 }
 
-/** The same for what reads symbols. */
+/** Creates a source of the symbol reader for a dropped file. */
 function binarySource(blob: Blob): ClosableSource {
   const reader = new FileReaderSync();
   return {
@@ -44,7 +44,7 @@ function binarySource(blob: Blob): ClosableSource {
   };
 }
 
-/** What is done with a file. */
+/** Role of a dropped file. */
 type Kind = "recording" | "part" | "elf" | "bundle" | "other";
 
 function kindOf(name: string, start: Uint8Array): Kind {
@@ -54,13 +54,13 @@ function kindOf(name: string, start: Uint8Array): Kind {
   return /^data\.\d+$/.test(name) ? "part" : "other";
 }
 
-/** What was dropped, as it is sent to other threads as well. */
+/** The dropped files by role, in a form that can be sent to other threads. */
 export interface Dropped {
   /** The recording. */
   readonly recording: Blob;
-  /** Its name. */
+  /** Name of the recording. */
   readonly name: string;
-  /** Files with records only, of a recording that is a directory, in their order. */
+  /** Further files of a recording that is a directory, in order. */
   readonly parts: readonly Blob[];
   /** Programs and debug files, with their build ids. */
   readonly elves: readonly {
@@ -72,15 +72,15 @@ export interface Dropped {
   readonly others: readonly { readonly name: string; readonly blob: Blob }[];
   /** A symbol bundle. */
   readonly bundle: Blob | undefined;
-  /** What the recording is compared with. */
+  /** The other recording of a comparison. */
   readonly base?: { readonly name: string; readonly blob: Blob } | undefined;
 }
 
 /**
- * Finds out what was dropped.
+ * Determines the role of each dropped file.
  *
- * @param isSwapped Whether of two recordings the newer one is the base of the comparison.
- * @throws {Error} If no recording is among it, or more than two are.
+ * @param isSwapped Whether the newer of two recordings is the base of the comparison.
+ * @throws {Error} If there is no recording, or more than two.
  */
 export async function takeFiles(files: readonly File[], isSwapped = false): Promise<Dropped> {
   const recordings: { name: string; blob: Blob; time: number }[] = [];
@@ -108,7 +108,7 @@ export async function takeFiles(files: readonly File[], isSwapped = false): Prom
         others.push({ name, blob });
     }
   }
-  // The newest one is shown.
+  // The newest recording is shown.
   recordings.sort((a, b) => isSwapped ? a.time - b.time : b.time - a.time);
   const [recording, base, ...more] = recordings;
   if (recording === undefined) {
@@ -130,14 +130,14 @@ export async function takeFiles(files: readonly File[], isSwapped = false): Prom
   };
 }
 
-/** A file that is compressed as a whole, as it was before. */
+/** Decompresses a file that is compressed as a whole. */
 async function expanded(file: File): Promise<{ readonly name: string; readonly blob: Blob }> {
   const start = new Uint8Array(await file.slice(0, 6).arrayBuffer());
   const compression = fileCompression(start);
-  // Kernel modules stay as they are: what looks for symbols expands them.
+  // Kernel modules stay compressed; the symbol reader decompresses them.
   if (compression === undefined || /\.ko\./.test(file.name)) return { name: file.name, blob: file };
   const stream = await expandedStream(fileSource(file), compression);
-  // Not through a Response, which reports every error in the stream as "Failed to fetch".
+  // A Response would report every error in the stream as "Failed to fetch".
   const parts: Blob[] = [];
   let size = 0;
   let chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -165,7 +165,7 @@ async function expanded(file: File): Promise<{ readonly name: string; readonly b
   return { name: file.name.replace(/\.(gz|bz2|xz|zst)$/, ""), blob: new Blob(parts) };
 }
 
-/** The chunks of a stream; not all browsers can iterate over one. */
+/** Yields the chunks of a stream; some browsers cannot iterate over a stream. */
 async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T, void, void> {
   const reader = stream.getReader();
   try {
@@ -188,7 +188,7 @@ function buildIdOf(blob: Blob): string {
   }
 }
 
-/** The recording. */
+/** Creates the source of the recording. */
 export function recordingSource({ recording, parts }: Dropped): RandomAccessSource {
   const source = fileSource(recording);
   const joined = parts.length === 0 ? source : directorySource(source, parts.map(fileSource));
@@ -198,7 +198,7 @@ export function recordingSource({ recording, parts }: Dropped): RandomAccessSour
   return joined;
 }
 
-/** The files that symbols are looked for in: by build id, else by the last part of the path. */
+/** Returns the lookup of symbol files: by build id, else by the last part of the path. */
 export function symbolFiles({ elves, others }: Dropped): SymbolFiles {
   const find = (path: string): Blob | undefined => {
     const [, first, rest] = /\/\.build-id\/([0-9a-f]{2})\/([0-9a-f]+)/.exec(path) ?? [];
@@ -222,10 +222,10 @@ export function symbolFiles({ elves, others }: Dropped): SymbolFiles {
   };
 }
 
-/** Bundles that were read. */
+/** Bundles that were opened. */
 const bundles = new WeakMap<Blob, SymbolBundle>();
 
-/** Reads a bundle that was dropped; once. */
+/** Opens a dropped bundle, once. */
 export function openBundle({ bundle }: Dropped): SymbolBundle | undefined {
   if (bundle === undefined) return undefined;
   let opened = bundles.get(bundle);
@@ -236,10 +236,10 @@ export function openBundle({ bundle }: Dropped): SymbolBundle | undefined {
   return opened;
 }
 
-/** Most bytes of a source file. */
+/** Maximum size of a source file in bytes. */
 const MOST_SOURCE = 1 << 24;
 
-/** The lines of a source file that was dropped, by the last part of its path; or of one in the bundle. */
+/** Returns the lines of a dropped source file, found by the last part of its path, or of one in the bundle. */
 export function sourceLines(dropped: Dropped, path: string): readonly string[] | undefined {
   const last = path.slice(path.lastIndexOf("/") + 1);
   const file = dropped.others.find(({ name }) => name === last)?.blob;
@@ -249,7 +249,7 @@ export function sourceLines(dropped: Dropped, path: string): readonly string[] |
   return text?.replaceAll("\t", "        ").split(/\r?\n/);
 }
 
-/** Where the code of objects is: in programs that were dropped, if they are those that ran. */
+/** Returns the code of objects: from dropped programs, if they are the recorded ones. */
 export function droppedCode(dropped: Dropped): CodeFiles {
   const files = symbolFiles(dropped);
   return {

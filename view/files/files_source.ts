@@ -31,16 +31,16 @@ import {
   takeFiles,
 } from "./dropped_files.ts";
 
-/** Work in ms between two turns of the event loop, each of which takes 4 ms in a browser. */
+/** Time in ms between two turns of the event loop, which take 4 ms each in a browser. */
 const HELD_MS = 100;
 /** Minimum number of bytes for which more threads are started. */
 const WORTH_THREADS = 1 << 25;
-/** The most threads: each has its own tables. */
+/** Maximum number of threads, each of which has its own tables. */
 const MOST_THREADS = 4;
 
 const OPTIONS: ProfileOptions = { timed: true, lines: true };
 
-/** Finds symbols in what was dropped. */
+/** Creates the symbol resolver for the dropped files. */
 function resolverOf(
   dropped: Dropped,
   { recorded }: { readonly recorded: RecordedMachine | undefined },
@@ -59,10 +59,10 @@ function resolverOf(
 }
 
 /**
- * Other threads, if they are worth it and can be started from here.
+ * Starts other threads if the recording is large enough and the browser allows it.
  *
- * @param script The text of this worker: of a page on disk, one may load what it has made itself, and not
- * what made it.
+ * @param script Text of this worker. A page on disk may load a script from a blob, but not
+ * from its own file.
  */
 function threads(dropped: Dropped, script: string): Workers | undefined {
   const jobs = Math.min(MOST_THREADS, navigator.hardwareConcurrency || 1);
@@ -78,15 +78,15 @@ function threads(dropped: Dropped, script: string): Workers | undefined {
     path: dropped.name,
     about: dropped,
     make: () => new ProfileConsumer(OPTIONS),
-    // The same script, which sees by its name what it is to do.
+    // The same script; the name tells it to serve blocks.
     start: () => new Worker(url, { name: BLOCKS }),
   };
 }
 
-/** The name of a thread that takes blocks of samples. */
+/** Name of a thread that processes blocks of samples. */
 export const BLOCKS = "blocks";
 
-/** What such a thread does. */
+/** Runs a thread that processes blocks of samples. */
 export function serveSamples(): void {
   serveBlocks<Dropped>({
     open: (_, dropped) => recordingSource(dropped),
@@ -95,7 +95,7 @@ export function serveSamples(): void {
   });
 }
 
-/** Opens what was dropped. */
+/** Opens the dropped files. */
 export async function openFiles(
   { files, script, swapped, counts = "period" }: FilesOpening,
 ): Promise<ViewSource> {
@@ -108,7 +108,7 @@ export async function openFiles(
     source: recordingSource(dropped),
     code: () => ({ files: codeFilesOf(dropped) }),
     resolver: (recorded) => Promise.resolve(resolverOf(dropped, { recorded })),
-    // What makes texts of instructions is several times as large as the page.
+    // The library that formats instructions is several times as large as the page, so it is left out.
     text: () => Promise.resolve(undefined),
   });
   return {
@@ -126,7 +126,7 @@ export async function openFiles(
       code = made.code;
       return made.profile;
     },
-    // Files of records go with the recording that is shown.
+    // The directory's other files belong to the shown recording.
     base: base === undefined ? undefined : async (progress) => {
       const dropped = { ...others, recording: base.blob, name: base.name, parts: [] };
       return (await profileOf(dropped, script, counts, progress)).profile;
@@ -145,7 +145,7 @@ export async function openFiles(
   };
 }
 
-/** Where the code of objects is: in a bundle, or in programs. */
+/** Returns the code of objects: from a bundle, or from programs. */
 function codeFilesOf(dropped: Dropped): CodeFiles {
   const bundle = openBundle(dropped);
   const code = droppedCode(dropped);
@@ -167,7 +167,7 @@ async function profileOf(
   const steps = new ProgressSteps(progress);
   const engine = await runEngine(reader, [consumer], {
     unwind: resolverFor,
-    // Times of threads take records in order.
+    // Times of threads require records in order, so that other threads cannot help.
     workers: weight === "period" ? threads(dropped, script) : undefined,
     diagnostics: () => {},
     progress: (bytes, more) => steps.read("Reading the samples", bytes, source.size, more),
@@ -192,14 +192,14 @@ async function profileOf(
     engine,
     resolver: names,
     code: new ObjectCodeReader(codeFilesOf(dropped)),
-    // What makes texts of instructions is several times as large as the page.
+    // The library that formats instructions is several times as large as the page, so it is left out.
     disassembler: () => Promise.resolve(bareDisassembler(engine.reader.arch)),
     source: (path) => sourceLines(dropped, path),
   });
   return { profile: view, code };
 }
 
-/** Finds where instructions begin, of machines whose instructions this page knows. */
+/** Creates a disassembler that only finds instruction boundaries, for machines that this page supports. */
 function bareDisassembler(arch: string | undefined): Disassembler | undefined {
   if (arch === undefined || arch === "x86_64") return x86Disassembler(64);
   return /^i[3-6]86$|^x86$/.test(arch) ? x86Disassembler(32) : undefined;

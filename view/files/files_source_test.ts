@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { eventsRecording } from "../../fixtures/synthesize/events.ts";
 import { openFiles } from "./files_source.ts";
 
-/** A file whose bytes {@link SyncReader} returns: Deno has no `FileReaderSync`. */
+/** A file whose bytes {@link SyncReader} returns, since Deno has no `FileReaderSync`. */
 class KnownFile extends File {
   constructor(readonly known: Uint8Array<ArrayBuffer>) {
     super([known], "perf.data");
@@ -13,14 +13,14 @@ class KnownFile extends File {
   }
 }
 
-/** What a worker of a browser reads files with. */
+/** Replaces `FileReaderSync` of browser workers. */
 class SyncReader {
   readAsArrayBuffer(file: KnownFile): ArrayBuffer {
     return file.known.slice().buffer;
   }
 }
 
-Deno.test("files in the page: the event with most samples is the first, and one of two PMUs is one", async () => {
+Deno.test("openFiles: the event with most samples is the first; an event of two PMUs is one event", async () => {
   const file = new KnownFile(
     await eventsRecording({ "cpu_atom/cycles/P": 2, "faults": 3, "cpu_core/cycles/P": 4 }),
   );

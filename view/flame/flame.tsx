@@ -20,7 +20,7 @@ import { type PmuBoxes, pmuColor, pmuNote } from "../data/pmu_boxes.ts";
 import { type Coloring, coloringsOf } from "../ui/state.ts";
 import { Legend } from "./legend.tsx";
 
-/** The flame graph of what is selected. */
+/** The flame graph of the selection. */
 export function FlameView(props: ProfileViewProps): JSX.Element {
   const { store, open, facts } = props;
   const { shown, state, matched } = store;
@@ -95,7 +95,7 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
                 const [from, to] = [floatAt(times.from, box), floatAt(times.to, box)];
                 return `from ${seconds(from, 1000)}, for ${duration(to - from)}`;
               },
-              // What a box was sampled in becomes what is selected.
+              // In order of time, a box selects its range of time.
               zoomToBox: (box: number) =>
                 store.set(
                   box < 0
@@ -105,7 +105,7 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
             })}
           zoomTo={(zoom) => store.set({ zoom })}
           pick={(fn) => {
-            // A process or thread is no function.
+            // A process or thread has no sandwich view.
             if (fn < facts.functions.name.length) {
               store.set({ view: "sandwich", fn: nameOf(facts, fn) });
             }
@@ -117,15 +117,15 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
   );
 }
 
-/** What is drawn, and how. */
+/** Options of the flame graph. */
 function FlameBar(
   props: ProfileViewProps & {
     readonly root: FlameRoot;
     /** Whether boxes are in order of time. */
     readonly isTimed: boolean;
-    /** Whether the first row is below. */
+    /** Whether the first row is at the bottom. */
     readonly isUpward: boolean;
-    /** The PMUs that the event was asked of, if these are several. */
+    /** PMUs of the event, if there are several. */
     readonly pmus: readonly string[] | undefined;
     readonly coloring: Coloring;
   },
@@ -206,7 +206,7 @@ function FlameBar(
   );
 }
 
-/** How much of what is selected matches the search. */
+/** The share of the selection that matches the search. */
 function Matched({ store, open }: ProfileViewProps): JSX.Element | null {
   const { shown, state, matched } = store;
   const { value } = useQuery(

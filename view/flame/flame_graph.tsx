@@ -16,45 +16,45 @@ import { findsIn } from "../ui/name.tsx";
 import { Graph, neighbour } from "./graph.ts";
 import { foundName } from "./search.ts";
 
-/** What a flame graph is drawn from. */
+/** Input of a flame graph. */
 export interface FlameGraphProps {
   readonly boxes: FlameBoxes;
   readonly names: readonly string[];
-  /** By function: the object that it is in. */
+  /** By function: name of its object. */
   readonly objectOf: (fn: number) => string;
   readonly colors: readonly string[];
-  /** By box, where it is not its function that decides. */
+  /** By box: color, if it does not depend on the function. */
   readonly boxColor?: (box: number) => string;
-  /** What else is said of a box. */
+  /** By box: additional text. */
   readonly note?: (box: number) => string;
-  /** By function, whether it is marked. */
+  /** By function: whether it is marked. */
   readonly matched: Uint8Array | undefined;
-  /** What is searched for. */
+  /** Text of the search. */
   readonly search: string;
-  /** Whether the first row is below. */
+  /** Whether the first row is at the bottom. */
   readonly isUpward: boolean;
   readonly unit: "nanoseconds" | "count";
-  /** What is counted: samples, or an event. */
+  /** Name of the weight: samples, or an event. */
   readonly counted: string;
-  /** Said by a screen reader. */
+  /** Label for screen readers. */
   readonly label: string;
-  /** What a click on a box does where that is no zoom; -1 shows everything. */
+  /** Handles a click on a box, if it is not a zoom; -1 selects all. */
   readonly zoomToBox?: (box: number) => void;
-  /** The functions that lead to a box fill the width. */
+  /** Zooms to a path of functions, which then fills the width. */
   readonly zoomTo: (path: readonly number[]) => void;
-  /** A function is wanted in the sandwich. */
+  /** Opens the sandwich view of a function. */
   readonly pick: (fn: number) => void;
   readonly onWidth: (width: number) => void;
 }
 
-/** The functions that lead to a box, and the box. */
+/** Returns the path of functions to a box, including it. */
 export function pathOf({ parent, item }: FlameBoxes, box: number): number[] {
   const path: number[] = [];
   for (let at = box; at >= 0; at = intAt(parent, at)) path.unshift(intAt(item, at));
   return path;
 }
 
-/** The next box whose function matches; -1 where none does. */
+/** Returns the next box whose function matches; -1 without one. */
 function nextMatch(
   { length, item }: FlameBoxes,
   matched: Uint8Array | undefined,
@@ -68,7 +68,7 @@ function nextMatch(
   return -1;
 }
 
-/** The elements that a flame graph is drawn in, and what draws it. */
+/** The elements of a flame graph, and its drawing. */
 interface DrawnGraph {
   readonly scroll: RefObject<HTMLDivElement>;
   readonly space: RefObject<HTMLDivElement>;
@@ -76,7 +76,7 @@ interface DrawnGraph {
   readonly drawing: { readonly current: Graph | undefined };
 }
 
-/** Draws a flame graph, and draws it anew where anything of it changes. */
+/** Draws a flame graph, and redraws it on every change. */
 function useGraph(
   { boxes, names, colors, boxColor, matched, search, isUpward, onWidth }: FlameGraphProps,
   focus: number,
@@ -114,7 +114,7 @@ function useGraph(
   return { scroll, space, canvas, drawing };
 }
 
-/** A flame graph. */
+/** A flame graph with pointer and keyboard control. */
 export function FlameGraph(props: FlameGraphProps): JSX.Element {
   const { boxes, matched, isUpward, label, pick } = props;
   const zoomBox = props.zoomToBox ??

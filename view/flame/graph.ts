@@ -1,6 +1,6 @@
 /**
- * A flame graph on a canvas: draws boxes, and finds the box at a point or beside another one. Used by
- * both pages: the one that explores recordings, and that of `flame`.
+ * A flame graph on a canvas: draws boxes, and finds the box at a point or next to another one. Used by
+ * the page that explores recordings and by the page of `flame`.
  *
  * @module
  */
@@ -10,39 +10,39 @@ import { floatAt, intAt } from "@perfdata/format/elements";
 export const ROW = 19;
 const FONT = "12px ui-monospace, Menlo, Consolas, monospace";
 
-/** Boxes that have a place. */
+/** Boxes with positions. */
 export interface PlacedBoxes {
-  /** How many there are. */
+  /** Number of boxes. */
   readonly length: number;
-  /** The box that a box stands on, -1 for none. */
+  /** The box below a box; -1 for the first row. */
   readonly parent: Int32Array;
-  /** Row, from 0. */
+  /** Row number, from 0. */
   readonly depth: Int32Array;
-  /** Left edge as a share of the width. */
+  /** Left edge, as a share of the width. */
   readonly x: Float64Array;
-  /** Width as a share. */
+  /** Width, as a share. */
   readonly width: Float64Array;
-  /** How many rows there are. */
+  /** Number of rows. */
   readonly rows: number;
 }
 
-/** What is drawn. */
+/** Content of a drawing. */
 export interface Scene {
   readonly boxes: PlacedBoxes;
   /** The name of a box, in so many characters. */
   readonly textOf: (box: number, room: number) => string;
   readonly colorOf: (box: number) => string;
-  /** Whether a box matches the search; missing without one. */
+  /** Whether a box matches the search; `undefined` without a search. */
   readonly isMatch?: ((box: number) => boolean) | undefined;
-  /** Box that fills the width, -1 for none. */
+  /** Box that fills the width; -1 for none. */
   readonly zoom: number;
-  /** Boxes with a frame: those that keyboard and pointer are at, -1 for none. */
+  /** Boxes with a frame: of the keyboard and of the pointer; -1 for none. */
   readonly marked: readonly number[];
-  /** Whether the first row is below. */
+  /** Whether the first row is at the bottom. */
   readonly isUpward: boolean;
 }
 
-/** Draws scenes on a canvas that stays in sight of a scrolling element. */
+/** Draws scenes on a canvas that stays visible in a scrolling element. */
 export class Graph {
   readonly canvas: HTMLCanvasElement;
   readonly #scroll: HTMLElement;
@@ -52,15 +52,17 @@ export class Graph {
   #scene: Scene | undefined;
   #frame = 0;
   #character = 0;
-  /** Share of the whole at the left edge, and the share that the width is. */
+  /** Visible part: its left edge and width, as shares of the whole. */
   #left = 0;
   #span = 1;
-  /** How many boxes were drawn last, for tests. */
+  /** Number of boxes drawn last, for tests. */
   drawn = 0;
 
   /**
-   * @param space As high as the graph, in `scroll`.
-   * @param sized Called with the width when that changes.
+   * Creates a drawing.
+   *
+   * @param space Element in `scroll` with the height of the graph.
+   * @param sized Called with the width when it changes.
    */
   constructor(
     canvas: HTMLCanvasElement,
@@ -92,12 +94,12 @@ export class Graph {
     };
   }
 
-  /** Ends listening to the page. */
+  /** Stops listening to the page. */
   end(): void {
     this.#end();
   }
 
-  /** Shows a scene; it is drawn with the next frame. */
+  /** Shows a scene with the next frame. */
   show(scene: Scene): void {
     const before = this.#scene;
     const { boxes, zoom, isUpward } = scene;
@@ -119,12 +121,12 @@ export class Graph {
     });
   }
 
-  /** Where the first row of an upward graph ends in the canvas. */
+  /** Returns the canvas position at which the first row of an upward graph ends. */
   #bottom({ boxes }: Scene): number {
     return Math.max(this.#scroll.clientHeight, boxes.rows * ROW) - this.#scroll.scrollTop;
   }
 
-  /** Left edge and right edge of a box in pixels; those that the zoomed one is in fill the width. */
+  /** Returns the left and right edge of a box in pixels. The boxes below the zoomed one fill the width. */
   #extent({ x, width }: PlacedBoxes, box: number, room: number): readonly [number, number] {
     const left = (floatAt(x, box) - this.#left) / this.#span * room;
     const right = left + floatAt(width, box) / this.#span * room;
@@ -144,7 +146,7 @@ export class Graph {
     if (canvas.height !== tall) canvas.height = tall;
     const style = getComputedStyle(document.documentElement);
     const mark = style.getPropertyValue("--mark").trim();
-    // What does not match lets the page's background through.
+    // Boxes without a match are drawn transparently.
     const onPage = style.getPropertyValue("--text").trim();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
@@ -152,7 +154,7 @@ export class Graph {
     context.textBaseline = "middle";
     this.#character ||= context.measureText("mmmmmmmmmm").width / 10;
     const bottom = this.#bottom(scene);
-    // Right edge of what is drawn in each row: narrow boxes there are joined.
+    // Right edge of the boxes drawn in each row; narrow boxes there are merged.
     const filled = new Float64Array(boxes.rows).fill(-1);
     let drawn = 0;
     for (let box = 0; box < boxes.length; box++) {
@@ -163,7 +165,7 @@ export class Graph {
       const w = end - x;
       if (w <= 0) continue;
       const found = isMatch?.(box) === true;
-      // Half a pixel in a row is enough to show that there is something.
+      // Half a pixel per row suffices to show that there are boxes.
       if (w < 0.5 && !found && x - floatAt(filled, row) < 0.5) continue;
       filled[row] = end;
       drawn++;
@@ -191,7 +193,7 @@ export class Graph {
     this.drawn = drawn;
   }
 
-  /** The box at a point of the canvas, -1 for none. */
+  /** Returns the box at a point of the canvas; -1 without one. */
   at({ offsetX, offsetY }: { readonly offsetX: number; readonly offsetY: number }): number {
     const scene = this.#scene;
     if (scene === undefined) return -1;
@@ -207,7 +209,7 @@ export class Graph {
     return -1;
   }
 
-  /** Scrolls a box into sight. */
+  /** Scrolls a box into view. */
   reveal(box: number): void {
     const scene = this.#scene;
     if (scene === undefined) return;
@@ -222,10 +224,10 @@ export class Graph {
 }
 
 /**
- * The box that an arrow key leads to: the one that it stands on, the heaviest that stands on it, the next one in its row;
- * from none, the heaviest of the first row. -1 where there is none at all.
+ * Returns the box that an arrow key leads to: the box below, the heaviest box above, or the next one in the row;
+ * without a current box, the heaviest of the first row; -1 without boxes.
  *
- * @param weight By box.
+ * @param weight Weight of each box.
  */
 export function neighbour(
   { length, parent, depth, x }: PlacedBoxes,

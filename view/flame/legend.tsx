@@ -6,10 +6,10 @@ import { type JSX, useMemo } from "../ui/preact.ts";
 
 const LABELS = { kind: "kinds of code", object: "objects", pmu: "PMUs" } as const;
 
-/** Most objects that the legend names. */
+/** Maximum number of objects in the legend. */
 const MOST = 6;
 
-/** Which color stands for which object, those with most functions; for which kind of code, or for which PMU. */
+/** The legend of colors: of the objects with most functions, of kinds of code, or of PMUs. */
 export function Legend(
   { open, facts, coloring, pmus }: Pick<ProfileViewProps, "open" | "facts"> & {
     readonly coloring: Coloring;

@@ -1,11 +1,11 @@
-/** Finds the functions that match a search. */
+/** Searches functions by name. */
 import { shortName } from "@perfdata/profile/short-names";
 
 /**
- * By function, whether its name matches: a part of it without regard to case, or a regular
+ * Returns for each function whether its name matches: contains the text, ignoring case, or matches a regular
  * expression between slashes.
  *
- * @returns `undefined` for nothing to search, or an error for an expression that is none
+ * @returns `undefined` for an empty search; an error for an invalid expression
  */
 export function searchNames(
   names: readonly string[],

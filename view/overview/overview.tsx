@@ -9,10 +9,10 @@ import type { IndexAnswer } from "../recording/recording_service.ts";
 import { Name } from "../ui/name.tsx";
 import { useQuery } from "../ui/use_query.ts";
 
-/** Functions that are listed. */
+/** Number of functions in the list. */
 const TOP = 12;
 
-/** What there is to say of a profile alone, as of a pipe or a flame graph: the recording is not there. */
+/** Returns the properties of a profile without its recording, as of a pipe or a flame graph. */
 function linesOf(
   { title, events, totals, threads, cpus, duration }: ProfileFacts,
 ): readonly (readonly [string, string])[] {
@@ -30,7 +30,7 @@ function linesOf(
   ];
 }
 
-/** What the index says, until `info` has more. */
+/** Returns lines from the index, until `info` has more. */
 function indexLines({ start, duration, blocks }: IndexAnswer): [string, string][] {
   const samples = blocks.samples.reduce((sum, count) => sum + count, 0);
   return [
@@ -39,7 +39,7 @@ function indexLines({ start, duration, blocks }: IndexAnswer): [string, string][
   ];
 }
 
-/** What `info` says, how far it can be trusted, and what could be better. */
+/** The overview: lines of `info`, reliability of the profile, and advice. */
 export function OverviewView(props: ViewProps): JSX.Element {
   return (
     <section class="overview" aria-label="Overview">
@@ -53,7 +53,7 @@ export function OverviewView(props: ViewProps): JSX.Element {
   );
 }
 
-/** What is recorded, and how. */
+/** Properties of the recording. */
 function RecordingCard({ open }: ViewProps): JSX.Element {
   const { info, head, facts, index, failed } = open;
   const known = info?.lines ?? head;
@@ -81,7 +81,7 @@ function RecordingCard({ open }: ViewProps): JSX.Element {
   );
 }
 
-/** How far it can be trusted, and what could be better. */
+/** Reliability of the profile, and advice. */
 function TrustCard({ open: { info, facts, failed } }: ViewProps): JSX.Element {
   const advice = [...info?.advice ?? [], ...facts === undefined ? [] : adviceOfTrust(facts.trust)];
   return (
@@ -115,7 +115,7 @@ function TrustCard({ open: { info, facts, failed } }: ViewProps): JSX.Element {
   );
 }
 
-/** The functions with most samples. */
+/** The functions with the most samples. */
 function TopCard({ store, open }: ViewProps): JSX.Element | null {
   const { facts } = open;
   const { shown } = store;
@@ -157,7 +157,7 @@ function TopCard({ store, open }: ViewProps): JSX.Element | null {
   );
 }
 
-/** How many records of each type there are. */
+/** The number of records of each type. */
 function RecordsCard({ store, open }: ViewProps): JSX.Element | null {
   const { index, listed } = open;
   if (index === undefined) return null;

@@ -1,7 +1,7 @@
 import { floatAt } from "@perfdata/format/elements";
 import type { PtGrowth } from "@perfdata/pt/decode";
 
-/** Bytes of a buffer's trace written up to a time, interpolated linearly between known points. */
+/** Returns the bytes of a buffer's trace written up to a time, interpolated linearly between known points. */
 export function bytesUpTo({ at, time, size }: PtGrowth, when: number): number {
   if (time.length === 0 || when < floatAt(time, 0)) return 0;
   let [low, high] = [0, time.length];

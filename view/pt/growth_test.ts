@@ -3,7 +3,7 @@ import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { testSeed } from "../../tests/support/seed.ts";
 import { bytesUpTo } from "./growth.ts";
 
-Deno.test("bytes of a trace only grow with time, are exact at each point, and all are there at the end", () => {
+Deno.test("bytesUpTo: never decreases, is exact at each point, and ends at the size", () => {
   const numbers = new Numbers(testSeed());
   let compared = 0;
   for (let round = 0; round < 200; round++) {

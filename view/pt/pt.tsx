@@ -15,16 +15,16 @@ import { colorsOf } from "../ui/store.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { bytesUpTo } from "./growth.ts";
 
-/** Bytes of a trace that are decoded without being asked for: each says some branches. */
+/** Number of trace bytes that are decoded without a request; a byte has several branches. */
 const MOST_BYTES = 1 << 20;
-/** Buffers that have a lane of their own. */
+/** Maximum number of buffers with their own lane. */
 const MOST_LANES = 8;
 
 interface PtProps extends ViewProps {
   readonly facts: PtFacts;
 }
 
-/** Functions and calls over time of an Intel PT trace, of which the part in view alone is decoded. */
+/** Functions and calls over time of an Intel PT trace. Only the visible part is decoded. */
 export function PtView(props: PtProps): JSX.Element {
   const { store, open, facts } = props;
   const { state } = store;
@@ -119,12 +119,12 @@ export function PtView(props: PtProps): JSX.Element {
   );
 }
 
-/** What is shown, and how much of the trace it is. */
+/** Properties of the toolbar. */
 interface PtBarProps extends PtProps {
   readonly window: Range;
-  /** What is decoded of it. */
+  /** The decoded part of the window. */
   readonly part: PtPart | undefined;
-  /** Bytes of the trace in view. */
+  /** Bytes of the trace in the window. */
   readonly bytes: number;
   readonly last: number;
   readonly show: (range: Range | undefined) => void;
@@ -177,12 +177,12 @@ function PtBar(props: PtBarProps): JSX.Element {
   );
 }
 
-/** Takes the time that is selected in the other views, or selects what is in view there. */
+/** Buttons that copy the time range from or to the other views. */
 function SharedSelection(
   { store, facts, profile, window, last, show }: PtBarProps & { readonly profile: ProfileFacts },
 ): JSX.Element {
   const { state } = store;
-  // The selection of the other views counts from the first sample.
+  // The other views count from the first sample.
   const apart = Number(BigInt(facts.start) - BigInt(profile.start));
   return (
     <span class="group" role="group" aria-label="Selection of the other views">
@@ -213,7 +213,7 @@ function SharedSelection(
   );
 }
 
-/** The calls that were decoded, in order of time. */
+/** The decoded calls, in order of time. */
 function PtCalls(
   { store, part, matched, show, onWidth }: PtProps & {
     readonly part: PtPart;
@@ -268,12 +268,12 @@ function Axis({ window }: { readonly window: Range }): JSX.Element {
   return <Canvas class="pt-axis" draw={draw} aria-hidden="true" />;
 }
 
-/** Bytes of the trace over time, by buffer: how much was executed. */
+/** Bytes of the trace over time by buffer, which shows how much was executed. */
 function Histogram(
   { facts, span, shown, show, name, isTall = false }: {
     readonly facts: PtFacts;
     readonly span: Range;
-    /** What is in view. */
+    /** The visible range. */
     readonly shown?: Range;
     readonly show: (range: Range | undefined) => void;
     readonly name: string;
@@ -374,7 +374,7 @@ interface ListProps extends PtProps {
   readonly window: Range;
 }
 
-/** What is decoded, as a list. */
+/** The decoded part as a list. */
 function Lists(props: ListProps): JSX.Element {
   const { store, part } = props;
   const { list } = store.state;
@@ -471,7 +471,7 @@ function CallList({ store, part, matched }: ListProps): JSX.Element {
   const order = useMemo(() => {
     const rows = [...Array(calls.length).keys()]
       .filter((row) => matched === undefined || matched[intAt(calls.fn, row)] === 1);
-    // In order of their beginnings, callers first.
+    // Ordered by start, callers first.
     return rows.sort((a, b) =>
       floatAt(calls.time, a) - floatAt(calls.time, b) ||
       intAt(calls.depth, a) - intAt(calls.depth, b) || a - b

@@ -17,38 +17,38 @@ export interface CodeCount {
   readonly period: number;
 }
 
-/** A line of source. */
+/** A line of source with its weights. */
 export interface CodeLine {
-  /** Its number, 0 if that is not known. */
+  /** Line number; 0 if unknown. */
   readonly line: number;
   readonly text: string;
   readonly self: CodeCount;
-  /** With what was called from there, and what is inlined there. */
+  /** Weight including callees and inlined functions. */
   readonly total: CodeCount;
-  /** What is inlined there or was called from there. */
+  /** Functions inlined in the line or called from it. */
   readonly calls: readonly (CodeCount & { readonly name: string; readonly inlined: boolean })[];
 }
 
-/** Lines of one file. */
+/** Lines of a source file. */
 export interface CodeFile {
-  /** Its path; empty if that is not known. */
+  /** Path of the file; empty if unknown. */
   readonly file: string;
-  /** Whether its text is here. */
+  /** Whether the text is available. */
   readonly hasText: boolean;
   readonly lines: readonly CodeLine[];
 }
 
 /** An instruction. */
 export interface CodeInsn extends CodeCount {
-  /** In hex. */
+  /** Address in hex. */
   readonly address: string;
-  /** In hex, two digits each. */
+  /** Bytes in hex, two digits each. */
   readonly bytes: string;
-  /** Empty where there is no disassembler. */
+  /** Text of the instruction; empty without a disassembler. */
   readonly text: string;
-  /** Place in the source, `file:line`; empty if that is not known. */
+  /** Position in the source, `file:line`; empty if unknown. */
   readonly place: string;
-  /** What is inlined there, the innermost last. */
+  /** Functions inlined at the instruction, innermost last. */
   readonly inlined: readonly string[];
 }
 
@@ -57,44 +57,44 @@ export interface CodeAnswer {
   readonly files: readonly CodeFile[];
   /** Pieces of code: a name may have several. */
   readonly pieces: readonly (readonly CodeInsn[])[];
-  /** All that is selected. */
+  /** Weight of the whole selection. */
   readonly whole: CodeCount;
-  /** What is not here, and why. */
+  /** Missing parts, with reasons. */
   readonly notes: readonly string[];
 }
 
-/** What a service answers from. */
+/** Input of {@linkcode CodeService}. */
 export interface CodeParts extends Omit<CodeOptions, "disassembler" | "engine"> {
-  /** What was run. */
+  /** Engine of the finished run. */
   readonly engine: CodeOptions["engine"] & {
     readonly reader: { readonly arch?: string | undefined };
   };
-  /** The profile that the page shows, with addresses and lines. */
+  /** The shown profile, with addresses and lines. */
   readonly profile: Profile;
-  /** As the page has it. */
+  /** The profile in the page's form. */
   readonly view: ViewProfile;
-  /** Decodes code of the machine that recorded; `undefined` if nothing does. */
+  /** Creates the disassembler for the recorded machine; `undefined` if there is none. */
   readonly disassembler: () => Promise<Disassembler | undefined>;
-  /** Lines of a source file, if it is here. */
+  /** Returns the lines of a source file, if it is available. */
   readonly source: (path: string) => readonly string[] | undefined;
 }
 
-/** Lines that are shown around those that were sampled. */
+/** Number of lines shown around sampled lines. */
 const CONTEXT = 6;
-/** Most lines of a file. */
+/** Maximum number of lines of a file. */
 const MOST_LINES = 20_000;
 const NOTHING: CodeCount = { samples: 0, period: 0 };
 
-/** Answers with the source and the instructions of functions. */
+/** Returns the source and the instructions of functions. */
 export class CodeService {
   readonly #parts: CodeParts;
 
-  /** Reads nothing yet. */
+  /** Creates the service; reads nothing. */
   constructor(parts: CodeParts) {
     this.#parts = parts;
   }
 
-  /** A function, by its number in the profile, with what is selected of it. */
+  /** Returns the code of a function, by its number in the profile, with the weights of the selection. */
   async code(fn: number, selection: Selection): Promise<CodeAnswer> {
     const { profile, view, source, disassembler, ...reading } = this.#parts;
     const { functions } = profile;

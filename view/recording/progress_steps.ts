@@ -1,9 +1,9 @@
 import type { ProgressState } from "../worker/protocol.ts";
 
-/** Least time between two reports, in ms. */
+/** Minimum time between two reports, in ms. */
 const REPORTED_MS = 100;
 
-/** Reports how far reading and naming a recording are, no more often than is worth drawing. */
+/** Reports the progress of reading and naming, at most as often as drawing makes sense. */
 export class ProgressSteps {
   readonly #report: (state: ProgressState) => void;
   #done = 0;
@@ -11,16 +11,16 @@ export class ProgressSteps {
   #what = "";
   #last = 0;
 
-  /** @param report Gets each report, and may throw to end the work. */
+  /** @param report Receives each report; may throw to end the work. */
   constructor(report: (state: ProgressState) => void) {
     this.#report = report;
   }
 
   /**
-   * Notes bytes that were read.
+   * Adds bytes that were read.
    *
-   * @param total Bytes of the file, 0 if that is not known.
-   * @param more How many more there are to read than was known: see `EngineOptions.progress`.
+   * @param total Size of the file; 0 if unknown.
+   * @param more Bytes to read in addition to those known so far: see `EngineOptions.progress`.
    */
   read(what: string, bytes: number, total: number, more: number = 0): void {
     this.#done += bytes;
@@ -34,7 +34,7 @@ export class ProgressSteps {
     });
   }
 
-  /** Notes how many addresses were looked up. */
+  /** Sets the number of addresses that were looked up. */
   named(what: string, done: number, total: number): void {
     this.#say({ what, unit: "addresses", done, total });
   }

@@ -2,10 +2,10 @@ import { assertEquals } from "@std/assert";
 import type { ProgressState } from "../worker/protocol.ts";
 import { ProgressSteps } from "./progress_steps.ts";
 
-Deno.test("progress: bytes of both passes over a file count, so that the first one is not all", () => {
+Deno.test("ProgressSteps: the total includes both passes over a file", () => {
   const states: ProgressState[] = [];
   const steps = new ProgressSteps((state) => states.push(state));
-  // The engine says before the scan that it reads the file twice.
+  // The engine announces before the scan that it reads the file twice.
   steps.read("Reading", 0, 100, 100);
   steps.named("Naming", 3, 10);
   steps.read("Reading", 100, 100);

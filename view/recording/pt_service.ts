@@ -28,41 +28,41 @@ import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
 import { callBoxes } from "../data/call_boxes.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 
-/** Inputs for decoding. */
+/** Input of {@linkcode PtService}. */
 export interface PtParts {
   /** The recording. */
   readonly source: RandomAccessSource;
-  /** Where the code is. */
+  /** Source of the code. */
   readonly code: OpenPtOptions["code"];
   readonly resolver: (machine: RecordedMachine | undefined) => Promise<SymbolResolver>;
-  /** Texts of instructions; `undefined` if nothing makes them. */
+  /** Creates the formatter of instructions; `undefined` if there is none. */
   readonly text: () => Promise<InsnText | undefined>;
 }
 
-/** The trace as a whole, of which nothing is decoded. */
+/** Properties of the whole trace, known without decoding. */
 export interface PtFacts {
-  /** When it begins, ns as decimal text. */
+  /** Time of the start, in ns as decimal text. */
   readonly start: string;
-  /** From there to its end, ns; 0 if it has no times. */
+  /** Duration in ns; 0 without times. */
   readonly duration: number;
-  /** Why it has no times. */
+  /** Reason why the trace has no times. */
   readonly untimed: string | undefined;
-  /** The buffers; times count from the start. */
+  /** The buffers; times count from the start of the trace. */
   readonly buffers: readonly (PtGrowth & {
     readonly label: string;
-    /** The CPU or the thread that wrote it, -1 for none. */
+    /** The CPU or the thread that wrote the buffer; -1 for the other one. */
     readonly cpu: number;
     readonly tid: number;
   })[];
 }
 
-/** Which part of the trace is decoded: ns from its start. */
+/** The part of the trace to decode: ns from its start. */
 export interface PtQuery {
   readonly from: number;
   readonly to: number;
-  /** Whose calls are laid out; of the thread that ran longest where it is none of the part. */
+  /** Thread whose calls are laid out. If it is not in the part, the thread that ran longest. */
   readonly tid: number;
-  /** The least share of the width that is worth a box. */
+  /** Minimum share of the width for a box. */
   readonly least: number;
 }
 
@@ -72,16 +72,16 @@ export type PtFunctionRow = FunctionTime;
 /** Calls that ended in a part of a trace, in order of their ends. */
 export interface PtCallRows {
   readonly length: number;
-  /** When it began, ns from the start of the trace; -1 if that is not known. */
+  /** Start of the call in ns from the start of the trace; -1 if unknown. */
   readonly time: Float64Array;
-  /** ns; -1 if it is not known. */
+  /** Duration in ns; -1 if unknown. */
   readonly duration: Float64Array;
   readonly depth: Int32Array;
   readonly tid: Int32Array;
   /** Number of the function in {@linkcode PtPart.names}. */
   readonly fn: Int32Array;
   readonly insns: Float64Array;
-  /** 1 if its return was seen. */
+  /** 1 if the return is in the trace. */
   readonly returned: Uint8Array;
 }
 
@@ -91,50 +91,50 @@ export interface PtPart {
   readonly bytes: number;
   readonly functions: readonly PtFunctionRow[];
   readonly calls: PtCallRows;
-  /** How many calls there are: more than are listed, where there are too many. */
+  /** Number of all calls, which may exceed the listed ones. */
   readonly callCount: number;
-  /** Threads, those that ran longest first. */
+  /** Threads, by descending time of execution. */
   readonly threads: readonly {
     readonly tid: number;
     readonly name: string;
     readonly time: number;
   }[];
-  /** The thread whose calls are laid out, -1 for none. */
+  /** The thread whose calls are laid out; -1 without one. */
   readonly tid: number;
   readonly boxes: TimeBoxes;
   /** Names and objects of functions, by number. */
   readonly names: readonly string[];
   readonly objects: readonly string[];
-  /** What was not decoded, and what is not known. */
+  /** Missing and unknown parts. */
   readonly notes: readonly string[];
 }
 
 /** Instructions of a part of a trace. */
 export interface PtInsns {
   readonly rows: readonly {
-    /** ns from the start of the trace; -1 if that is not known. */
+    /** Time in ns from the start of the trace; -1 if unknown. */
     readonly time: number;
     readonly tid: number;
-    /** In hex. */
+    /** Address in hex. */
     readonly ip: string;
-    /** Function with the distance from its start. */
+    /** Function and the distance from its start. */
     readonly place: string;
-    /** Empty where nothing makes it. */
+    /** Text of the instruction; empty without a formatter. */
     readonly text: string;
   }[];
-  /** Whether there are more. */
+  /** Whether there are more instructions. */
   readonly more: boolean;
   readonly notes: readonly string[];
 }
 
-/** Points of the histogram, of all buffers together. */
+/** Number of points of the histogram, over all buffers. */
 const POINTS = 2048;
 /** Maximum number of calls that are listed. */
 const MOST_CALLS = 100_000;
 /** Maximum number of instructions that are listed. */
 const MOST_INSNS = 20_000;
 
-/** A sink that is several. */
+/** A sink that passes everything to several sinks. */
 class Sinks implements PtSink {
   readonly #sinks: readonly PtSink[];
 
@@ -159,37 +159,37 @@ class Sinks implements PtSink {
   }
 }
 
-/** What is read once. */
+/** State that is read once. */
 interface Opened {
   readonly trace: PtTrace;
   readonly names: PtNames;
-  /** When the trace begins, ns since the clock's origin. */
+  /** Start of the trace in ns since the clock's origin. */
   readonly first: number;
   readonly facts: PtFacts;
 }
 
-/** Decodes the parts of an Intel PT trace that somebody looks at. */
+/** Decodes the viewed parts of an Intel PT trace. */
 export class PtService {
   readonly #parts: PtParts;
   #opened: Promise<Opened | undefined> | undefined;
 
-  /** Reads nothing yet. */
+  /** Creates the service; reads nothing. */
   constructor(parts: PtParts) {
     this.#parts = parts;
   }
 
-  /** The trace as a whole; `undefined` if the recording has none. */
+  /** Returns the properties of the whole trace; `undefined` if the recording has none. */
   async facts(): Promise<PtFacts | undefined> {
     return (await this.#open())?.facts;
   }
 
-  /** What ran in a part of it. */
+  /** Decodes a part and returns its functions, calls and threads. */
   async part({ from, to, tid, least }: PtQuery): Promise<PtPart> {
     const { trace, names, first } = await this.#needed();
     const range = { from: first + from, to: first + to };
     const clocked = trace.aux.intelPtConfig?.cyc === true;
     const sums = new PtCalls(trace, { filter: range, rows: functionRows(names) });
-    // Calls that are open at the end of the part are seen in it as well: what is laid out is cut there.
+    // Calls still open at the end of the part are drawn, too, and cut there.
     const drawn = new PtCalls(trace, { tree: true, timeline: true });
     const kept = new KeptCalls(names, first);
     const listed: PtCalls = new PtCalls(trace, {
@@ -212,7 +212,7 @@ export class PtService {
       const [start, end] = [floatAt(timeline.from, i), floatAt(timeline.to, i)];
       const time = Math.min(end, range.to) - Math.max(start, range.from);
       const of = intAt(timeline.tid, i);
-      // Idle tasks have one number on all CPUs, and nobody's calls are no thread's.
+      // Skip idle tasks (tid 0 on every CPU) and calls without a thread (tid -1).
       if (time > 0 && of > 0) times.set(of, (times.get(of) ?? 0) + time);
     }
     const threads = [...times].sort(([a, timeA], [b, timeB]) => timeB - timeA || a - b)
@@ -236,7 +236,7 @@ export class PtService {
     };
   }
 
-  /** The instructions of a part of it. */
+  /** Decodes a part and returns its instructions. */
   async insns({ from, to }: Pick<PtQuery, "from" | "to">): Promise<PtInsns> {
     const { trace, names, first } = await this.#needed();
     const range = { from: first + from, to: first + to };
@@ -312,7 +312,7 @@ export class PtService {
     for (const stream of aux.streams) {
       const { at, time, size } = await new PtSeeker(stream, source, clock).growth(most);
       const label = stream.cpu === undefined ? `thread ${stream.tid ?? "?"}` : `CPU ${stream.cpu}`;
-      // What comes after the last PSB that was looked for was written up to the end.
+      // Data after the last known PSB was written by the end.
       buffers.push({
         label,
         cpu: stream.cpu ?? -1,
@@ -332,7 +332,7 @@ export class PtService {
   }
 }
 
-/** What a thread was called at a time. */
+/** Returns the name of a thread at a time. */
 function nameOf({ sideband: { history } }: PtTrace, tid: number, time: number): string {
   const own = history.threadComm(tid, time);
   return own >= 0 ? history.names.text(own) : history.comm(history.pid(tid, time)) ?? "";
@@ -355,7 +355,7 @@ function notesOf(
   ].filter((note) => note !== undefined);
 }
 
-/** Calls that ended, with columns as the page has them. */
+/** Collects ended calls in the page's columns. */
 class KeptCalls {
   count = 0;
   readonly #names: PtNames;

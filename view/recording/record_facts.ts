@@ -9,7 +9,7 @@ export class RecordFacts {
   pid = -1;
   tid = -1;
   cpu = -1;
-  /** Upper half of the time; both are 0 where there is none. */
+  /** Halves of the time; both are 0 without a time. */
   timeHi = 0;
   timeLo = 0;
 
@@ -33,7 +33,7 @@ export class RecordFacts {
     const isSample = this.type === PERF_RECORD_SAMPLE;
     const from = isSample ? start : trailerEnd(start, end);
     const at = isSample ? layout : layout.trailer;
-    // Offsets of a trailer are negative, and 0 where there is no such field.
+    // Offsets of trailer fields are negative, and 0 for missing fields.
     const has = (offset: number, size: number): boolean =>
       (isSample ? offset >= 8 : offset < 0) && from + offset >= start + 8 &&
       from + offset + size <= end;
@@ -45,7 +45,7 @@ export class RecordFacts {
     if (has(at.time, 8)) {
       const hi = view.getUint32(from + at.time + (le ? 4 : 0), le);
       const lo = view.getUint32(from + at.time + (le ? 0 : 4), le);
-      // All ones is the time of nothing.
+      // A time of all ones means no time.
       if ((hi & lo) >>> 0 !== 0xffff_ffff) [this.timeHi, this.timeLo] = [hi, lo];
     }
     return this;

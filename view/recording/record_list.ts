@@ -21,30 +21,30 @@ export interface RecordQuery {
   readonly cpus?: readonly number[] | undefined;
   /** Number of the event. */
   readonly event?: number | undefined;
-  /** Times in nanoseconds, as decimal text: this and what follows, what comes before. */
+  /** Start and end in nanoseconds as decimal text: `from` inclusive, `to` exclusive. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
 
 /** A line of the list. */
 export interface RecordRow {
-  /** Number among the records of the file, from 0. */
+  /** Number of the record in the file, from 0. */
   readonly number: number;
-  /** Offset in the file. */
+  /** File offset. */
   readonly offset: number;
   readonly size: number;
   readonly type: string;
-  /** Seconds with nine digits, exact; empty if it has none. */
+  /** Seconds with nine digits, exact; empty without a time. */
   readonly time: string;
   readonly pid: number;
   readonly tid: number;
   readonly cpu: number;
   readonly event: string;
-  /** Its fields in short. */
+  /** Summary of the fields. */
   readonly text: string;
 }
 
-/** A field of a record, as `hex` shows it. */
+/** A field of a record, as the command `hex` shows it. */
 export interface RecordField {
   readonly offset: number;
   readonly size: number;
@@ -63,35 +63,35 @@ export interface RecordDetail {
   readonly fields: readonly RecordField[];
 }
 
-/** Some rows of a list. */
+/** Some rows of the list. */
 export interface RecordRows {
-  /** How many records there are that fit. */
+  /** Number of all records that match. */
   readonly count: number;
   readonly rows: readonly RecordRow[];
 }
 
-/** Maximum number of records that are handed out at once. */
+/** Maximum number of records per request. */
 const MOST_ROWS = 1000;
 
-/** The records that fit, by block. */
+/** Matching records, by block. */
 interface Matches {
-  /** Of each block, how many come before it. */
+  /** By block: number of matching records before it. */
   readonly before: Float64Array;
-  /** Of each block, which of its records; `undefined` for all. */
+  /** By block: indices of its matching records; `undefined` if all match. */
   readonly of: (Uint32Array | undefined)[];
   readonly count: number;
 }
 
-/** The records of a recording whose blocks can be read for themselves, as a list. */
+/** The records of a recording as a list, if its blocks can be read independently. */
 export class RecordList {
   readonly #reader: PerfDataReader;
   readonly #blocks: readonly IndexBlock[];
   readonly #eventNames: readonly string[];
   readonly #all: Matches;
-  /** What was asked for last. */
+  /** The last query and its matches. */
   #found: { readonly key: string; readonly matches: Promise<Matches> } | undefined;
 
-  /** Lists the records of an index. */
+  /** Creates the list of the records of an index. */
   constructor(reader: PerfDataReader, { blocks }: RecordingIndex, eventNames: readonly string[]) {
     this.#reader = reader;
     this.#blocks = blocks;
@@ -99,7 +99,7 @@ export class RecordList {
     this.#all = matchesOf(blocks.map(() => undefined), blocks);
   }
 
-  /** Some of the records that fit. */
+  /** Returns some of the matching records. */
   async rows(query: RecordQuery, from: number, count: number): Promise<RecordRows> {
     const matches = await this.#matches(query);
     const end = Math.min(matches.count, from + Math.min(count, MOST_ROWS));
@@ -121,14 +121,14 @@ export class RecordList {
         rows.push(this.#row(batch, i, block.first + nth));
         return next < wanted.length;
       });
-      // A file that became shorter has fewer.
+      // A file that shrinks while it is read has fewer records.
       if (last <= first) break;
       at += last - first;
     }
     return { count: matches.count, rows };
   }
 
-  /** The place of a record in the list, by its number; that of the next one where it does not fit. */
+  /** Returns the position of a record in the list, by its number; of the next match if it does not match. */
   async position(query: RecordQuery, number: number): Promise<number> {
     const { before, of, count } = await this.#matches(query);
     let block = this.#blocks.findIndex(({ first, records }) => number < first + records);
@@ -142,7 +142,7 @@ export class RecordList {
     return Math.min(Math.max(0, count - 1), before[block] ?? count);
   }
 
-  /** A record with its fields and bytes. */
+  /** Returns a record with its fields and bytes. */
   async detail(number: number): Promise<RecordDetail | undefined> {
     const block = this.#blocks.find(({ first, records }) =>
       number >= first && number < first + records
@@ -162,7 +162,7 @@ export class RecordList {
     return found;
   }
 
-  /** The names of the types that there are. */
+  /** Returns the name of a record type. */
   static typeName(type: number): string {
     const name = dumpRecordName(type);
     return name === "INVALID" ? USER_RECORD_NAMES[type] ?? `TYPE_${type}` : name;
@@ -211,7 +211,7 @@ export class RecordList {
     return matchesOf(found, this.#blocks);
   }
 
-  /** Reads a block, until `take` says that it has enough. */
+  /** Reads a block until `take` returns false. */
   async #read(
     { from, to }: IndexBlock,
     take: (batch: RecordBatch, i: number, nth: number) => boolean,
@@ -253,7 +253,7 @@ function matchesOf(of: (Uint32Array | undefined)[], blocks: readonly IndexBlock[
   return { before, of, count };
 }
 
-/** The last block that begins at or before a place, and is not empty. */
+/** Returns the last block that begins at or before a position and is not empty. */
 function blockOf(before: Float64Array, at: number): number {
   let [low, high] = [0, before.length];
   while (low < high) {
@@ -274,7 +274,7 @@ function isBefore(hi: number, lo: number, [otherHi, otherLo]: readonly [number, 
   return hi < otherHi || (hi === otherHi && lo < otherLo);
 }
 
-/** Seconds with nine digits. */
+/** Formats nanoseconds as seconds with nine digits. */
 export function secondsText(nanoseconds: bigint): string {
   const digits = `${nanoseconds}`.padStart(10, "0");
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
@@ -296,20 +296,20 @@ function fieldOf(
   };
 }
 
-/** Maximum number of fields that a line has. */
+/** Maximum number of fields in a summary. */
 const MOST_FIELDS = 12;
-/** What has columns of its own, or says nothing in a line. */
+/** Fields that have their own column or carry no information. */
 const LEFT_OUT =
   /^\.(header|sample_id)\b|\.(padding|tail|length|len|reserved\w*)$|^\.(time|cpu|id|stream_id|identifier)$/;
 
-/** What a context switch was: it is in the header of its record. */
+/** Describes a context switch, whose kind is in the record header. */
 function switchText(type: number, misc: number): readonly string[] {
   if (type !== PERF_RECORD_SWITCH && type !== PERF_RECORD_SWITCH_CPU_WIDE) return [];
   if ((misc & PERF_RECORD_MISC_SWITCH_OUT) === 0) return ["in"];
   return [(misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) === 0 ? "out" : "out, preempted"];
 }
 
-/** @param row The process and thread that have columns of their own: others, such as a child, are named. */
+/** @param row The row's process and thread; only other ones, such as a child's, are in the summary. */
 function summary(
   runs: readonly HexRun[],
   row: { readonly pid: number; readonly tid: number },

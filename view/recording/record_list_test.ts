@@ -5,10 +5,10 @@ import { RecordingService } from "./recording_service.ts";
 
 const FIXTURES = new URL("../../fixtures/recorded/", import.meta.url).pathname;
 
-/** The bits of `misc` that `perf_event.h` documents. */
+/** Bits of `misc`, from `perf_event.h`. */
 const [OUT, PREEMPTED] = [1 << 13, 1 << 14];
 
-Deno.test("records: a context switch says whether the thread got or left the CPU, and was preempted", async () => {
+Deno.test("RecordList.rows: a context switch has its direction and whether it was a preemption", async () => {
   let [isOut, isPreempted] = [0, 0];
   for (const name of ["switch", "all-cpus"]) {
     using source = fileSource(`${FIXTURES}${name}.perf.data`);
@@ -35,10 +35,10 @@ Deno.test("records: a context switch says whether the thread got or left the CPU
   assert(isOut > 20 && isPreempted > 0, `${isOut} ${isPreempted}`);
 });
 
-Deno.test("records: a fork names its child, which is in no column", async () => {
+Deno.test("RecordList.rows: the text of a fork has its child", async () => {
   using source = fileSource(`${FIXTURES}all-cpus.perf.data`);
   const { rows } = await new RecordingService(source, "").records({ types: ["FORK"] }, 0, 1);
-  // As `perf script --show-task-events` prints it: PERF_RECORD_FORK(257:259):(257:257).
+  // `perf script --show-task-events` prints PERF_RECORD_FORK(257:259):(257:257).
   assertEquals([rows[0]?.pid, rows[0]?.tid], [257, 257]);
   assertStringIncludes(`${rows[0]?.text}`, "tid 259");
 });

@@ -23,43 +23,43 @@ import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from
 
 /** Facts about a recording from one scan of its record headers. */
 export interface IndexAnswer {
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
-  /** Time of the first record that has one, in ns as decimal text; `undefined` if none has. */
+  /** First time of a record, in ns as decimal text; `undefined` without times. */
   readonly start: string | undefined;
-  /** From there to the last one, in ns. */
+  /** Nanoseconds from there to the last time. */
   readonly duration: number;
-  /** Blocks of records in the order of the file: samples, and ns from the start. */
+  /** Blocks of records in file order: samples, and times in ns from the start. */
   readonly blocks: {
     readonly samples: Float64Array;
     readonly from: Float64Array;
     readonly to: Float64Array;
   };
-  /** How many records of each type there are, those of which there are most first. */
+  /** Number of records of each type, in descending order. */
   readonly types: readonly { readonly name: string; readonly count: number }[];
-  /** What happened besides samples: ns from the start, and the type of the record. */
+  /** Notable records other than samples: ns from the start, and the type. */
   readonly marks: { readonly time: Float64Array; readonly type: Int32Array };
-  /** Whether it says when threads got and left a CPU, so that times without one can be counted. */
+  /** Whether there are context switches, so that time without a CPU can be counted. */
   readonly switches: boolean;
-  /** Set where records are shown as they are when they are inflated: offsets are not those of the file. */
+  /** Set if listed records are inflated, so that their offsets are not those of the file. */
   readonly isInflated: boolean;
-  /** Why records cannot be listed. */
+  /** Reason why records cannot be listed. */
   readonly unlisted: string | undefined;
 }
 
-/** A recording in short. */
+/** The output of `info`. */
 export interface InfoAnswer {
   /** The lines of the command `info`. */
   readonly lines: readonly string[];
-  /** What could be better, and how. */
+  /** Advice on better recordings. */
   readonly advice: readonly Advice[];
-  /** Faults that were found. */
+  /** Errors found in the recording. */
   readonly damage: readonly string[];
 }
 
-/** What of a recording becomes a recording of its own; what is not given keeps all. */
+/** Conditions for the records of a slice; all records by default. */
 export interface SliceQuery {
-  /** Times in nanoseconds, as decimal text: this and what follows, what comes before. */
+  /** Start and end in nanoseconds as decimal text: `from` inclusive, `to` exclusive. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly pids?: readonly number[] | undefined;
@@ -67,18 +67,18 @@ export interface SliceQuery {
   readonly cpus?: readonly number[] | undefined;
 }
 
-/** Most bytes of a slice, which is held until it is saved. */
+/** Maximum size of a slice, which is kept in memory until it is saved. */
 const MOST_SLICED = 1 << 30;
-/** Maximum number of faults that are handed out. */
+/** Maximum number of errors in an answer. */
 const MOST_FAULTS = 100;
-/** Maximum number of marks that are kept. */
+/** Maximum number of marks. */
 const MOST_MARKS = 100_000;
-/** Most context switches that are kept. */
+/** Maximum number of context switches. */
 const MOST_SWITCHES = 100_000;
-/** Most bytes of a compressed recording that are held inflated. */
+/** Maximum size of a compressed recording that is kept inflated in memory. */
 const MOST_INFLATED = 1 << 29;
 
-/** Events that say when threads had no CPU. */
+/** Events that show when threads had no CPU. */
 const SCHEDULED = /^(?:sched:sched_switch|offcpu-time)\b/;
 
 const MARKED: ReadonlySet<number> = new Set([
@@ -93,11 +93,11 @@ interface Opened {
   readonly reader: PerfDataReader;
   readonly index: RecordingIndex;
   readonly marks: IndexAnswer["marks"];
-  /** Times count as those of the recording. */
+  /** Context switches, by the recording's clock. */
   readonly switched: Switched;
 }
 
-/** Answers what the page asks about a recording; runs in a worker, and in the process that serves it. */
+/** Answers the page's queries about a recording. It runs in a worker, or in the process that serves the page. */
 export class RecordingService {
   readonly #source: RandomAccessSource;
   readonly #name: string;
@@ -107,25 +107,25 @@ export class RecordingService {
   #scheduled: Promise<Switched> | undefined;
   #info: Promise<InfoAnswer & { readonly info: RecordingInfo }> | undefined;
 
-  /** @param name What suggestions call it. */
+  /** @param name Name of the recording in suggestions. */
   constructor(source: RandomAccessSource, name: string) {
     this.#source = source;
     this.#name = name;
   }
 
-  /** The lines of `info` that need no record, at once. */
+  /** Returns the lines of `info` that need no records. */
   async head(): Promise<readonly string[]> {
     const reader = await PerfDataReader.open(this.#source, { diagnostics: () => {} });
     const head = await recordingHead(reader);
     return head === undefined ? [] : headLines(head);
   }
 
-  /** What the headers of records say. */
+  /** Returns the facts from the record headers. */
   index(): Promise<IndexAnswer> {
     return this.#index ??= this.#indexed();
   }
 
-  /** Context switches: of the kernel's records, or of `sched:sched_switch` where there are none of them. */
+  /** Returns context switches: from SWITCH records, or from `sched:sched_switch` if there are none. */
   async switched(): Promise<Switched> {
     const { switches, start } = await this.index();
     const { switched } = await this.#main();
@@ -140,19 +140,19 @@ export class RecordingService {
     ));
   }
 
-  /** What `info` says, and what could be better. */
+  /** Returns the output of `info`, and advice. */
   info(): Promise<InfoAnswer & { readonly info: RecordingInfo }> {
-    // The index is there in no time, and waited for first.
+    // The index takes almost no time, so it is computed first.
     return this.#info ??= this.index().then(() => this.#informed());
   }
 
-  /** Some of the records that fit. */
+  /** Returns some of the matching records. */
   async records(query: RecordQuery, from: number, count: number): Promise<RecordRows> {
     const { list } = await this.#listed();
     return await list?.rows(query, from, count) ?? { count: 0, rows: [] };
   }
 
-  /** Where in the list a record is. */
+  /** Returns the position of a record in the list. */
   async position(query: RecordQuery, number: number): Promise<number> {
     const { list } = await this.#listed();
     return await list?.position(query, number) ?? 0;
@@ -165,9 +165,9 @@ export class RecordingService {
   }
 
   /**
-   * A part of the recording, as the command `slice` makes it; AUX data stays whole.
+   * Returns a part of the recording like the command `slice`; AUX data is kept as a whole.
    *
-   * @throws {Error} If the recording is too large to be held.
+   * @throws {Error} If the recording is too large for memory.
    */
   async slice({ from, to, pids, tids, cpus }: SliceQuery): Promise<Uint8Array<ArrayBuffer>> {
     const reader = await PerfDataReader.open(this.#source, { diagnostics: () => {} });
@@ -275,7 +275,7 @@ export class RecordingService {
     if (!index.isCompressed) {
       return { list: new RecordList(reader, index, await names(reader)) };
     }
-    // What came out of COMPRESSED records cannot be read for itself: the recording is inflated.
+    // Inflated records cannot be read independently, so the whole recording is inflated.
     if (tooLarge(index) !== undefined) return {};
     const sink = memorySink();
     const again = await PerfDataReader.open(this.#source, { diagnostics: () => {} });
@@ -304,7 +304,7 @@ export class RecordingService {
   }
 }
 
-/** Why the records of a compressed recording are not listed; `undefined` if they are. */
+/** Returns the reason why records of a compressed recording are not listed; `undefined` if they are. */
 function tooLarge({ isCompressed, stats: { inflatedBytes } }: RecordingIndex): string | undefined {
   if (!isCompressed || inflatedBytes <= MOST_INFLATED) return undefined;
   return `the records are compressed, and ${Math.round(inflatedBytes / 1e6)} MB inflated: ` +

@@ -10,7 +10,7 @@ import {
 import type { Run } from "@perfdata/session/run";
 import type { Switched } from "../data/switched.ts";
 
-/** Collects the threads that left a CPU, and those that got it. */
+/** Collects context switches from scheduler events. */
 class Collector implements Consumer, SchedulerListener {
   readonly needs = { machine: true };
   readonly #most: number;
@@ -43,7 +43,7 @@ class Collector implements Consumer, SchedulerListener {
   switched({ time, cpu, from, to }: ContextSwitch, run: Run, i: number): void {
     if (this.#count++ >= this.#most) return;
     this.#push(time, intAt(run.pid, i), from, cpu, 1);
-    // Which process it belongs to is said where it leaves the CPU.
+    // The process is known only when the thread leaves the CPU.
     this.#push(time, -1, to, cpu, 0);
   }
 
@@ -72,10 +72,10 @@ class Collector implements Consumer, SchedulerListener {
 }
 
 /**
- * Context switches as `sched:sched_switch` says them: the samples have to be read for that, which the index does not.
+ * Returns context switches from `sched:sched_switch`. This has to read the samples, which the index skips.
  *
- * @param start What times count from, ns.
- * @param most How many switches are kept, each with who left the CPU and who got it.
+ * @param start Time 0 of the result, in ns.
+ * @param most Maximum number of switches, each with the leaving and the arriving thread.
  */
 export async function scheduledSwitches(
   source: RandomAccessSource,

@@ -5,7 +5,7 @@ import { Grid } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { VirtualList } from "../ui/virtual_list.tsx";
 
-/** Bytes in a line. */
+/** Number of bytes in a line. */
 const WIDE = 16;
 
 const COLUMNS = [
@@ -14,7 +14,7 @@ const COLUMNS = [
   { title: "Type", class: "kind" },
 ];
 
-/** The fields of a record beside its bytes: what is marked in one is marked in the other. */
+/** The fields of a record next to its bytes. A field marked on one side is marked on the other. */
 export function RecordBytes(
   { detail, close }: { readonly detail: RecordDetail; readonly close: () => void },
 ): JSX.Element {
@@ -129,7 +129,7 @@ function FieldCells(
   );
 }
 
-/** What record it is. */
+/** Type, number, size and position of the record. */
 function RecordTitle({ number, type, size, offset, event }: RecordDetail["row"]): JSX.Element {
   return (
     <>
@@ -142,7 +142,7 @@ function RecordTitle({ number, type, size, offset, event }: RecordDetail["row"])
   );
 }
 
-/** What is known of the field that is marked. */
+/** Details of the marked field. */
 function FieldFacts(
   { field, row }: {
     readonly field: RecordDetail["fields"][number];
@@ -198,7 +198,7 @@ function HexLine(
   );
 }
 
-/** Bytes that have no value of their own. */
+/** Formats the first bytes of a field without a value. */
 function shortBytes(
   bytes: Uint8Array,
   { offset, size }: { readonly offset: number; readonly size: number },

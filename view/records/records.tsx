@@ -7,9 +7,9 @@ import type { ViewState } from "../ui/state.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { RecordBytes } from "./record_bytes.tsx";
 
-/** Rows that are asked for at once. */
+/** Number of rows per request. */
 const PAGE = 200;
-/** Pages that are kept. */
+/** Number of pages kept. */
 const KEPT = 40;
 
 const COLUMNS = [
@@ -21,7 +21,7 @@ const COLUMNS = [
   { title: "Fields", class: "text" },
 ];
 
-/** Rows of a list, asked for page by page. */
+/** Rows of the list, requested page by page. */
 class Pages {
   count: number | undefined;
   error: string | undefined;
@@ -42,7 +42,7 @@ class Pages {
     return this.#pages.get(Math.floor(line / PAGE))?.[line % PAGE];
   }
 
-  /** Asks for the page of a line, if it is not there. */
+  /** Requests the page of a line, if it is missing. */
   want(line: number): void {
     const page = Math.floor(line / PAGE);
     if (this.#pages.has(page)) return;
@@ -59,7 +59,7 @@ class Pages {
   }
 }
 
-/** Which records are listed: of the chosen types, and of what is selected where the list follows that. */
+/** Returns the query of the list: the chosen types and, if it follows the selection, the selection. */
 function queryOf(state: ViewState, base: bigint, follows: boolean): RecordQuery {
   const { types, pids, tids, cpus, from, to } = state;
   const time = (at: number | undefined) =>
@@ -98,7 +98,7 @@ export function RecordsView({ store, open }: ViewProps): JSX.Element {
   );
   const [line, setLine] = useState(-1);
   const wanted = useRef(state.record);
-  // A record of the address is looked for in the list.
+  // Scroll to the record in the address.
   useEffect(() => {
     if (state.record < 0) return;
     open.client.call("position", query, state.record).then((at) => {

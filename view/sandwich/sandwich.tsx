@@ -7,7 +7,7 @@ import { FunctionsView } from "../table/functions.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 
-/** A function with all that called it above, and all that it called below. */
+/** A function with all its callers above and all its callees below. */
 export function SandwichView(props: ProfileViewProps): JSX.Element {
   const { store, open, facts } = props;
   const { fn, shown } = store;
@@ -90,7 +90,7 @@ function Half(
   );
 }
 
-/** The functions to choose from where none is chosen, or none of that name is here. */
+/** The list of functions, shown if none is chosen or the chosen name is unknown. */
 export function FunctionList(props: ProfileViewProps): JSX.Element {
   const { store } = props;
   const { fn } = store.state;
@@ -102,10 +102,10 @@ export function FunctionList(props: ProfileViewProps): JSX.Element {
   );
 }
 
-/** Most names that are suggested. */
+/** Maximum number of suggested names. */
 const SUGGESTED = 50;
 
-/** Chooses a function by its name. */
+/** The input that chooses a function by name. */
 export function FunctionPicker(
   { names, value, pick }: {
     readonly names: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * Serves the page to a browser on this machine, and answers its questions about one recording.
+ * Serves the page to a browser on this machine, and answers its queries about one recording.
  *
  * @module
  */
@@ -14,34 +14,34 @@ import type { RecordingService } from "../recording/recording_service.ts";
 import type { ProgressState } from "../worker/protocol.ts";
 import { FRAME } from "../worker/worker_source.ts";
 
-/** Makes a profile of what counts, and says how far it is. */
+/** Creates a profile, and reports its progress. */
 export type ProfileMaker = (
   progress: (state: ProgressState) => void,
   counts: ProfileWeight,
 ) => Promise<ViewProfile>;
 
-/** What is served. */
+/** Options of the server. */
 export interface ViewServerOptions {
-  /** The first part of all paths: nobody guesses it. */
+  /** First part of all paths, which cannot be guessed. */
   readonly token: string;
   /** The page. */
   readonly page: string;
-  /** Answers about records; `undefined` for what came through a pipe and is gone. */
+  /** Answers queries about records; `undefined` for a pipe, which is gone. */
   readonly recording: RecordingService | undefined;
-  /** The profile; asked for once. */
+  /** Creates the profile; called once. */
   readonly profile: ProfileMaker;
-  /** Source and instructions of functions of the profile, when that is there. */
+  /** Returns the code of functions in the profile, once the profile exists. */
   readonly code?: ((counts: ProfileWeight) => CodeService | undefined) | undefined;
-  /** Parts of its Intel PT. */
+  /** Answers queries about the Intel PT of the recording. */
   readonly pt?: PtService | undefined;
-  /** What it is compared with; asked for once. */
+  /** Creates the profile to compare with; called once. */
   readonly base?: ProfileMaker | undefined;
 }
 
-/** Bytes of a profile that are sent at once. */
+/** Number of bytes of a profile sent at once. */
 const CHUNK = 1 << 20;
 
-/** Headers of all answers: nothing is kept, guessed, framed, or told to others. */
+/** Headers of all responses: no caching, no content sniffing, no frames, no referrer. */
 const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "cross-origin-opener-policy": "same-origin",
@@ -51,17 +51,17 @@ const HEADERS: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
 };
 
-/** A token that nobody guesses: 128 random bits. */
+/** Creates a random token of 128 bits. */
 export function newToken(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**
- * What answers requests, for `Deno.serve`.
+ * Creates the request handler for `Deno.serve`.
  *
- * A browser lets any page ask this address. It does not learn the token, and a name that it lets point here
- * (DNS rebinding) is not among the hosts that are answered.
+ * A browser allows any page to send requests to this address. Another page does not know the token, and a host name
+ * that points here (DNS rebinding) is rejected.
  */
 export function viewHandler(
   { token, page, recording, profile, base, code, pt }: ViewServerOptions,
@@ -166,12 +166,12 @@ export function viewHandler(
   };
 }
 
-/** What is to count. */
+/** Parses the kind of weight. */
 function countsOf(url: URL): ProfileWeight {
   return profileWeight(url.searchParams.get("counts")) ?? "period";
 }
 
-/** The members of an object that was asked for. */
+/** Parses a query that is a JSON object; `undefined` if it is not. */
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   let value: unknown;
   try {
@@ -187,7 +187,7 @@ function isList(of: unknown, type: string): boolean {
   return of === undefined || (Array.isArray(of) && of.every((one) => typeof one === type));
 }
 
-/** A function and what is selected of it, if that was asked for. */
+/** Parses a query of code: a function and a selection; `undefined` if it is invalid. */
 function parseCodeQuery(text: string): (Selection & { readonly fn: number }) | undefined {
   const { fn, event, from, to, pids, tids, cpus } = parseObject(text) ?? {};
   const isNumber = (of: unknown) => of === undefined || (typeof of === "number" && of >= 0);
@@ -198,14 +198,14 @@ function parseCodeQuery(text: string): (Selection & { readonly fn: number }) | u
     : undefined;
 }
 
-/** What was asked for, if it is a part of a trace. */
+/** Parses a query of a part of a trace; `undefined` if it is invalid. */
 function parsePtQuery(text: string): PtQuery | undefined {
   const { from, to, tid = -1, least = 0 } = parseObject(text) ?? {};
   const isGood = [from, to, tid, least].every((of) => typeof of === "number");
   return isGood && Number(to) >= Number(from) ? { from, to, tid, least } as PtQuery : undefined;
 }
 
-/** What was asked for, if it is a filter of records. */
+/** Parses a filter of records; `undefined` if it is invalid. */
 function parseQuery(text: string): RecordQuery | undefined {
   const given = parseObject(text);
   if (given === undefined) return undefined;
@@ -218,10 +218,10 @@ function parseQuery(text: string): RecordQuery | undefined {
   return isGood ? { types, pids, tids, cpus, event, from, to } as RecordQuery : undefined;
 }
 
-/** Says that nobody waits any longer. */
+/** Ends the work, because no request waits any longer. */
 class Cancelled extends Error {}
 
-/** A profile that is made once, when it is asked for first, while somebody waits for it. */
+/** A profile that is created on the first request, and cancelled if no request waits for it. */
 class SentProfile {
   readonly #make: (progress: (state: ProgressState) => void) => Promise<ViewProfile>;
   readonly #listeners = new Set<(state: ProgressState) => void>();
@@ -234,7 +234,7 @@ class SentProfile {
   #packed(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#bytes !== undefined) return this.#bytes;
     const bytes = this.#make((state) => {
-      // What reads the recording ends with that.
+      // The error ends reading the recording.
       if (this.#listeners.size === 0) throw new Cancelled("cancelled");
       for (const listener of this.#listeners) listener(state);
     }).then((made) => pack(made));
@@ -244,7 +244,7 @@ class SentProfile {
     return this.#bytes = bytes;
   }
 
-  /** How far the profile is, then the profile; or why there is none. */
+  /** Streams the progress and then the profile, or an error. */
   frames(): ReadableStream<Uint8Array> {
     const frame = (kind: number, bytes: Uint8Array) => {
       const out = new Uint8Array(5 + bytes.length);
@@ -274,7 +274,7 @@ class SentProfile {
       start: (controller) => {
         listener = (state) => controller.enqueue(json(FRAME.PROGRESS, state));
         this.#listeners.add(listener);
-        // Not awaited: a stream is cancelled only when it has started.
+        // Not awaited, since a stream can be cancelled only after it has started.
         send(controller).finally(() => this.#listeners.delete(listener as () => void));
       },
       cancel: () => {

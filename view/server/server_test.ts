@@ -10,7 +10,7 @@ import { newToken, viewHandler } from "./server.ts";
 const FILE = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
 const PROFILE = viewProfile(profileOf(plainSamples(3000, 3)));
 
-/** A server on this machine, while `use` runs. */
+/** Runs a server on this machine during `use`. */
 async function served(
   use: (about: { readonly port: number; readonly token: string }) => Promise<void>,
 ): Promise<void> {
@@ -33,7 +33,7 @@ async function served(
   }
 }
 
-/** Sends bytes as they are, which no client library would, and reads the status and the text. */
+/** Sends raw bytes, which client libraries would not, and reads the status and the text. */
 async function raw(port: number, request: string): Promise<{ status: number; text: string }> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(new TextEncoder().encode(request));
@@ -41,7 +41,7 @@ async function raw(port: number, request: string): Promise<{ status: number; tex
   return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]), text };
 }
 
-Deno.test("a server answers its own path and host, GET alone, and nothing else", async () => {
+Deno.test("viewHandler: answers only GET requests for its own path and host", async () => {
   await served(async ({ port, token }) => {
     const get = (path: string, { host = `127.0.0.1:${port}`, method = "GET", more = "" } = {}) =>
       raw(port, `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${more}Connection: close\r\n\r\n`);
@@ -99,7 +99,7 @@ Deno.test("a server answers its own path and host, GET alone, and nothing else",
   });
 });
 
-Deno.test("the page's worker gets from a server what there is", async () => {
+Deno.test("serverSource: returns the data of the server", async () => {
   await served(async ({ port, token }) => {
     const source = serverSource({
       address: `http://127.0.0.1:${port}/${token}/`,
@@ -124,7 +124,7 @@ Deno.test("the page's worker gets from a server what there is", async () => {
   });
 });
 
-Deno.test("what fails to be read is a line in the answer", async () => {
+Deno.test("viewHandler: an error while reading is sent as a frame", async () => {
   const handler = viewHandler({
     token: "t",
     page: "",
@@ -139,7 +139,7 @@ Deno.test("what fails to be read is a line in the answer", async () => {
   assertEquals(unpack(new Uint8Array(await (await ask("index")).arrayBuffer())), null);
 });
 
-Deno.test("a profile that nobody waits for any longer is given up, and read again when asked for", async () => {
+Deno.test("viewHandler: a profile without waiting requests is cancelled, and made again on request", async () => {
   let [started, given] = [0, 0];
   const handler = viewHandler({
     token: "t",
@@ -148,7 +148,7 @@ Deno.test("a profile that nobody waits for any longer is given up, and read agai
     async profile(progress) {
       started++;
       try {
-        // It goes on until nobody listens.
+        // Continues until no request listens.
         for (let done = 0; started === 1; done++) {
           progress({ what: "Reading", unit: "bytes", done, total: 0 });
           await new Promise((resolve) => setTimeout(resolve, 5));
@@ -168,7 +168,7 @@ Deno.test("a profile that nobody waits for any longer is given up, and read agai
   assertEquals((await reader?.read())?.value?.[0], 0);
   await reader?.cancel();
   while (given === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  // A moment later, for the one before to be forgotten.
+  // Let the server forget the cancelled profile.
   await new Promise((resolve) => setTimeout(resolve, 0));
   const bytes = new Uint8Array(await (await ask()).arrayBuffer());
   assertEquals([started, given, bytes[0]], [2, 1, 1]);

@@ -16,10 +16,10 @@ const COLUMNS: readonly GridColumn<Column>[] = [
   { name: "object", title: "Object", hint: "the program, library or kernel that it is in" },
 ];
 
-/** All functions, with what is selected of them. */
+/** All functions, with their weights in the selection. */
 export function FunctionsView(
   props: ProfileViewProps & {
-    /** What Enter and a click on a name do; the sandwich, where that is missing. */
+    /** Handles Enter and a click on a name; by default, opens the sandwich view. */
     readonly pick?: (name: string) => void;
   },
 ): JSX.Element {
@@ -123,7 +123,7 @@ export function FunctionsView(
   );
 }
 
-/** A cell of CSV: what a spreadsheet would take for a formula gets an apostrophe in front. */
+/** Formats a CSV cell; a text that a spreadsheet would evaluate as a formula gets an apostrophe in front. */
 function cell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

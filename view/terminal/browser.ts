@@ -14,34 +14,34 @@ import { bar, cells, cut, left, type Line, type Span, textOf } from "./lines.ts"
 import { HELP_LINES } from "./help.ts";
 import { type Row, RowList } from "./rows.ts";
 
-/** Text on a screen of its own, with its first visible line. */
+/** A text on a separate screen. */
 export interface TextPage {
   readonly title: string;
   readonly lines: readonly Line[];
-  /** The line that is in view first. */
+  /** The line that is visible first. */
   readonly hot?: number;
 }
 
-/** What the browser cannot do by itself. */
+/** Functions that the browser needs from its host. */
 export interface BrowserHost {
-  /** The function, as `annotate` shows it, of the samples that are selected. */
+  /** Returns the selected samples of a function as `annotate` shows them. */
   annotate(fn: number, shown: Shown): Promise<TextPage>;
-  /** Runs a command of the user with a text on its standard input; returns what to say. */
+  /** Runs a command of the user with a text on its standard input; returns a message. */
   send(command: string, text: string): Promise<string>;
   /**
-   * Reads a range of time.
+   * Parses a range of time.
    *
-   * @returns Nanoseconds from the first sample; `undefined` for an end that is open.
-   * @throws {Error} If it is none, with the reason.
+   * @returns Nanoseconds from the first sample; `undefined` for an open end.
+   * @throws {Error} If the text is not a range of time, with the reason.
    */
   parseTime(text: string): Promise<readonly [number | undefined, number | undefined]>;
 }
 
-/** One of several things to choose. */
+/** An option of a chooser. */
 interface Choice {
   readonly label: string;
   readonly weight: number;
-  /** What is shown then. */
+  /** Change of the state when the option is chosen. */
   readonly change: Partial<ViewState>;
 }
 
@@ -55,16 +55,16 @@ interface Chooser {
 interface Prompt {
   readonly label: string;
   text: string;
-  /** What is wrong with it. */
+  /** Error in the text. */
   error: string;
-  /** What stands above it. */
+  /** Text above the prompt. */
   readonly above?: string;
   changed?(text: string): void;
   entered(text: string): void | Promise<void>;
   left?(): void;
 }
 
-/** A list, and what it was made of. */
+/** A list and the key of its query. */
 interface Listed {
   readonly key: string;
   readonly list: RowList;
@@ -74,18 +74,18 @@ interface Pager extends TextPage {
   top: number;
 }
 
-/** Columns of the bar. */
+/** Width of the bar in columns. */
 const BAR = 10;
-/** Columns of the screen below which names have the room of the bar, and of objects. */
+/** Screen width in columns below which names use the space of the bar and of objects. */
 const NARROW = 60;
 
-/** The browser in the terminal: what is shown, what keys do, and the lines of the screen. */
+/** The browser in the terminal: its state, its keys, and the lines of the screen. */
 export class Browser {
-  /** What is shown: as in the address of the page. */
+  /** State of the browser, in the form of the page's address. */
   state: ViewState;
-  /** Set when it is to end. */
+  /** Set when the browser has to end. */
   isOver = false;
-  /** How many columns and rows there are. */
+  /** Size of the screen. */
   size: { readonly columns: number; readonly rows: number } = { columns: 80, rows: 24 };
   readonly #engine: ViewEngine;
   readonly #facts: ProfileFacts;
@@ -104,7 +104,9 @@ export class Browser {
   #message = "";
 
   /**
-   * @param options The event that is shown, and whether names are never shortened.
+   * Creates a browser.
+   *
+   * @param options The shown event, and whether names are never shortened.
    */
   constructor(
     engine: ViewEngine,
@@ -120,13 +122,13 @@ export class Browser {
     this.#sort = this.#hasStacks ? "total" : "self";
   }
 
-  /** What samples are selected, and how they are counted. */
+  /** The selection and its weighting. */
   get shown(): Shown {
     const { event, weight, inline, from, to, pids, tids, cpus, objects } = this.state;
     return { event, weight, inline, from, to, pids, tids, cpus, objects };
   }
 
-  /** Takes a key. */
+  /** Handles a key. */
   async key(key: string): Promise<void> {
     this.#message = "";
     if (key === "ctrl-c") this.isOver = true;
@@ -136,7 +138,7 @@ export class Browser {
     else await this.#listKey(key);
   }
 
-  /** The lines of the screen: as many as it has rows. */
+  /** Returns the lines of the screen, one for each row. */
   screen(): Line[] {
     const { rows } = this.size;
     const room = Math.max(1, rows - 4);
@@ -152,7 +154,7 @@ export class Browser {
     return lines.slice(0, rows);
   }
 
-  /** The present view as text, with names in full. */
+  /** Returns the current view as text, with full names. */
   text(): string {
     if (this.#pager !== undefined) {
       const { title, lines } = this.#pager;
@@ -173,7 +175,7 @@ export class Browser {
     return lines.join("\n") + "\n";
   }
 
-  // What is selected.
+  // The selection.
 
   #set(change: Partial<ViewState>): void {
     this.#undo.push(this.state);
@@ -225,7 +227,7 @@ export class Browser {
 
   // Keys.
 
-  // One function, since it is a table: a case for each key, each of a few lines that share nothing.
+  // One function, since it is a table: a few lines for each key, which share nothing.
   async #listKey(key: string): Promise<void> {
     const { list } = this.#rows();
     const room = Math.max(1, this.size.rows - 5);
@@ -413,7 +415,7 @@ export class Browser {
     prompt.changed?.(prompt.text);
   }
 
-  // What keys ask for.
+  // Actions of keys.
 
   #search(): void {
     const before = this.state;
@@ -439,7 +441,7 @@ export class Browser {
     };
   }
 
-  /** Goes to the next row whose function matches the search. */
+  /** Moves to the next row whose function matches the search. */
   #nextMatch(step: -1 | 0 | 1): void {
     const { rows } = this.#rows().list;
     const matched = searchNames(this.#facts.functions.name, this.state.search);
@@ -464,7 +466,7 @@ export class Browser {
     this.#set({ objects: [object] });
   }
 
-  /** By thread of the profile: the weight of what is selected, except threads. */
+  /** Returns the weight of each thread of the profile in the selection, ignoring its threads. */
   #threadWeights(): Float64Array {
     const { profile } = this.#engine;
     const selection = { ...this.shown, pids: undefined, tids: undefined };
@@ -481,7 +483,7 @@ export class Browser {
     return sums;
   }
 
-  /** The name of a thread or process. */
+  /** Returns the name of a thread or process. */
   #threadName(what: "thread" | "process", id: number): string {
     const { names } = this.#facts;
     return (what === "thread" ? names.threads : names.processes).name.get(id) ?? "?";
@@ -544,7 +546,7 @@ export class Browser {
     };
   }
 
-  /** Samples over all of the recording's time. */
+  /** Returns a sparkline of the samples over the whole time. */
   #sparkline(columns: number): string {
     const { event, weight, pids, tids, cpus } = this.state;
     const { tracks: [track] } = this.#engine.tracks({
@@ -575,7 +577,7 @@ export class Browser {
       this.#message = "there is no function to annotate";
       return;
     }
-    // Shown where it takes long.
+    // Shown if it takes long.
     this.#message = "reading the code …";
     try {
       const page = await this.#host.annotate(row.item, this.shown);
@@ -637,7 +639,7 @@ export class Browser {
     const prompt = this.#prompt;
     if (prompt !== undefined) {
       const above = prompt.error === "" ? prompt.above ?? "" : prompt.error;
-      // The end of what was typed is in view.
+      // The end of the input stays visible.
       let text = `${prompt.label}${prompt.text}`;
       while (cells(text) > columns - 1) text = text.slice(1);
       return [[{ text: above, style: prompt.error === "" ? "plain" : "hot" }], [
@@ -655,7 +657,7 @@ export class Browser {
     ]];
   }
 
-  /** What is at the cursor, in full. */
+  /** Returns the details of the row at the cursor. */
   #detail(): string {
     if (this.#pager !== undefined || this.#chooser !== undefined) return "";
     const { list } = this.#rows();
@@ -673,7 +675,7 @@ export class Browser {
     return 2 * Math.min(row?.depth ?? 0, 12) + 2;
   }
 
-  /** Columns of names and of objects. */
+  /** Returns the widths of the columns of names and objects. */
   #widths(): readonly [number, number] {
     const isNarrow = this.size.columns < NARROW;
     const shares = this.#hasStacks ? 16 : 8;
@@ -682,7 +684,7 @@ export class Browser {
     return [Math.max(4, rest - objects - 1), objects];
   }
 
-  /** The bar of a row, with the space around it. */
+  /** Returns the bar of a row, with spaces around it. */
   #barText(share: number): string {
     return this.size.columns < NARROW ? " " : ` ${bar(share, BAR)} `;
   }
@@ -718,7 +720,7 @@ export class Browser {
       this.#matches(row.item);
     const spans: Span[] = [
       ...(this.#hasStacks ? [percent(row.total)] : []),
-      // What called something was sampled there and not in itself.
+      // A caller was sampled in its callee, not in itself.
       row.depth > 0 && this.state.callers ? { text: "".padStart(8) } : percent(row.self),
       { text: this.#barText(share(barOf) / 100) },
       { text: left(`${indent}${sign}${name}`, width), style: found ? "match" : "plain" },
@@ -750,7 +752,7 @@ export class Browser {
     ];
   }
 
-  /** Names of rows in the room that they have: none looks like another one of the same depth. */
+  /** Shortens the names of rows to the available width, so that names at the same depth stay distinct. */
   #shortNames(rows: readonly Row[], width: number): string[] {
     const names = rows.map(({ item }) => this.#nameOf(item));
     if (this.#fullNames) return names;

@@ -18,7 +18,7 @@ const SAMPLES = plainSamples(4000, 11);
 const FIRST = Math.min(...SAMPLES.map(({ time }) => time));
 const ENGINE = new ViewEngine(viewProfile(profileOf(SAMPLES)));
 
-/** What was sent to commands. */
+/** Texts sent to commands. */
 const sent: [string, string][] = [];
 const HOST: BrowserHost = {
   annotate: (fn, { event, tids }) =>
@@ -44,7 +44,7 @@ async function press(to: Browser, ...keys: readonly string[]): Promise<void> {
   for (const key of keys) await to.key(key);
 }
 
-/** Types a text letter by letter. */
+/** Returns the keys that type a text. */
 const typed = (text: string) => [...text];
 
 interface TextRow {
@@ -54,7 +54,7 @@ interface TextRow {
   readonly name: string;
 }
 
-/** The rows of the view as it is sent to a command, by their columns. */
+/** Returns the rows of the view as sent to a command, split into columns. */
 function rowsOf(of: Browser): TextRow[] {
   return of.text().trimEnd().split("\n").slice(2).map((line) => {
     const found = /^( *)[▸▾ ] (.*?)(?: +(?:demo|\[kernel.kallsyms\]))?$/.exec(line.slice(28));
@@ -70,7 +70,7 @@ function rowsOf(of: Browser): TextRow[] {
 
 type Fits = (sample: typeof SAMPLES[number]) => boolean;
 
-/** Shares of plain functions by counting samples one by one: those without hostile or inlined names. */
+/** Counts samples one by one; returns shares of functions, except those with hostile or inlined names. */
 function counted(fits: Fits, weight: "period" | "samples", event = 0): Map<string, number[]> {
   const sums = new Map<string, number[]>();
   let all = 0;
@@ -89,7 +89,7 @@ function counted(fits: Fits, weight: "period" | "samples", event = 0): Map<strin
   return sums;
 }
 
-/** How each key narrows, and which samples are left. */
+/** Keys that narrow the selection, and the test of the remaining samples. */
 const NARROWED:
   readonly (readonly [string, readonly string[], Fits, "period" | "samples", number?])[] = [
     ["nothing", [], () => true, "period"],
@@ -106,7 +106,7 @@ const NARROWED:
     ["done again", ["w", "u", "U"], () => true, "samples"],
   ];
 
-Deno.test("rows have the shares of the samples that keys leave", async () => {
+Deno.test("Browser: after each narrowing key, rows have the shares of the remaining samples", async () => {
   let compared = 0;
   for (const [what, keys, fits, weight, event = 0] of NARROWED) {
     const own = browser();
@@ -121,7 +121,7 @@ Deno.test("rows have the shares of the samples that keys leave", async () => {
     if (event === 0) assertEquals(own.state.weight, weight, what);
     const rows = rowsOf(own);
     for (const { total, self, name } of rows) {
-      // A function that is called in some places and inlined in others has a row of each.
+      // A function that is both called and inlined has two rows.
       if (!/^(f\d+|main)$/.test(name)) continue;
       const [all = 0, in_ = 0] = wanted.get(name) ?? [];
       assert(Math.abs(total - all) < 0.0051, `${what}: ${name} ${total}% of ${all}`);
@@ -134,14 +134,14 @@ Deno.test("rows have the shares of the samples that keys leave", async () => {
   assert(compared > 200, `${compared} rows`);
 });
 
-Deno.test("d narrows to the object of the row, and back", async () => {
+Deno.test("Browser: d narrows to the object of the row, and back", async () => {
   const own = browser();
   const before = own.text();
   await press(own, "s", "s", "d");
   const [object] = own.state.objects ?? [];
   assert(object !== undefined);
   const inObject = (sample: typeof SAMPLES[number]): boolean => {
-    // An inlined function is where the function is that it is in.
+    // An inlined function is in the object of the enclosing function.
     const at = sample.stack.findLastIndex((name) => !name.startsWith("~"));
     const name = sample.stack[at];
     return name !== undefined && ENGINE.profile.objects[object]?.name ===
@@ -154,7 +154,7 @@ Deno.test("d narrows to the object of the row, and back", async () => {
   assertEquals(own.text(), before);
 });
 
-Deno.test("Enter opens callers and callees, with their shares; again, it closes them", async () => {
+Deno.test("Browser: Enter opens callers or callees with their shares, and closes them", async () => {
   let compared = 0;
   for (const keys of [[], ["c"], ["s"], ["tab"], ["tab", "c"]]) {
     const own = browser();
@@ -180,9 +180,9 @@ Deno.test("Enter opens callers and callees, with their shares; again, it closes 
   assert(compared > 10, `${compared}`);
 });
 
-Deno.test("callers of a function are those that samples have", async () => {
+Deno.test("Browser: callers of a function equal those of the samples", async () => {
   const own = browser();
-  // By self, so that callers are those of the samples in the function.
+  // Sorted by self, so that callers are those of the samples in the function.
   await press(own, "i", "s", "/", ...typed("/^f2"), "enter", "enter");
   const [row, ...after] = rowsOf(own);
   assert(row !== undefined);
@@ -206,7 +206,7 @@ Deno.test("callers of a function are those that samples have", async () => {
   }
 });
 
-Deno.test("a search shows what matches as it is typed; Escape takes it back", async () => {
+Deno.test("Browser: a search filters rows while it is typed; Escape reverts it", async () => {
   const own = browser();
   const before = rowsOf(own);
   await press(own, "/", ...typed("F1"));
@@ -224,7 +224,7 @@ Deno.test("a search shows what matches as it is typed; Escape takes it back", as
   assertStringIncludes(own.screen().at(-2)?.[0]?.text ?? "", "no row here has");
 });
 
-Deno.test("a says the code of the function at the cursor, and begins at its hottest line", async () => {
+Deno.test("Browser: a shows the code of the function, beginning at its hottest line", async () => {
   const own = browser();
   await press(own, "t", "j", "enter", "a");
   const [tid] = own.state.tids ?? [];
@@ -239,7 +239,7 @@ Deno.test("a says the code of the function at the cursor, and begins at its hott
   assertMatch(text()[1] ?? "", /TOTAL.*FUNCTION/);
 });
 
-Deno.test("what takes long is said while it takes long", async () => {
+Deno.test("Screen: a slow action is shown while it runs", async () => {
   const terminal = new FakeTerminal(80, 24);
   const own = new Browser(ENGINE, {
     ...HOST,
@@ -259,7 +259,7 @@ Deno.test("what takes long is said while it takes long", async () => {
   for (const screen of screens) assert(!screen.join("\n").includes("reading the code"));
 });
 
-Deno.test("lists of threads and processes: renamed ones have the name of most of their samples", async () => {
+Deno.test("Browser: renamed threads and processes have the name of most of their samples", async () => {
   const engine = new ViewEngine(viewProfile(profileOf(renamedSamples())));
   for (
     const [key, choices, title] of [
@@ -277,7 +277,7 @@ Deno.test("lists of threads and processes: renamed ones have the name of most of
   }
 });
 
-Deno.test("| sends all rows, with names in full", async () => {
+Deno.test("Browser: | sends all rows with full names", async () => {
   const own = browser();
   await press(own, "|", ...typed("less -S"), "enter");
   const [command, text] = sent.at(-1) ?? [];
@@ -290,7 +290,7 @@ Deno.test("| sends all rows, with names in full", async () => {
   }
 });
 
-Deno.test("every key in every view fits every size of screen, and names act on no terminal", async () => {
+Deno.test("Browser: all keys in all views fit all screen sizes, without control characters from names", async () => {
   const keys = [
     ..."jkGgcswiuUtqpqe|dhqa?qnN+-H ".split(""),
     ...["enter", "right", "left", "tab", "down", "pagedown", "pageup", "end", "home", "escape"],
@@ -312,7 +312,7 @@ Deno.test("every key in every view fits every size of screen, and names act on n
       screens++;
     }
     terminal.type("j", "\x1b[B", "q");
-    // The fake terminal throws where a line is too long, or a control character is in it.
+    // The fake terminal throws on a line that is too long, and on control characters.
     await press(own, "escape", "escape", "escape");
     await runBrowser(own, terminal);
     assertEquals(terminal.isOther, false);
@@ -321,7 +321,7 @@ Deno.test("every key in every view fits every size of screen, and names act on n
   assert(HOSTILE_NAMES.some((name) => name.includes("\n")) && cells("日本") === 4);
 });
 
-Deno.test("a screen of 80 × 24: only what changes is written; another size is taken at once", async () => {
+Deno.test("Screen: only changed lines are written; a resize redraws all", async () => {
   const own = browser();
   const terminal = new FakeTerminal(80, 24);
   const screens: string[][] = [];
@@ -340,13 +340,13 @@ Deno.test("a screen of 80 × 24: only what changes is written; another size is t
   assertMatch(first[1] ?? "", /^ {2}TOTAL▼ {3}SELF +FUNCTION +OBJECT$/);
   assertMatch(first[2] ?? "", /^ +[\d.]+% +[\d.]+% █+[▏▎▍▌▋▊▉]? +▸ main +demo$/);
   assertMatch(first[23] ?? "", /^Enter opens .* q quit$/);
-  // A step down changes two rows and the line about the row.
+  // A step down changes two rows and the line with details.
   assert((written[1] ?? 0) - (written[0] ?? 0) < 400, `${written}`);
   assertEquals(screens.at(-1)?.length, 12);
   assertEquals(terminal.written.endsWith("\x1b[?1049l"), true);
 });
 
-Deno.test("colors are those of perf; without colors nothing is colored", async () => {
+Deno.test("Screen: colors are those of perf, or none without colors", async () => {
   // deno-lint-ignore no-control-regex
   const color = /\x1b\[(?:[0-9;]*;)?(?:3[0-7]|9[0-7])m/;
   for (const mode of ["colors", "attributes"] as const) {
@@ -357,7 +357,7 @@ Deno.test("colors are those of perf; without colors nothing is colored", async (
   }
 });
 
-Deno.test("keys are the same however their bytes are cut; Escape alone is one after a while", () => {
+Deno.test("KeyReader: pieces of any size give the same keys; Escape alone is a key after a timeout", () => {
   const bytes = new TextEncoder().encode(
     "a\x1b[A\x1bOB\x1b[5~\x1b[1;5C日\x1b[Z\r\t\x7f\x03é\x1b[99z/",
   );
@@ -379,7 +379,7 @@ Deno.test("keys are the same however their bytes are cut; Escape alone is one af
   assertEquals([reader.isWaiting, reader.flush()], [true, ["escape"]]);
 });
 
-Deno.test("namesOf and the profile agree on what was sampled", () => {
+Deno.test("namesOf: gives the names of the profile's functions", () => {
   const names = new Set(SAMPLES.flatMap(namesOf));
   for (const name of ENGINE.profile.functions.name) assert(names.has(name), name);
 });

@@ -28,7 +28,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   ]],
 ];
 
-/** The text of `?`. */
+/** The text for the key `?`. */
 export const HELP_LINES: readonly Line[] = KEYS.flatMap(([title, keys]): Line[] => [
   [{ text: title, style: "head" }],
   ...keys.map(([key, what]): Line => [{ text: `  ${key.padEnd(11)}`, style: "bold" }, {

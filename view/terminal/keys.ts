@@ -1,6 +1,6 @@
 /** Decodes keys from the bytes that a terminal sends. */
 
-/** Names of keys by what follows `ESC [` or `ESC O`. */
+/** Names of keys by the characters after `ESC [` or `ESC O`. */
 const SEQUENCES: Readonly<Record<string, string>> = {
   A: "up",
   B: "down",
@@ -29,19 +29,19 @@ const CONTROLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes keys of bytes, which may come in pieces: over a slow line a sequence does not come at once.
- * What has no name is left out.
+ * Decodes keys from bytes, which may arrive in pieces over a slow line.
+ * Unknown sequences are dropped.
  */
 export class KeyReader {
   readonly #decoder = new TextDecoder();
   #held = "";
 
-  /** Whether something began that may go on: Escape alone, or the start of a sequence. */
+  /** Whether an incomplete sequence waits: Escape alone, or the start of a sequence. */
   get isWaiting(): boolean {
     return this.#held !== "";
   }
 
-  /** Takes bytes; returns names of keys, or the character itself. */
+  /** Adds bytes; returns names of keys, or characters. */
   take(bytes: Uint8Array): string[] {
     this.#held += this.#decoder.decode(bytes, { stream: true });
     const keys: string[] = [];
@@ -55,14 +55,14 @@ export class KeyReader {
     return keys;
   }
 
-  /** Nothing followed in time: what was held is what it is. */
+  /** Decodes the incomplete sequence as it is, after a timeout. */
   flush(): string[] {
     const isEscape = this.#held.startsWith("\x1b");
     this.#held = "";
     return isEscape ? ["escape"] : [];
   }
 
-  /** The next key and its length; `undefined` where more has to come. */
+  /** Returns the next key and its length; `undefined` if it is incomplete. */
   #next(): readonly [string, number] | undefined {
     const text = this.#held;
     const first = text[0] as string;
@@ -80,11 +80,11 @@ export class KeyReader {
     // deno-lint-ignore no-control-regex
     const found = /^\x1b(?:\[[0-?]*[ -/]*([@-~])|O([ -~]))/.exec(text);
     if (found === null) {
-      // A sequence of no terminal: given up where it is long.
+      // Not a known sequence: dropped if it is long.
       return text.length > 32 ? ["", text.length] : undefined;
     }
     const all = found[0];
-    // With modifiers (`1;5A`) a key is the same key.
+    // A key with modifiers (`1;5A`) is treated as the key itself.
     const body = all.slice(2).replace(/^(\d+);\d+/, (_, number) => number === "1" ? "" : number);
     return [SEQUENCES[body] ?? "", all.length];
   }

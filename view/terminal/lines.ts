@@ -2,7 +2,7 @@
 import { visible } from "@perfdata/format/visible";
 import { type ColorMode, painted, type Style } from "@perfdata/profile/colors";
 
-/** A piece of a line. */
+/** A styled piece of a line. */
 export interface Span {
   readonly text: string;
   readonly style?: Style;
@@ -11,7 +11,7 @@ export interface Span {
 /** A line. */
 export type Line = readonly Span[];
 
-/** Whether a character is as wide as two: those of East Asia, and most pictures. */
+/** Whether a character is two cells wide: those of East Asia, and most emojis. */
 function isWide(code: number): boolean {
   return code >= 0x1100 && (code <= 0x115f || (code >= 0x2e80 && code <= 0xa4cf) ||
     (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
@@ -20,7 +20,7 @@ function isWide(code: number): boolean {
     (code >= 0x20000 && code <= 0x3fffd));
 }
 
-/** Cells that a text takes on a terminal. */
+/** Returns the number of cells of a text on a terminal. */
 export function cells(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let sum = 0;
@@ -31,7 +31,7 @@ export function cells(text: string): number {
   return sum;
 }
 
-/** As much of a text as fits into so many cells. */
+/** Cuts a text to at most `room` cells. */
 export function cut(text: string, room: number): string {
   if (cells(text) <= room) return text;
   let [end, sum] = [0, 0];
@@ -44,19 +44,19 @@ export function cut(text: string, room: number): string {
   return text.slice(0, end);
 }
 
-/** A text in exactly this many cells, from the left. */
+/** Cuts or pads a text to exactly `room` cells. */
 export function left(text: string, room: number): string {
   if (room <= 0) return "";
   const short = cut(text, room);
   return short + " ".repeat(room - cells(short));
 }
 
-/** The text of a line. */
+/** Returns the text of a line without styles. */
 export function textOf(line: Line): string {
   return line.map(({ text }) => text).join("").trimEnd();
 }
 
-/** A line as a terminal shows it, in this many cells. */
+/** Returns a line with escape sequences, cut or padded to `columns` cells. */
 export function paintedLine(line: Line, columns: number, mode: ColorMode): string {
   let room = columns;
   let all = "";
@@ -69,7 +69,7 @@ export function paintedLine(line: Line, columns: number, mode: ColorMode): strin
   return all;
 }
 
-/** A bar for a share of a whole: an eighth of a cell is the least that is seen. */
+/** Returns a bar for a share of a whole, with a resolution of an eighth of a cell. */
 export function bar(share: number, room: number): string {
   const eighths = Math.max(share > 0 ? 1 : 0, Math.round(8 * room * Math.min(1, share)));
   const full = "█".repeat(eighths >> 3);

@@ -8,40 +8,40 @@ export interface Row {
   readonly item: number;
   readonly total: number;
   readonly self: number;
-  /** How deep it is below a row of the first level. */
+  /** Depth below a row of the first level. */
   readonly depth: number;
-  /** Functions that lead to it. */
+  /** Path of functions to the row. */
   readonly path: readonly number[];
-  /** Whether there may be rows below it. */
+  /** Whether the row can be opened. */
   readonly hasMore: boolean;
-  /** Whether these are shown. */
+  /** Whether the rows below it are shown. */
   isOpen: boolean;
 }
 
-/** What the list shows of what is selected. */
+/** Query of a list. */
 export interface ListQuery {
   readonly shown: Shown;
   /** All functions, or the tree of calls. */
   readonly view: "functions" | "tree";
-  /** What functions are sorted by. */
+  /** Order of functions. */
   readonly sort: "total" | "self";
-  /** Whether callers are below a row, instead of callees. */
+  /** Whether callers are below a row instead of callees. */
   readonly callers: boolean;
   /** By function: 1 if it is shown. */
   readonly matched: Uint8Array | undefined;
 }
 
-/** Maximum number of rows that open at once, where each has one row below it. */
+/** Maximum number of rows opened at once, if each has a single row below it. */
 const MOST_OPENED = 64;
 
-/** The rows of a list: functions, with what is open below them. */
+/** The rows of a list: functions, and the rows below open ones. */
 export class RowList {
   readonly query: ListQuery;
   /** The rows, in order. */
   readonly rows: Row[];
-  /** Weight of all that is selected. */
+  /** Weight of the whole selection. */
   readonly sum: number;
-  /** Samples that are selected. */
+  /** Number of selected samples. */
   readonly samples: number;
   readonly #engine: ViewEngine;
 
@@ -75,9 +75,9 @@ export class RowList {
   }
 
   /**
-   * Opens a row, and what is below it where that is one row; or closes it.
+   * Opens a row, and single rows below it; or closes it.
    *
-   * @returns Whether there was anything to open or close.
+   * @returns Whether the row can be opened or closed.
    */
   toggle(at: number): boolean {
     const row = this.rows[at];
@@ -103,7 +103,7 @@ export class RowList {
     return true;
   }
 
-  /** The row that a row is below of; itself if it is on the first level. */
+  /** Returns the parent of a row; the row itself if it is on the first level. */
   above(at: number): number {
     const depth = this.rows[at]?.depth ?? 0;
     if (depth === 0) return at;
@@ -114,7 +114,7 @@ export class RowList {
 
   #below(path: readonly number[], depth: number): Row[] {
     const { shown, view, sort, callers } = this.query;
-    // Functions are shown with all that called them, or with what called them where they were sampled.
+    // Functions are expanded with all their callers, or, sorted by self, with the callers of their own samples.
     const focus = view === "functions" && !(callers && sort === "self") ? path[0] : undefined;
     const { rows } = this.#engine.children(shown, callers ? "up" : "down", path, focus);
     return rows.map(({ item, total, self, hasMore }) => ({

@@ -5,29 +5,29 @@ import { paintedLine } from "./lines.ts";
 
 /** A terminal. */
 export interface Terminal {
-  /** How large it is now. */
+  /** Returns the current size. */
   size(): { readonly columns: number; readonly rows: number };
-  /** Shows text and obeys escape sequences. */
+  /** Writes text with escape sequences. */
   write(text: string): void;
-  /** What is typed next; `undefined` at the end. */
+  /** Reads the next input; `undefined` at the end. */
   read(): Promise<Uint8Array | undefined>;
-  /** Calls back when it was resized; the result ends that. */
+  /** Calls back on a resize; the result stops that. */
   onResize(changed: () => void): () => void;
-  /** Whether colors are wanted. */
+  /** Color mode. */
   readonly colors: ColorMode;
 }
 
-/** The other screen, without a cursor and without breaking lines; and back. */
+/** Switches to the alternate screen, without cursor and line wrap; and back. */
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 const LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-/** How long the rest of a sequence may take after Escape, in ms: it comes at once, or slowly over a network. */
+/** Time in ms to wait for the rest of a sequence after Escape, which may arrive late over a network. */
 const ESCAPE_WAIT = 60;
 
-/** After how long a screen says what takes long, in ms. */
+/** Time in ms after which a slow action is shown on the screen. */
 const LONG = 150;
 
-/** The screen of a browser on a terminal. */
+/** Draws a browser on a terminal. */
 export class Screen {
   readonly #terminal: Terminal;
   readonly #browser: Browser;
@@ -39,20 +39,20 @@ export class Screen {
     this.#terminal = terminal;
   }
 
-  /** Shows it. */
+  /** Shows the browser. */
   enter(): void {
     this.#shown = [];
     this.#isOn = true;
     this.#terminal.write(ENTER);
   }
 
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   leave(): void {
     if (this.#isOn) this.#terminal.write(LEAVE);
     this.#isOn = false;
   }
 
-  /** All lines are written again. */
+  /** Redraws all lines. */
   forget(): void {
     this.#shown = [];
     if (this.#isOn) this.#terminal.write("\x1b[2J");
@@ -78,7 +78,7 @@ export class Screen {
   }
 }
 
-/** Runs the browser until it is over: shows it, and hands it what is typed. */
+/** Runs the browser until it ends: draws it, and passes input to it. */
 export async function runBrowser(
   browser: Browser,
   terminal: Terminal,
@@ -103,7 +103,7 @@ export async function runBrowser(
       for (const key of keys) {
         if (key === "ctrl-l") screen.forget();
         const done = browser.key(key);
-        // What takes long is said meanwhile.
+        // Show a slow action while it runs.
         if (await within(done, LONG) === LATE) screen.draw();
         await done;
         if (browser.isOver) break;
@@ -117,7 +117,7 @@ export async function runBrowser(
 
 const LATE = Symbol("late");
 
-/** What a promise gives, or that it took too long. */
+/** Returns the result of a promise, or `LATE` after a timeout. */
 async function within<T>(promise: Promise<T>, ms: number): Promise<T | typeof LATE> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<typeof LATE>((done) => timer = setTimeout(() => done(LATE), ms));

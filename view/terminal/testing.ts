@@ -1,20 +1,20 @@
-/** A terminal for tests: it understands only the escape sequences that the browser writes. */
+/** A terminal for tests. It supports only the escape sequences that the browser writes. */
 import type { ColorMode } from "@perfdata/profile/colors";
 import type { Terminal } from "./terminal.ts";
 
-/** What is on a screen, and what was typed. */
+/** Emulates a screen, and types prepared input. */
 export class FakeTerminal implements Terminal {
   readonly colors: ColorMode;
-  /** All that was written. */
+  /** All output. */
   written = "";
-  /** Whether the other screen is shown. */
+  /** Whether the alternate screen is shown. */
   isOther = false;
   #size: { columns: number; rows: number };
   #cells: string[][] = [];
   #at: [number, number] = [0, 0];
   #changed: (() => void) | undefined;
   readonly #typed: (Uint8Array | "resize")[] = [];
-  /** Called before each read: to look at the screen. */
+  /** Called before each read, to inspect the screen. */
   looked: ((screen: string[]) => void) | undefined;
 
   constructor(columns: number, rows: number, colors: ColorMode = "colors") {
@@ -23,20 +23,20 @@ export class FakeTerminal implements Terminal {
     this.#clear();
   }
 
-  /** What is typed, a piece for each read. */
+  /** Prepares input, one piece for each read. */
   type(...keys: readonly (string | Uint8Array)[]): void {
     const encoder = new TextEncoder();
     this.#typed.push(...keys.map((key) => typeof key === "string" ? encoder.encode(key) : key));
   }
 
-  /** Another size from now on. */
+  /** Changes the size. */
   resize(columns: number, rows: number): void {
     this.#size = { columns, rows };
     this.#clear();
     this.#changed?.();
   }
 
-  /** The lines of the screen, without blanks at their ends. */
+  /** Returns the lines of the screen, without trailing blanks. */
   screen(): string[] {
     return this.#cells.map((row) => row.join("").trimEnd());
   }

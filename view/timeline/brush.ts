@@ -3,19 +3,19 @@ import { type JSX, useRef, useState } from "../ui/preact.ts";
 /** A range of time. */
 export type Range = readonly [number, number];
 
-/** What makes a canvas a place where a range of time is chosen. */
+/** Pointer handling of a canvas on which a range of time is selected. */
 export interface Brush {
-  /** What is being chosen. */
+  /** The range during a drag. */
   readonly range: Range | undefined;
   /** Time under the pointer. */
   readonly at: number | undefined;
   readonly handlers: Omit<JSX.HTMLAttributes<HTMLCanvasElement>, "class">;
 }
 
-/** Pixels that a click may move. */
+/** Maximum movement of a click in pixels. */
 const CLICK = 3;
 
-/** Lets a range be dragged on a canvas that shows `span`. */
+/** Selects a range by dragging on a canvas that shows `span`. */
 export function useBrush(
   span: Range,
   chosen: (range: Range | undefined) => void,

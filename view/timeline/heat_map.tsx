@@ -8,16 +8,16 @@ import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import type { Range } from "./brush.ts";
 
-/** Cells of a column. */
+/** Number of cells in a column. */
 const ROWS = 50;
-/** Room for the fractions beside the cells. */
+/** Width in pixels of the labels next to the cells. */
 const MARGIN = 64;
-/** Widest column in pixels. */
+/** Maximum width of a column in pixels. */
 const WIDEST = 28;
 
 /**
- * Samples by second, a column each, and by fraction of it, a row each: what happens for parts of a second, or
- * again and again, is seen. From where the pointer goes down to where it goes up is the time that is selected.
+ * Samples by second, a column each, and by fraction of a second, a row each. It shows bursts within a second and
+ * recurring patterns. Dragging selects a range of time.
  */
 export function HeatMap(props: ProfileViewProps): JSX.Element {
   const { store, open, facts } = props;
@@ -39,7 +39,7 @@ export function HeatMap(props: ProfileViewProps): JSX.Element {
   const count = value.columns * value.rows;
   const cellAt = (event: PointerEvent): number =>
     cellUnder(event, value, start.current === undefined);
-  /** From the earlier cell to the end of the later one. */
+  /** Returns the range from the earlier cell to the end of the later one. */
   const between = (a: number, b: number): Range => [
     Math.floor(Math.min(a, b) * step),
     Math.ceil((Math.max(a, b) + 1) * step),
@@ -113,7 +113,7 @@ export function HeatMap(props: ProfileViewProps): JSX.Element {
   );
 }
 
-/** Width and height of a cell. */
+/** Returns the width and height of a cell. */
 function cellSize({ columns, rows }: Heat, width: number, height: number): [number, number] {
   return [
     Math.min(WIDEST, Math.max(0.2, (width - MARGIN - 8) / columns)),
@@ -121,7 +121,7 @@ function cellSize({ columns, rows }: Heat, width: number, height: number): [numb
   ];
 }
 
-/** The cell under the pointer; where that is beside the cells, the nearest one, or -1 where it has to be in one. */
+/** Returns the cell under the pointer. Outside of the cells, returns the nearest one, or -1 with `isInside`. */
 function cellUnder(event: PointerEvent, heat: Heat, isInside: boolean): number {
   const canvas = event.currentTarget as HTMLCanvasElement;
   const { left, top, width, height } = canvas.getBoundingClientRect();
@@ -129,7 +129,7 @@ function cellUnder(event: PointerEvent, heat: Heat, isInside: boolean): number {
   const column = Math.floor((event.clientX - left - MARGIN) / wide);
   const row = heat.rows - 1 - Math.floor((event.clientY - top - 8) / tall);
   const isIn = column >= 0 && column < heat.columns && row >= 0 && row < heat.rows;
-  // A drag may end beside the cells: the nearest one is meant.
+  // A drag may end outside of the cells; then the nearest one counts.
   if (!isIn && isInside) return -1;
   const clamp = (of: number, count: number) => Math.max(0, Math.min(count - 1, of));
   return clamp(column, heat.columns) * heat.rows + clamp(row, heat.rows);
@@ -142,9 +142,9 @@ function drawHeat(
   [width, height]: readonly [number, number],
   colors: PageColors,
   { cell, chosen }: {
-    /** The one that is marked; -1 is none. */
+    /** The marked cell; -1 for none. */
     readonly cell: number;
-    /** The time that is selected. */
+    /** The selected range of time. */
     readonly chosen: Range | undefined;
   },
 ): void {
@@ -164,7 +164,7 @@ function drawHeat(
     const y = 8 + (rows - 1 - at % rows) * tall;
     const isChosen = chosen === undefined ||
       ((at + 1) * step > chosen[0] && at * step < chosen[1]);
-    // A single sample is still seen.
+    // A single sample stays visible.
     context.globalAlpha = share === 0 ? 0.06 : 0.14 + 0.86 * share;
     context.fillStyle = share === 0 ? colors.soft : isChosen ? colors.heat : colors.soft;
     context.fillRect(x, y, Math.max(0.6, wide - (wide > 4 ? 1 : 0)), tall - (tall > 4 ? 1 : 0));

@@ -14,14 +14,14 @@ import { useQuery } from "../ui/use_query.ts";
 import { type Range, useBrush } from "./brush.ts";
 import { drawAxis, drawBins, drawRange, mostOf, stepOf } from "./time_canvas.ts";
 
-/** Records that say that others were lost, or that an event was paused. */
+/** Records about lost records and throttled events. */
 const LOSSES: ReadonlySet<number> = new Set([
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_THROTTLE,
 ]);
 
-/** The recording from its first to its last sample, as one strip in which a range is chosen. */
+/** The whole recording as a strip on which a range is selected. */
 export function Strip({ store }: { readonly store: Store }): JSX.Element | null {
   const { open, state } = store;
   const { index, facts } = open ?? {};
@@ -36,7 +36,7 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
     facts?.timed ? JSON.stringify([query, pids, tids, cpus]) : undefined,
     async () => await open?.client.call("tracks", query, { pids, tids, cpus }),
   );
-  // Before the samples are read, the blocks of the file say about how many there are when.
+  // Before the samples are read, the blocks of the file give an approximation.
   const roughly = useMemo(() => index && roughBins(index, bins), [index, bins]);
   const losses = useMemo(() => lossTimes(index, facts), [index, facts]);
   const track = value?.tracks[0];
@@ -106,7 +106,7 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
 
 type Index = NonNullable<OpenRecording["index"]>;
 
-/** About how many samples there are in each bin, by the blocks of the file. */
+/** Approximates the number of samples in each bin from the blocks of the file. */
 function roughBins(index: Index, bins: number): Float64Array | undefined {
   if (index.duration === 0) return undefined;
   const sums = new Float64Array(bins * LEVELS);
@@ -124,7 +124,9 @@ function roughBins(index: Index, bins: number): Float64Array | undefined {
   return sums;
 }
 
-/** When records were lost, and events paused: as far from the first sample as from the start of the index. */
+/**
+ * Returns the times of lost records and throttled events, relative to the first sample, or else to the index's start.
+ */
 function lossTimes(index: Index | undefined, facts: OpenRecording["facts"]): number[] {
   if (index?.start === undefined) return [];
   const by = facts === undefined ? 0 : Number(BigInt(index.start) - BigInt(facts.start));
@@ -132,7 +134,7 @@ function lossTimes(index: Index | undefined, facts: OpenRecording["facts"]): num
     .map((i) => floatAt(index.marks.time, i) + by);
 }
 
-/** A range, or its end alone, moved by a step within `[0, last]`. */
+/** Moves a range, or only its end, by a step within `[0, last]`. */
 function moved([begin, end]: Range, step: number, last: number, isEnd: boolean): Range {
   const [low, high] = isEnd ? [begin, end + step] : [begin + step, end + step];
   const from = Math.max(0, Math.min(last - (high - low), low));

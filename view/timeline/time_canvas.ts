@@ -4,12 +4,12 @@ import { LEVELS } from "../data/tracks.ts";
 import { bytesUpTo } from "../pt/growth.ts";
 import type { PageColors } from "../ui/page_colors.ts";
 
-/** Colors of user, kernel, JIT and other code, as in `flame`, also for color-blind people. */
+/** Colors of user, kernel, JIT and other code, the same as in `flame`; distinguishable by color-blind people. */
 export const LEVEL_COLORS = ["#5aa9dd", "#e0a03a", "#3aa583", "#a6a6a6"] as const;
-/** What they stand for. */
+/** Names of the levels. */
 export const LEVEL_NAMES = ["user", "kernel", "JIT", "other"] as const;
 
-/** Draws samples over time, levels on top of each other. */
+/** Draws samples over time, with stacked levels. */
 export function drawBins(
   context: CanvasRenderingContext2D,
   bins: Float64Array,
@@ -32,7 +32,7 @@ export function drawBins(
   }
 }
 
-/** The largest sum of a bin. */
+/** Returns the largest sum of a bin. */
 export function mostOf(bins: Float64Array): number {
   let most = 0;
   for (let bin = 0; bin < bins.length; bin += LEVELS) {
@@ -43,7 +43,7 @@ export function mostOf(bins: Float64Array): number {
   return most;
 }
 
-/** A step of 1, 2 or 5 times a power of ten, so that marks are at least `room` pixels apart. */
+/** Returns a step of 1, 2 or 5 times a power of ten, so that marks are at least `room` pixels apart. */
 export function stepOf(span: number, width: number, room = 90): number {
   const least = span * room / Math.max(1, width);
   const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
@@ -52,13 +52,13 @@ export function stepOf(span: number, width: number, room = 90): number {
 
 /** An axis of times. */
 export interface TimeAxis {
-  /** The first and the last time. */
+  /** First and last time. */
   readonly span: readonly [number, number];
-  /** Its pixels. */
+  /** Width in pixels. */
   readonly width: number;
-  /** Its pixels. */
+  /** Height in pixels. */
   readonly height: number;
-  /** The text of a mark. */
+  /** Formats the text of a mark. */
   readonly text: (ns: number, step: number) => string;
 }
 
@@ -83,10 +83,10 @@ export function drawAxis(
   }
 }
 
-/** Height of the line that says when something had a CPU. */
+/** Height of the line that shows ranges with a CPU. */
 export const RAN = 5;
 
-/** Draws when something had a CPU: `from, to, …` in order of time. */
+/** Draws the ranges with a CPU: `from, to, …` in order of time. */
 export function drawRan(
   context: CanvasRenderingContext2D,
   ran: Float64Array,
@@ -102,17 +102,17 @@ export function drawRan(
     if (to < first || from > last) continue;
     const left = Math.max(0, (from - first) / (last - first) * width);
     const right = Math.min(width, (to - first) / (last - first) * width);
-    // What would be in a pixel that is drawn already is seen there.
+    // Skip ranges within a pixel that is already drawn.
     if (right <= drawn) continue;
     drawn = Math.max(right, left + 0.7);
     context.fillRect(left, height - RAN + 1, drawn - left, RAN - 2);
   }
 }
 
-/** Height of the bars that say how much Intel PT was written. */
+/** Height of the bars for Intel PT. */
 export const TRACED = 8;
 
-/** Draws how much of buffers was written when: bars as high as the most of one. */
+/** Draws the growth of buffers over time, scaled to the fastest growth. */
 export function drawTraced(
   context: CanvasRenderingContext2D,
   buffers: readonly PtGrowth[],
@@ -140,7 +140,7 @@ export function drawTraced(
   }
 }
 
-/** Dims what is not selected, and draws the edges of what is. */
+/** Dims the time outside of the selection, and draws its edges. */
 export function drawRange(
   context: CanvasRenderingContext2D,
   [from, to]: readonly [number, number],

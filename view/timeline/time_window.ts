@@ -1,11 +1,11 @@
 import type { Range } from "./brush.ts";
 
 /**
- * A part of a time, made longer or shorter.
+ * Zooms a range of time in or out.
  *
- * @param last The end of the time, which begins at 0.
- * @param least The shortest part.
- * @param middle What stays where it is.
+ * @param last End of the whole time, which begins at 0.
+ * @param least Minimum length of the range.
+ * @param middle Time that keeps its position.
  */
 export function zoomed(
   [from, to]: Range,
@@ -20,7 +20,7 @@ export function zoomed(
   return [start, start + span];
 }
 
-/** A part of a time, moved by a share of its length. */
+/** Moves a range of time by a share of its length. */
 export function panned([from, to]: Range, by: number, last: number): Range {
   const span = to - from;
   const start = Math.max(0, Math.min(last - span, from + by * span));

@@ -8,18 +8,18 @@ import { LEVEL_COLORS, LEVEL_NAMES } from "./time_canvas.ts";
 import { panned, zoomed } from "./time_window.ts";
 import { type Kind, Tracks } from "./tracks.tsx";
 
-/** What there are tracks of: of CPUs only if samples of the event have one. */
+/** Returns the available kinds of tracks: CPUs only if the event's samples have one. */
 function kindsOf({ cpus }: ProfileFacts, event: number): readonly Kind[] {
   return (cpus[event]?.length ?? 0) > 0 ? ["process", "thread", "cpu"] : ["process", "thread"];
 }
 
-/** Samples over time: a track for each CPU, process or thread. */
+/** Samples over time: a track for each process, thread or CPU. */
 export function TimelineView(props: ProfileViewProps): JSX.Element {
   const { store, open: { pt }, facts } = props;
   const { state } = store;
   const last = Math.max(1, facts.duration);
   const [window, setWindow] = useState<Range>([0, last]);
-  // Sums by slice of time have no fractions of seconds.
+  // Sums by time slice do not have fractions of seconds.
   const hasHeat = facts.step === undefined;
   const isHeat = hasHeat && state.by === "heat";
   const by = kindsOf(facts, state.event).find((kind) => kind === state.by) ?? "process";
@@ -81,11 +81,11 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
   );
 }
 
-/** What tracks are of, or whether seconds are shown with their fractions. */
+/** The choice between kinds of tracks and the heat map. */
 function KindChoice(
   { store, facts, by, hasHeat }: ProfileViewProps & {
     readonly by: ViewState["by"];
-    /** Whether there can be fractions of seconds. */
+    /** Whether the heat map is available. */
     readonly hasHeat: boolean;
   },
 ): JSX.Element {
@@ -110,7 +110,7 @@ function KindChoice(
 function ZoomButtons(
   { zoom, range, last, show }: {
     readonly zoom: (by: number) => void;
-    /** What is selected. */
+    /** The selected range. */
     readonly range: Range | undefined;
     readonly last: number;
     readonly show: (range: Range) => void;

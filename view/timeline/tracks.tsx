@@ -21,25 +21,25 @@ import {
   TRACED,
 } from "./time_canvas.ts";
 
-/** Most tracks that are shown; the line below says how many there are. */
+/** Maximum number of tracks; a line below them shows the number of all. */
 const MOST = 2000;
-/** Height of a track: of few of them, more. */
+/** Minimum and maximum height of a track, and total height that few tracks share, in pixels. */
 const [LOW, HIGH, ROOM] = [34, 120, 360];
 
-/** What a track is of. */
+/** Kind of tracks. */
 export type Kind = "process" | "thread" | "cpu";
 
-/** What tracks are shown of. */
+/** Properties of {@linkcode Tracks}. */
 export interface TracksProps extends ProfileViewProps {
   readonly by: Kind;
-  /** The time that is in view. */
+  /** The visible range of time. */
   readonly window: Range;
-  /** The time that is selected. */
+  /** The selected range of time. */
   readonly range: Range | undefined;
   readonly brush: Brush;
 }
 
-/** The tracks, and what is said of them. */
+/** The tracks with their labels and notes. */
 export function Tracks(props: TracksProps): JSX.Element {
   const { store, open, facts, by, window, range, brush } = props;
   const { state } = store;
@@ -127,10 +127,10 @@ export function Tracks(props: TracksProps): JSX.Element {
   );
 }
 
-/** Which tracks are selected, and what selects them. */
+/** Returns which tracks are selected, and a function that selects them. */
 function chosenTracks({ store, by }: TracksProps): {
   readonly isChosen: (track: Track) => boolean;
-  /** Selects a track, or no longer; `more`: beside the others. */
+  /** Selects or deselects a track; `more` keeps the other selected ones. */
   readonly choose: (track: Track, more: boolean) => void;
 } {
   const name = by === "cpu" ? "cpus" : by === "process" ? "pids" : "tids";
@@ -149,7 +149,7 @@ function chosenTracks({ store, by }: TracksProps): {
   };
 }
 
-/** Context switches, as far from the first sample as from the start of the index. */
+/** Returns context switches, with times relative to the first sample. */
 function useSwitches({ open, facts }: ProfileViewProps): Switched | undefined {
   const { index } = open;
   const { value: switched } = useQuery(
@@ -163,7 +163,7 @@ function useSwitches({ open, facts }: ProfileViewProps): Switched | undefined {
   }, [index, switched, facts]);
 }
 
-/** How the Intel PT grew that was written of each process, thread or CPU. */
+/** Returns the growth of Intel PT by process, thread or CPU. */
 function useTraced(
   { open: { pt }, facts }: ProfileViewProps,
   switched: Switched | undefined,
@@ -175,15 +175,15 @@ function useTraced(
   }, [pt, facts, switched]);
 }
 
-/** What is drawn of a track. */
+/** Content of a track. */
 interface TrackProps {
   readonly track: Track;
   readonly most: number;
   readonly window: Range;
   readonly range: Range | undefined;
-  /** When it had a CPU, where that is known. */
+  /** Ranges with a CPU, if known. */
   readonly ran: Ran | undefined;
-  /** How the Intel PT that it wrote grew. */
+  /** Growth of its Intel PT. */
   readonly traced: readonly PtGrowth[] | undefined;
   readonly brush: Brush;
 }
@@ -217,7 +217,7 @@ function TrackLine(
   );
 }
 
-/** What a track is called; where there is little room, its number stays. */
+/** The name of a track; its number stays visible if space is short. */
 function TrackName({ label, id }: Track): JSX.Element {
   return (
     <span class="track-name">
@@ -227,7 +227,7 @@ function TrackName({ label, id }: Track): JSX.Element {
   );
 }
 
-/** So many CPUs, processes or threads. */
+/** Formats a number of CPUs, processes or threads. */
 function several(count: number, by: "cpu" | "process" | "thread"): string {
   const one = by === "cpu" ? "CPU" : by;
   return `${grouped(count)} ${one}${count === 1 ? "" : by === "process" ? "es" : "s"}`;

@@ -13,33 +13,33 @@ const COLUMNS = [
   { title: "Object", class: "object" },
 ];
 
-/** A line that is in view, or would be. */
+/** A line of the expanded tree. */
 interface Line {
   readonly row: TreeRow;
   readonly path: readonly number[];
   readonly key: string;
 }
 
-/** What is known of a tree: lines by the path that they are below. */
+/** The lines known so far, by the path of their parent. */
 interface Known {
   readonly key: string;
   readonly below: ReadonlyMap<string, readonly TreeRow[]>;
   readonly sum: number;
 }
 
-/** A tree as it is shown. */
+/** State of a tree. */
 interface ShownTree {
-  /** `undefined` before there is an answer. */
+  /** `undefined` before the first answer. */
   readonly known: Known | undefined;
-  /** Lines that have others below them, by path. */
+  /** Expanded lines, by path. */
   readonly opened: ReadonlySet<string>;
-  /** Opens a line, and what has a single line below it with that. */
+  /** Expands a line, and single lines below it. */
   readonly expand: (path: readonly number[]) => Promise<void>;
   readonly collapse: (path: string) => void;
   readonly collapseAll: () => void;
 }
 
-/** The lines of a tree, asked for as they are opened. */
+/** Returns the lines of a tree, requested as they are expanded. */
 function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): ShownTree {
   const { shown } = store;
   const key = JSON.stringify([shown, direction]);
@@ -63,7 +63,7 @@ function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): S
     }));
   };
   useEffect(() => {
-    // What was open stays open, where it is still there.
+    // Expanded lines stay expanded if they still exist.
     const paths = [...opened].map((path) => path.split(",").map(Number));
     ask([[], ...paths], true);
   }, [key]);
@@ -88,7 +88,7 @@ function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): S
   };
 }
 
-/** The lines that are in view, or would be. */
+/** Returns the lines of the expanded tree. */
 function linesOf({ known, opened }: ShownTree): Line[] {
   const lines: Line[] = [];
   const visit = (path: readonly number[]) => {
@@ -103,7 +103,7 @@ function linesOf({ known, opened }: ShownTree): Line[] {
   return lines;
 }
 
-/** Callers and callees as a tree. */
+/** Callers or callees as a tree. */
 export function TreeView(props: ProfileViewProps): JSX.Element {
   const { store, facts } = props;
   const { state, matched } = store;
@@ -185,10 +185,10 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
 function TreeCells(
   props: ProfileViewProps & {
     readonly line: Line;
-    /** What all of the tree has. */
+    /** Weight of the whole tree. */
     readonly sum: number;
     readonly isOpen: boolean;
-    /** Opens or closes it. */
+    /** Expands or collapses the line. */
     readonly turn: () => void;
   },
 ): JSX.Element {

@@ -9,12 +9,12 @@ export type Draw = (
   colors: PageColors,
 ) => void;
 
-/** A canvas as large as its place, drawn anew with each change of that or of what is drawn. */
+/** A canvas with the size of its place, redrawn when its size or content changes. */
 export function Canvas(
   { draw, onSize, class: name = "", ...others }:
     & {
       readonly draw: Draw;
-      /** Called with the width when that changes. */
+      /** Called with the size when it changes. */
       readonly onSize?: (width: number, height: number) => void;
       readonly class?: string;
     }

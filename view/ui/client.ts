@@ -1,15 +1,15 @@
 import { type Settleable, settleable } from "@perfdata/format/es2024";
 import { type Calls, CANCELLED, type Message, type ProgressState } from "../worker/protocol.ts";
 
-/** Asks the worker. */
+/** Sends queries to the worker. */
 export class ViewClient {
-  /** Called with how far the profile is. */
+  /** Called with the progress of the profile. */
   progress: (state: ProgressState) => void = () => {};
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Settleable<unknown>>();
   #next = 0;
 
-  /** @param url Its script, which is no module: a module is not loaded from a page on disk. */
+  /** @param url Script of the worker. It is not a module, since a page on disk cannot load modules. */
   constructor(url: string) {
     this.#worker = new Worker(url);
     this.#worker.onmessage = ({ data }: MessageEvent<Message>) => {
@@ -25,7 +25,7 @@ export class ViewClient {
     };
   }
 
-  /** Asks for something. */
+  /** Sends a query and returns the answer. */
   call<N extends keyof Calls>(
     name: N,
     ...args: Parameters<Calls[N]>
@@ -37,7 +37,7 @@ export class ViewClient {
     return waiting.promise as Promise<ReturnType<Calls[N]>>;
   }
 
-  /** Ends the worker, with all that it does. */
+  /** Terminates the worker; pending queries fail. */
   end(): void {
     this.#worker.terminate();
     for (const waiting of this.#waiting.values()) waiting.reject(new Error(CANCELLED));

@@ -3,58 +3,58 @@ import type { OpenRecording, Store } from "./store.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
 import { percent } from "./format.ts";
 
-/** Input of each view. */
+/** Properties of each view. */
 export interface ViewProps {
   readonly store: Store;
   readonly open: OpenRecording;
 }
 
-/** What views of a profile are given. */
+/** Properties of the views of a profile. */
 export interface ProfileViewProps extends ViewProps {
   readonly facts: ProfileFacts;
 }
 
-/** Unit of what is counted. */
+/** Returns the unit of the weight. */
 export function unitOf({ store, facts }: ProfileViewProps): "nanoseconds" | "count" {
   const { weight, event } = store.state;
   return weight === "samples" ? "count" : facts.events[event]?.unit ?? "count";
 }
 
-/** What is counted: `samples`, or the event. */
+/** Returns the name of the weight: `samples`, or the event. */
 export function countedOf({ store, facts }: ProfileViewProps): string {
   const { weight, event } = store.state;
   return weight === "samples" ? "samples" : facts.events[event]?.name ?? "period";
 }
 
-/** How many samples are of events that are not shown; `""` if there are none. */
+/** Formats the share of samples of other events; `""` if there are none. */
 export function otherEventsText({ totals }: Pick<ProfileFacts, "totals">, event: number): string {
   const all = totals.reduce((sum, { samples }) => sum + samples, 0);
   const others = all - (totals[event]?.samples ?? 0);
   return others === 0 ? "" : `${percent(others, all)} of samples are of other events`;
 }
 
-/** The short name of the object of a function. */
+/** Returns the short name of a function's object. */
 export function objectOf({ functions, objects }: ProfileFacts, fn: number): string {
   return objects[functions.object[fn] ?? -1]?.name ?? "";
 }
 
-/** What `[no stack]` stands for. */
+/** Explanation of `[no stack]`. */
 export const NO_STACK_TEXT =
   "neither an address nor callers are known of these samples; of time off the CPU, " +
   "no sample of the thread came before it";
 
-/** The name of a function, as far as one is known. */
+/** Returns the name of a function. */
 export function nameOf({ functions }: ProfileFacts, fn: number): string {
   return functions.name[fn] ?? "[no stack]";
 }
 
-/** The line of a function that has most samples, as `file:line`; `""` if that is not known. */
+/** Returns the line of a function with the most samples, as `file:line`; `""` if unknown. */
 export function lineOf({ functions, files }: ProfileFacts, fn: number): string {
   const path = files?.[functions.file?.[fn] ?? -1];
   return path === undefined ? "" : `${path}:${functions.line?.[fn]}`;
 }
 
-/** Most bins that times are worth: no more than slices that samples were summed up by. */
+/** Returns the number of bins for a range of time: at most the number of slices in which samples were summed up. */
 export function binsOf(
   { duration, step }: Pick<ProfileFacts, "duration" | "step">,
   from: number,

@@ -1,4 +1,4 @@
-/** Lets the user keep something as a file. */
+/** Downloads data as a file. */
 export function save(name: string, blob: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);

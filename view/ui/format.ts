@@ -1,17 +1,17 @@
-/** Numbers and names as the page shows them. */
+/** Formats numbers and names for the page. */
 
-/** A share as percent. */
+/** Formats a share as percentage. */
 export function percent(part: number, all: number): string {
   const value = all === 0 ? 0 : 100 * part / all;
   return `${value.toFixed(value !== 0 && value < 0.1 ? 3 : 2)}%`;
 }
 
-/** A number in groups of three. */
+/** Formats a number with digit groups. */
 export function grouped(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Nanoseconds with a unit. */
+/** Formats nanoseconds with a unit. */
 export function duration(ns: number): string {
   const size = Math.abs(ns);
   if (size >= 1e9) return `${(ns / 1e9).toFixed(size >= 1e11 ? 1 : 3)} s`;
@@ -20,12 +20,12 @@ export function duration(ns: number): string {
   return `${Math.round(ns)} ns`;
 }
 
-/** A weight with its unit: of clocks a time. */
+/** Formats a weight: as a time for clock events. */
 export function amount(value: number, unit: "nanoseconds" | "count"): string {
   return unit === "count" ? grouped(value) : duration(value);
 }
 
-/** Bytes with a unit. */
+/** Formats bytes with a unit. */
 export function byteSize(bytes: number): string {
   const units = ["bytes", "KB", "MB", "GB"];
   let unit = 0;
@@ -33,13 +33,13 @@ export function byteSize(bytes: number): string {
   return `${unit === 0 ? bytes : bytes.toPrecision(3)} ${units[unit]}`;
 }
 
-/** Seconds, with as many digits as tell apart what is `step` nanoseconds from each other. */
+/** Formats seconds, with enough digits to distinguish times `step` nanoseconds apart. */
 export function seconds(ns: number, step = 1): string {
   const digits = Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(Math.max(1, step)))));
   return `${(ns / 1e9).toFixed(digits)} s`;
 }
 
-/** The other names of a process or thread; empty if it had none. */
+/** Formats the other names of a process or thread; empty without any. */
 export function alsoCalled(others: readonly string[]): string {
   return others.length === 0 ? "" : `also called ${others.join(", ")}`;
 }

@@ -9,13 +9,13 @@ import {
 import { Name } from "./name.tsx";
 import type { ComponentChildren, JSX } from "./preact.ts";
 
-/** The name of a function in a line of a grid; a click shows it in the sandwich. */
+/** The cell of a function in a grid; a click opens the sandwich view. */
 export function FunctionCell(
   { facts, store, fn, pick, children }: ProfileViewProps & {
     readonly fn: number;
-    /** What a click does instead. */
+    /** Handles a click instead of opening the sandwich view. */
     readonly pick?: (() => void) | undefined;
-    /** What stands before it. */
+    /** Content before the name. */
     readonly children?: ComponentChildren;
   },
 ): JSX.Element {

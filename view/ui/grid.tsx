@@ -4,18 +4,18 @@ import { lineOfKey, VirtualList } from "./virtual_list.tsx";
 
 /** A column of a grid. */
 export interface GridColumn<Name extends string = string> {
-  /** What lines are sorted by. */
+  /** Sort key of the column, if it can be sorted. */
   readonly name?: Name;
   readonly title: ComponentChildren;
   readonly class?: string;
   readonly hint?: string;
 }
 
-/** What the lines of a grid are sorted by. */
+/** Order of the lines of a grid. */
 export interface GridSort<Name extends string = string> {
   readonly by: Name;
   readonly up: boolean;
-  /** Called with the column whose head was clicked. */
+  /** Called with the column of a clicked header. */
   readonly change: (by: Name) => void;
 }
 
@@ -23,11 +23,11 @@ export interface GridSort<Name extends string = string> {
 export interface GridLine extends Omit<JSX.HTMLAttributes<HTMLDivElement>, "class" | "role"> {
   readonly class?: string;
   readonly cells: ComponentChildren;
-  /** What else is known of it, for tests and styles: `data-…`. */
+  /** Values of `data-…` attributes, for tests and styles. */
   readonly data?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A table of any number of lines, of which one is chosen, by pointer or by keys. */
+/** A table with any number of lines, one of which is chosen by pointer or keys. */
 export function Grid<Name extends string>(
   {
     id,
@@ -43,31 +43,31 @@ export function Grid<Name extends string>(
     chosen = start,
     ...by
   }: {
-    /** What the ids of lines begin with. */
+    /** Prefix of the ids of lines. */
     readonly id: string;
     readonly class: string;
-    /** What a screen reader calls it. */
+    /** Label for screen readers. */
     readonly label: string;
     readonly role?: "grid" | "treegrid";
     readonly columns: readonly GridColumn<Name>[];
     readonly sort?: GridSort<Name>;
     readonly count: number;
-    /** Of a line, in pixels. */
+    /** Height of a line in pixels. */
     readonly height: number;
-    /** The line that is chosen, -1 for none. */
+    /** The chosen line; -1 for none. */
     readonly at: number;
-    /** Where keys begin where none is chosen. */
+    /** The line at which keys begin if none is chosen. */
     readonly start?: number;
-    /** The line that is brought into view. */
+    /** The line to scroll into view. */
     readonly chosen?: number;
     readonly choose: (line: number) => void;
-    /** What Enter and a double click do. */
+    /** Handles Enter and a double click. */
     readonly pick?: (line: number) => void;
-    /** Keys of its own; says whether it was one. */
+    /** Handles other keys; returns whether it handled the key. */
     readonly onKey?: (key: string) => boolean;
-    /** Called with the lines in view. */
+    /** Called with the visible lines. */
     readonly onRange?: (from: number, to: number) => void;
-    /** `undefined` where the line is not known yet. */
+    /** Returns a line; `undefined` if it is not known yet. */
     readonly line: (line: number) => GridLine | undefined;
   },
 ): JSX.Element {

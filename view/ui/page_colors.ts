@@ -9,7 +9,7 @@ export interface PageColors {
   readonly heat: string;
 }
 
-/** The colors of the present scheme. */
+/** Returns the colors of the current scheme. */
 export function pageColors(): PageColors {
   const style = getComputedStyle(document.documentElement);
   const of = (name: string) => style.getPropertyValue(`--${name}`).trim();

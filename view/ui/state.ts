@@ -18,74 +18,74 @@ export const VIEWS = [
   "pt",
 ] as const;
 
-/** The key of each view. A view that a recording does not have keeps its key. */
+/** The key of each view. Views that a recording does not have keep their keys. */
 const VIEW_KEYS = "123456789p";
 
-/** What can be compared. */
+/** Measures of a comparison. */
 const MEASURES: readonly DiffMeasure[] = ["total", "samples", "time", "period"];
 
 /** A view. */
 export type ViewName = typeof VIEWS[number];
 
-/** The key that shows a view. */
+/** Returns the key that shows a view. */
 export function viewKey(view: ViewName): string {
   return VIEW_KEYS[VIEWS.indexOf(view)] as string;
 }
 
-/** What is shown: all of it is in the address. */
+/** State of the page, which its address contains completely. */
 export interface ViewState extends Shown {
   readonly view: ViewName;
-  /** What samples are: those of the recording, or times that threads had no CPU. */
+  /** Kind of samples: those of the recording, or times in which threads had no CPU. */
   readonly counts: ProfileWeight;
   /** Part of a name, or an expression between slashes. */
   readonly search: string;
-  /** The function of the sandwich and of the source. */
+  /** The function of the sandwich and source views. */
   readonly fn: string;
-  /** Functions that lead to the box of the flame graph that fills the width. */
+  /** Path of functions to the box that fills the width of the flame graph. */
   readonly zoom: readonly number[];
   /** Whether the flame graph and the tree begin with the sampled functions. */
   readonly callers: boolean;
-  /** What of a comparison is shown: functions, or flame graphs. */
+  /** Whether a comparison shows flame graphs instead of functions. */
   readonly graph: boolean;
-  /** What is compared. */
+  /** Measure of the comparison. */
   readonly measure: DiffMeasure;
-  /** Whether a function is compared with what it called as well. */
+  /** Whether a compared function includes its callees. */
   readonly children: boolean;
-  /** Which of the recordings gives boxes their width. */
+  /** The recording that determines the width of boxes. */
   readonly side: Side;
-  /** What a track of the timeline is. */
+  /** Kind of tracks in the timeline. */
   readonly by: "cpu" | "process" | "thread" | "heat";
-  /** The part of the Intel PT that is in view, ns from its start; all of it where there is none. */
+  /** The visible part of the Intel PT, in ns from its start; `undefined` for all of it. */
   readonly window: readonly [number, number] | undefined;
-  /** The thread whose calls are shown, -1 for the one that ran longest. */
+  /** The thread whose calls are shown; -1 for the one that ran longest. */
   readonly thread: number;
-  /** What of that part is listed. */
+  /** Kind of list for that part. */
   readonly list: "functions" | "calls" | "insns";
   /** Whether the flame graph is in order of time. */
   readonly timed: boolean;
-  /** What the first row of the flame graph is. */
+  /** Content of the first row of the flame graph. */
   readonly root: FlameRoot;
-  /** What the colors of the flame graph say. */
+  /** Meaning of the flame graph's colors. */
   readonly coloring: Coloring;
-  /** Whether the flame graph is the other way up than it is at first. */
+  /** Whether the flame graph is upside down. */
   readonly flipped: boolean;
-  /** Number of the record that is shown, -1 for none. */
+  /** Number of the shown record; -1 for none. */
   readonly record: number;
-  /** Types of records that are listed; all if there are none. */
+  /** Types of the listed records; all if empty. */
   readonly types: readonly string[];
 }
 
-/** What the colors of the flame graph say; `pmu` only of an event that was asked of several PMUs. */
+/** Meaning of the flame graph's colors. `pmu` is available for events of several PMUs. */
 export type Coloring = "object" | "kind" | "pmu";
 
 const COLORINGS = ["object", "kind", "pmu"] as const;
 
-/** The colorings that an event has. */
+/** Returns the available colorings of an event. */
 export function coloringsOf(pmus: readonly string[] | undefined): readonly Coloring[] {
   return pmus === undefined ? ["object", "kind"] : COLORINGS;
 }
 
-/** What is shown at first. */
+/** The initial state. */
 export const FIRST: ViewState = {
   view: "overview",
   counts: "period",
@@ -125,7 +125,7 @@ function windowOf(of: readonly number[] | undefined): ViewState["window"] {
   return from >= 0 && to > from ? [from, to] : undefined;
 }
 
-/** The state as the part of an address after `#`. */
+/** Encodes the state as the part of the address after `#`. */
 export function toHash(state: ViewState): string {
   const text = new URLSearchParams();
   text.set("view", state.view);
@@ -160,7 +160,7 @@ export function toHash(state: ViewState): string {
   return `#${text}`;
 }
 
-/** The state that {@linkcode toHash} wrote; what is no state of the page is as at first. */
+/** Decodes the state from {@linkcode toHash}; invalid parts get their initial values. */
 export function fromHash(hash: string): ViewState {
   const text = new URLSearchParams(hash.replace(/^#/, ""));
   const view = VIEWS.find((name) => name === text.get("view")) ?? FIRST.view;

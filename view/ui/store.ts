@@ -8,49 +8,49 @@ import { ViewClient } from "./client.ts";
 import { matches } from "./matches.ts";
 import { FIRST, fromHash, toHash, type ViewState } from "./state.ts";
 
-/** What is open. */
+/** The open recording, and the data known of it so far. */
 export interface OpenRecording {
   readonly client: ViewClient;
   /** Whether its records can be listed. */
   readonly listed: boolean;
-  /** The lines of `info` that need no record. */
+  /** The lines of `info` that need no records. */
   readonly head: readonly string[];
   readonly index: IndexAnswer | undefined;
   readonly info: InfoAnswer | undefined;
-  /** Its Intel PT as a whole. */
+  /** Properties of its Intel PT. */
   readonly pt: PtFacts | undefined;
   readonly facts: ProfileFacts | undefined;
-  /** Why there is no profile. */
+  /** Reason why there is no profile. */
   readonly failed: string | undefined;
   readonly progress: ProgressState | undefined;
-  /** Whether there is something that it is compared with. */
+  /** Whether there is another recording to compare with. */
   readonly compared: boolean;
-  /** That, when it is read. */
+  /** The comparison, when it is ready. */
   readonly comparison: ComparisonFacts | undefined;
-  /** Why there is no comparison although one was asked for. */
+  /** Reason why there is no comparison, although one was requested. */
   readonly comparisonFailed: string | undefined;
-  /** Color by function: of its object. */
+  /** By function: color of its object. */
   readonly colors: readonly string[];
 }
 
-/** All that the page knows; views draw it and ask for changes. */
+/** State and data of the page. Views draw it and request changes. */
 export class Store {
   state: ViewState;
   open: OpenRecording | undefined;
-  /** Whether a recording is asked for and nothing of it is there yet. */
+  /** Whether a recording was requested and none of its data has arrived. */
   opening = false;
-  /** Why what was dropped cannot be opened. */
+  /** Reason why the dropped files cannot be opened. */
   error: string | undefined;
   readonly #script: string;
   #opening: Opening | undefined;
   readonly #workerUrl: string;
   readonly #listeners = new Set<() => void>();
-  /** Place in the page's own history, and how far that goes. */
+  /** Position in the page's own history, and its length. */
   #at = 0;
   #last = 0;
   #matches: { names: readonly string[]; search: string; found: Uint8Array | undefined } | undefined;
 
-  /** @param script The text of the worker. */
+  /** @param script Text of the worker. */
   constructor(script: string) {
     this.#script = script;
     this.#workerUrl = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
@@ -60,7 +60,7 @@ export class Store {
     addEventListener("popstate", (event) => {
       const at = (event.state as { at?: number } | null)?.at;
       if (at === undefined) {
-        // Somebody wrote another address.
+        // The user entered another address.
         this.#at = this.#last = this.#at + 1;
         history.replaceState({ at: this.#at }, "", location.hash);
       } else this.#at = at;
@@ -68,13 +68,13 @@ export class Store {
     });
   }
 
-  /** Calls back after each change; the result ends that. */
+  /** Calls back after each change; the result stops that. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Changes what is shown; each change can be undone, except those that follow each other at once. */
+  /** Changes the state. Each change can be undone, except those in quick succession. */
   set(change: Partial<ViewState>, replace = false): void {
     const state = { ...this.state, ...change };
     const hash = toHash(state);
@@ -89,7 +89,7 @@ export class Store {
     this.#become(state);
   }
 
-  /** Shows another state; what counts is read anew where it is something else. */
+  /** Shows another state; reads the samples again if it counts something else. */
   #become(state: ViewState): void {
     const isOther = state.counts !== this.state.counts;
     this.state = state;
@@ -114,13 +114,13 @@ export class Store {
     if (this.canRedo) history.forward();
   }
 
-  /** What samples are selected, and how they are counted. */
+  /** The selection and its weighting. */
   get shown(): Shown {
     const { event, weight, inline, from, to, pids, tids, cpus } = this.state;
     return { event, weight, inline, from, to, pids, tids, cpus };
   }
 
-  /** By function, whether its name matches the search. */
+  /** By function: whether its name matches the search. */
   get matched(): Uint8Array | undefined {
     const names = this.open?.facts?.functions.name ?? [];
     const { search } = this.state;
@@ -130,14 +130,14 @@ export class Store {
     return this.#matches.found;
   }
 
-  /** Number of the function of the sandwich, -1 for none. */
+  /** Number of the sandwich function; -1 for none. */
   get fn(): number {
     return this.state.fn === ""
       ? -1
       : this.open?.facts?.functions.name.indexOf(this.state.fn) ?? -1;
   }
 
-  /** Opens files that were dropped or chosen; those that are dropped later come on top. */
+  /** Opens dropped or chosen files. Files dropped later are added. */
   async openFiles(files: readonly File[]): Promise<void> {
     if (files.length === 0) return;
     const before = this.open === undefined || this.#opening?.from !== "files"
@@ -146,7 +146,7 @@ export class Store {
     await this.start({ from: "files", files: [...before, ...files], script: this.#script });
   }
 
-  /** Says why files cannot be opened. */
+  /** Shows the reason why files cannot be opened. */
   fail(error: string): void {
     this.error = error;
     this.#changed();
@@ -157,16 +157,16 @@ export class Store {
     return this.#opening === undefined || this.#opening.from === "files";
   }
 
-  /** Makes the other recording the base of the comparison. */
+  /** Swaps the two compared recordings. */
   async swap(): Promise<void> {
     const opening = this.#opening;
     if (opening?.from !== "files") return;
     await this.start({ ...opening, swapped: opening.swapped !== true });
   }
 
-  /** Opens a recording; what was open is closed. */
+  /** Opens a recording, and closes the current one. */
   async start(opening: Opening): Promise<void> {
-    // What is open stays so until it is known that the new one can be read.
+    // The current recording stays open until the new one is known to be readable.
     const before = this.open;
     const isSame = opening.unread === true;
     opening = { ...opening, counts: this.state.counts };
@@ -208,7 +208,7 @@ export class Store {
     };
     this.#changed();
     client.progress = (progress) => update({ progress });
-    // The head and the index first: they are there in no time. The profile is not waited for.
+    // Head and index first, since they take almost no time. The profile is not awaited.
     const head = client.call("head").then((head) => {
       this.opening = false;
       update({ head });
@@ -228,7 +228,7 @@ export class Store {
       update({ failed: error.message, progress: undefined });
     });
     const info = client.call("info").then((info) => update({ info }));
-    // Asked for last: what is compared with is read when all else is there.
+    // The comparison last: its other recording is read when everything else has arrived.
     const comparison = profile.then(() => client.call("comparison")).then(
       (comparison) => update({ comparison, progress: undefined }),
       (error: Error) => update({ comparisonFailed: error.message }),
@@ -236,15 +236,15 @@ export class Store {
     await Promise.allSettled([head, index, profile, info, comparison]);
   }
 
-  /** Gives up reading samples; what is known without them stays. */
+  /** Cancels reading samples; data that does not need samples stays. */
   async cancel(): Promise<void> {
     if (this.#opening === undefined) return;
-    // At once: its calls fail with that reason.
+    // Immediately: pending queries fail with this reason.
     this.open?.client.end();
     await this.start({ ...this.#opening, unread: true });
   }
 
-  /** Reads the samples after all. */
+  /** Reads the samples after a cancellation. */
   async readSamples(): Promise<void> {
     if (this.#opening !== undefined) await this.start({ ...this.#opening, unread: false });
   }
@@ -254,7 +254,7 @@ export class Store {
     return this.#opening?.unread === true;
   }
 
-  /** The first event that has samples is shown, unless another one was asked for. */
+  /** Selects the first event with samples, unless another one was requested. */
   #began({ events, totals }: ProfileFacts): void {
     const { event } = this.state;
     if (event < events.length && (totals[event]?.samples ?? 0) > 0) return;
@@ -267,7 +267,7 @@ export class Store {
   }
 }
 
-/** Objects with most functions first, so that those get colors that differ. */
+/** Returns a color for each object; those with the most functions get distinct colors. */
 export function colorsOf(
   functions: Pick<ProfileFacts["functions"], "name" | "object" | "kind">,
   coloring: "object" | "kind" = "object",

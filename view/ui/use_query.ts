@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from "./preact.ts";
 
-/** An answer; until it arrives, the previous one is shown. */
+/** An answer. Until it arrives, the previous one is shown. */
 export interface Answer<T> {
   readonly value: T | undefined;
   readonly error: string | undefined;
-  /** What `value` answers. */
+  /** The query that `value` answers. */
   readonly key: string | undefined;
 }
 
 /**
- * Asks whenever what is asked for changes: one question at a time, and of those that came meanwhile the
- * last one.
+ * Sends a query whenever it changes: one at a time, and only the last one of those that arrive
+ * meanwhile.
  *
- * @param key What is asked for; `undefined` asks nothing.
+ * @param key The query; `undefined` sends none.
  */
 export function useQuery<T>(key: string | undefined, ask: () => Promise<T>): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({

@@ -7,21 +7,21 @@ import {
   useState,
 } from "./preact.ts";
 
-/** The tallest element that all browsers lay out. */
+/** Maximum height of an element in all browsers, in pixels. */
 const TALLEST = 8_000_000;
 
-/** Lines of one height, of which only those in view exist, however many there are. */
+/** A list of lines of equal height, of which only the visible ones exist. */
 export function VirtualList(
   { count, height, render, head, chosen = -1, onRange, class: name = "", ...others }: {
     readonly count: number;
-    /** Of a line, in pixels. */
+    /** Height of a line in pixels. */
     readonly height: number;
     readonly render: (line: number) => ComponentChildren;
-    /** What stays above them. */
+    /** Content that stays above the lines. */
     readonly head?: ComponentChildren;
-    /** The line that is brought into view when it changes, -1 for none. */
+    /** The line that is scrolled into view when it changes; -1 for none. */
     readonly chosen?: number;
-    /** Called with the lines in view. */
+    /** Called with the visible lines. */
     readonly onRange?: (from: number, to: number) => void;
     readonly class?: string;
   } & Omit<JSX.HTMLAttributes<HTMLDivElement>, "class" | "height">,
@@ -31,7 +31,7 @@ export function VirtualList(
   const whole = count * height;
   const tall = Math.min(whole, TALLEST);
   const room = Math.max(1, tall - view.size);
-  // Where there are more lines than an element may be tall, its height stands for them.
+  // If the lines exceed the maximum height, the scroll position is scaled.
   const position = whole <= TALLEST ? view.top : view.top / room * Math.max(0, whole - view.size);
   const first = Math.max(0, Math.floor(position / height));
   const last = Math.min(count, Math.ceil((position + view.size) / height) + 1);
@@ -88,13 +88,13 @@ export function VirtualList(
   );
 }
 
-/** Height of what stays above the lines. */
+/** Returns the height of the content above the lines. */
 function headOf(list: HTMLElement): number {
   const [head, space] = list.children;
   return space === undefined ? 0 : (head as HTMLElement).offsetHeight;
 }
 
-/** The line that a key leads to; `undefined` for other keys. */
+/** Returns the line that a key leads to; `undefined` for other keys. */
 export function lineOfKey(
   key: string,
   at: number,

@@ -1,4 +1,4 @@
-/** The worker of a page that opens files by itself, and the threads that help it. */
+/** Worker of the page that opens files by itself, and of its helper threads. */
 import { BLOCKS, openFiles, serveSamples } from "../files/files_source.ts";
 import { serveCalls } from "./serve_calls.ts";
 

@@ -21,31 +21,31 @@ import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_
 import type { ProfileFormat } from "./saved_profile.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 
-/** Why there is no profile after somebody cancelled it. */
+/** Message in place of the profile after a cancellation. */
 export const CANCELLED = "The samples were not read: that was cancelled.";
 
 /** Progress of an operation. */
 export interface ProgressState {
-  /** What goes on. */
+  /** Description of the operation. */
   readonly what: string;
   readonly unit: "bytes" | "addresses";
   readonly done: number;
-  /** 0 if it is not known. */
+  /** 0 if unknown. */
   readonly total: number;
 }
 
-/** Where a recording comes from. */
+/** Source of a recording. */
 export type Opening =
-  /** A process that serves it, at an address below that of the page. */
+  /** A process that serves the recording, at an address below that of the page. */
   | {
     readonly from: "server";
     readonly address: string;
-    /** Whether it has a recording to compare with. */
+    /** Whether the server has a recording to compare with. */
     readonly compared: boolean;
     readonly unread?: boolean;
     readonly counts?: ProfileWeight;
   }
-  /** What `perfdata view -o` has put into the page: base64 of deflated bytes. */
+  /** A page written by `perfdata view -o`: base64 of deflated data. */
   | {
     readonly from: "report";
     readonly packed: string;
@@ -54,34 +54,34 @@ export type Opening =
   }
   | FilesOpening;
 
-/** Files that were dropped: one or two recordings, and what names their functions. */
+/** Dropped files: one or two recordings, and files with symbols. */
 export interface FilesOpening {
   readonly from: "files";
   readonly files: readonly File[];
-  /** Of two recordings the older one is the base of a comparison; set if it is the other one. */
+  /** Whether the newer of two recordings is the base of the comparison, instead of the older one. */
   readonly swapped?: boolean;
-  /** Whether samples are not read, since somebody cancelled that. */
+  /** Whether samples are not read, because the user cancelled that. */
   readonly unread?: boolean;
-  /** What counts: samples, or times of threads. */
+  /** Kind of weight: samples, or times of threads. */
   readonly counts?: ProfileWeight;
-  /** The text of the worker, of which it starts others. */
+  /** Text of the worker, which starts further workers. */
   readonly script: string;
 }
 
-/** What the worker does for the page. */
+/** Functions of the worker that the page calls. */
 export interface Calls {
-  /** Says whether there is something to compare with. */
+  /** Opens a recording; returns whether there is another one to compare with. */
   open(opening: Opening): { readonly compared: boolean };
-  /** The lines of `info` that need no record; none if the recording itself is not there. */
+  /** Returns the lines of `info` that need no records; empty without a recording. */
   head(): readonly string[];
-  /** `undefined` if the recording itself is not there. */
+  /** `undefined` without a recording. */
   index(): IndexAnswer | undefined;
   info(): InfoAnswer | undefined;
-  /** When threads got a CPU and left it; `undefined` if the recording itself is not there. */
+  /** Context switches; `undefined` without a recording. */
   switched(): Switched | undefined;
   profile(): ProfileFacts;
   flame(shown: Shown, query: FlameQuery): FlameBoxes & PmuBoxes;
-  /** `undefined` if there is nothing to compare with. */
+  /** `undefined` without another recording. */
   comparison(): ComparisonFacts | undefined;
   compareFunctions(shown: Shown, query: ComparisonQuery): ComparedFunctions;
   compareFlame(shown: Shown, query: FlameQuery, width: Side): ComparedBoxes;
@@ -93,33 +93,33 @@ export interface Calls {
   ): { readonly tracks: readonly Track[]; readonly count: number };
   /** `undefined` if samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined;
-  /** The share of what is selected that has one of some functions in its stack. */
+  /** The share of the selection with one of the given functions in its stack. */
   matchedShare(shown: Shown, matched: Uint8Array): number;
   heat(query: HeatQuery): Heat;
   /** Source and instructions of a function. */
   code(fn: number, shown: Shown): CodeAnswer;
-  /** `undefined` if there is no Intel PT. */
+  /** `undefined` without Intel PT. */
   pt(): PtFacts | undefined;
-  /** A part of the Intel PT, decoded. */
+  /** Decodes a part of the Intel PT. */
   ptPart(query: PtQuery): PtPart;
   ptInsns(query: Pick<PtQuery, "from" | "to">): PtInsns;
-  /** What is selected, as a file for other tools. */
+  /** Returns the selection as a file for other tools. */
   save(shown: Shown, format: ProfileFormat): Blob;
-  /** What is selected, as a recording. */
+  /** Returns the selection as a recording. */
   slice(query: SliceQuery): Blob;
   records(query: RecordQuery, from: number, count: number): RecordRows;
   position(query: RecordQuery, number: number): number;
   record(number: number): RecordDetail | undefined;
 }
 
-/** A call as it is sent. */
+/** A call, as the page sends it. */
 export interface Call {
   readonly id: number;
   readonly name: keyof Calls;
   readonly args: readonly unknown[];
 }
 
-/** What is sent back. */
+/** A message of the worker. */
 export type Message =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: string }

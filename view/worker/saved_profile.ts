@@ -5,10 +5,10 @@ import { pprof } from "@perfdata/export/pprof";
 import { speedscope } from "@perfdata/export/speedscope";
 import type { Shown, ViewEngine } from "../data/view_engine.ts";
 
-/** Formats for saving a selection, besides a recording. */
+/** Formats for saving a selection, in addition to a recording. */
 export type ProfileFormat = "folded" | "pprof" | "speedscope" | "svg";
 
-/** What is selected, in a format of other tools. */
+/** Converts the selection to a format of another tool. */
 export async function savedProfile(
   engine: ViewEngine,
   shown: Shown,

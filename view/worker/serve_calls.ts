@@ -15,7 +15,7 @@ import { reportSource, serverSource, type ViewSource } from "./worker_source.ts"
 /** Opens dropped files. */
 export type FileOpener = (opening: FilesOpening) => Promise<ViewSource>;
 
-/** What the module of the worker calls: answers the page. */
+/** Answers the calls of the page. The worker's module calls this. */
 export function serveCalls(openFiles: FileOpener | undefined): void {
   const scope = globalThis as unknown as {
     onmessage: ((event: { data: Call }) => void) | null;
@@ -38,7 +38,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       const from = open(args[0] as Opening);
       source = from;
       const { base } = await from;
-      // Samples are read when something of them is asked for first: what takes no time is asked for before.
+      // Samples are read on the first query that needs them; the page sends fast queries before.
       let made: Promise<ViewEngine> | undefined;
       engine = () => made ??= readSamples(args[0] as Opening, from, progressed);
       comparison = undefined;
@@ -108,7 +108,7 @@ async function readSamples(
   return new ViewEngine(await (await source).profile(progress));
 }
 
-/** Reads what the recording is compared with, after the recording itself. */
+/** Reads the other recording of a comparison, after the shown one. */
 async function compare(
   { base }: ViewSource,
   engine: ViewEngine,

@@ -10,38 +10,38 @@ import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 import type { Opening, ProgressState } from "./protocol.ts";
 
-/** Source of the worker's recording. */
+/** Access to a recording, in the worker. */
 export interface ViewSource {
   head(): Promise<readonly string[]>;
   index(): Promise<IndexAnswer | undefined>;
   info(): Promise<InfoAnswer | undefined>;
   switched(): Promise<Switched | undefined>;
-  /** @throws {Error} If there is none, with the reason. */
+  /** @throws {Error} If there is no profile, with the reason. */
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
-  /** What it is compared with; `undefined` if that is nothing. */
+  /** Reads the recording to compare with; `undefined` if there is none. */
   readonly base: ((progress: (state: ProgressState) => void) => Promise<ViewProfile>) | undefined;
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;
   record(number: number): Promise<RecordDetail | undefined>;
   /** Source and instructions of a function. */
   code(fn: number, selection: Selection): Promise<CodeAnswer>;
-  /** The Intel PT as a whole; `undefined` if there is none. */
+  /** Returns the properties of the Intel PT; `undefined` without it. */
   pt(): Promise<PtFacts | undefined>;
-  /** A part of it. */
+  /** Decodes a part of the Intel PT. */
   ptPart(query: PtQuery): Promise<PtPart>;
   ptInsns(query: Pick<PtQuery, "from" | "to">): Promise<PtInsns>;
-  /** A part of the recording, as a recording. */
+  /** Returns a part of the recording as a recording. */
   slice(query: SliceQuery): Promise<Blob>;
 }
 
-/** What a report has inside; without a recording, the profile alone. */
+/** Data inside of a report; without a recording, only the profile. */
 export interface ReportData extends ReportParts {
   readonly index?: IndexAnswer | undefined;
   readonly info?: InfoAnswer | undefined;
   readonly switched?: Switched | undefined;
 }
 
-/** A report: the profile is in the page, records are not. */
+/** Opens a report, which has the profile but no records. */
 export async function reportSource(packed: string): Promise<ViewSource> {
   const data = unpack<ReportData>(await inflate(fromBase64(packed)));
   const none = "a report has no records: perfdata view FILE shows them";
@@ -69,10 +69,10 @@ export async function reportSource(packed: string): Promise<ViewSource> {
   };
 }
 
-/** Kinds of the frames in which a server sends a profile: see `server.ts`. */
+/** Kinds of frames in which the server sends a profile: see `server.ts`. */
 export const FRAME = { PROGRESS: 0, DATA: 1, ERROR: 2 } as const;
 
-/** A process that serves the recording. */
+/** Opens a recording that a process serves. */
 export function serverSource(
   { address, compared, counts = "period" }: Pick<
     Opening & { readonly from: "server" },
@@ -82,7 +82,7 @@ export function serverSource(
   const ask = async <T>(path: string): Promise<T> => {
     const response = await fetch(`${address}${path}`);
     if (!response.ok) throw new Error((await response.text()).trim());
-    // What is not there is `null` on its way.
+    // The server sends `null` for missing data.
     return unpack<T | null>(new Uint8Array(await response.arrayBuffer())) ?? undefined as T;
   };
   const text = (query: RecordQuery | SliceQuery | Pick<PtQuery, "from" | "to">) =>
@@ -129,7 +129,7 @@ export function serverSource(
   };
 }
 
-/** Parts of a stream: a byte of kind, four of length, and so many bytes. */
+/** Yields the frames of a stream: a byte with the kind, four with the length, and the bytes. */
 async function* frames(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<{ readonly kind: number; readonly bytes: Uint8Array }, void, void> {
