@@ -1,5 +1,5 @@
 // Shop orders: parsed, kept in maps, sorted, summed and written, by functions of very different weight.
-// usage: work ROUNDS [FUNCTION PERCENT]: the function does so many percent of its work.
+// usage: work ROUNDS [FUNCTION PERCENT]: the function does PERCENT of its work.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,7 @@
 static const char *slowed = "";
 static int slowed_percent = 100;
 
-/** How many times a function repeats its work of so many steps. */
+/** Returns the number of steps of a function: the usual number, or its percentage if the function is slowed. */
 static int steps(const char *name, int usual) {
   return std::strcmp(name, slowed) == 0 ? usual * slowed_percent / 100 : usual;
 }

@@ -1,5 +1,5 @@
 // Shop orders: parsed, kept in maps, sorted, summed and written, with garbage to collect.
-// usage: work ROUNDS [FUNCTION PERCENT]: the function does so many percent of its work.
+// usage: work ROUNDS [FUNCTION PERCENT]: the function does PERCENT of its work.
 package main
 
 import (
@@ -20,7 +20,7 @@ type order struct {
 
 var slowed, slowedPercent = "", 100
 
-// steps is how many times a function repeats its work of so many steps.
+// steps returns the number of steps of a function: the usual number, or its percentage if it is slowed.
 func steps(name string, usual int) int {
 	if name == slowed {
 		return usual * slowedPercent / 100

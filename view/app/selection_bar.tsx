@@ -118,7 +118,7 @@ type WeightWord = "period" | "samples" | "latency" | "off-cpu" | "waits" | "wall
 /** The choice of the weight. */
 function WeightChoice(
   { store, facts, hasSwitches }: ChoiceProps & {
-    /** Whether times of threads can be counted. */
+    /** Whether the recording has context switches, so that times of threads can be counted. */
     readonly hasSwitches: boolean;
   },
 ): JSX.Element {

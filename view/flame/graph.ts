@@ -29,7 +29,7 @@ export interface PlacedBoxes {
 /** Content of a drawing. */
 export interface Scene {
   readonly boxes: PlacedBoxes;
-  /** The name of a box, in so many characters. */
+  /** Returns the name of a box, shortened to a number of characters. */
   readonly textOf: (box: number, room: number) => string;
   readonly colorOf: (box: number) => string;
   /** Whether a box matches the search; `undefined` without a search. */

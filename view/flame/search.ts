@@ -17,13 +17,13 @@ export function searchNames(
     : find;
 }
 
-/** Finds the part of a name that a search matches: where it begins and ends; `undefined` if none does. */
+/** Returns start and end of the part of a name that a search matches; `undefined` if none matches. */
 export type Finder = (name: string) => readonly [from: number, to: number] | undefined;
 
 /**
- * What finds a text or an expression in names.
+ * Creates the finder of a text, ignoring case, or of a regular expression between slashes.
  *
- * @returns `undefined` for nothing to search, or an error for an expression that is none
+ * @returns `undefined` for an empty search; an error for an invalid expression
  */
 export function finderOf(query: string): Finder | Error | undefined {
   if (query === "" || query === "/") return undefined;
@@ -49,13 +49,13 @@ export function finderOf(query: string): Finder | Error | undefined {
 }
 
 /**
- * A name in this many characters: shortened as everywhere, unless that would leave out what was searched for.
- * Then it is the part around that.
+ * Shortens a name to at most `room` characters. If the short name omits the part that the search matches,
+ * returns the text around that part instead.
  */
 export function foundName(name: string, room: number, find: Finder | undefined): string {
   const short = shortName(name, room);
   const [from, to] = find?.(name) ?? [0, 0];
-  // An ellipsis on each side takes a character.
+  // Each ellipsis takes a character of the room.
   const around = room - (to - from);
   if (short === name || from === to || around < 2 || find?.(short) !== undefined) return short;
   const before = Math.max(0, Math.min(from - (around >> 1), name.length - room));

@@ -1,7 +1,7 @@
 import type { JSX } from "./preact.ts";
 import type { Store } from "./store.ts";
 
-/** Whether stacks begin with the sampled functions. */
+/** The checkbox that makes stacks begin with the sampled functions. */
 export function InvertChoice({ store }: { readonly store: Store }): JSX.Element {
   return (
     <label title="The sampled functions first, then their callers (c)">

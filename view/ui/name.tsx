@@ -3,7 +3,7 @@ import { type JSX, useEffect, useLayoutEffect, useRef, useState } from "./preact
 
 const measuring = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
 
-/** How many characters of a text an element has room for. */
+/** Returns the number of characters of a text that fit into an element. */
 function roomFor(element: HTMLElement, text: string): number {
   measuring.font = getComputedStyle(element).font;
   const wide = measuring.measureText(text).width;
@@ -11,7 +11,7 @@ function roomFor(element: HTMLElement, text: string): number {
   return wide <= room ? text.length : Math.floor(room / (wide / text.length));
 }
 
-/** A name, shortened to the room that its element has, with the part marked that a search found. */
+/** A name, shortened to the width of its element. The part that the search matches is marked. */
 export function Name(
   { text, search }: { readonly text: string; readonly search: string },
 ): JSX.Element {
@@ -37,7 +37,7 @@ export function Name(
   );
 }
 
-/** What finds a search in names, if it can be searched for. */
+/** Creates the finder of a search; `undefined` if the search is empty or invalid. */
 export function findsIn(search: string): Finder | undefined {
   const find = finderOf(search);
   return typeof find === "function" ? find : undefined;
