@@ -29,7 +29,8 @@ Functions are compared by their share of all (or by period per second), the larg
 A change is marked with * if its interval leaves out 0. Runs of the same program differ by 5 to 10%
 in a function: one recording on each side shows larger changes of functions that take much. For
 smaller ones make several of the same work: diff OLD… vs NEW… --by period.
-A directory of tables, as "export parquet" writes, is one recording.
+A directory of tables, as "export parquet" writes, is one recording; so is a profile of another
+tool: text of perf script, folded stacks, pprof, .cpuprofile (docs/imports.md).
 docs/diff.md says how functions are matched and tested.
 `,
   examples: [
@@ -74,6 +75,7 @@ async function run(flags: DiffFlags): Promise<number> {
   }
   const sides = sidesOf(operands);
   let isWhole = true;
+  let isImported = false;
   const read: Profile[][] = [];
   for (const names of sides) {
     const profiles: Profile[] = [];
@@ -88,6 +90,7 @@ async function run(flags: DiffFlags): Promise<number> {
           }),
       );
       isWhole &&= found.isWhole;
+      isImported ||= found.isImported === true;
       profiles.push(found.profile);
     }
     read.push(profiles);
@@ -96,9 +99,11 @@ async function run(flags: DiffFlags): Promise<number> {
   if (first === undefined) return 1;
   const chosen = chosenEvent("diff", sides[0]?.[0] ?? "", { profile: first, wanted: value.event });
   const event = chosen.profile.events[chosen.event]?.name ?? "";
-  const [before = [], after = []] = read.map((profiles) =>
-    profiles.map((profile) => chooseEvent(profile, event)?.profile ?? profile)
-  );
+  const [before = [], after = []] = isImported
+    ? await comparableSides(sides, read, event)
+    : read.map((profiles) =>
+      profiles.map((profile) => chooseEvent(profile, event)?.profile ?? profile)
+    );
   if (by === "time" && read.flat().some(({ span }) => span === undefined || span[0] === span[1])) {
     throw new InputError("--by time: there are recordings without times");
   }
@@ -140,6 +145,23 @@ async function run(flags: DiffFlags): Promise<number> {
     if (grown.length > 0 || all) return 1;
   }
   return isWhole ? 0 : 1;
+}
+
+/** Profiles of which some are of other tools, with what was changed to compare them said in one line each. */
+async function comparableSides(
+  sides: readonly (readonly string[])[],
+  read: readonly (readonly Profile[])[],
+  event: string,
+): Promise<Profile[][]> {
+  const { comparable } = await import("@perfdata/profile/comparable");
+  const { profiles, events, byNameAlone } = comparable(read.flat(), event);
+  for (const [i, name] of sides.flat().entries()) {
+    const own = events[i];
+    if (own !== undefined) complain(`diff: ${name}: ${own} is compared as ${event}`);
+  }
+  if (byNameAlone) complain("diff: functions are compared by name alone: one side has no objects");
+  const count = read[0]?.length ?? 0;
+  return [profiles.slice(0, count), profiles.slice(count)];
 }
 
 /** The two sides: two files, or what is before and after the word `vs`. */

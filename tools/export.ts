@@ -67,7 +67,8 @@ const HELP: Help = {
   about: "writes the samples of a recording in a format that other tools read",
   usage: ["[flags] FORMAT [FILE]", "[flags] parquet|arrow -o DIR FILE..."],
   text: `
-FILE is a perf.data file or directory, or - for a pipe (default: perf.data). FORMAT is one of
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data), or a profile of another
+tool (docs/imports.md). FORMAT is one of
 
 ${
     [

@@ -13,7 +13,8 @@ const HELP: Help = {
   about: "writes a flame graph of a recording: one HTML file that needs no network",
   usage: ["[flags] -o OUTPUT [FILE]"],
   text: `
-FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data), or a profile of another
+tool: text of perf script, folded stacks, pprof, .cpuprofile (docs/imports.md).
 A directory of tables, as "export parquet" writes, is read like one recording.
 
 It is the page of perfdata view with sums by slices of time in it: search for text or /expression/,

@@ -2,7 +2,7 @@
 import { trustLines } from "@perfdata/report/trust";
 import { rulingPeriodText } from "@perfdata/session/ruling-period";
 import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
-import { openSource } from "@perfdata/format/file-source";
+import type { ByteSource } from "@perfdata/format";
 import { PerfDataReader } from "@perfdata/format/reader";
 import {
   areOfBranches,
@@ -59,7 +59,9 @@ import {
 } from "./shared/sample_flags.ts";
 import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
 import { parseWeight, reportSwitches } from "./shared/weight.ts";
-import { isTimeWeight, type ProfileWeight } from "@perfdata/profile/profile";
+import type { ImportedKind } from "@perfdata/profile/import-profile";
+import { isTimeWeight, type Profile, type ProfileWeight } from "@perfdata/profile/profile";
+import { openInput } from "./shared/open_input.ts";
 import { writeTable } from "./shared/styled.ts";
 import { complainRounded } from "./shared/periods.ts";
 import { parseLength } from "./shared/time_flag.ts";
@@ -80,7 +82,7 @@ const HELP: Help = {
   usage: ["[flags] [FILE]"],
   text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data), or a directory of
-tables (see "perfdata export parquet").
+tables (see "perfdata export parquet"), or a profile of another tool (docs/imports.md).
 
 A row has the share, samples, period, command, object and function; with --no-inline the numbers are
 those of perf report --no-children -g none. docs/funcs.md explains the columns.
@@ -371,17 +373,43 @@ async function ofTrace(question: Question): Promise<number> {
 
 /** Counts samples of tables that `export parquet` wrote. */
 async function ofTables(question: Question): Promise<number> {
-  const { name, sort, limit, flags } = question;
+  const { name, sort, flags } = question;
   const { tablesProfile } = await import("./shared/profile_of_tables.ts");
+  const timed = sort.includes("cpu");
+  return await ofProfile(question, await tablesProfile(name, flags, { timed }), "tables");
+}
+
+/** Counts samples of a profile of another tool. */
+async function ofImported(
+  question: Question,
+  source: ByteSource,
+  kind: ImportedKind,
+): Promise<number> {
+  const { name, sort, flags } = question;
+  const { importedProfile } = await import("./shared/imported_profile.ts");
+  const how = { timed: sort.includes("cpu"), input: { source, kind } };
+  return await ofProfile(question, await importedProfile("funcs", name, flags, how), "imported");
+}
+
+/** Counts samples of a profile, which knows neither addresses in memory nor data. */
+async function ofProfile(
+  question: Question,
+  profile: Profile,
+  from: "tables" | "imported",
+): Promise<number> {
+  const { name, sort, limit } = question;
   const { profileFunctions } = await import("@perfdata/report/profile-functions");
-  const profile = await tablesProfile(name, flags, { timed: sort.includes("cpu") });
   const lacking = sort.find((key) =>
     key === "socket" || key === "cpu"
       ? key === "socket" || profile.samples.cpu === undefined
       : (key === "pid" || key === "tid") && profile.threads.pid(0) < 0
   );
   if (lacking !== undefined) {
-    throw new UsageError(`--sort ${lacking} needs tables of one recording: perfdata sql has all`);
+    throw new UsageError(
+      from === "tables"
+        ? `--sort ${lacking} needs tables of one recording: perfdata sql has all`
+        : `--sort ${lacking}: the profile does not say it: ${profile.trust}`,
+    );
   }
   const eventNames = profile.events.map(({ name }) => name);
   const { table, code, counts } = profileFunctions(profile, wantedOf(question, eventNames));
@@ -394,7 +422,7 @@ async function ofTables(question: Question): Promise<number> {
 }
 
 /** Counts samples of a recording. */
-async function ofSamples(question: Question): Promise<number> {
+async function ofSamples(question: Question, opened: ByteSource): Promise<number> {
   const {
     name,
     sort,
@@ -412,7 +440,6 @@ async function ofSamples(question: Question): Promise<number> {
   const { on, value } = flags;
   const isTime = isTimeWeight(weight);
   const complaints = new Complaints(`funcs: ${name}`);
-  const opened = openSource(name, { interruptible: true });
   // What context switches look like is said at the end of a file.
   const isParallel = weight === "latency" || parallelism !== undefined ||
     keys.details?.columns.includes("parallelism") === true;
@@ -571,14 +598,19 @@ async function reportRows(
   return complaints.count > 0 ? 1 : 0;
 }
 
+/** Whether something is asked that only recordings have. */
+function needsRecording(
+  { branches, memory, types, weight, keys, parallelism }: Question,
+): boolean {
+  return branches || memory || types || weight !== "period" || keys.details !== undefined ||
+    parallelism !== undefined;
+}
+
 async function run(flags: Flags): Promise<number> {
   const question = questionOf(flags);
-  const { name, branches, memory, types, weight, parallelism, keys } = question;
+  const { name, branches } = question;
   if (tableFolders(name).length > 0) {
-    if (
-      branches || memory || types || weight !== "period" || keys.details !== undefined ||
-      parallelism !== undefined
-    ) {
+    if (needsRecording(question)) {
       throw new UsageError(`${name} has tables: only samples are counted`);
     }
     return await aboutAsync(name, () => ofTables(question));
@@ -587,7 +619,13 @@ async function run(flags: Flags): Promise<number> {
     const { hasOnlyTracedBranches } = branches ? await import("./shared/branch_exports.ts") : {};
     const isTraced = hasOnlyTracedBranches !== undefined &&
       (flags.on.pt || await hasOnlyTracedBranches(name));
-    return await (isTraced ? ofTrace(question) : ofSamples(question));
+    if (isTraced) return await ofTrace(question);
+    const { source, kind } = await openInput(name, { interruptible: true });
+    if (kind === undefined) return await ofSamples(question, source);
+    if (needsRecording(question)) {
+      throw new UsageError(`${name} is a profile of another tool: only samples are counted`);
+    }
+    return await ofImported(question, source, kind);
   });
 }
 

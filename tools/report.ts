@@ -15,7 +15,8 @@ const HELP: Help = {
   about: "a browser in the terminal: functions, who called them, their code",
   usage: ["[flags] [FILE]"],
   text: `
-FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data), or a profile of another
+tool: text of perf script, folded stacks, pprof, .cpuprofile (docs/imports.md).
 
 Enter shows the callers of a function, a its code line by line; d t p select an object, a thread, a
 process, r a range of time; / searches, ? lists all keys, q quits. If standard output is not a

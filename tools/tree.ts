@@ -17,7 +17,8 @@ const HELP: Help = {
   usage: ["[flags] [FILE]"],
   text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
-A directory of tables, as "export parquet" writes, is read like one recording.
+A directory of tables, as "export parquet" writes, is read like one recording, and so is a profile
+of another tool: text of perf script, folded stacks, pprof, .cpuprofile (docs/imports.md).
 
 A line has the share of the period in a function with its callees, the share in the function itself,
 samples, and the function with its object. Functions that call only one other share a line with it.

@@ -32,6 +32,7 @@ import { disassembler } from "./shared/disassembler.ts";
 import { codeOf, imagesOf, objectCode } from "./shared/pt_input.ts";
 import { insnText } from "./shared/insn_text.ts";
 import { Sources } from "./shared/source_lines.ts";
+import { openInput } from "./shared/open_input.ts";
 import { tableFolders } from "./shared/table_folders.ts";
 
 const HELP: Help = {
@@ -39,7 +40,8 @@ const HELP: Help = {
   usage: ["[flags] [FILE]", "[flags] BASE FILE"],
   text: `
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data). With two of them, the
-second one is shown, and compared with the first one as diff does it.
+second one is shown, and compared with the first one as diff does it. FILE may also be a profile of
+another tool: text of perf script, folded stacks, pprof, .cpuprofile (docs/imports.md).
 
 The page is served on 127.0.0.1, below a path that nobody can guess; its address is printed. It
 runs until Ctrl-C. With -o, one file is written that needs no server and no network: it has
@@ -92,17 +94,18 @@ async function run(flags: ViewFlags): Promise<number> {
 }
 
 /** What answers about records, where they can be read again. */
-function recordingOf(name: string): RecordingService | undefined {
+async function recordingOf(name: string): Promise<RecordingService | undefined> {
   if (name === "-" || tableFolders(name).length > 0) return undefined;
-  const source = about(name, () => openSource(name));
+  const { source, kind } = await openInput(name);
+  if (kind !== undefined) return undefined;
   return isRandomAccess(source) ? new RecordingService(source, name) : undefined;
 }
 
 /** What decodes parts of its Intel PT. */
-function ptOf(name: string, flags: ViewFlags): PtService | undefined {
+async function ptOf(name: string, flags: ViewFlags): Promise<PtService | undefined> {
   if (name === "-" || tableFolders(name).length > 0) return undefined;
-  const source = about(name, () => openSource(name));
-  return isRandomAccess(source)
+  const { source, kind } = await openInput(name);
+  return kind === undefined && isRandomAccess(source)
     ? new PtService({
       source,
       code: (sideband) => codeOf(sideband, flags.value, imagesOf(undefined, name)),
@@ -159,7 +162,7 @@ async function report(
   weight: ProfileWeight,
   flags: ViewFlags,
 ): Promise<number> {
-  const recording = recordingOf(name);
+  const recording = await recordingOf(name);
   const index = await recording?.index();
   const switched = await recording?.switched();
   const { info: _, ...info } = await recording?.info() ?? { info: undefined };
@@ -187,7 +190,7 @@ async function serve(
   weight: ProfileWeight,
   flags: ViewFlags,
 ): Promise<number> {
-  const recording = recordingOf(name);
+  const recording = await recordingOf(name);
   // What is not there is said at once.
   if (base !== undefined && tableFolders(base).length === 0) about(base, () => openSource(base));
   const page = await pageText(VIEW_PARTS, "server", { compared: base !== undefined });
@@ -218,7 +221,7 @@ async function serve(
     profile: maker(name, true),
     base: base === undefined ? undefined : maker(base, false),
     code: (counts) => codes.get(counts),
-    pt: ptOf(name, flags),
+    pt: await ptOf(name, flags),
   });
   const end = new AbortController();
   const server = about(`port ${port}`, () =>

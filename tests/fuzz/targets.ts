@@ -20,6 +20,7 @@ import { JITDUMPS, PERF_MAPS } from "./kinds/jit.ts";
 import { KALLSYMS } from "./kinds/kallsyms.ts";
 import type { InputKind, Place, Target } from "./kinds/kind.ts";
 import { PROGRAMS } from "./kinds/programs.ts";
+import { PROFILES } from "./kinds/profiles.ts";
 import { TABLES } from "./kinds/tables.ts";
 
 /** The kinds of inputs besides recordings: each has its seeds, fields, checksums and targets in its file. */
@@ -29,6 +30,7 @@ export const KINDS: readonly InputKind[] = [
   JITDUMPS,
   KALLSYMS,
   PERF_MAPS,
+  PROFILES,
   PROGRAMS,
   TABLES,
 ];

@@ -5,7 +5,7 @@ import { filterProfile } from "@perfdata/profile/filter-profile";
 import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
 import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
-import { isRandomAccess } from "@perfdata/format";
+import { type ByteSource, isRandomAccess } from "@perfdata/format";
 import { floatAt } from "@perfdata/format/elements";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
 import type { EventLoopTurns } from "@perfdata/format/event-loop";
@@ -34,6 +34,7 @@ import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sampl
 import { resolverOf, symbolOptions } from "./symbol_flags.ts";
 import { reportSwitches } from "./weight.ts";
 import { parseJobs, sampleJobs } from "./record_flags.ts";
+import { openInput } from "./open_input.ts";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
 
@@ -48,6 +49,8 @@ export interface ReadProfile {
   readonly isWhole: boolean;
   /** Whether it is of Intel PT: what ran, with durations, instead of samples. */
   readonly isPt: boolean;
+  /** Whether another tool made it. */
+  readonly isImported?: boolean;
   /** What it was made of, where it is not of calls of Intel PT: objects have the same numbers in both. */
   readonly source?: {
     readonly engine: Pick<Engine, "reader" | "recorded"> & { readonly places: AddressedPlaces };
@@ -97,8 +100,17 @@ export async function readProfile(
     return await readTablesProfile(tool, name, flags, options);
   }
   if (options.pt === true) return await ptProfileOf(tool, name, flags, options);
+  const { source: opened, kind } = await openInput(name);
+  if (kind !== undefined) {
+    if (weight !== "period") {
+      throw new UsageError(`${name} is a profile of another tool: without --weight ${weight}`);
+    }
+    const { readImportedProfile } = await import("./imported_profile.ts");
+    const input = { source: opened, kind };
+    return await readImportedProfile(tool, name, flags, { ...options, input });
+  }
   const complaints = new Complaints(`${tool}: ${name}`);
-  const collected = await collectSamples(tool, name, flags, options, complaints);
+  const collected = await collectSamples(tool, name, opened, flags, options, complaints);
   const { engine, consumer, progress } = collected;
   await reportSwitches(tool, name, consumer);
   if (consumer.samples === 0) {
@@ -148,6 +160,7 @@ interface CollectedSamples {
 async function collectSamples(
   tool: string,
   name: string,
+  input: ByteSource,
   flags: ProfileFlags,
   options: ReadProfileOptions,
   complaints: Complaints,
@@ -155,8 +168,7 @@ async function collectSamples(
   const { debugInformation, timed, switches, threads, weight = "period" } = options;
   const isTime = isTimeWeight(weight);
   const { turns } = options;
-  const plain = openSource(name);
-  const opened = turns !== undefined && isRandomAccess(plain) ? turns.source(plain) : plain;
+  const opened = turns !== undefined && isRandomAccess(input) ? turns.source(input) : input;
   // What context switches look like is said at the end of a file.
   const source = weight !== "period"
     ? await (await import("./spool.ts")).featuresFirst(opened)
@@ -235,8 +247,8 @@ async function ptProfileOf(
 /** Whether a file has Intel PT. */
 export async function hasIntelPt(name: string): Promise<boolean> {
   const { isIntelPt } = await import("./pt_input.ts");
-  const source = openSource(name);
-  return isRandomAccess(source) && await isIntelPt(source);
+  const { source, kind } = await openInput(name);
+  return kind === undefined && isRandomAccess(source) && await isIntelPt(source);
 }
 
 /** Whether a file has Intel PT and no samples. */

@@ -7,7 +7,7 @@ import {
   type StreamSource,
 } from "@perfdata/format";
 import { headerSize, PERF_PIPE_HEADER_SIZE } from "@perfdata/format/header";
-import { type TempFile } from "@perfdata/format/source";
+import { putBack, type TempFile } from "@perfdata/format/source";
 
 /** Bytes that are read at once. */
 const BLOCK = 1 << 18;
@@ -47,17 +47,7 @@ export async function featuresFirst(source: ByteSource): Promise<ByteSource> {
   for (let n = 1; n > 0 && count < head.length; count += n) {
     n = await source.read(head.subarray(count));
   }
-  let at = 0;
-  const whole: StreamSource = {
-    temp: source.temp,
-    read(into) {
-      if (at === count) return source.read(into);
-      const part = head.subarray(at, Math.min(count, at + into.length));
-      into.set(part);
-      at += part.length;
-      return part.length;
-    },
-  };
+  const whole = putBack(source, head.subarray(0, count));
   return headerSize(head.subarray(0, count)).size === PERF_PIPE_HEADER_SIZE
     ? whole
     : await held(whole);

@@ -1,3 +1,4 @@
+import { byteAt } from "../columns/elements.ts";
 import type { FileCompression } from "../sources/compressed_source.ts";
 
 /** Version and byte order, as the magic number encodes them. */
@@ -29,7 +30,8 @@ export type FileKind =
   | "pprof"
   | "perf script"
   | "perf map"
-  | "folded";
+  | "folded"
+  | "cpuprofile";
 
 /** Magic bytes by kind of file, in hexadecimal. */
 const STARTS: readonly (readonly [start: RegExp, kind: FileKind])[] = [
@@ -42,9 +44,10 @@ const STARTS: readonly (readonly [start: RegExp, kind: FileKind])[] = [
   [/^7f 45 4c 46/, "elf"],
   [/^50 45 52 46 53 59 4d 53/, "symbol bundle"],
   [/^(?:44 54 69 4a|4a 69 54 44)/, "jitdump"],
-  // A protobuf message whose first field is a message: the type of a sample.
-  [/^0a 0[2-6] 08 /, "pprof"],
 ];
+
+/** Commands that read profiles of other tools. */
+const IMPORTING = "report, view, flame, tree, funcs, diff and export";
 
 /** Descriptions for error messages about a file that is not a recording. */
 const TEXTS: Readonly<Record<Exclude<FileKind, "recording">, string>> = {
@@ -58,10 +61,11 @@ const TEXTS: Readonly<Record<Exclude<FileKind, "recording">, string>> = {
   elf: "an ELF file",
   "symbol bundle": "a symbol bundle",
   jitdump: "a jitdump: perfdata convert --jit puts it into its recording",
-  pprof: "a profile of pprof: go tool pprof reads it",
-  "perf script": "text of perf script; perfdata reads the perf.data itself",
+  pprof: `a profile of pprof, which ${IMPORTING} read`,
+  "perf script": `text of perf script, which ${IMPORTING} read`,
   "perf map": "a perf map, which names generated code: it belongs to /tmp/perf-PID.map",
-  folded: "text of folded stacks; perfdata reads the perf.data itself",
+  folded: `text of folded stacks, which ${IMPORTING} read`,
+  cpuprofile: `a profile of V8, which ${IMPORTING} read`,
 };
 
 /** Size of the header of a member of a tar archive. */
@@ -95,7 +99,42 @@ export function fileKind(start: Uint8Array): FileKind | undefined {
   const first = start.subarray(0, 8);
   if (Object.hasOwn(MAGICS, String.fromCharCode(...first))) return "recording";
   const hex = hexOf(first);
-  return STARTS.find(([bytes]) => bytes.test(hex))?.[1] ?? textKind(start);
+  return STARTS.find(([bytes]) => bytes.test(hex))?.[1] ??
+    (isPprof(start) ? "pprof" : textKind(start));
+}
+
+/** Fields of a profile of pprof: numbers, and among the messages the types of values and of the period. */
+const PPROF_NUMBERS = [7, 8, 9, 10, 12, 14, 15];
+const PPROF_MESSAGES = 6;
+const PPROF_TYPES = [1, 11];
+
+/** Whether bytes are fields of a profile of pprof, one of which is the type of a value: two numbers of strings. */
+function isPprof(start: Uint8Array): boolean {
+  let at = 0;
+  const varint = (): number => {
+    let [value, scale, byte] = [0, 1, 0x80];
+    while (byte >= 0x80 && at < start.length) {
+      byte = byteAt(start, at++);
+      value += (byte & 0x7f) * scale;
+      scale *= 128;
+    }
+    return byte < 0x80 ? value : NaN;
+  };
+  while (at < start.length) {
+    const tag = varint();
+    const field = Math.floor(tag / 8);
+    if (tag % 8 === 0 && PPROF_NUMBERS.includes(field)) {
+      varint();
+      continue;
+    }
+    if (tag % 8 !== 2 || field < 1 || field > PPROF_MESSAGES && field !== 11) return false;
+    const end = varint() + at;
+    if (PPROF_TYPES.includes(field)) {
+      return varint() === 0x08 && varint() > 0 && varint() === 0x10 && varint() > 0 && at === end;
+    }
+    at = end;
+  }
+  return false;
 }
 
 /** Returns the description of a kind of file for error messages. */
@@ -114,10 +153,16 @@ function isTarHeader(start: Uint8Array): boolean {
 function textKind(start: Uint8Array): FileKind | undefined {
   // Decodes as latin1, which accepts all bytes.
   if (start.includes(0)) return undefined;
-  const lines = new TextDecoder("latin1").decode(start).split("\n");
+  const text = new TextDecoder("latin1").decode(start);
+  if (text.trimStart().startsWith("{")) {
+    return text.includes('"callFrame"') ? "cpuprofile" : undefined;
+  }
+  const lines = text.split("\n");
   // The last line may be incomplete.
   if (lines.length > 1) lines.pop();
-  if (lines.some(isScriptLine)) return "perf script";
+  if (lines.some((line, i) => isScriptLine(line) || isUntimedScript(line, lines[i + 1]))) {
+    return "perf script";
+  }
   if (lines.every(isMapLine)) return "perf map";
   return lines.every(isFoldedLine) && lines.some((line) => line.includes(";"))
     ? "folded"
@@ -133,6 +178,21 @@ function isScriptLine(line: string): boolean {
   const words = line.split(" ").filter((word) => word !== "");
   const time = words.findIndex((word) => SCRIPT_TIME.test(word));
   return time > 1 && words.slice(1, time).some((word) => SCRIPT_THREAD.test(word));
+}
+
+/** A frame of `perf script`: its address. */
+const SCRIPT_FRAME = /^\t *[0-9a-f]{1,16} /;
+/** The same at the end of a line, in a column of 16 digits. */
+const SCRIPT_CODE = /^ [ 0-9a-f]{16,17} .*\)$/;
+
+/** A line of `perf script` without a time: a number and an event, then code in it or in the next line. */
+function isUntimedScript(line: string, next = ""): boolean {
+  const end = line.trimEnd();
+  const colon = end.endsWith(":") ? end.length - 1 : end.indexOf(": ");
+  const words = line.slice(0, Math.max(0, colon)).split(" ").filter((word) => word !== "");
+  const number = words.at(-2) ?? "";
+  return words.length > 2 && (SCRIPT_THREAD.test(number) || /^\[\d{1,9}\]$/.test(number)) &&
+    (colon === end.length - 1 ? SCRIPT_FRAME.test(next) : SCRIPT_CODE.test(end.slice(colon + 1)));
 }
 
 const HEX = /^(?:0x)?[0-9a-fA-F]{1,16}$/;

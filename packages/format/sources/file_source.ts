@@ -10,7 +10,7 @@ import { PerfDataError } from "../error.ts";
 import { isTar, recordingInTar } from "./tar_source.ts";
 import { EventLoopTurns } from "./event_loop.ts";
 import { tempFile } from "./temp_file.ts";
-import type { ByteSource, StreamSource, SyncSource } from "./source.ts";
+import { type ByteSource, putBack, type StreamSource, type SyncSource } from "./source.ts";
 
 /** A file on disk; close it with `using` or {@link FileSource.close}. */
 export interface FileSource extends SyncSource {
@@ -154,17 +154,9 @@ function unpacked(from: StreamSource): StreamSource {
 
   async function opened(): Promise<StreamSource> {
     const start = new Uint8Array(6);
-    let ahead = start.subarray(0, await readFull(from, start));
+    const ahead = start.subarray(0, await readFull(from, start));
     const compression = fileCompression(ahead);
-    const whole: StreamSource = {
-      read(into) {
-        if (ahead.length === 0 || into.length === 0) return from.read(into);
-        const part = ahead.subarray(0, into.length);
-        into.set(part);
-        ahead = ahead.subarray(part.length);
-        return part.length;
-      },
-    };
+    const whole = putBack(from, ahead);
     if (compression === undefined) return recordingInTar(whole);
     // The decoders read sequentially, so the position is ignored.
     const source = { size: Infinity, readAt: (into: Uint8Array) => readFull(whole, into) };

@@ -132,6 +132,21 @@ export function streamSource(stream: ReadableStream<Uint8Array>): StreamSource {
   };
 }
 
+/** A stream whose first bytes were read: they come again before the rest. */
+export function putBack(source: StreamSource, start: Uint8Array): StreamSource {
+  let ahead = start;
+  return {
+    temp: source.temp,
+    read(into) {
+      if (ahead.length === 0 || into.length === 0) return source.read(into);
+      const part = ahead.subarray(0, into.length);
+      into.set(part);
+      ahead = ahead.subarray(part.length);
+      return part.length;
+    },
+  };
+}
+
 /** Reads forward through a source of either kind, and skips bytes. */
 export class ForwardReader {
   /** Offset of the next byte. */

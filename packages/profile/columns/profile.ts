@@ -210,8 +210,13 @@ export function totals({ events, samples }: Pick<Profile, "events" | "samples">)
 export function functionName({ functions, objects }: Profile, number: number): string {
   const name = functions.name[number] ?? "";
   if (name !== "") return name;
-  const object = objects[functions.object[number] ?? -1]?.name ?? "unknown";
-  return object.startsWith("[") ? object : `[${object}]`;
+  return unnamedCode(objects[functions.object[number] ?? -1]);
+}
+
+/** The name that stands for code of an object that nothing names. */
+export function unnamedCode(object: ProfileObject | undefined): string {
+  const name = object?.name ?? "unknown";
+  return name.startsWith("[") ? name : `[${name}]`;
 }
 
 /** All {@linkcode functionName}s, by number of the function. */

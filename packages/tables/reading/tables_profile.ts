@@ -1,8 +1,8 @@
 import { intAt } from "@perfdata/format/elements";
 import { PerfDataError } from "@perfdata/format/error";
-import { NodeTable } from "@perfdata/profile/node-table";
 import { type BuilderFrame, ProfileBuilder } from "@perfdata/profile/profile-builder";
 import { FUNCTION_KIND, type Profile, type ProfileEvent } from "@perfdata/profile/profile";
+import { CollectedRows } from "@perfdata/profile/collected-rows";
 import { shortName } from "@perfdata/session/short-name";
 import { percent } from "@perfdata/session/unwind-text";
 import { mapKind } from "@perfdata/symbols/map-name";
@@ -190,18 +190,8 @@ interface Read {
   epoch: bigint;
 }
 
-/** A sample with its time. */
-interface TimedSample {
-  readonly ts: bigint;
-  readonly cpu: number;
-  readonly stack: number;
-  readonly event: number;
-  readonly thread: number;
-  readonly period: number;
-}
-
-/** Times from this value on do not fit into a double. */
-const EXACT = 1n << 53n;
+/** Nanoseconds. */
+const SECOND = 1_000_000_000n;
 
 /** Adds rows of samples to a profile. */
 class SampleReader {
@@ -217,10 +207,6 @@ class SampleReader {
   /** Number in the profile of each row of `stacks`; -1 if not yet added. */
   readonly #numbers: Int32Array;
   readonly #read: Read = { samples: 0, named: 0, callers: 0, epoch: 0n };
-  /** Equal samples: events of threads of stacks. */
-  readonly #pairs = new NodeTable();
-  readonly #alike = new NodeTable();
-  readonly #sums: { samples: number; period: number }[] = [];
 
   constructor(
     builder: ProfileBuilder,
@@ -241,8 +227,7 @@ class SampleReader {
   async samples(options: TablesProfileOptions, timed: boolean): Promise<Read> {
     const { filter = {}, decompress } = options;
     const names = ["event", "period", "pid", "tid", "cpu", "comm", "stack_id", "ts"];
-    const inOrder: TimedSample[] = [];
-    let hasTimes = true;
+    const samples = new CollectedRows(this.#builder, timed);
     for (const file of tableFiles(options, "samples")) {
       for await (const rows of readRows(file, names, [], decompress)) {
         const columns = names.map((name) => rows.column(name));
@@ -256,35 +241,28 @@ class SampleReader {
             filter.pids?.has(process) === false || filter.tids?.has(thread) === false ||
             filter.cpus?.has(processor) === false
           ) continue;
-          const sample = {
+          const time = ts as bigint | undefined;
+          samples.add({
             stack: this.#stackOf(id as bigint | undefined, 1),
             event: this.#event(event as string),
             thread: this.#hasNumbers
               ? this.#builder.thread(process, thread, (comm as string | undefined) ?? `:${thread}`)
               : this.#builder.thread(-1, -1, (comm as string | undefined) ?? "[unnamed]"),
             period: Number(period),
-          };
-          hasTimes &&= ts !== undefined;
-          if (timed && hasTimes) inOrder.push({ ...sample, ts: ts as bigint, cpu: processor });
-          this.#add(sample.stack, sample.event, sample.thread, 1, sample.period);
+            cpu: processor,
+            seconds: time === undefined ? undefined : Number(time / SECOND),
+            nanoseconds: time === undefined ? 0 : Number(time % SECOND),
+          });
         }
       }
     }
-    if (timed && hasTimes && inOrder.length > 0) {
-      inOrder.sort((a, b) => a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0);
-      const epoch = (inOrder.at(-1)?.ts ?? 0n) < EXACT ? 0n : inOrder[0]?.ts ?? 0n;
-      for (const { ts, ...sample } of inOrder) {
-        this.#builder.sample({ ...sample, time: Number(ts - epoch) });
-      }
-      return { ...this.#read, epoch };
-    }
-    this.#finish();
-    return this.#read;
+    return { ...this.#read, epoch: samples.finish() };
   }
 
   /** Reads the table `weights`. */
   async weights(options: TablesProfileOptions): Promise<Read> {
     const names = ["version", "event", "stack_id", "samples", "period"];
+    const sums = new CollectedRows(this.#builder, false);
     for (const file of tableFiles(options, "weights")) {
       for await (const rows of readRows(file, names, ["comm"], options.decompress)) {
         const columns = [...names, "comm"].map((name) => rows.column(name));
@@ -294,17 +272,17 @@ class SampleReader {
           );
           checkVersion(version);
           const count = Number(samples);
-          this.#add(
-            this.#stackOf(id as bigint | undefined, count),
-            this.#event(event as string),
-            this.#builder.thread(-1, -1, (comm as string | undefined) ?? "[unnamed]"),
+          sums.add({
+            stack: this.#stackOf(id as bigint | undefined, count),
+            event: this.#event(event as string),
+            thread: this.#builder.thread(-1, -1, (comm as string | undefined) ?? "[unnamed]"),
             count,
-            Number(period),
-          );
+            period: Number(period),
+          });
         }
       }
     }
-    this.#finish();
+    sums.finish();
     return this.#read;
   }
 
@@ -315,28 +293,6 @@ class SampleReader {
       this.#eventNumbers.set(name, number = this.#events.push({ name, unit }) - 1);
     }
     return number;
-  }
-
-  #add(stack: number, event: number, thread: number, samples: number, period: number): void {
-    const row = this.#alike.node(this.#pairs.node(stack, thread), event);
-    const sum = this.#sums[row] ??= { samples: 0, period: 0 };
-    sum.samples += samples;
-    sum.period += period;
-  }
-
-  #finish(): void {
-    const [pairs, events] = [this.#alike.parents(), this.#alike.items()];
-    const [stacks, threads] = [this.#pairs.parents(), this.#pairs.items()];
-    for (const [row, { samples, period }] of this.#sums.entries()) {
-      const pair = intAt(pairs, row);
-      this.#builder.sample({
-        stack: intAt(stacks, pair),
-        thread: intAt(threads, pair),
-        event: intAt(events, row),
-        count: samples,
-        period,
-      });
-    }
   }
 
   /** Returns the profile's number of a sample's stack; -1 without a stack. */

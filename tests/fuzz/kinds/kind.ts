@@ -10,7 +10,8 @@ export type Kind =
   | "jitdump"
   | "bundle"
   | "table"
-  | "archive";
+  | "archive"
+  | "profile";
 
 /** How a field is written: little-endian, in groups of 7 bits, or as digits of a text. */
 export type FieldForm = "bytes" | "varint" | "octal" | "hex";

@@ -1,0 +1,60 @@
+import type { ByteSource } from "@perfdata/format";
+import { type FileKind, fileKind } from "@perfdata/format/file-kind";
+import type { Profile } from "../columns/profile.ts";
+import type { ImportOptions } from "./imported.ts";
+
+export type { ImportOptions };
+
+/** Kinds of profiles of other tools that can be imported. */
+export type ImportedKind = Extract<FileKind, "perf script" | "folded" | "pprof" | "cpuprofile">;
+
+type Importer = (source: ByteSource, options: ImportOptions) => Promise<Profile>;
+
+/** All importers; each is loaded if it is needed. */
+const IMPORTERS: Readonly<Record<ImportedKind, () => Promise<Importer>>> = {
+  "perf script": async () => (await import("./import_perf_script.ts")).importPerfScript,
+  folded: async () => (await import("./import_folded.ts")).importFolded,
+  pprof: async () => (await import("./import_pprof.ts")).importPprof,
+  cpuprofile: async () => (await import("./import_cpuprofile.ts")).importCpuprofile,
+};
+
+/** Bytes from which {@linkcode importedKind} tells kinds: several lines of deep stacks. */
+export const IMPORTED_KIND_BYTES: number = 1 << 16;
+
+/**
+ * The kind of a profile of another tool; `undefined` if a file is another one.
+ *
+ * @param start Its first {@linkcode IMPORTED_KIND_BYTES} bytes, unpacked.
+ */
+export function importedKind(start: Uint8Array): ImportedKind | undefined {
+  const kind = fileKind(start);
+  return kind !== undefined && Object.hasOwn(IMPORTERS, kind) ? kind as ImportedKind : undefined;
+}
+
+/**
+ * Imports a profile of another tool: text of `perf script`, folded stacks, pprof, or a `.cpuprofile`.
+ *
+ * @param source All of it, unpacked.
+ * @throws {PerfDataError} If it is damaged, with the line or the offset.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource } from "@perfdata/format";
+ * import { importedKind, importProfile } from "@perfdata/profile/import-profile";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const bytes = new TextEncoder().encode("demo;main;work 3\ndemo;main 2\n");
+ * const kind = importedKind(bytes);
+ * assertEquals(kind, "folded");
+ * const profile = await importProfile("folded", bytesSource(bytes), { title: "demo.folded" });
+ * assertEquals(profile.functions.name, ["main", "work"]);
+ * ```
+ */
+export async function importProfile(
+  kind: ImportedKind,
+  source: ByteSource,
+  options: ImportOptions,
+): Promise<Profile> {
+  const importer = await IMPORTERS[kind]();
+  return await importer(source, options);
+}
